@@ -1,0 +1,49 @@
+/* entries.h - THE table of intercepted cuBLAS functions, and their families (the values of TANDEM_ENTRY).
+ * The wrappers, the lookup of the originals, the list of exported symbols, the option's parser and
+ * `tandem doctor` all come from it: a new function is a row here and a wrapper in interpose/. */
+#ifndef TD_ENTRIES_H
+#define TD_ENTRIES_H
+
+#include <stdint.h>
+
+/* X(family, summary) */
+#define TD_FAMILIES(X)                                                                             \
+    X(gemm, "cublasDgemm, also the one of cublas.h")                                               \
+    X(gemm_strided, "cublasDgemmStridedBatched")                                                   \
+    X(gemm_batched, "cublasDgemmBatched")                                                          \
+    X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")
+
+/* X(function, family) */
+#define TD_ENTRIES(X)                                                                              \
+    X(cublasDgemm_v2, gemm)                                                                        \
+    X(cublasDgemm_v2_64, gemm)                                                                     \
+    X(cublasDgemm, gemm)                                                                           \
+    X(cublasDgemmStridedBatched, gemm_strided)                                                     \
+    X(cublasDgemmStridedBatched_64, gemm_strided)                                                  \
+    X(cublasDgemmBatched, gemm_batched)                                                            \
+    X(cublasDgemmBatched_64, gemm_batched)                                                         \
+    X(cublasGemmEx, gemm_ex)                                                                       \
+    X(cublasGemmEx_64, gemm_ex)
+
+#define TD_FAMILY_ENUM(family, summary) TD_FAMILY_##family,
+typedef enum { TD_FAMILIES(TD_FAMILY_ENUM) TD_FAMILY_COUNT } td_family;
+#undef TD_FAMILY_ENUM
+
+#define TD_ENTRY_ENUM(function, family) TD_ENTRY_##function,
+typedef enum { TD_ENTRIES(TD_ENTRY_ENUM) TD_ENTRY_COUNT } td_entry;
+#undef TD_ENTRY_ENUM
+
+typedef struct {
+    const char *name;
+    const char *summary;
+} td_family_info;
+
+typedef struct {
+    const char *name; /* the cuBLAS function */
+    td_family family;
+} td_entry_info;
+
+extern const td_family_info td_families[TD_FAMILY_COUNT];
+extern const td_entry_info td_entries[TD_ENTRY_COUNT];
+
+#endif
