@@ -1,0 +1,95 @@
+/* executor.h - runs kernels on the host: one fiber per CUDA thread, blocks spread over worker
+ * threads. Shared by the executor (C) and by kernel sources compiled for the host (C++, through
+ * kernel.h). */
+#ifndef HOSTGPU_EXECUTOR_H
+#define HOSTGPU_EXECUTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#    define HOSTGPU_CONST const /* kernels may only read */
+#else
+#    define HOSTGPU_CONST
+#endif
+
+/* The position of the CUDA thread that runs on this worker. The names that kernels use are the C++
+ * names of these objects; the linker's names have a prefix. */
+extern __thread HOSTGPU_CONST uint3 threadIdx __asm__("hostgpu_thread_index");
+extern __thread HOSTGPU_CONST uint3 blockIdx __asm__("hostgpu_block_index");
+extern __thread HOSTGPU_CONST struct dim3 blockDim __asm__("hostgpu_block_size");
+extern __thread HOSTGPU_CONST struct dim3 gridDim __asm__("hostgpu_grid_size");
+
+/* Number of the thread within its block, x fastest. Lane is rank % 32. */
+extern __thread HOSTGPU_CONST unsigned hostgpu_rank;
+
+/* The block's dynamic shared memory; NULL if it has none. */
+extern __thread void *HOSTGPU_CONST hostgpu_dynamic_shared;
+
+/* Where a thread waits; for diagnostics. */
+typedef struct {
+    const char *file;
+    int line;
+} hostgpu_site;
+
+typedef enum {
+    HOSTGPU_SYNC,
+    HOSTGPU_SHUFFLE, /* each lane gets the value of the lane it names */
+    HOSTGPU_BALLOT,  /* bit l: lane l's value is not 0 */
+    HOSTGPU_MATCH,   /* bit l: lane l's value equals the caller's */
+    HOSTGPU_ADD,     /* the reductions are on unsigned 32 bits ... */
+    HOSTGPU_AND,
+    HOSTGPU_OR,
+    HOSTGPU_XOR,
+    HOSTGPU_MIN_UNSIGNED,
+    HOSTGPU_MAX_UNSIGNED,
+    HOSTGPU_MIN_SIGNED, /* ... or on int */
+    HOSTGPU_MAX_SIGNED
+} hostgpu_warp_op;
+
+/* What the threads of a block told a barrier. */
+typedef struct {
+    unsigned count;  /* threads whose predicate was not 0 */
+    unsigned all_of; /* 1 if every thread's was */
+} hostgpu_votes;
+
+/* One launch. call(arguments) is the kernel with its parameters; function identifies it for
+ * attributes. */
+typedef struct {
+    const char *name;
+    const void *function;
+    struct dim3 grid, block;
+    size_t shared_bytes; /* dynamic shared memory per block */
+    void (*call)(void *arguments);
+    void *arguments;
+} hostgpu_kernel;
+
+/* Runs all blocks and returns when they are done. cudaErrorLaunchFailure if threads diverged at a
+ * barrier or warp operation (said on stderr). The error is also the calling thread's last error. */
+cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
+
+/* The block's static shared array that key (a distinct address per array) stands for: `bytes`
+ * bytes, aligned for every type, 0xFF at the start of the block. */
+void *hostgpu_static_shared(const void *key, const char *name, size_t bytes);
+
+/* __syncthreads and its voting forms: waits for all threads of the block. */
+hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site);
+
+/* A warp operation of the lanes in mask. source: for shuffles, the lane to read. */
+uint64_t hostgpu_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
+                      hostgpu_site site);
+
+/* Lets the other threads of the block run; for loops that wait for another thread. */
+void hostgpu_yield(void);
+
+/* __trap: ends the launch with cudaErrorLaunchFailure. */
+void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

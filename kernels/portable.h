@@ -1,0 +1,79 @@
+/* portable.h - what a kernel source may use, the same under nvcc and under a C++ compiler for the
+ * host device.
+ *
+ *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)   a cudaError_t; a template
+ * kernel with commas in its name stands in parentheses; parameters convert as in a call
+ *   TD_SHARED(type, name, [rows][columns]);      static shared array; nothing after the name for a
+ * single value TD_DYNAMIC_SHARED(type, name);               type *name: the block's dynamic shared
+ * memory, 128-byte aligned TD_UNROLL, TD_UNROLL_N(n)                    before a loop: unroll it
+ * fully, or n times TD_DEVICE, TD_HOST_DEVICE                    before a function's type: inline,
+ * for kernels; also for host C++ TD_HAS_CUDA_DEVICE                           1 where kernels are
+ * compiled by nvcc for a device, else 0
+ *
+ * Shared memory is not zero at the start of a block: on the host device every byte of it is 0xFF.
+ * Kernels: no return before a barrier, no warp operation whose mask names a lane that does not take
+ * part, and nothing that relies on the lanes of a warp running in step. */
+#ifndef TD_PORTABLE_H
+#define TD_PORTABLE_H
+
+#ifdef __CUDACC__
+
+#    include <cuda_runtime.h>
+#    include <utility>
+
+#    define TD_HAS_CUDA_DEVICE 1
+#    define TD_DEVICE          static __device__ __forceinline__
+#    define TD_HOST_DEVICE     static __host__ __device__ __forceinline__
+#    define TD_UNROLL          _Pragma("unroll")
+#    define TD_PRAGMA(text)    _Pragma(#    text)
+#    define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
+
+#    define TD_SHARED(type, name, dims) __shared__ type name dims
+
+#    define TD_DYNAMIC_SHARED(type, name)                                                          \
+        extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                        \
+        type *const name = reinterpret_cast<type *>(td_dynamic_shared)
+
+#    define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                      \
+        td_launch((kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+
+template <typename... Parameters, typename... Arguments>
+static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                    size_t shared_bytes, cudaStream_t stream,
+                                    Arguments &&...arguments)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+}
+
+#else
+
+#    include "../hostgpu/kernel.h"
+
+#    define TD_HAS_CUDA_DEVICE 0
+#    define TD_DEVICE          static inline __attribute__((always_inline))
+#    define TD_HOST_DEVICE     static inline __attribute__((always_inline))
+#    define TD_UNROLL          _Pragma("GCC unroll 64")
+#    define TD_PRAGMA(text)    _Pragma(#    text)
+#    define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
+
+/* Each array is a heap block of exactly its size, so that AddressSanitizer sees an index past its
+ * end. */
+#    define TD_SHARED(type, name, dims)                                                            \
+        static char hostgpu_key_##name;                                                            \
+        auto &name = *static_cast<type(*) dims>(                                                   \
+            hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
+
+#    define TD_DYNAMIC_SHARED(type, name)                                                          \
+        type *const name = static_cast<type *>(hostgpu_dynamic_shared)
+
+#    define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                      \
+        hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+
+#endif
+
+#endif
