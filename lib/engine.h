@@ -12,10 +12,10 @@ typedef struct td_device td_device;
 
 /* Outcome of an engine's run. */
 typedef enum {
-    TD_RUN_DONE,     /* every kernel is enqueued */
-    TD_RUN_NO_MEMORY,/* nothing enqueued that touches C; the caller may run native */
-    TD_RUN_FAILED,   /* a launch failed before C was touched; the caller may run native */
-    TD_RUN_BROKEN    /* a launch failed after C may have been touched; must be reported as an error */
+    TD_RUN_DONE,      /* every kernel is enqueued */
+    TD_RUN_NO_MEMORY, /* nothing enqueued that touches C; the caller may run native */
+    TD_RUN_FAILED,    /* a launch failed before C was touched; the caller may run native */
+    TD_RUN_BROKEN /* a launch failed after C may have been touched; must be reported as an error */
 } td_run_status;
 
 /* Counters of one call site that kernels increment; in host memory mapped into the device. */

@@ -1,0 +1,116 @@
+/* float32.h - binary32 and binary64 operations that round exactly once, the same on a GPU and on the host.
+ *
+ * Device code uses the _rn intrinsics, which the compiler never contracts. Host code relies on
+ * -ffp-contract=off and on fmaf and fma rounding once (slow but right without hardware support). */
+#ifndef TD_FLOAT32_H
+#define TD_FLOAT32_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__)
+# error "double-float arithmetic needs IEEE semantics: do not compile with -ffast-math"
+#endif
+
+#if defined(__CUDACC__)
+# define TD_BOTH static __host__ __device__ __forceinline__
+#else
+# define TD_BOTH static inline __attribute__((always_inline, unused))
+#endif
+
+#if defined(__CUDA_ARCH__)
+TD_BOTH float td_add(float a, float b) { return __fadd_rn(a, b); }
+TD_BOTH float td_sub(float a, float b) { return __fsub_rn(a, b); }
+TD_BOTH float td_mul(float a, float b) { return __fmul_rn(a, b); }
+TD_BOTH float td_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+TD_BOTH double td_add64(double a, double b) { return __dadd_rn(a, b); }
+TD_BOTH double td_mul64(double a, double b) { return __dmul_rn(a, b); }
+TD_BOTH double td_fma64(double a, double b, double c) { return __fma_rn(a, b, c); }
+TD_BOTH uint64_t td_bits64(double a) { return (uint64_t)__double_as_longlong(a); }
+TD_BOTH double td_from_bits64(uint64_t a) { return __longlong_as_double((long long)a); }
+TD_BOTH float td_from_bits32(uint32_t a) { return __uint_as_float(a); }
+TD_BOTH int td_clz64(uint64_t a) { return __clzll((long long)a); }
+#else
+TD_BOTH float td_add(float a, float b) { return a + b; }
+TD_BOTH float td_sub(float a, float b) { return a - b; }
+TD_BOTH float td_mul(float a, float b) { return a * b; }
+TD_BOTH float td_fma(float a, float b, float c) { return fmaf(a, b, c); }
+TD_BOTH double td_add64(double a, double b) { return a + b; }
+TD_BOTH double td_mul64(double a, double b) { return a * b; }
+TD_BOTH double td_fma64(double a, double b, double c) { return fma(a, b, c); }
+TD_BOTH uint64_t td_bits64(double a)
+{
+    uint64_t u;
+    memcpy(&u, &a, sizeof u);
+    return u;
+}
+TD_BOTH double td_from_bits64(uint64_t a)
+{
+    double d;
+    memcpy(&d, &a, sizeof d);
+    return d;
+}
+TD_BOTH float td_from_bits32(uint32_t a)
+{
+    float f;
+    memcpy(&f, &a, sizeof f);
+    return f;
+}
+TD_BOTH int td_clz64(uint64_t a) { return a ? __builtin_clzll(a) : 64; }
+#endif
+
+/* Knuth's TwoSum: s + *error == a + b exactly. 6 additions; needs no order of a and b, no overflow. */
+TD_BOTH float td_two_sum(float a, float b, float *error)
+{
+    float s = td_add(a, b), bb = td_sub(s, a);
+    *error = td_add(td_sub(a, td_sub(s, bb)), td_sub(b, bb));
+    return s;
+}
+
+/* Dekker's Fast2Sum: s + *error == a + b exactly if a is 0 or its exponent is at least b's. 3 additions. */
+TD_BOTH float td_fast_two_sum(float a, float b, float *error)
+{
+    float s = td_add(a, b);
+    *error = td_sub(b, td_sub(s, a));
+    return s;
+}
+
+/* TwoProd: p + *error == a b exactly if |a b| is 0 or in [2^-102, 2^128). 2 operations. */
+TD_BOTH float td_two_prod(float a, float b, float *error)
+{
+    float p = td_mul(a, b);
+    *error = td_fma(a, b, -p);
+    return p;
+}
+
+/* 2^e as binary32 for -149 <= e <= 127. */
+TD_BOTH float td_exp2(int e)
+{
+    return td_from_bits32(e >= -126 ? (uint32_t)(e + 127) << 23 : (uint32_t)1 << (e + 149));
+}
+
+/* 2^e as binary64 for -1074 <= e <= 1023. */
+TD_BOTH double td_exp2_64(int e)
+{
+    return td_from_bits64(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
+}
+
+/* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and |e| <= 2146. The first of the two factors cannot
+ * round: it would have to make x smaller than 2^-1022, and then the result is below half of 2^-1074. */
+TD_BOTH double td_scale64(double x, int e)
+{
+    int half = e / 2;
+    return td_mul64(td_mul64(x, td_exp2_64(half)), td_exp2_64(e - half));
+}
+
+/* floor(log2 |x|) of a finite nonzero binary64 given by its bits, subnormals included. */
+TD_BOTH int td_exponent64(uint64_t bits)
+{
+    int field = (int)(bits >> 52) & 0x7ff;
+    return field ? field - 1023 : -1011 - td_clz64(bits & 0xfffffffffffffull);
+}
+
+TD_BOTH int td_is_finite64(uint64_t bits) { return ((bits >> 52) & 0x7ff) != 0x7ff; }
+
+#endif
