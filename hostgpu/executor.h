@@ -15,19 +15,20 @@ extern "C" {
 #else
 #    define HOSTGPU_CONST
 #endif
+#define HOSTGPU_TLS __attribute__((tls_model("initial-exec")))
 
 /* The position of the CUDA thread that runs on this worker. The names that kernels use are the C++
  * names of these objects; the linker's names have a prefix. */
-extern __thread HOSTGPU_CONST uint3 threadIdx __asm__("hostgpu_thread_index");
-extern __thread HOSTGPU_CONST uint3 blockIdx __asm__("hostgpu_block_index");
-extern __thread HOSTGPU_CONST struct dim3 blockDim __asm__("hostgpu_block_size");
-extern __thread HOSTGPU_CONST struct dim3 gridDim __asm__("hostgpu_grid_size");
+extern __thread HOSTGPU_CONST uint3 threadIdx __asm__("hostgpu_thread_index") HOSTGPU_TLS;
+extern __thread HOSTGPU_CONST uint3 blockIdx __asm__("hostgpu_block_index") HOSTGPU_TLS;
+extern __thread HOSTGPU_CONST struct dim3 blockDim __asm__("hostgpu_block_size") HOSTGPU_TLS;
+extern __thread HOSTGPU_CONST struct dim3 gridDim __asm__("hostgpu_grid_size") HOSTGPU_TLS;
 
 /* Number of the thread within its block, x fastest. Lane is rank % 32. */
-extern __thread HOSTGPU_CONST unsigned hostgpu_rank;
+extern __thread HOSTGPU_CONST unsigned hostgpu_rank HOSTGPU_TLS;
 
 /* The block's dynamic shared memory; NULL if it has none. */
-extern __thread void *HOSTGPU_CONST hostgpu_dynamic_shared;
+extern __thread void *HOSTGPU_CONST hostgpu_dynamic_shared HOSTGPU_TLS;
 
 /* Where a thread waits; for diagnostics. */
 typedef struct {

@@ -26,9 +26,9 @@ extern "C" {
 #define TANDEM_VERSION_PATCH 0
 
 #if defined(__GNUC__)
-# define TANDEM_API __attribute__((visibility("default")))
+#define TANDEM_API __attribute__((visibility("default")))
 #else
-# define TANDEM_API
+#define TANDEM_API
 #endif
 
 /* The same type as cudaStream_t. */

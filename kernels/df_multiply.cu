@@ -11,9 +11,9 @@ enum { GROUP_ROWS = 2 };
 /* An instruction that the scheduler does not move others across; it does nothing else (an event that only a
  * profiler counts). */
 #if defined(__CUDA_ARCH__) && !defined(TD_NO_FENCES)
-# define SCHEDULE_FENCE() asm volatile("pmevent 0;")
+#define SCHEDULE_FENCE() asm volatile("pmevent 0;")
 #else
-# define SCHEDULE_FENCE() ((void)0)
+#define SCHEDULE_FENCE() ((void)0)
 #endif
 
 /* Copies of 16 bytes from global to shared memory that run while the multiprocessor computes; direct ones where the
@@ -57,7 +57,7 @@ struct sums {
 };
 
 #define EACH_ELEMENT                                                                               \
- TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
 
 TD_DEVICE void clear_block(sums &s) { EACH_ELEMENT s.sum[i][j] = s.rest[i][j] = 0.0f; }
 
@@ -82,7 +82,7 @@ TD_DEVICE void accumulate_group(sums &s, int i0, const float *a_hi, const float 
     float h[GROUP_ROWS][TD_COLS], t[GROUP_ROWS][TD_COLS], z[GROUP_ROWS][TD_COLS];
     float w[GROUP_ROWS][TD_COLS], ds[GROUP_ROWS][TD_COLS], dp[GROUP_ROWS][TD_COLS];
 #define EACH                                                                                       \
- TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
     SCHEDULE_FENCE();
     EACH h[i][j] = td_mul(a_hi[i0 + i], b_hi[j]);
     EACH t[i][j] = td_add(s.sum[i0 + i][j], h[i][j]);

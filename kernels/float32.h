@@ -10,13 +10,13 @@
 #include <string.h>
 
 #if defined(__FAST_MATH__)
-# error "double-float arithmetic needs IEEE semantics: do not compile with -ffast-math"
+#error "double-float arithmetic needs IEEE semantics: do not compile with -ffast-math"
 #endif
 
 #if defined(__CUDACC__)
-# define TD_BOTH static __host__ __device__ __forceinline__
+#define TD_BOTH static __host__ __device__ __forceinline__
 #else
-# define TD_BOTH static inline __attribute__((always_inline, unused))
+#define TD_BOTH static inline __attribute__((always_inline, unused))
 #endif
 
 #if defined(__CUDA_ARCH__)

@@ -18,24 +18,24 @@
 
 #ifdef __CUDACC__
 
-#    include <cuda_runtime.h>
-#    include <utility>
+#include <cuda_runtime.h>
+#include <utility>
 
-#    define TD_HAS_CUDA_DEVICE 1
-#    define TD_DEVICE          static __device__ __forceinline__
-#    define TD_HOST_DEVICE     static __host__ __device__ __forceinline__
-#    define TD_UNROLL          _Pragma("unroll")
-#    define TD_PRAGMA(text)    _Pragma(#    text)
-#    define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
+#define TD_HAS_CUDA_DEVICE 1
+#define TD_DEVICE          static __device__ __forceinline__
+#define TD_HOST_DEVICE     static __host__ __device__ __forceinline__
+#define TD_UNROLL          _Pragma("unroll")
+#define TD_PRAGMA(text)    _Pragma(#text)
+#define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
 
-#    define TD_SHARED(type, name, dims) __shared__ type name dims
+#define TD_SHARED(type, name, dims) __shared__ type name dims
 
-#    define TD_DYNAMIC_SHARED(type, name)                                                          \
-        extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                        \
-        type *const name = reinterpret_cast<type *>(td_dynamic_shared)
+#define TD_DYNAMIC_SHARED(type, name)                                                              \
+    extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                            \
+    type *const name = reinterpret_cast<type *>(td_dynamic_shared)
 
-#    define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                      \
-        td_launch((kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+#define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
+    td_launch((kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
@@ -52,27 +52,26 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
 
 #else
 
-#    include "../hostgpu/kernel.h"
+#include "../hostgpu/kernel.h"
 
-#    define TD_HAS_CUDA_DEVICE 0
-#    define TD_DEVICE          static inline __attribute__((always_inline))
-#    define TD_HOST_DEVICE     static inline __attribute__((always_inline))
-#    define TD_UNROLL          _Pragma("GCC unroll 64")
-#    define TD_PRAGMA(text)    _Pragma(#    text)
-#    define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
+#define TD_HAS_CUDA_DEVICE 0
+#define TD_DEVICE          static inline __attribute__((always_inline))
+#define TD_HOST_DEVICE     static inline __attribute__((always_inline))
+#define TD_UNROLL          _Pragma("GCC unroll 64")
+#define TD_PRAGMA(text)    _Pragma(#text)
+#define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
 
 /* Each array is a heap block of exactly its size, so that AddressSanitizer sees an index past its
  * end. */
-#    define TD_SHARED(type, name, dims)                                                            \
-        static char hostgpu_key_##name;                                                            \
-        auto &name = *static_cast<type(*) dims>(                                                   \
-            hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
+#define TD_SHARED(type, name, dims)                                                                \
+    static char hostgpu_key_##name;                                                                \
+    auto &name = *static_cast<type(*) dims>(                                                       \
+        hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
 
-#    define TD_DYNAMIC_SHARED(type, name)                                                          \
-        type *const name = static_cast<type *>(hostgpu_dynamic_shared)
+#define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
 
-#    define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                      \
-        hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+#define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
+    hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 
 #endif
 

@@ -8,22 +8,22 @@
 
 /* X(family, summary) */
 #define TD_FAMILIES(X)                                                                             \
- X(gemm, "cublasDgemm, also the one of cublas.h")                                                  \
- X(gemm_strided, "cublasDgemmStridedBatched")                                                      \
- X(gemm_batched, "cublasDgemmBatched")                                                             \
- X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")
+    X(gemm, "cublasDgemm, also the one of cublas.h")                                               \
+    X(gemm_strided, "cublasDgemmStridedBatched")                                                   \
+    X(gemm_batched, "cublasDgemmBatched")                                                          \
+    X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")
 
 /* X(function, family) */
 #define TD_ENTRIES(X)                                                                              \
- X(cublasDgemm_v2, gemm)                                                                           \
- X(cublasDgemm_v2_64, gemm)                                                                        \
- X(cublasDgemm, gemm)                                                                              \
- X(cublasDgemmStridedBatched, gemm_strided)                                                        \
- X(cublasDgemmStridedBatched_64, gemm_strided)                                                     \
- X(cublasDgemmBatched, gemm_batched)                                                               \
- X(cublasDgemmBatched_64, gemm_batched)                                                            \
- X(cublasGemmEx, gemm_ex)                                                                          \
- X(cublasGemmEx_64, gemm_ex)
+    X(cublasDgemm_v2, gemm)                                                                        \
+    X(cublasDgemm_v2_64, gemm)                                                                     \
+    X(cublasDgemm, gemm)                                                                           \
+    X(cublasDgemmStridedBatched, gemm_strided)                                                     \
+    X(cublasDgemmStridedBatched_64, gemm_strided)                                                  \
+    X(cublasDgemmBatched, gemm_batched)                                                            \
+    X(cublasDgemmBatched_64, gemm_batched)                                                         \
+    X(cublasGemmEx, gemm_ex)                                                                       \
+    X(cublasGemmEx_64, gemm_ex)
 
 #define TD_FAMILY_ENUM(family, summary) TD_FAMILY_##family,
 typedef enum { TD_FAMILIES(TD_FAMILY_ENUM) TD_FAMILY_COUNT } td_family;
