@@ -1,0 +1,331 @@
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "entries.h"
+
+enum { NAME_BYTES = 64, NEAR = 3 /* edits from a known name that still look like a slip */ };
+
+#define PREFIX              "TANDEM_"
+#define WORKSPACE_MIN_BYTES ((size_t)1 << 20)
+
+const char *const td_origin_names[] = {"default", "environment", "call"};
+
+/* Appends to the text in a buffer of so many bytes; what does not fit is cut. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes,
+                                                         const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, bytes - used, format, arguments);
+    va_end(arguments);
+}
+
+static bool copy(char *to, size_t bytes, const char *from)
+{
+    return snprintf(to, bytes, "%s", from) < (int)bytes;
+}
+
+/* TANDEM_MODE */
+
+static void list_modes(char *text, size_t bytes)
+{
+    for (size_t i = 0; td_engines[i]; i++)
+        append(text, bytes, "%s%s%s", i ? ", " : "", td_engines[i]->name,
+               td_engines[i]->parse ? "[:N]" : "");
+}
+
+static bool parse_mode(const char *text, td_options *o)
+{
+    o->engine = td_engine_parse(text, &o->parameter);
+    return o->engine && copy(o->mode_text, sizeof o->mode_text, text);
+}
+
+static void print_mode(const td_options *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", o->mode_text);
+}
+
+/* TANDEM_WORKSPACE */
+
+/* Bits that a suffix shifts by, or -1. */
+static int suffix_shift(const char *suffix)
+{
+    if (suffix[0] == '\0') return 0;
+    if (suffix[1] != '\0') return -1;
+    switch (tolower((unsigned char)suffix[0])) {
+    case 'k':
+        return 10;
+    case 'm':
+        return 20;
+    case 'g':
+        return 30;
+    default:
+        return -1;
+    }
+}
+
+static bool parse_bytes(const char *text, size_t *bytes)
+{
+    if (!isdigit((unsigned char)text[0])) return false; /* strtoull takes signs and spaces */
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    const int shift = suffix_shift(end);
+    if (errno || shift < 0 || number > SIZE_MAX >> shift) return false;
+    *bytes = (size_t)number << shift;
+    return true;
+}
+
+static bool parse_workspace(const char *text, td_options *o)
+{
+    o->workspace_bytes = 0;
+    if (strcmp(text, "auto") == 0) return true;
+    return parse_bytes(text, &o->workspace_bytes) && o->workspace_bytes >= WORKSPACE_MIN_BYTES;
+}
+
+static void print_workspace(const td_options *o, char *text, size_t bytes)
+{
+    static const char suffixes[] = "kMG";
+    size_t number = o->workspace_bytes;
+    if (number == 0) {
+        snprintf(text, bytes, "auto");
+        return;
+    }
+    int i = -1;
+    while (i < 2 && number % 1024 == 0) {
+        number /= 1024;
+        i++;
+    }
+    snprintf(text, bytes, "%zu%.1s", number, i < 0 ? "" : suffixes + i);
+}
+
+/* TANDEM_LOG */
+
+static bool parse_log(const char *text, td_options *o)
+{
+    const size_t length = strcspn(text, ":");
+    int level = 0;
+    while (level < TD_LOG_LEVEL_COUNT && (strlen(td_log_level_names[level]) != length ||
+                                          strncmp(text, td_log_level_names[level], length) != 0))
+        level++;
+    if (level == TD_LOG_LEVEL_COUNT) return false;
+
+    o->log_level = (td_log_level)level;
+    o->log_file[0] = '\0';
+    if (text[length] == '\0') return true;
+    return text[length + 1] != '\0' && copy(o->log_file, sizeof o->log_file, text + length + 1);
+}
+
+static void print_log(const td_options *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s%s%s", td_log_level_names[o->log_level], o->log_file[0] ? ":" : "",
+             o->log_file);
+}
+
+/* TANDEM_REPORT */
+
+static bool parse_report(const char *text, td_options *o)
+{
+    return copy(o->report_file, sizeof o->report_file, strcmp(text, "none") == 0 ? "" : text);
+}
+
+static void print_report(const td_options *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", o->report_file[0] ? o->report_file : "none");
+}
+
+/* TANDEM_ENTRY */
+
+static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
+
+static void list_families(char *text, size_t bytes)
+{
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        append(text, bytes, "%s%s", f ? ", " : "", td_families[f].name);
+}
+
+/* The bit of the family with this name, 0 if there is none. */
+static uint32_t family_bit(const char *name, size_t length)
+{
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        if (strlen(td_families[f].name) == length &&
+            strncmp(td_families[f].name, name, length) == 0)
+            return UINT32_C(1) << f;
+    return 0;
+}
+
+static bool parse_entry(const char *text, td_options *o)
+{
+    o->families = all_families;
+    if (strcmp(text, "all") == 0) return true;
+    o->families = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        const uint32_t bit = family_bit(text, length);
+        if (!bit) return false;
+        o->families |= bit;
+        if (text[length] == '\0') return true;
+        text += length + 1;
+    }
+}
+
+static void print_entry(const td_options *o, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (o->families == all_families) {
+        append(text, bytes, "all");
+        return;
+    }
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        if (o->families >> f & 1)
+            append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
+}
+
+/* The table, and what walks it */
+
+const td_option td_option_table[TD_OPTION_COUNT] = {
+    [TD_OPTION_MODE] = {PREFIX "MODE", "", list_modes, "native",
+                        "Arithmetic of the products. `tandem run` takes `df` where it is not set.",
+                        parse_mode, print_mode},
+    [TD_OPTION_WORKSPACE] = {PREFIX "WORKSPACE",
+                             "auto, or bytes from 1M up, with k, M or G for powers of 1024", NULL,
+                             "auto",
+                             "Most device memory used at a time; larger products are tiled. `auto` "
+                             "is a quarter of the free memory.",
+                             parse_workspace, print_workspace},
+    [TD_OPTION_LOG] = {PREFIX "LOG", "error, warn, info or debug, each optionally :FILE", NULL,
+                       "warn", "What is said, and where; without a file on stderr.", parse_log,
+                       print_log},
+    [TD_OPTION_REPORT] = {PREFIX "REPORT", "none, a file name (%p is the process id), or -", NULL,
+                          "none",
+                          "Where the process leaves its counts at exit: JSON in the file, or a "
+                          "table on stderr for `-`.",
+                          parse_report, print_report},
+    [TD_OPTION_ENTRY] = {PREFIX "ENTRY",
+                         "all, or some of these with commas between: ", list_families, "all",
+                         "Families of cuBLAS functions to intercept.", parse_entry, print_entry},
+};
+
+void td_option_allowed(td_option_id id, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", td_option_table[id].allowed);
+    if (td_option_table[id].list) td_option_table[id].list(text, bytes);
+}
+
+bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
+                    td_origin origin)
+{
+    td_options changed = *o;
+    if (!td_option_table[id].parse(text, &changed)) {
+        char allowed[512];
+        td_option_allowed(id, allowed, sizeof allowed);
+        td_log(TD_LOG_ERROR, "%s is '%.200s'; allowed: %s", name, text, allowed);
+        return false;
+    }
+    changed.origins[id] = origin;
+    *o = changed;
+    return true;
+}
+
+void td_options_set_defaults(td_options *o)
+{
+    *o = (td_options){0};
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        td_option_table[id].parse(td_option_table[id].fallback, o);
+}
+
+/* The value of a variable, or NULL if it is not set or empty. */
+static const char *find_value(char *const *environment, const char *name)
+{
+    const size_t length = strlen(name);
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return (*environment)[length + 1] ? *environment + length + 1 : NULL;
+    return NULL;
+}
+
+bool td_options_parse(td_options *o, char *const *environment)
+{
+    bool is_good = true;
+    td_options_set_defaults(o);
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
+        const char *name = td_option_table[id].name;
+        const char *text = find_value(environment, name);
+        if (text && !td_options_set(o, id, name, text, TD_ORIGIN_ENVIRONMENT)) is_good = false;
+    }
+    if (!is_good) td_options_set_defaults(o);
+    return is_good;
+}
+
+/* Insertions, deletions and replacements that make b of a (Levenshtein); both shorter than
+ * NAME_BYTES. */
+static int edit_distance(const char *a, const char *b)
+{
+    int row[NAME_BYTES + 1];
+    for (int j = 0; j <= (int)strlen(b); j++) row[j] = j;
+    for (int i = 1; i <= (int)strlen(a); i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= (int)strlen(b); j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[strlen(b)];
+}
+
+/* The name in the table with the fewest edits from this one, which is not in it; NULL if none is
+ * near. */
+static const char *nearest_name(const char *name)
+{
+    const char *nearest = NULL;
+    int least = NEAR + 1;
+    if (strlen(name) >= NAME_BYTES) return NULL;
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
+        const int distance = edit_distance(name, td_option_table[id].name);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = td_option_table[id].name;
+    }
+    return nearest;
+}
+
+static bool is_known(const char *name)
+{
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        if (strcmp(name, td_option_table[id].name) == 0) return true;
+    return false;
+}
+
+void td_options_warn_unknown(char *const *environment)
+{
+    for (; *environment; environment++) {
+        char name[NAME_BYTES + 1]; /* a longer one is cut, and still unknown */
+        if (strncmp(*environment, PREFIX, strlen(PREFIX)) != 0) continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*environment, "="), *environment);
+        if (is_known(name)) continue;
+        const char *nearest = nearest_name(name);
+        if (nearest)
+            td_log(TD_LOG_WARN, "unknown variable %s; did you mean %s?", name, nearest);
+        else
+            td_log(TD_LOG_WARN, "unknown variable %s; `tandem options` lists the known ones", name);
+    }
+}
+
+bool td_options_read(td_options *o, char *const *environment)
+{
+    const bool is_good = td_options_parse(o, environment);
+    if (o->log_level >= TD_LOG_WARN) td_options_warn_unknown(environment);
+    return is_good;
+}

@@ -1,0 +1,52 @@
+/* report.h - counts per call site shape, written when the process ends (docs/report.md). Pure: no CUDA calls.
+ * Everything may be called from any thread. While the report is off, td_report_find costs one relaxed load. */
+#ifndef TD_REPORT_H
+#define TD_REPORT_H
+
+#include <stdint.h>
+
+#include "engine.h"
+#include "entries.h"
+#include "options.h"
+#include "problem.h"
+
+/* What makes two calls the same line of the report. The strings must stay valid until the report is written. */
+typedef struct {
+    td_entry entry;
+    const char *mode;
+    const char *reason; /* why the call ran native; NULL if it was emulated */
+    td_op op_a, op_b;
+    int64_t m, n, k, batch;
+} td_report_key;
+
+typedef struct td_record td_record; /* one line of the report; lives as long as the process */
+
+/* Starts the report that o asks for, if any; o and version (Tandem's) must stay valid. A file that cannot be
+ * written gets one line, and the report stays off. Call once, before the other functions. */
+void td_report_open(const td_options *o, const char *version);
+
+/* The name of the CUDA device with this number; later names for the same number are ignored. */
+void td_report_set_device(int number, const char *name);
+
+/* The library runs on the host device: the report says that its times are not a GPU's. */
+void td_report_set_host_device(void);
+
+/* The record of the key, made if it is new. NULL if the report is off or memory has run out; the call is then
+ * only counted as not listed. */
+td_record *td_report_find(const td_report_key *key);
+
+/* Each of these accepts NULL and then does nothing. */
+void td_report_count(td_record *record);
+void td_report_add_time(td_record *record, double seconds); /* GPU time of one call */
+
+/* Kernels of the record's calls increment *counters, which is read when the report is written, or when the next
+ * pointer replaces it. Before the memory goes away, replace it by NULL: what it held is kept. */
+void td_report_set_counters(td_record *record, const volatile td_counters *counters);
+
+/* Writes the report if it is on. For the end of the process, while the counters can still be read. */
+void td_report_write(void);
+
+/* Turns the report off and frees all records. For tests; no other thread may use the report meanwhile. */
+void td_report_close(void);
+
+#endif

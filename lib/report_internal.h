@@ -1,0 +1,64 @@
+/* report_internal.h - what report.c (counting), report_text.c (formats) and report_file.c (the file) share. */
+#ifndef TD_REPORT_INTERNAL_H
+#define TD_REPORT_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "report.h"
+
+enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
+
+struct td_record {
+    td_report_key key;
+    uint64_t hash;
+    td_record *next_in_bucket;
+    td_record *next; /* in the order of first calls */
+    atomic_ullong count, timed, nanoseconds;
+    unsigned long long repaired; /* by kernels whose counters have been replaced */
+    const volatile td_counters *counters;
+};
+
+typedef struct {
+    const td_options *options;
+    const char *version;
+    bool is_host_device;
+    char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
+    td_record *first, **last; /* list of all records; where to hang the next one */
+    atomic_ullong unlisted;   /* calls for which there was no memory */
+} td_report;
+
+typedef struct {
+    unsigned long long intercepted, emulated, native, timed, nanoseconds, repaired, unlisted;
+} td_report_totals;
+
+/* Sums over all records. */
+td_report_totals td_report_add_up(const td_report *report);
+
+/* Elements of C that the repair kernel recomputed in the record's calls. */
+unsigned long long td_record_repaired(const td_record *record);
+
+void td_report_print_json(FILE *out, const td_report *report);
+void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */
+
+/* Where a report goes. */
+typedef struct {
+    char path[TD_PATH_BYTES]; /* absolute, symbolic links followed */
+    bool is_in_place; /* written without a temporary file: a device, or the folder is closed */
+    bool existed;     /* when it was opened; what it then was: */
+    struct stat before;
+} td_report_file;
+
+/* Finds out where pattern (a file name in which %p stands for the process id) leads, and whether it can be
+ * written, without changing anything there; false with errno set if it cannot. */
+bool td_report_file_open(td_report_file *file, const char *pattern);
+
+/* True if someone has written the file since it was opened. */
+bool td_report_file_has_changed(const td_report_file *file);
+
+/* Replaces the content in one step, where a temporary file next to it is possible. False with errno set. */
+bool td_report_file_write(const td_report_file *file, const char *text, size_t length);
+
+#endif

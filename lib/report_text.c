@@ -1,0 +1,191 @@
+#define _GNU_SOURCE 1
+#include "report_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
+ * the application's locale. */
+#define SECONDS        "%llu.%09llu"
+#define SECONDS_OF(ns) (ns) / 1000000000, (ns) % 1000000000
+
+static const char host_device_note[] =
+    "The products ran on the host device, in this machine's processor and memory: the times say "
+    "nothing about a GPU.";
+
+static const char op_letters[] = {[TD_OP_N] = 'N', [TD_OP_T] = 'T', [TD_OP_C] = 'C'};
+
+/* Bytes of the well-formed UTF-8 character at text, 0 if there is none (RFC 3629, section 4). */
+static int utf8_length(const unsigned char *text)
+{
+    const unsigned char lead = text[0];
+    int length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (lead > 0xf4) length = 0;
+    for (int i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80) return 0;
+    const bool is_long_form = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
+    const bool is_surrogate = lead == 0xed && text[1] >= 0xa0;
+    const bool is_too_big = lead == 0xf4 && text[1] >= 0x90;
+    return is_long_form || is_surrogate || is_too_big ? 0 : length;
+}
+
+/* A JSON string. File names need not be UTF-8: a byte that is not becomes the character of its number. */
+static void print_string(FILE *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    fputc('"', out);
+    while (*at) {
+        const int length = utf8_length(at);
+        if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if (*at < ' ' || length == 0)
+            fprintf(out, "\\u%04x", *at);
+        else
+            fwrite(at, 1, (size_t)length, out);
+        at += length ? length : 1;
+    }
+    fputc('"', out);
+}
+
+static void print_member(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "  \"%s\": ", name);
+    print_string(out, text);
+    fprintf(out, ",\n");
+}
+
+static void find_program(char path[TD_PATH_BYTES])
+{
+    const ssize_t length = readlink("/proc/self/exe", path, TD_PATH_BYTES - 1);
+    path[length < 0 ? 0 : length] = '\0';
+}
+
+static void print_devices(FILE *out, const td_report *report)
+{
+    const char *separator = "";
+    fprintf(out, "  \"devices\": [");
+    for (int i = 0; i < TD_REPORT_DEVICES; i++) {
+        if (!report->devices[i][0]) continue;
+        fprintf(out, "%s{\"number\": %d, \"name\": ", separator, i);
+        print_string(out, report->devices[i]);
+        fprintf(out, "}");
+        separator = ", ";
+    }
+    fprintf(out, "],\n");
+}
+
+static void print_options(FILE *out, const td_options *o)
+{
+    fprintf(out, "  \"options\": {");
+    for (int i = 0; i < TD_OPTION_COUNT; i++) {
+        char value[TD_OPTION_TEXT_BYTES];
+        td_option_table[i].print(o, value, sizeof value);
+        fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
+        print_string(out, value);
+        fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
+    }
+    fprintf(out, "\n  },\n");
+}
+
+static void print_totals(FILE *out, const td_report_totals *totals)
+{
+    fprintf(out,
+            "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
+            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": " SECONDS ", \"repaired\": %llu},\n",
+            totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
+            SECONDS_OF(totals->nanoseconds), totals->repaired);
+}
+
+static void print_record(FILE *out, const td_record *record)
+{
+    const td_report_key *key = &record->key;
+    fprintf(out, "{\"function\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
+            td_entries[key->entry].name, op_letters[key->op_a], op_letters[key->op_b]);
+    fprintf(out,
+            "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
+            key->m, key->n, key->k, key->batch);
+    fprintf(out, "\"mode\": ");
+    print_string(out, key->mode);
+    const unsigned long long nanoseconds = record->nanoseconds;
+    fprintf(out,
+            ", \"count\": %llu, \"timed\": %llu, \"seconds\": " SECONDS ", \"repaired\": %llu, "
+            "\"native_reason\": ",
+            (unsigned long long)record->count, (unsigned long long)record->timed,
+            SECONDS_OF(nanoseconds), td_record_repaired(record));
+    if (key->reason)
+        print_string(out, key->reason);
+    else
+        fprintf(out, "null");
+    fprintf(out, "}");
+}
+
+void td_report_print_json(FILE *out, const td_report *report)
+{
+    const td_report_totals totals = td_report_add_up(report);
+    char program[TD_PATH_BYTES];
+    find_program(program);
+
+    fprintf(out, "{\n  \"schema\": 1,\n");
+    print_member(out, "tandem", report->version);
+    print_member(out, "program", program);
+    fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
+    print_member(out, "mode", report->options->mode_text);
+    print_devices(out, report);
+    fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
+    if (report->is_host_device) print_member(out, "note", host_device_note);
+    print_options(out, report->options);
+    print_totals(out, &totals);
+
+    fprintf(out, "  \"calls\": [");
+    const char *separator = "\n    ";
+    for (const td_record *record = report->first; record; record = record->next) {
+        if (record->count == 0) continue; /* emptied by a fork */
+        fputs(separator, out);
+        print_record(out, record);
+        separator = ",\n    ";
+    }
+    fprintf(out, "\n  ]\n}\n");
+}
+
+static void print_row(FILE *out, int width, const td_record *record)
+{
+    const td_report_key *key = &record->key;
+    const unsigned long long microseconds = (record->nanoseconds + 500) / 1000;
+    fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
+            td_entries[key->entry].name, op_letters[key->op_a], op_letters[key->op_b], key->m,
+            key->n, key->k, key->batch);
+    fprintf(out, "  %-8s %8llu %8llu %8llu.%03llu %10llu  %s\n", key->mode,
+            (unsigned long long)record->count, (unsigned long long)record->timed,
+            microseconds / 1000, microseconds % 1000, td_record_repaired(record),
+            key->reason ? key->reason : "");
+}
+
+void td_report_print_table(FILE *out, const td_report *report)
+{
+    const td_report_totals totals = td_report_add_up(report);
+    if (totals.intercepted == 0) {
+        fprintf(out, "tandem: report: %s made no call that Tandem intercepts\n",
+                program_invocation_short_name);
+        return;
+    }
+    int width = 0;
+    for (const td_record *record = report->first; record; record = record->next) {
+        const int length = (int)strlen(td_entries[record->key.entry].name);
+        if (length > width) width = length;
+    }
+    if (width < (int)strlen("function")) width = (int)strlen("function");
+
+    fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
+            program_invocation_short_name, report->options->mode_text, totals.intercepted,
+            totals.emulated, totals.native);
+    if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
+    fprintf(out, "\n");
+    if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
+    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s  %s\n", width,
+            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
+            "native because");
+    for (const td_record *record = report->first; record; record = record->next)
+        if (record->count != 0) print_row(out, width, record);
+}
