@@ -106,6 +106,11 @@ cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t strea
 /* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
 cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
 
+/* Loads the kernels of a source file on the current device, and sets what they need: once, before the first launch. */
+cudaError_t td_df_split_prepare(void);
+cudaError_t td_df_multiply_prepare(void);
+cudaError_t td_repair_prepare(void);
+
 /* rows x cols, column-major, from one type to the other. */
 cudaError_t td_df_split_run(int64_t rows, int64_t cols, const double *a, int64_t lda, tandem_df *s,
                             int64_t lds, cudaStream_t stream);

@@ -239,19 +239,25 @@ static __global__ void __launch_bounds__(TD_TILE_THREADS, 2) multiply_kernel(con
     td_join_tile(p.target, batch, tile_m, tile_n, thread, s.hi, s.lo);
 }
 
+template <int k_tile> constexpr size_t shared_bytes()
+{
+    return 2 * 2 * 2 * k_tile * TD_STRIP * sizeof(float);
+}
+
 template <int k_tile>
 static cudaError_t launch(const td_df_multiply *p, int batch, int blocks, cudaStream_t stream)
 {
-    const size_t shared = 2 * 2 * 2 * k_tile * TD_STRIP * sizeof(float);
-    const int64_t tiles = (int64_t)((p->target.m + TD_STRIP - 1) / TD_STRIP) *
-                          ((p->target.n + TD_STRIP - 1) / TD_STRIP);
-    cudaError_t error =
-        cudaFuncSetAttribute((const void *)multiply_kernel<k_tile>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    if (error != cudaSuccess) return error;
-    return TD_LAUNCH(multiply_kernel<k_tile>,
-                     dim3((unsigned)tiles, (unsigned)blocks, (unsigned)batch), TD_TILE_THREADS,
-                     shared, stream, *p);
+    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), (unsigned)blocks,
+              (unsigned)batch);
+    return TD_LAUNCH(multiply_kernel<k_tile>, grid, TD_TILE_THREADS, shared_bytes<k_tile>(), stream,
+                     *p);
+}
+
+template <int k_tile> static cudaError_t prepare()
+{
+    return cudaFuncSetAttribute(multiply_kernel<k_tile>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)shared_bytes<k_tile>());
 }
 
 cudaError_t td_df_multiply_run(const td_df_multiply *p, int batch, int blocks_per_tile,
@@ -288,8 +294,15 @@ static __global__ void __launch_bounds__(TD_TILE_THREADS) join_kernel(const td_d
 
 cudaError_t td_df_join_run(const td_df_multiply *p, int batch, cudaStream_t stream)
 {
-    const int64_t tiles = (int64_t)((p->target.m + TD_STRIP - 1) / TD_STRIP) *
-                          ((p->target.n + TD_STRIP - 1) / TD_STRIP);
-    return TD_LAUNCH(join_kernel, dim3((unsigned)tiles, 1, (unsigned)batch), TD_TILE_THREADS, 0,
-                     stream, *p);
+    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), 1, (unsigned)batch);
+    return TD_LAUNCH(join_kernel, grid, TD_TILE_THREADS, 0, stream, *p);
+}
+
+cudaError_t td_df_multiply_prepare(void)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = prepare<TD_K_TILE>();
+    if (error == cudaSuccess) error = prepare<TD_K_TILE / 2>();
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, join_kernel);
+    return error;
 }

@@ -97,8 +97,7 @@ static __global__ void __launch_bounds__(THREADS) scan_kernel(const td_df_scan s
 cudaError_t td_df_scan_run(const td_df_scan *scan, int batch, cudaStream_t stream)
 {
     int lines = max(scan->operand[0].lines, scan->operand[1].lines);
-    dim3 grid((unsigned)(lines + TD_STRIP - 1) / TD_STRIP, (unsigned)scan->chunks,
-              2 * (unsigned)batch);
+    dim3 grid((unsigned)td_tiles(lines), (unsigned)scan->chunks, 2 * (unsigned)batch);
     return TD_LAUNCH(scan_kernel, grid, THREADS, 0, stream, *scan);
 }
 
@@ -183,8 +182,8 @@ static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack p
 cudaError_t td_df_pack_run(const td_df_pack *pack, int batch, cudaStream_t stream)
 {
     int lines = max(pack->scan.operand[0].lines, pack->scan.operand[1].lines);
-    dim3 grid((unsigned)(lines + TD_STRIP - 1) / TD_STRIP,
-              (unsigned)((pack->k_count + PACK_K - 1) / PACK_K), 2 * (unsigned)batch);
+    dim3 grid((unsigned)td_tiles(lines), (unsigned)((pack->k_count + PACK_K - 1) / PACK_K),
+              2 * (unsigned)batch);
     return pack->typed ? TD_LAUNCH(pack_kernel<true>, grid, THREADS, 0, stream, *pack)
                        : TD_LAUNCH(pack_kernel<false>, grid, THREADS, 0, stream, *pack);
 }
@@ -220,4 +219,13 @@ cudaError_t td_df_unsplit_run(int64_t rows, int64_t cols, const tandem_df *s, in
 {
     return TD_LAUNCH(unsplit_kernel, column_blocks(cols), THREADS, 0, stream, rows, cols, s, lds, a,
                      lda);
+}
+
+cudaError_t td_df_split_prepare(void)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, scan_kernel);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, pack_kernel<false>);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, pack_kernel<true>);
+    return error;
 }

@@ -62,16 +62,10 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
     if (p.repaired && mask) atomicAdd(p.repaired, (unsigned long long)__popc(mask));
 }
 
-static unsigned tiles_of(const td_target *target)
-{
-    return (unsigned)((target->m + TD_STRIP - 1) / TD_STRIP) *
-           (unsigned)((target->n + TD_STRIP - 1) / TD_STRIP);
-}
-
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH(repair_kernel, dim3(tiles_of(&p->target), 1, (unsigned)batch), THREADS, 0,
-                     stream, *p);
+    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), 1, (unsigned)batch);
+    return TD_LAUNCH(repair_kernel, grid, THREADS, 0, stream, *p);
 }
 
 /* Grid: blocks over columns, 1, batch member. */
@@ -90,4 +84,12 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 {
     dim3 grid((unsigned)min(target->n, 8192), 1, (unsigned)batch);
     return TD_LAUNCH(scale_kernel, grid, 256, 0, stream, *target);
+}
+
+cudaError_t td_repair_prepare(void)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, repair_kernel);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, scale_kernel);
+    return error;
 }

@@ -18,7 +18,7 @@ TD_DEVICE int td_tile_col_step(int j)
     return (j >> 2) * 16 + (j & 3);
 } /* of column j past the first */
 
-TD_DEVICE int td_tiles(int lines) { return (lines + TD_STRIP - 1) / TD_STRIP; }
+TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_STRIP - 1) / TD_STRIP; }
 
 TD_DEVICE double td_scalar_value(const td_scalar &s) { return s.device ? *s.device : s.value; }
 

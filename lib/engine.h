@@ -3,6 +3,7 @@
 #define TD_ENGINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "problem.h"
@@ -37,6 +38,8 @@ typedef struct td_engine {
     td_run_status (*run)(const td_gemm *p, int parameter, td_device *device, size_t workspace_limit,
                          td_counters *counters);
 } td_engine;
+
+extern const td_engine td_engine_native, td_engine_df;
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];

@@ -1,0 +1,42 @@
+/* device.h - what Tandem keeps for each GPU: its limits, a stream-ordered memory pool, and counters that kernels
+ * write. Made at the first call on a device, kept for the life of the process. */
+#ifndef TD_DEVICE_H
+#define TD_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cuda_runtime_api.h>
+
+#include "engine.h"
+
+struct td_device {
+    int ordinal;
+    char name[256];
+    int multiprocessors;
+    size_t shared_per_multiprocessor; /* bytes */
+    size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
+    cudaMemPool_t pool;
+    td_counters *counters;        /* TD_COUNTER_SLOTS of them, in host memory */
+    td_counters *device_counters; /* the same memory as kernels see it */
+};
+
+enum { TD_COUNTER_SLOTS = 4096 };
+
+/* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
+ * any thread and during stream capture. */
+td_device *td_device_current(void);
+
+/* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
+ * managed or registered host memory. */
+bool td_device_reaches(const td_device *device, const void *p);
+
+/* True if the stream is being captured into a graph. */
+bool td_stream_is_capturing(cudaStream_t stream);
+
+/* Memory that is the stream's from here on until it is released, in stream order; a node of the graph if the
+ * stream is being captured. NULL if there is not enough. */
+void *td_workspace_acquire(td_device *device, size_t bytes, cudaStream_t stream);
+void td_workspace_release(void *workspace, cudaStream_t stream); /* accepts NULL */
+
+#endif

@@ -1,0 +1,24 @@
+#include "engine.h"
+
+#include <string.h>
+
+const td_engine *const td_engines[] = {&td_engine_native, &td_engine_df, NULL};
+
+const td_engine td_engine_native = {
+    .name = "native",
+    .summary = "cuBLAS, only observed",
+    .bound = "cuBLAS's",
+};
+
+const td_engine *td_engine_parse(const char *text, int *parameter)
+{
+    const char *colon = strchr(text, ':');
+    const size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    *parameter = 0;
+    for (const td_engine *const *e = td_engines; *e; e++) {
+        if (strncmp((*e)->name, text, length) != 0 || (*e)->name[length] != '\0') continue;
+        if ((*e)->parse) return (*e)->parse(colon ? colon + 1 : NULL, parameter) ? *e : NULL;
+        return colon ? NULL : *e;
+    }
+    return NULL;
+}

@@ -1,0 +1,318 @@
+/* engine_df.c - mode df: cuts a product into parts that fit the workspace, and enqueues scan, pack, multiply, join
+ * and repair for each. The parts change no bit of C: the order of every sum depends on k alone. */
+#include "engine_df.h"
+
+#include <string.h>
+
+#include "../kernels/df.h"
+#include "../kernels/df_kernels.h"
+#include "device.h"
+
+/* Most lines, elements of k and batch members of a launch: keeps tile numbers in 31 bits, grids in their limits. */
+enum { MAX_LINES = 1 << 20, MAX_K = 1 << 20, MAX_BATCH = 32767 };
+
+/* Fewest elements of a line that are worth a block of their own in the scan. */
+enum { LEAST_CHUNK = 128 };
+
+/* Shared memory of one multiprocessor that two blocks of the multiply kernel need, with what CUDA reserves. */
+enum { SHARED_FOR_TWO_BLOCKS = 2 * (65536 + 1024) };
+
+/* Sizes of the parts, and where their workspace begins. */
+typedef struct {
+    bool typed;
+    int64_t m, n, k,
+        batch;  /* of a part; k a multiple of TD_DF_SUPERBLOCK unless it is the whole k */
+    int chunks; /* of a line, for the scan */
+    int64_t chunk;
+    int slots, blocks_per_tile;                                /* of the multiply kernel */
+    size_t partial[2], range[2], panel[2], sums, masks, bytes; /* offsets, total */
+} df_plan;
+
+/* What every part has in common. */
+typedef struct {
+    const td_gemm *p;
+    tandem_df alpha_df, beta_df;
+    td_device *device;
+    td_counters *counters;
+    df_plan plan;
+    char *workspace;
+    bool touched; /* a kernel that writes C is enqueued */
+} df_product;
+
+/* One part: rows i.., columns j.., batch members z.. */
+typedef struct {
+    int64_t i, j, z;
+    int m, n, batch;
+} df_part;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+static size_t reserve(size_t *end, int64_t bytes)
+{
+    const size_t at = *end;
+    *end = at + (size_t)round_up(bytes, 256);
+    return at;
+}
+
+/* Sets the offsets of a plan whose sizes are set. */
+static void lay_out(df_plan *plan, int64_t k)
+{
+    const int64_t lines[2] = {round_up(plan->m, TD_STRIP), round_up(plan->n, TD_STRIP)};
+    const int64_t elements = lines[0] * lines[1] * plan->batch;
+    const int64_t panel_line = round_up(plan->k, TD_K_TILE) * (int64_t)sizeof(tandem_df);
+    plan->bytes = 0;
+    for (int o = 0; o < 2; o++) {
+        const int64_t ranges = plan->typed ? 0 : lines[o] * plan->batch * (int64_t)sizeof(td_range);
+        plan->partial[o] = reserve(&plan->bytes, ranges * plan->chunks);
+        plan->range[o] = reserve(&plan->bytes, ranges);
+        plan->panel[o] = reserve(&plan->bytes, lines[o] * plan->batch * panel_line);
+    }
+    plan->masks = reserve(&plan->bytes, plan->typed ? 0 : elements / 8);
+    plan->sums =
+        reserve(&plan->bytes,
+                k > TD_DF_SUPERBLOCK ? elements * plan->slots * (int64_t)sizeof(tandem_df) : 0);
+}
+
+/* Makes the parts of a plan smaller; false if they are as small as they can be. */
+static bool shrink(df_plan *plan)
+{
+    if (plan->batch > 1) {
+        plan->batch = ceil_div(plan->batch, 2);
+        return true;
+    }
+    if (plan->k > 4 * TD_DF_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
+        plan->k = round_up(plan->k / 2, TD_DF_SUPERBLOCK);
+        return true;
+    }
+    int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
+    if (*lines > TD_STRIP) {
+        *lines = round_up(*lines / 2, TD_STRIP);
+        return true;
+    }
+    if (plan->k > TD_DF_SUPERBLOCK) {
+        plan->k = round_up(plan->k / 2, TD_DF_SUPERBLOCK);
+        return true;
+    }
+    return false;
+}
+
+/* If there are too few tiles to fill the device, the superblocks of a tile go to several blocks. */
+static void spread_superblocks(df_plan *plan, int64_t k, const td_device *device, size_t limit)
+{
+    const int64_t tiles = ceil_div(plan->m, TD_STRIP) * ceil_div(plan->n, TD_STRIP) * plan->batch;
+    const int64_t superblocks = ceil_div(k, TD_DF_SUPERBLOCK);
+    const int64_t blocks = smaller(2 * device->multiprocessors / tiles, superblocks);
+    if (plan->k < k || blocks < 2) return;
+    df_plan spread = *plan;
+    spread.slots = (int)superblocks;
+    spread.blocks_per_tile = (int)ceil_div(superblocks, ceil_div(superblocks, blocks));
+    lay_out(&spread, k);
+    if (spread.bytes <= limit) *plan = spread;
+}
+
+static bool make_plan(df_plan *plan, const td_gemm *p, bool typed, const td_device *device,
+                      size_t limit)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->typed = typed;
+    plan->m = smaller(p->m, MAX_LINES);
+    plan->n = smaller(p->n, MAX_LINES);
+    plan->k = smaller(p->k, MAX_K);
+    plan->batch = smaller(p->batch, MAX_BATCH);
+    plan->chunk = ceil_div(p->k, TD_MAX_CHUNKS);
+    if (plan->chunk < LEAST_CHUNK) plan->chunk = LEAST_CHUNK;
+    plan->chunks = (int)ceil_div(p->k, plan->chunk);
+    plan->slots = plan->blocks_per_tile = 1;
+    for (lay_out(plan, p->k); plan->bytes > limit; lay_out(plan, p->k))
+        if (!shrink(plan)) return false;
+    spread_superblocks(plan, p->k, device, limit);
+    return true;
+}
+
+/* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
+static td_operand operand_of(const td_gemm *p, int which, int64_t first, int lines)
+{
+    const td_matrix *matrix = which ? &p->b : &p->a;
+    const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
+    td_operand o = {.matrix = *matrix, .k = p->k, .lines = lines};
+    o.line_step = lines_apart ? matrix->ld : 1;
+    o.k_step = lines_apart ? 1 : matrix->ld;
+    o.offset = first * o.line_step;
+    return o;
+}
+
+static td_target target_of(const df_product *product, const df_part *part)
+{
+    const td_gemm *p = product->p;
+    const df_plan *plan = &product->plan;
+    td_target target = {
+        .c = p->c,
+        .c_offset = part->i + part->j * p->c.ld,
+        .m = part->m,
+        .n = part->n,
+        .typed = plan->typed,
+        .alpha = p->alpha,
+        .beta = p->beta,
+        .alpha_df = product->alpha_df,
+        .beta_df = product->beta_df,
+        .smallest =
+            (float)p->k * 0x1p-102f, /* docs/numerics.md: k products lose 2^-147 each at most */
+        .batch_first = part->z,
+    };
+    if (product->workspace) {
+        target.range_a = (const td_range *)(product->workspace + plan->range[0]);
+        target.range_b = (const td_range *)(product->workspace + plan->range[1]);
+        target.masks = (uint32_t *)(product->workspace + plan->masks);
+    }
+    return target;
+}
+
+/* Packs and multiplies one part, k in pieces. */
+static cudaError_t multiply_part(df_product *product, const df_part *part, const td_df_scan *scan,
+                                 const td_target *target)
+{
+    const df_plan *plan = &product->plan;
+    const int64_t k = product->p->k;
+    td_df_pack pack = {.scan = *scan, .typed = plan->typed};
+    td_df_multiply multiply = {
+        .sums = (tandem_df *)(product->workspace + plan->sums),
+        .slots = plan->slots,
+        .small_tiles = product->device->shared_per_multiprocessor < SHARED_FOR_TWO_BLOCKS,
+        .target = *target,
+    };
+    for (int o = 0; o < 2; o++) {
+        pack.range[o] = (td_range *)(product->workspace + plan->range[o]);
+        pack.panel[o] = (float *)(product->workspace + plan->panel[o]);
+        multiply.panel[o] = pack.panel[o];
+    }
+    cudaError_t error = cudaSuccess;
+    for (int64_t l = 0; l < k && error == cudaSuccess; l += plan->k) {
+        pack.k_first = l;
+        pack.k_count = smaller(plan->k, k - l);
+        error = td_df_pack_run(&pack, part->batch, product->p->stream);
+        if (error != cudaSuccess) break;
+        multiply.k_tiles = ceil_div(pack.k_count, TD_K_TILE);
+        multiply.resume = l > 0;
+        multiply.finish = l + plan->k >= k;
+        error =
+            td_df_multiply_run(&multiply, part->batch, plan->blocks_per_tile, product->p->stream);
+    }
+    if (error != cudaSuccess) return error;
+    if (plan->slots > 1) error = td_df_join_run(&multiply, part->batch, product->p->stream);
+    if (error == cudaSuccess) product->touched = true;
+    return error;
+}
+
+static cudaError_t run_part(df_product *product, const df_part *part)
+{
+    const df_plan *plan = &product->plan;
+    const td_gemm *p = product->p;
+    td_df_scan scan = {
+        .operand = {operand_of(p, 0, part->i, part->m), operand_of(p, 1, part->j, part->n)},
+        .chunks = plan->chunks,
+        .chunk = plan->chunk,
+        .batch_first = part->z,
+        .alpha = p->alpha,
+    };
+    for (int o = 0; o < 2; o++)
+        scan.partial[o] = (td_range *)(product->workspace + plan->partial[o]);
+    const td_target target = target_of(product, part);
+    cudaError_t error = cudaSuccess;
+    if (!plan->typed) error = td_df_scan_run(&scan, part->batch, p->stream);
+    if (error == cudaSuccess) error = multiply_part(product, part, &scan, &target);
+    if (error != cudaSuccess || plan->typed) return error;
+    const td_repair repair = {
+        .operand = {scan.operand[0], scan.operand[1]},
+        .target = target,
+        .repaired = product->counters ? &product->counters->repaired : NULL,
+    };
+    return td_repair_run(&repair, part->batch, p->stream);
+}
+
+/* A part of a product whose op(A) op(B) is not wanted. */
+static cudaError_t scale_part(df_product *product, const df_part *part)
+{
+    const td_target target = target_of(product, part);
+    const td_df_multiply no_sums = {.slots = 0, .target = target};
+    cudaError_t error = product->plan.typed
+                            ? td_df_join_run(&no_sums, part->batch, product->p->stream)
+                            : td_scale_run(&target, part->batch, product->p->stream);
+    if (error == cudaSuccess) product->touched = true;
+    return error;
+}
+
+static td_run_status run_parts(df_product *product, bool scale_only)
+{
+    const td_gemm *p = product->p;
+    const df_plan *plan = &product->plan;
+    df_part part = {0};
+    for (part.z = 0; part.z < p->batch; part.z += plan->batch)
+        for (part.j = 0; part.j < p->n; part.j += plan->n)
+            for (part.i = 0; part.i < p->m; part.i += plan->m) {
+                part.batch = (int)smaller(plan->batch, p->batch - part.z);
+                part.n = (int)smaller(plan->n, p->n - part.j);
+                part.m = (int)smaller(plan->m, p->m - part.i);
+                cudaError_t error =
+                    scale_only ? scale_part(product, &part) : run_part(product, &part);
+                if (error == cudaSuccess) continue;
+                (void)cudaGetLastError();
+                return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+            }
+    return TD_RUN_DONE;
+}
+
+/* Fewer bytes are tried if the device has not as many left as the limit allows. */
+enum { MEMORY_TRIES = 4 };
+
+static td_run_status run_product(df_product *product, bool typed, size_t limit)
+{
+    const td_gemm *p = product->p;
+    td_run_status status = TD_RUN_NO_MEMORY;
+    for (int i = 0; i < MEMORY_TRIES && !product->workspace; i++, limit /= 4) {
+        if (!make_plan(&product->plan, p, typed, product->device, limit)) break;
+        product->workspace = td_workspace_acquire(product->device, product->plan.bytes, p->stream);
+    }
+    if (product->workspace) status = run_parts(product, false);
+    td_workspace_release(product->workspace, p->stream);
+    return status;
+}
+
+static td_run_status scale_product(df_product *product, bool typed)
+{
+    const td_gemm *p = product->p;
+    product->plan = (df_plan){.typed = typed,
+                              .m = smaller(p->m, MAX_LINES),
+                              .n = smaller(p->n, MAX_LINES),
+                              .batch = smaller(p->batch, MAX_BATCH)};
+    return run_parts(product, true);
+}
+
+static td_run_status df_run(const td_gemm *p, int parameter, td_device *device,
+                            size_t workspace_limit, td_counters *counters)
+{
+    (void)parameter;
+    df_product product = {.p = p, .device = device, .counters = counters};
+    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0))
+        return scale_product(&product, false);
+    return run_product(&product, false, workspace_limit);
+}
+
+td_run_status td_df_run_typed(const td_gemm *p, tandem_df alpha, tandem_df beta, td_device *device,
+                              size_t workspace_limit)
+{
+    df_product product = {.p = p, .device = device, .alpha_df = alpha, .beta_df = beta};
+    if (p->k == 0 || alpha.hi == 0.0f) {
+        product.alpha_df = (tandem_df){0.0f, 0.0f};
+        return scale_product(&product, true);
+    }
+    return run_product(&product, true, workspace_limit);
+}
+
+const td_engine td_engine_df = {
+    .name = "df",
+    .summary = "pairs of binary32 (double-float)",
+    .bound = "2^-43 (|alpha||A||B| + |beta||C|) to k = 16384",
+    .run = df_run,
+};
