@@ -1,0 +1,18 @@
+/* matrix_market.h - reader of Matrix Market files. */
+#ifndef EXAMPLES_MATRIX_MARKET_H
+#define EXAMPLES_MATRIX_MARKET_H
+
+#include <stdbool.h>
+
+typedef struct {
+    int rows, columns;
+    double *
+        entries; /* rows x columns, column-major, leading dimension rows; to be freed with free() */
+} dense_matrix;
+
+/* Reads a Matrix Market file as a dense matrix: coordinate or array, real or integer, general or
+ * symmetric. Entries of a coordinate file that name the same place are added. On failure says what is
+ * wrong, with file and line, and leaves *matrix alone. */
+bool matrix_market_read(const char *path, dense_matrix *matrix);
+
+#endif
