@@ -1,0 +1,174 @@
+/* The log: levels, one line per call whatever its text, the cap, the file, and several threads at once. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "cmocka_all.h"
+#include "log.h"
+
+enum { THREADS = 4, LINES_PER_THREAD = 200 };
+
+static void levels_above_the_threshold_are_dropped(void **state)
+{
+    (void)state;
+    for (int threshold = 0; threshold < TD_LOG_LEVEL_COUNT; threshold++) {
+        int lines;
+        td_log_open((td_log_level)threshold, NULL);
+        capture_begin();
+        for (int level = 0; level < TD_LOG_LEVEL_COUNT; level++)
+            td_log((td_log_level)level, "text");
+        capture_end(&lines);
+        assert_int_equal(lines, threshold + 1);
+    }
+}
+
+static void lines_name_program_and_level(void **state)
+{
+    (void)state;
+    td_log_open(TD_LOG_DEBUG, NULL);
+    capture_begin();
+    td_log(TD_LOG_ERROR, "%d of %s", 7, "m");
+    td_log(TD_LOG_DEBUG, "last");
+    assert_string_equal(capture_end(NULL), "tandem: error: 7 of m\ntandem: debug: last\n");
+}
+
+static void a_text_stays_one_line(void **state)
+{
+    char longer[5000];
+    int lines;
+    (void)state;
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    td_log_open(TD_LOG_WARN, NULL);
+    capture_begin();
+    td_log(TD_LOG_WARN, "a\nb\033c");
+    td_log(TD_LOG_WARN, "%s", longer);
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 2);
+    assert_memory_equal(text, "tandem: warn: a?b?c\n", 20);
+    assert_true(strlen(text) < 2000);
+    assert_string_equal(text + strlen(text) - 5, "x...\n");
+}
+
+static void errno_is_kept(void **state)
+{
+    (void)state;
+    td_log_open(TD_LOG_WARN, "/nonexistent/folder/log");
+    capture_begin();
+    errno = EDOM;
+    td_log(TD_LOG_WARN, "text");
+    assert_int_equal(errno, EDOM);
+    capture_end(NULL);
+}
+
+static void repeats_are_capped(void **state)
+{
+    atomic_uint seen = 0;
+    int lines;
+    (void)state;
+    td_log_open(TD_LOG_WARN, NULL);
+    capture_begin();
+    for (int i = 0; i < 10; i++) td_log_capped(&seen, 3, TD_LOG_WARN, "again %d", i);
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 3);
+    assert_non_null(strstr(text, "again 2 (not said again)\n"));
+    assert_null(strstr(text, "again 3"));
+
+    capture_begin();
+    for (int i = 0; i < 10; i++) TD_LOG_ONCE(TD_LOG_WARN, "once %d", i);
+    assert_string_equal(capture_end(NULL), "tandem: warn: once 0\n");
+}
+
+static void the_file_is_appended_to(void **state)
+{
+    char path[128];
+    int lines;
+    (void)state;
+    const char *folder = make_folder();
+    snprintf(path, sizeof path, "%s/log", folder);
+    capture_begin();
+    td_log_open(TD_LOG_INFO, path);
+    td_log(TD_LOG_INFO, "first");
+    td_log_open(TD_LOG_INFO, path);
+    td_log(TD_LOG_INFO, "second");
+    capture_end(&lines);
+    assert_int_equal(lines, 0);
+    assert_string_equal(read_text(path), "tandem: info: first\ntandem: info: second\n");
+    remove_folder(folder);
+}
+
+static void a_relative_file_survives_chdir(void **state)
+{
+    char path[128], old[512];
+    (void)state;
+    const char *folder = make_folder();
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(folder), 0);
+    td_log_open(TD_LOG_WARN, "log");
+    assert_int_equal(chdir(old), 0);
+    td_log(TD_LOG_WARN, "moved");
+    snprintf(path, sizeof path, "%s/log", folder);
+    assert_string_equal(read_text(path), "tandem: warn: moved\n");
+    remove_folder(folder);
+}
+
+static void an_unwritable_file_gets_one_line(void **state)
+{
+    int lines;
+    (void)state;
+    capture_begin();
+    td_log_open(TD_LOG_WARN, "/nonexistent/folder/log");
+    td_log(TD_LOG_WARN, "to stderr");
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 2);
+    assert_non_null(strstr(text, "'/nonexistent/folder/log' (No such file or directory)"));
+    assert_non_null(strstr(text, "tandem: warn: to stderr\n"));
+}
+
+static void *write_lines(void *argument)
+{
+    for (int i = 0; i < LINES_PER_THREAD; i++)
+        td_log(TD_LOG_WARN, "thread %c says something of middling length", *(const char *)argument);
+    return NULL;
+}
+
+static void threads_do_not_mix_lines(void **state)
+{
+    pthread_t threads[THREADS];
+    static const char names[THREADS] = "abcd";
+    int lines;
+    (void)state;
+    td_log_open(TD_LOG_WARN, NULL);
+    capture_begin();
+    for (int t = 0; t < THREADS; t++)
+        pthread_create(&threads[t], NULL, write_lines, (void *)(uintptr_t)&names[t]);
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, THREADS * LINES_PER_THREAD);
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
+        char name;
+        int end = 0;
+        sscanf(at, "tandem: warn: thread %c says something of middling length%n", &name, &end);
+        assert_true(end > 0 && at[end] == '\n');
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_above_the_threshold_are_dropped),
+        cmocka_unit_test(lines_name_program_and_level),
+        cmocka_unit_test(a_text_stays_one_line),
+        cmocka_unit_test(errno_is_kept),
+        cmocka_unit_test(repeats_are_capped),
+        cmocka_unit_test(the_file_is_appended_to),
+        cmocka_unit_test(a_relative_file_survives_chdir),
+        cmocka_unit_test(an_unwritable_file_gets_one_line),
+        cmocka_unit_test(threads_do_not_mix_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,378 @@
+/* The report: what is counted under which key, from several threads and after fork; where it is written; and that
+ * a JSON parser reads it back. */
+#define _GNU_SOURCE 1
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "cmocka_all.h"
+#include "report.h"
+
+enum { THREADS = 4, SHAPES = 1000, ROUNDS = 20 };
+
+static td_options options;
+static char folder[64], path[128];
+
+static void open_report(const char *file)
+{
+    td_options_set_defaults(&options);
+    assert_true(td_options_set(&options, TD_OPTION_REPORT, "file", file, TD_ORIGIN_ENVIRONMENT));
+    td_report_open(&options, "1.2.3");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(folder, make_folder());
+    snprintf(path, sizeof path, "%s/report.json", folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    td_report_close();
+    remove_folder(folder);
+    return 0;
+}
+
+static td_report_key key_of(int64_t m, const char *reason)
+{
+    return (td_report_key){.entry = TD_ENTRY_cublasDgemm_v2,
+                           .mode = "df",
+                           .reason = reason,
+                           .op_b = TD_OP_T,
+                           .m = m,
+                           .n = 2,
+                           .k = 3,
+                           .batch = 1};
+}
+
+/* Counts one call and returns its record. */
+static td_record *call(int64_t m, const char *reason)
+{
+    const td_report_key key = key_of(m, reason);
+    td_record *record = td_report_find(&key);
+    td_report_count(record);
+    return record;
+}
+
+/* True if python's parser reads the file and the expression over its content r holds. */
+static bool holds(const char *expression)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "python3 -c 'import json, sys; r = json.load(open(\"%s\", encoding=\"utf-8\")); "
+             "sys.exit(not (%s))'",
+             path, expression);
+    return system(command) == 0;
+}
+
+static void nothing_is_kept_while_off(void **state)
+{
+    (void)state;
+    td_options_set_defaults(&options);
+    td_report_open(&options, "1.2.3");
+    assert_null(call(1, NULL));
+    td_report_add_time(NULL, 1);
+    td_report_set_counters(NULL, NULL);
+    td_report_write();
+}
+
+static void equal_keys_share_a_record(void **state)
+{
+    char mode[] = "df", reason[] = "small";
+    (void)state;
+    open_report(path);
+    td_report_key key = key_of(1, "small");
+    td_record *record = td_report_find(&key);
+    key.mode = mode; /* the same text elsewhere */
+    key.reason = reason;
+    assert_ptr_equal(td_report_find(&key), record);
+
+    const td_report_key base = key_of(1, "small");
+    td_report_key others[10];
+    for (int i = 0; i < 10; i++) others[i] = base;
+    others[0].entry = TD_ENTRY_cublasGemmEx;
+    others[1].mode = "ts";
+    others[2].reason = NULL;
+    others[3].reason = "large";
+    others[4].op_a = TD_OP_C;
+    others[5].op_b = TD_OP_N;
+    others[6].m = 2;
+    others[7].n = 1;
+    others[8].k = 2;
+    others[9].batch = 2;
+    for (int i = 0; i < 10; i++) {
+        assert_ptr_not_equal(td_report_find(&others[i]), record);
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(td_report_find(&others[i]), td_report_find(&others[j]));
+    }
+}
+
+static void json_holds_what_was_counted(void **state)
+{
+    static td_counters counters = {.repaired = 5}, newer = {.repaired = 2};
+    (void)state;
+    open_report(path);
+    td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
+    td_report_set_device(1, "another");
+    td_record *record = call(7, NULL);
+    call(7, NULL);
+    td_report_add_time(record, 1.5);
+    td_report_add_time(record, 0.25e-9 + 2e-9);
+    td_report_add_time(record, -1);
+    td_report_add_time(record, (double)NAN);
+    td_report_add_time(record, (double)INFINITY);
+    td_report_set_counters(record, &counters);
+    counters.repaired = 40;
+    td_report_set_counters(record, &newer);
+    newer.repaired = 2;
+    call(8, "mode is native");
+    td_report_write();
+
+    assert_true(
+        holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
+    assert_true(holds(
+        "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
+    assert_true(
+        holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
+              "\\xed\\xa0\\x80\"}]"));
+    assert_true(holds(
+        "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
+        "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
+    assert_true(holds(
+        "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
+        "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42}"));
+    assert_true(holds(
+        "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"op_a\": \"N\", \"op_b\": \"T\", "
+        "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"mode\": \"df\", \"count\": 2, \"timed\": 2, "
+        "\"seconds\": 1.500000002, \"repaired\": 42, \"native_reason\": None}"));
+    assert_true(holds(
+        "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
+}
+
+static void host_device_is_named(void **state)
+{
+    (void)state;
+    open_report(path);
+    td_report_set_host_device();
+    td_report_write();
+    assert_true(holds("r[\"host_device\"] is True and \"nothing about a GPU\" in r[\"note\"]"));
+}
+
+static void no_calls_make_a_report_too(void **state)
+{
+    (void)state;
+    open_report(path);
+    td_report_write();
+    assert_true(holds("r[\"calls\"] == [] and r[\"totals\"][\"intercepted\"] == 0"));
+}
+
+static void an_empty_report_replaces_only_what_was_there(void **state)
+{
+    (void)state;
+    FILE *old = fopen(path, "w");
+    fputs("from an earlier run", old);
+    fclose(old);
+    open_report(path);
+    td_report_write();
+    assert_true(holds("r[\"calls\"] == []"));
+    td_report_close();
+
+    open_report(path); /* as a shell would, before it starts the program that writes: */
+    FILE *fresh = fopen(path, "w");
+    fputs("{\"fresh\": true}", fresh);
+    fclose(fresh);
+    td_report_write();
+    assert_true(holds("r[\"fresh\"]"));
+}
+
+static void *count_shapes(void *argument)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        for (int64_t m = 0; m < SHAPES; m++) td_report_add_time(call(m, NULL), 1e-9);
+    return argument;
+}
+
+static void threads_lose_no_count(void **state)
+{
+    char expression[256];
+    pthread_t threads[THREADS];
+    (void)state;
+    open_report(path);
+    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, count_shapes, NULL);
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    td_report_write();
+    snprintf(
+        expression, sizeof expression,
+        "len(r[\"calls\"]) == %d and all(c[\"count\"] == %d == c[\"timed\"] for c in r[\"calls\"])",
+        SHAPES, THREADS * ROUNDS);
+    assert_true(holds(expression));
+}
+
+/* Runs body in a forked child and waits for it. */
+static int in_child(void (*body)(void))
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+        td_report_write();
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return (int)child;
+}
+
+static void do_nothing(void) {}
+
+static void call_once(void) { call(9, NULL); }
+
+static void a_forked_child_counts_for_itself(void **state)
+{
+    char pattern[128];
+    (void)state;
+    snprintf(pattern, sizeof pattern, "%s/%%p.json", folder);
+    open_report(pattern);
+    td_record *record = call(1, NULL);
+    static td_counters counters = {.repaired = 5};
+    td_report_set_counters(record, &counters);
+
+    int child = in_child(do_nothing);
+    snprintf(path, sizeof path, "%s/%d.json", folder, child);
+    assert_int_not_equal(access(path, F_OK), 0);
+
+    child = in_child(call_once);
+    snprintf(path, sizeof path, "%s/%d.json", folder, child);
+    assert_true(holds("len(r[\"calls\"]) == 1 and r[\"calls\"][0][\"m\"] == 9 and "
+                      "r[\"totals\"][\"repaired\"] == 0"));
+
+    td_report_write();
+    snprintf(path, sizeof path, "%s/%d.json", folder, (int)getpid());
+    assert_true(holds("len(r[\"calls\"]) == 1 and r[\"calls\"][0][\"m\"] == 1 and "
+                      "r[\"totals\"][\"repaired\"] == 5"));
+}
+
+static void the_file_is_found_again_after_chdir(void **state)
+{
+    char old[512];
+    (void)state;
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(folder), 0);
+    open_report("report.json");
+    assert_int_equal(chdir(old), 0);
+    td_report_write();
+    assert_true(holds("r[\"schema\"] == 1"));
+}
+
+static void links_are_followed(void **state)
+{
+    char link[128];
+    struct stat info;
+    (void)state;
+    snprintf(link, sizeof link, "%s/link", folder);
+    FILE *target = fopen(path, "w");
+    fclose(target);
+    assert_int_equal(symlink(path, link), 0);
+    open_report(link);
+    td_report_write();
+    assert_true(holds("r[\"schema\"] == 1"));
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+}
+
+static void a_device_is_written_in_place(void **state)
+{
+    struct stat info;
+    (void)state;
+    open_report("/dev/null");
+    call(1, NULL);
+    td_report_write();
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+static void an_unwritable_file_gets_one_line_at_the_start(void **state)
+{
+    static const char *const bad[] = {"/nonexistent/folder/report.json", "/tmp",
+                                      "/proc/report.json"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int lines;
+        capture_begin();
+        open_report(bad[i]);
+        const char *text = capture_end(&lines);
+        assert_int_equal(lines, 1);
+        assert_non_null(strstr(text, bad[i]));
+        assert_null(call(1, NULL));
+        capture_begin();
+        td_report_write();
+        capture_end(&lines);
+        assert_int_equal(lines, 0);
+    }
+}
+
+static void opening_leaves_the_old_file_alone(void **state)
+{
+    (void)state;
+    FILE *old = fopen(path, "w");
+    fputs("{\"old\": 1}", old);
+    fclose(old);
+    open_report(path);
+    assert_true(holds("r[\"old\"] == 1"));
+}
+
+static void the_table_goes_to_stderr(void **state)
+{
+    int lines;
+    (void)state;
+    open_report("-");
+    capture_begin();
+    td_report_write();
+    assert_non_null(strstr(capture_end(&lines), "made no call"));
+    assert_int_equal(lines, 1);
+
+    td_report_add_time(call(1234, "too small"), 0.0125);
+    td_report_set_host_device();
+    capture_begin();
+    td_report_write();
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 4);
+    assert_non_null(strstr(text, "1 calls, 0 emulated, 1 native"));
+    assert_non_null(strstr(text, "nothing about a GPU"));
+    assert_non_null(strstr(text, "1234"));
+    assert_non_null(strstr(text, "12.500"));
+    assert_non_null(strstr(text, "too small"));
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1)
+        assert_memory_equal(at, "tandem: ", 8);
+}
+
+#define REPORT_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPORT_TEST(nothing_is_kept_while_off),
+        REPORT_TEST(equal_keys_share_a_record),
+        REPORT_TEST(json_holds_what_was_counted),
+        REPORT_TEST(host_device_is_named),
+        REPORT_TEST(no_calls_make_a_report_too),
+        REPORT_TEST(an_empty_report_replaces_only_what_was_there),
+        REPORT_TEST(threads_lose_no_count),
+        REPORT_TEST(a_forked_child_counts_for_itself),
+        REPORT_TEST(the_file_is_found_again_after_chdir),
+        REPORT_TEST(links_are_followed),
+        REPORT_TEST(a_device_is_written_in_place),
+        REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),
+        REPORT_TEST(opening_leaves_the_old_file_alone),
+        REPORT_TEST(the_table_goes_to_stderr),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
