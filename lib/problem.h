@@ -35,7 +35,8 @@ typedef struct {
     td_stream stream;
 } td_gemm;
 
-/* True if cuBLAS would accept the sizes, leading dimensions and pointers of p. */
+/* True if the sizes and leading dimensions are ones that cuBLAS accepts, and no operand is NULL (which cuBLAS accepts
+ * at times). */
 bool td_gemm_is_valid(const td_gemm *p);
 
 /* True if there is nothing to compute and C stays as it is: m, n or batch is 0. */

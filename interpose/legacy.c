@@ -1,0 +1,76 @@
+/* legacy.c - wrappers of cublas.h, the interface without handles. Its stream cannot be asked for, so calls that set it
+ * are watched. */
+#include "wrap.h"
+
+#include <stdatomic.h>
+
+/* As cublas.h, which cannot be included together with cublas_api.h, declares them. */
+TD_EXPORT void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha,
+                           const double *A, int lda, const double *B, int ldb, double beta,
+                           double *C, int ldc);
+TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
+
+static atomic_int setters;                   /* threads that have set a stream */
+static _Thread_local bool is_setter;         /* this is one of them */
+static _Thread_local cudaStream_t my_stream; /* what this thread set last */
+
+cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
+{
+    __typeof__(&cublasSetKernelStream) original = TD_ORIGINAL(cublasSetKernelStream);
+    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
+    cublasStatus_t status = original(stream);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    if (!is_setter) atomic_fetch_add(&setters, 1);
+    is_setter = true;
+    my_stream = stream;
+    return status;
+}
+
+/* The stream is certain while no other thread has set one. */
+static bool stream_is_known(void) { return atomic_load(&setters) == (is_setter ? 1 : 0); }
+
+static td_op operation(char letter)
+{
+    switch (letter) {
+    case 'n':
+    case 'N':
+        return TD_OP_N;
+    case 't':
+    case 'T':
+        return TD_OP_T;
+    case 'c':
+    case 'C':
+        return TD_OP_C;
+    default:
+        return (td_op)-1;
+    }
+}
+
+static td_matrix matrix(const double *data, int ld)
+{
+    return (td_matrix){.data = (double *)(uintptr_t)data, .ld = ld};
+}
+
+void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, const double *A,
+                 int lda, const double *B, int ldb, double beta, double *C, int ldc)
+{
+    const td_gemm p = {
+        .op_a = operation(transa),
+        .op_b = operation(transb),
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha.value = alpha,
+        .beta.value = beta,
+        .a = matrix(A, lda),
+        .b = matrix(B, ldb),
+        .c = matrix(C, ldc),
+        .batch = 1,
+        .stream = my_stream,
+    };
+    td_call call;
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
+    __typeof__(&cublasDgemm) original = TD_ORIGINAL(cublasDgemm);
+    if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    td_wrap_end(&call);
+}

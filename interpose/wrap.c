@@ -1,0 +1,75 @@
+#include "wrap.h"
+
+#include <string.h>
+
+#include "../lib/policy.h"
+
+static _Thread_local int depth; /* of original functions under way in this thread */
+
+/* A call that is not looked at: td_wrap_end then does nothing but leave. */
+static bool pass(td_call *call)
+{
+    memset(call, 0, sizeof *call);
+    depth++;
+    return true;
+}
+
+static bool is_wanted(td_entry entry) { return depth == 0 && td_dispatch_wants(entry); }
+
+/* True if the original function must run. */
+static bool decide(const td_call *call)
+{
+    if (call->outcome != TD_CALL_NATIVE) return false;
+    depth++;
+    return true;
+}
+
+static td_scalar scalar_at(const void *p, bool on_device)
+{
+    td_scalar s = {.value = 0.0, .device = on_device ? p : NULL};
+    if (!on_device) memcpy(&s.value, p, sizeof s.value);
+    return s;
+}
+
+/* Stream and pointer mode of the handle; false if it has none. */
+static bool query_handle(cublasHandle_t handle, cudaStream_t *stream, cublasPointerMode_t *mode)
+{
+    __typeof__(&cublasGetStream_v2) get_stream = TD_ORIGINAL(cublasGetStream_v2);
+    __typeof__(&cublasGetPointerMode_v2) get_mode = TD_ORIGINAL(cublasGetPointerMode_v2);
+    return handle && get_stream && get_mode &&
+           get_stream(handle, stream) == CUBLAS_STATUS_SUCCESS &&
+           get_mode(handle, mode) == CUBLAS_STATUS_SUCCESS;
+}
+
+bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
+                   td_gemm *p, td_call *call)
+{
+    cublasPointerMode_t mode;
+    if (!is_wanted(entry)) return pass(call);
+    if (!query_handle(handle, &p->stream, &mode) || !alpha || !beta) {
+        *call = td_dispatch_native(entry, p, td_reason_invalid);
+        return decide(call);
+    }
+    p->alpha = scalar_at(alpha, mode == CUBLAS_POINTER_MODE_DEVICE);
+    p->beta = scalar_at(beta, mode == CUBLAS_POINTER_MODE_DEVICE);
+    *call = td_dispatch(entry, p);
+    return decide(call);
+}
+
+bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_gemm *p, td_call *call)
+{
+    if (!is_wanted(entry)) return pass(call);
+    *call = stream_known ? td_dispatch(entry, p) : td_dispatch_native(entry, p, td_reason_stream);
+    return decide(call);
+}
+
+void td_wrap_end(td_call *call)
+{
+    depth--;
+    td_dispatch_end(call);
+}
+
+cublasStatus_t td_wrap_status(const td_call *call)
+{
+    return call->outcome == TD_CALL_BROKEN ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+}

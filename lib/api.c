@@ -1,0 +1,256 @@
+/* api.c - the public functions of tandem.h: they check their arguments and run an engine. */
+#include "../include/tandem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "../kernels/df_kernels.h"
+#include "device.h"
+#include "dispatch.h"
+#include "engine_df.h"
+
+static _Thread_local char last_message[256];
+
+#define STRING(x)                    #x
+#define VERSION(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
+
+const char *tandem_version(void)
+{
+    return VERSION(TANDEM_VERSION_MAJOR, TANDEM_VERSION_MINOR, TANDEM_VERSION_PATCH);
+}
+
+const char *tandem_status_text(tandem_status status)
+{
+    switch (status) {
+    case TANDEM_OK:
+        return "success";
+    case TANDEM_INVALID_VALUE:
+        return "invalid value";
+    case TANDEM_NO_MEMORY:
+        return "not enough device memory";
+    case TANDEM_UNSUPPORTED:
+        return "unsupported by the device";
+    case TANDEM_LAUNCH_FAILED:
+        return "kernel launch failed";
+    }
+    return "unknown status";
+}
+
+const char *tandem_last_message(void) { return last_message; }
+
+__attribute__((format(printf, 2, 3))) static tandem_status fail(tandem_status status,
+                                                                const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_message, sizeof last_message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static tandem_status refuse_size(const char *name, int64_t value)
+{
+    return fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name, (long long)value);
+}
+
+/* One matrix argument, rows x cols as stored. It may be NULL only if it is empty. */
+typedef struct {
+    const char *name, *ld_name;
+    const void *data;
+    int64_t rows, cols, ld;
+} argument;
+
+static bool is_empty(const argument *x) { return x->rows == 0 || x->cols == 0; }
+
+static tandem_status check_matrix(const argument *x)
+{
+    const int64_t least = x->rows > 1 ? x->rows : 1;
+    if (x->ld < least)
+        return fail(TANDEM_INVALID_VALUE,
+                    "%s is %lld; it must be at least max(1, rows of %s) = %lld", x->ld_name,
+                    (long long)x->ld, x->name, (long long)least);
+    if (is_empty(x)) return TANDEM_OK;
+    if (!x->data)
+        return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
+    if ((uintptr_t)x->data % 8)
+        return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to 8 bytes", x->name,
+                    x->data);
+    return TANDEM_OK;
+}
+
+/* Elements of 8 bytes from the first to the last. */
+static uintptr_t end_of(const argument *x)
+{
+    return (uintptr_t)x->data + 8 * (uintptr_t)((x->cols - 1) * x->ld + x->rows);
+}
+
+/* True if two ranges first .. first + count - 1 and 0 .. limit - 1 share a number. */
+static bool meet(int64_t first, int64_t count, int64_t limit)
+{
+    return first < limit && first + count > 0;
+}
+
+/* True if two matrices of the same leading dimension share an element: parts of one array often lie side by side. */
+static bool share_elements(const argument *c, const argument *x)
+{
+    const int64_t apart = ((intptr_t)c->data - (intptr_t)x->data) / 8;
+    const int64_t row = (apart % c->ld + c->ld) % c->ld, col = (apart - row) / c->ld;
+    if (row < x->rows && meet(col, c->cols, x->cols)) return true;
+    return row + c->rows > c->ld &&
+           meet(col + 1, c->cols, x->cols); /* c's last rows lie below, in the next column */
+}
+
+static tandem_status check_apart(const argument *c, const argument *x)
+{
+    if (is_empty(c) || is_empty(x)) return TANDEM_OK;
+    if ((uintptr_t)c->data >= end_of(x) || (uintptr_t)x->data >= end_of(c)) return TANDEM_OK;
+    if (c->ld == x->ld && !share_elements(c, x)) return TANDEM_OK;
+    return fail(TANDEM_INVALID_VALUE, "%s at %p overlaps %s at %p; they must not share memory",
+                c->name, c->data, x->name, x->data);
+}
+
+static tandem_status check_product(const td_gemm *p)
+{
+    if (p->op_a != TD_OP_N && p->op_a != TD_OP_T)
+        return fail(TANDEM_INVALID_VALUE, "op_a is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
+                    (int)p->op_a);
+    if (p->op_b != TD_OP_N && p->op_b != TD_OP_T)
+        return fail(TANDEM_INVALID_VALUE, "op_b is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
+                    (int)p->op_b);
+    if (p->m < 0) return refuse_size("m", p->m);
+    if (p->n < 0) return refuse_size("n", p->n);
+    if (p->k < 0) return refuse_size("k", p->k);
+    const bool a_n = p->op_a == TD_OP_N, b_n = p->op_b == TD_OP_N;
+    const argument a = {"a", "lda", p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld};
+    const argument b = {"b", "ldb", p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld};
+    const argument c = {"c", "ldc", p->c.data, p->m, p->n, p->c.ld};
+    tandem_status status = check_matrix(&a);
+    if (status == TANDEM_OK) status = check_matrix(&b);
+    if (status == TANDEM_OK) status = check_matrix(&c);
+    if (status == TANDEM_OK) status = check_apart(&c, &a);
+    if (status == TANDEM_OK) status = check_apart(&c, &b);
+    return status;
+}
+
+static tandem_status status_of(td_run_status run)
+{
+    switch (run) {
+    case TD_RUN_DONE:
+        return TANDEM_OK;
+    case TD_RUN_NO_MEMORY:
+        return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+    case TD_RUN_FAILED:
+    case TD_RUN_BROKEN:
+        break;
+    }
+    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel");
+}
+
+static tandem_status find_device(td_device **device, size_t *limit)
+{
+    *device = td_device_current();
+    if (!*device) return fail(TANDEM_UNSUPPORTED, "the current device cannot run Tandem's kernels");
+    const td_options *o = td_options_in_force();
+    *limit = o->workspace_bytes ? o->workspace_bytes : (*device)->workspace_bytes;
+    return TANDEM_OK;
+}
+
+/* A matrix of either type: kernels know which. */
+static td_matrix matrix_of(const void *data, int64_t ld)
+{
+    return (td_matrix){.data = (double *)(uintptr_t)data, .ld = ld};
+}
+
+static td_gemm gemm_of(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k, td_matrix a,
+                       td_matrix b, td_matrix c, tandem_stream stream)
+{
+    return (td_gemm){
+        .op_a = (td_op)op_a,
+        .op_b = (td_op)op_b,
+        .m = m,
+        .n = n,
+        .k = k,
+        .a = a,
+        .b = b,
+        .c = c,
+        .batch = 1,
+        .stream = stream,
+    };
+}
+
+tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                           int64_t k, double alpha, const double *a, int64_t lda, const double *b,
+                           int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
+{
+    last_message[0] = '\0';
+    int parameter;
+    const td_engine *engine = mode ? td_engine_parse(mode, &parameter) : NULL;
+    if (!engine || !engine->run)
+        return fail(TANDEM_INVALID_VALUE,
+                    "mode is %s; allowed: the emulated modes that `tandem modes` lists",
+                    mode ? mode : "NULL");
+    td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
+                        matrix_of(c, ldc), stream);
+    p.alpha.value = alpha;
+    p.beta.value = beta;
+    tandem_status status = check_product(&p);
+    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    td_device *device;
+    size_t limit;
+    status = find_device(&device, &limit);
+    if (status != TANDEM_OK) return status;
+    return status_of(engine->run(&p, parameter, device, limit, NULL));
+}
+
+tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k,
+                            tandem_df alpha, const tandem_df *a, int64_t lda, const tandem_df *b,
+                            int64_t ldb, tandem_df beta, tandem_df *c, int64_t ldc,
+                            tandem_stream stream)
+{
+    last_message[0] = '\0';
+    const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
+                              matrix_of(c, ldc), stream);
+    tandem_status status = check_product(&p);
+    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    td_device *device;
+    size_t limit;
+    status = find_device(&device, &limit);
+    if (status != TANDEM_OK) return status;
+    return status_of(td_df_run_typed(&p, alpha, beta, device, limit));
+}
+
+static tandem_status check_conversion(int64_t rows, int64_t cols, const double *a, int64_t lda,
+                                      const tandem_df *s, int64_t lds)
+{
+    last_message[0] = '\0';
+    if (rows < 0) return refuse_size("rows", rows);
+    if (cols < 0) return refuse_size("cols", cols);
+    const argument from = {"a", "lda", a, rows, cols, lda}, to = {"s", "lds", s, rows, cols, lds};
+    tandem_status status = check_matrix(&from);
+    if (status == TANDEM_OK) status = check_matrix(&to);
+    if (status == TANDEM_OK) status = check_apart(&to, &from);
+    return status;
+}
+
+static tandem_status launched(cudaError_t error)
+{
+    if (error == cudaSuccess) return TANDEM_OK;
+    (void)cudaGetLastError();
+    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s", cudaGetErrorString(error));
+}
+
+tandem_status tandem_df_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
+                              tandem_df *s, int64_t lds, tandem_stream stream)
+{
+    tandem_status status = check_conversion(rows, cols, a, lda, s, lds);
+    if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
+    return launched(td_df_split_run(rows, cols, a, lda, s, lds, stream));
+}
+
+tandem_status tandem_df_join(int64_t rows, int64_t cols, const tandem_df *s, int64_t lds, double *a,
+                             int64_t lda, tandem_stream stream)
+{
+    tandem_status status = check_conversion(rows, cols, a, lda, s, lds);
+    if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
+    return launched(td_df_unsplit_run(rows, cols, s, lds, a, lda, stream));
+}
