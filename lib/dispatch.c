@@ -72,8 +72,8 @@ void td_dispatch_end(td_call *call) { td_timer_stop(call->timer, call->stream, c
 /* The counters that kernels of this record's calls increment on the device; NULL without a report. */
 static td_counters *counters_of(td_record *record, td_device *device)
 {
-    const unsigned slot = td_record_number(record);
-    if (!record || slot >= TD_COUNTER_SLOTS) return NULL;
+    const unsigned slot = record ? td_record_number(record) : TD_COUNTER_SLOTS;
+    if (slot >= TD_COUNTER_SLOTS) return NULL;
     td_report_set_counters(record, &device->counters[slot]);
     return &device->device_counters[slot];
 }

@@ -104,8 +104,8 @@ static bool is_same_text(const char *a, const char *b)
 static bool is_same_key(const td_report_key *a, const td_report_key *b)
 {
     return a->entry == b->entry && a->op_a == b->op_a && a->op_b == b->op_b && a->m == b->m &&
-           a->n == b->n && a->k == b->k && a->batch == b->batch && is_same_text(a->mode, b->mode) &&
-           is_same_text(a->reason, b->reason);
+           a->n == b->n && a->k == b->k && a->batch == b->batch && a->device == b->device &&
+           is_same_text(a->mode, b->mode) && is_same_text(a->reason, b->reason);
 }
 
 static void hang_in(td_record **table, size_t count, td_record *record)
@@ -136,6 +136,7 @@ static td_record *add_record(const td_report_key *key, uint64_t hash)
     if (!record) return NULL;
     record->key = *key;
     record->hash = hash;
+    record->number = (unsigned)record_count;
     hang_in(buckets, bucket_count, record);
     *report.last = record;
     report.last = &record->next;
@@ -163,6 +164,8 @@ td_record *td_report_find(const td_report_key *key)
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
 }
+
+unsigned td_record_number(const td_record *record) { return record->number; }
 
 void td_report_count(td_record *record)
 {

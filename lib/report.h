@@ -15,6 +15,7 @@ typedef struct {
     td_entry entry;
     const char *mode;
     const char *reason; /* why the call ran native; NULL if it was emulated */
+    int device;         /* CUDA's number of it; -1 if not known */
     td_op op_a, op_b;
     int64_t m, n, k, batch;
 } td_report_key;
@@ -34,6 +35,9 @@ void td_report_set_host_device(void);
 /* The record of the key, made if it is new. NULL if the report is off or memory has run out; the call is then
  * only counted as not listed. */
 td_record *td_report_find(const td_report_key *key);
+
+/* Records are numbered from 0 in the order of their first calls. */
+unsigned td_record_number(const td_record *record);
 
 /* Each of these accepts NULL and then does nothing. */
 void td_report_count(td_record *record);

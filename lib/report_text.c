@@ -15,7 +15,8 @@ static const char host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
     "nothing about a GPU.";
 
-static const char op_letters[] = {[TD_OP_N] = 'N', [TD_OP_T] = 'T', [TD_OP_C] = 'C'};
+/* Native calls with invalid arguments are listed too. */
+static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
 /* Bytes of the well-formed UTF-8 character at text, 0 if there is none (RFC 3629, section 4). */
 static int utf8_length(const unsigned char *text)
@@ -102,11 +103,11 @@ static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
     fprintf(out, "{\"function\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
-            td_entries[key->entry].name, op_letters[key->op_a], op_letters[key->op_b]);
+            td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b));
     fprintf(out,
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
             key->m, key->n, key->k, key->batch);
-    fprintf(out, "\"mode\": ");
+    fprintf(out, "\"device\": %d, \"mode\": ", key->device);
     print_string(out, key->mode);
     const unsigned long long nanoseconds = record->nanoseconds;
     fprintf(out,
@@ -154,8 +155,8 @@ static void print_row(FILE *out, int width, const td_record *record)
     const td_report_key *key = &record->key;
     const unsigned long long microseconds = (record->nanoseconds + 500) / 1000;
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
-            td_entries[key->entry].name, op_letters[key->op_a], op_letters[key->op_b], key->m,
-            key->n, key->k, key->batch);
+            td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
+            key->k, key->batch);
     fprintf(out, "  %-8s %8llu %8llu %8llu.%03llu %10llu  %s\n", key->mode,
             (unsigned long long)record->count, (unsigned long long)record->timed,
             microseconds / 1000, microseconds % 1000, td_record_repaired(record),
