@@ -11,9 +11,9 @@
 
 #ifdef __cplusplus
 extern "C" {
-#    define HOSTGPU_CONST const /* kernels may only read */
+#define HOSTGPU_CONST const /* kernels may only read */
 #else
-#    define HOSTGPU_CONST
+#define HOSTGPU_CONST
 #endif
 #define HOSTGPU_TLS __attribute__((tls_model("initial-exec")))
 

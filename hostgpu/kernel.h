@@ -17,7 +17,7 @@
 #include "executor.h"
 
 #ifndef __launch_bounds__
-#    define __launch_bounds__(...)
+#define __launch_bounds__(...)
 #endif
 
 constexpr int warpSize = 32;

@@ -1,0 +1,288 @@
+/* block.c - runs the blocks of a launch on one OS thread: starts their threads, switches between them, barriers. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "settings.h"
+#include "worker.h"
+
+__thread hostgpu_worker *hostgpu_self;
+__thread uint3 threadIdx, blockIdx;
+__thread struct dim3 blockDim, gridDim;
+__thread unsigned hostgpu_rank;
+
+enum { PAGE = 4096 };
+
+/* ---- the threads that can run ---- */
+
+void hostgpu_make_ready(hostgpu_worker *w, unsigned rank)
+{
+    w->thread[rank].state = THREAD_READY;
+    w->ready[(w->ready_first + w->ready_count++) % HOSTGPU_MAX_THREADS] = rank;
+}
+
+/* Knuth's linear congruential generator; the high half is random enough for an order. */
+static unsigned random_below(hostgpu_worker *w, unsigned bound)
+{
+    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(w->random >> 33) % bound;
+}
+
+static unsigned take_ready(hostgpu_worker *w)
+{
+    unsigned *first = &w->ready[w->ready_first % HOSTGPU_MAX_THREADS];
+
+    if (w->random) {
+        unsigned chosen = w->ready_first + random_below(w, w->ready_count);
+        unsigned *other = &w->ready[chosen % HOSTGPU_MAX_THREADS];
+        unsigned rank = *other;
+
+        *other = *first;
+        *first = rank;
+    }
+    w->ready_first++;
+    w->ready_count--;
+    return *first;
+}
+
+/* ---- fibers ---- */
+
+static size_t stack_bytes(void)
+{
+    return hostgpu_get_settings()->stack_bytes * HOSTGPU_STACK_FACTOR;
+}
+
+/* Stacks at a power-of-two distance would fall into the same sets of the cache. The guard page prevents that. */
+static size_t stack_stride(void) { return stack_bytes() + PAGE; }
+
+static bool acquire_stacks(hostgpu_worker *w)
+{
+    size_t stride = stack_stride();
+    char *stacks;
+
+    if (w->stacks) return true;
+    stacks = mmap(NULL, stride * HOSTGPU_MAX_THREADS, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks == MAP_FAILED) return false;
+    for (size_t i = 0; i < HOSTGPU_MAX_THREADS; i++) mprotect(stacks + i * stride, PAGE, PROT_NONE);
+    w->stacks = stacks;
+    return true;
+}
+
+static void run_threads(void);
+
+/* Fibers live for one launch: the next one may run this worker on another OS thread, and compilers keep
+ * addresses of thread-local objects over a switch. */
+static hostgpu_fiber *take_fiber(hostgpu_worker *w)
+{
+    hostgpu_fiber *fiber;
+    char *stack;
+
+    if (w->idle_count) return w->idle[--w->idle_count];
+    fiber = &w->fiber[w->fiber_count];
+    stack = w->stacks + w->fiber_count * stack_stride() + PAGE;
+    w->fiber_count++;
+    hostgpu_fiber_create(fiber, stack, stack_bytes(), run_threads);
+    return fiber;
+}
+
+static void destroy_fibers(hostgpu_worker *w)
+{
+    for (unsigned i = 0; i < w->fiber_count; i++) hostgpu_fiber_destroy(&w->fiber[i]);
+    w->fiber_count = w->idle_count = 0;
+}
+
+/* ---- switching between threads ---- */
+
+static void set_thread(const hostgpu_worker *w, unsigned rank)
+{
+    hostgpu_rank = rank;
+    threadIdx = w->thread[rank].index;
+}
+
+/* Goes on, or starts, with a thread that can run. */
+static void go_on(hostgpu_worker *w, hostgpu_fiber *from)
+{
+    unsigned rank = take_ready(w);
+    cuda_thread *next = &w->thread[rank];
+
+    if (!next->fiber) next->fiber = take_fiber(w);
+    set_thread(w, rank);
+    if (next->fiber != from) hostgpu_fiber_switch(from, next->fiber);
+}
+
+void hostgpu_wait(hostgpu_worker *w)
+{
+    if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
+    go_on(w, w->thread[hostgpu_rank].fiber);
+}
+
+/* The running thread has returned from the kernel. Its fiber takes over a thread that has not begun, or waits in
+ * the idle list for one. */
+static void finish_thread(hostgpu_worker *w)
+{
+    cuda_thread *t = &w->thread[hostgpu_rank];
+    hostgpu_fiber *fiber = t->fiber;
+
+    t->state = THREAD_EXITED;
+    t->fiber = NULL;
+    w->exited++;
+    w->warp[hostgpu_rank / HOSTGPU_WARP_SIZE].live &= ~(1u << hostgpu_rank % HOSTGPU_WARP_SIZE);
+    if (!hostgpu_is_race_check) w->idle[w->idle_count++] = fiber;
+
+    if (w->exited == w->thread_count) {
+        hostgpu_fiber_switch(fiber, &w->scheduler);
+    } else if (w->ready_count) {
+        go_on(w, fiber);
+    } else {
+        t->fiber = fiber;
+        hostgpu_fault(w, "threads wait for others that never come");
+    }
+}
+
+/* What every fiber executes, for ever: the threads given to it, one after another. */
+static void run_threads(void)
+{
+    hostgpu_worker *w = hostgpu_self;
+
+    for (;;) {
+        HOSTGPU_ACQUIRE(&w->race_start);
+        w->job->kernel->call(w->job->kernel->arguments);
+        HOSTGPU_RELEASE(&w->race_end);
+        finish_thread(w);
+    }
+}
+
+/* ---- barriers ---- */
+
+static void release_barrier(hostgpu_worker *w)
+{
+    for (unsigned i = 1; i < w->thread_count; i++)
+        if (!hostgpu_same_site(w->thread[i].site, w->thread[0].site))
+            hostgpu_fault(w, "threads wait at different barriers");
+
+    w->outcome.count = w->votes;
+    w->outcome.all_of = w->votes == w->thread_count;
+    w->votes = w->at_barrier = 0;
+    w->barrier_count++;
+    for (unsigned i = 0; i < w->thread_count; i++) hostgpu_make_ready(w, i);
+}
+
+hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
+{
+    hostgpu_worker *w = hostgpu_self;
+    cuda_thread *t = &w->thread[hostgpu_rank];
+    char *race = &w->race_barrier[w->barrier_count % 2];
+
+    HOSTGPU_RELEASE(race);
+    t->state = THREAD_AT_BARRIER;
+    t->site = site;
+    w->votes += predicate != 0;
+    if (++w->at_barrier == w->thread_count) release_barrier(w);
+    hostgpu_wait(w);
+    HOSTGPU_ACQUIRE(race);
+    return w->outcome;
+}
+
+void hostgpu_yield(void)
+{
+    hostgpu_worker *w = hostgpu_self;
+
+    hostgpu_make_ready(w, hostgpu_rank);
+    hostgpu_wait(w);
+}
+
+void hostgpu_trap(hostgpu_site site)
+{
+    hostgpu_fault(hostgpu_self, "__trap() at %s:%d by thread (%u,%u,%u)", site.file, site.line,
+                  threadIdx.x, threadIdx.y, threadIdx.z);
+}
+
+/* ---- blocks ---- */
+
+static void set_threads(hostgpu_worker *w)
+{
+    const struct dim3 size = w->job->kernel->block;
+
+    for (unsigned i = 0; i < w->thread_count; i++) {
+        cuda_thread *t = &w->thread[i];
+
+        *t = (cuda_thread){.index = {i % size.x, i / size.x % size.y, i / size.x / size.y}};
+        hostgpu_make_ready(w, i);
+    }
+    for (unsigned first = 0; first < w->thread_count; first += HOSTGPU_WARP_SIZE) {
+        cuda_warp *warp = &w->warp[first / HOSTGPU_WARP_SIZE];
+        unsigned lanes = w->thread_count - first;
+
+        warp->present = lanes < HOSTGPU_WARP_SIZE ? (1u << lanes) - 1 : ~0u;
+        warp->live = warp->present;
+        warp->arrived = 0;
+    }
+}
+
+/* number: in the order of the grid, x fastest. */
+static void run_block(hostgpu_worker *w, uint64_t number)
+{
+    const struct dim3 grid = w->job->kernel->grid;
+    const uint64_t seed = hostgpu_get_settings()->seed;
+
+    blockIdx.x = (unsigned)(number % grid.x);
+    blockIdx.y = (unsigned)(number / grid.x % grid.y);
+    blockIdx.z = (unsigned)(number / grid.x / grid.y);
+    w->block++;
+    w->random = seed ? (seed * 0x9e3779b97f4a7c15u + number) | 1 : 0;
+    w->exited = w->at_barrier = w->votes = 0;
+    w->ready_first = w->ready_count = 0;
+    set_threads(w);
+    hostgpu_clear_shared(w);
+
+    HOSTGPU_RELEASE(&w->race_start);
+    go_on(w, &w->scheduler);
+    HOSTGPU_ACQUIRE(&w->race_end);
+    if (hostgpu_is_race_check) destroy_fibers(w);
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The i-th block to run: i itself, or with a seed i * step + start modulo count, which visits every block once. */
+static uint64_t block_at(uint64_t i, uint64_t count)
+{
+    const uint64_t seed = hostgpu_get_settings()->seed;
+    uint64_t mixed = seed * 0x9e3779b97f4a7c15u, step = mixed % count;
+
+    if (!seed) return i;
+    while (greatest_common_divisor(step, count) != 1) step = (step + 1) % count;
+    return (uint64_t)(((unsigned __int128)i * step + (mixed >> 32)) % count);
+}
+
+void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
+{
+    uint64_t i;
+
+    w->job = job;
+    w->block = 0;
+    w->thread_count = job->kernel->block.x * job->kernel->block.y * job->kernel->block.z;
+    w->scheduler = (hostgpu_fiber){0};
+    if (!acquire_stacks(w) || !hostgpu_acquire_shared(w)) {
+        atomic_store(&job->error, cudaErrorMemoryAllocation);
+        return;
+    }
+    blockDim = job->kernel->block;
+    gridDim = job->kernel->grid;
+    hostgpu_self = w;
+    while (!atomic_load(&job->error) &&
+           (i = atomic_fetch_add(&job->next_block, 1)) < job->block_count)
+        run_block(w, block_at(i, job->block_count));
+    hostgpu_self = NULL;
+    destroy_fibers(w);
+    hostgpu_release_shared(w);
+}

@@ -1,0 +1,342 @@
+/* cudart_device.c - the one device, its properties and limits. Limits are those of compute capability 9.0; speeds
+ * and caches say nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include <cuda_profiler_api.h>
+
+#include "cudart_internal.h"
+#include "settings.h"
+#include "worker.h"
+
+#define DEVICE_NAME "Tandem host device (no GPU)"
+
+enum { THREADS_PER_MULTIPROCESSOR = 2048, BLOCKS_PER_MULTIPROCESSOR = 32 };
+
+static cudaError_t check_device(int device)
+{
+    return device ? hostgpu_record(cudaErrorInvalidDevice) : cudaSuccess;
+}
+
+/* Stores a result that does not depend on anything. */
+#define RETURN_VALUE(pointer, value)                                                               \
+    do {                                                                                           \
+        if (!(pointer)) return hostgpu_record(cudaErrorInvalidValue);                              \
+        *(pointer) = (value);                                                                      \
+        return cudaSuccess;                                                                        \
+    } while (0)
+
+/* ---- versions and the choice of a device ---- */
+
+cudaError_t cudaDriverGetVersion(int *version) { RETURN_VALUE(version, CUDART_VERSION); }
+cudaError_t cudaRuntimeGetVersion(int *version) { RETURN_VALUE(version, CUDART_VERSION); }
+cudaError_t cudaGetDeviceCount(int *count) { RETURN_VALUE(count, 1); }
+cudaError_t cudaGetDevice(int *device) { RETURN_VALUE(device, 0); }
+cudaError_t cudaSetDevice(int device) { return check_device(device); }
+cudaError_t cudaGetDeviceFlags(unsigned *flags) { RETURN_VALUE(flags, cudaDeviceMapHost); }
+cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
+cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
+cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+    return hostgpu_record(flags & ~(unsigned)cudaDeviceMask ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    (void)device_flags;
+    (void)flags;
+    return check_device(device);
+}
+
+cudaError_t cudaSetValidDevices(int *devices, int count)
+{
+    return check_device(count > 0 && devices ? devices[0] : 0);
+}
+
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wish)
+{
+    (void)wish;
+    RETURN_VALUE(device, 0);
+}
+
+/* ---- properties ---- */
+
+static void set_limits(struct cudaDeviceProp *p)
+{
+    p->warpSize = HOSTGPU_WARP_SIZE;
+    p->maxThreadsPerBlock = HOSTGPU_MAX_THREADS;
+    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+    p->maxThreadsDim[2] = 64;
+    p->maxGridSize[0] = INT32_MAX;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->sharedMemPerBlock = HOSTGPU_DEFAULT_SHARED;
+    p->sharedMemPerBlockOptin = HOSTGPU_MAX_SHARED;
+    p->sharedMemPerMultiprocessor = HOSTGPU_MAX_SHARED + 1024;
+    p->reservedSharedMemPerBlock = 1024;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    p->maxThreadsPerMultiProcessor = THREADS_PER_MULTIPROCESSOR;
+    p->maxBlocksPerMultiProcessor = BLOCKS_PER_MULTIPROCESSOR;
+    p->memPitch = INT32_MAX;
+    p->totalConstMem = 64 << 10;
+    p->textureAlignment = 512;
+    p->texturePitchAlignment = 32;
+}
+
+static void set_abilities(struct cudaDeviceProp *p)
+{
+    p->integrated = 1;
+    p->canMapHostMemory = 1;
+    p->unifiedAddressing = 1;
+    p->managedMemory = 1;
+    p->concurrentManagedAccess = 1;
+    p->hostNativeAtomicSupported = 1;
+    p->canUseHostPointerForRegisteredMem = 1;
+    p->hostRegisterSupported = 1;
+    p->memoryPoolsSupported = 1;
+    p->streamPrioritiesSupported = 1;
+    p->deviceNumaId = p->hostNumaId = -1;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
+{
+    if (!p) return hostgpu_record(cudaErrorInvalidValue);
+    if (device) return check_device(device);
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "%s", DEVICE_NAME);
+    memcpy(p->uuid.bytes, "tandem-host-dev", sizeof p->uuid.bytes);
+    p->totalGlobalMem = hostgpu_get_settings()->memory_bytes;
+    p->multiProcessorCount = (int)hostgpu_core_count();
+    p->major = 9;
+    p->l2CacheSize = 1 << 20;
+    p->memoryBusWidth = 64;
+    set_limits(p);
+    set_abilities(p);
+    return cudaSuccess;
+}
+
+static int attribute_of(const struct cudaDeviceProp *p, enum cudaDeviceAttr attribute)
+{
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+        return p->maxThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+        return p->maxThreadsDim[0];
+    case cudaDevAttrMaxBlockDimY:
+        return p->maxThreadsDim[1];
+    case cudaDevAttrMaxBlockDimZ:
+        return p->maxThreadsDim[2];
+    case cudaDevAttrMaxGridDimX:
+        return p->maxGridSize[0];
+    case cudaDevAttrMaxGridDimY:
+        return p->maxGridSize[1];
+    case cudaDevAttrMaxGridDimZ:
+        return p->maxGridSize[2];
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        return (int)p->sharedMemPerBlock;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return (int)p->sharedMemPerBlockOptin;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return (int)p->sharedMemPerMultiprocessor;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        return (int)p->reservedSharedMemPerBlock;
+    case cudaDevAttrTotalConstantMemory:
+        return (int)p->totalConstMem;
+    case cudaDevAttrWarpSize:
+        return p->warpSize;
+    case cudaDevAttrMaxPitch:
+        return (int)p->memPitch;
+    case cudaDevAttrMaxRegistersPerBlock:
+        return p->regsPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+        return p->regsPerMultiprocessor;
+    case cudaDevAttrTextureAlignment:
+        return (int)p->textureAlignment;
+    case cudaDevAttrTexturePitchAlignment:
+        return (int)p->texturePitchAlignment;
+    case cudaDevAttrMultiProcessorCount:
+        return p->multiProcessorCount;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return p->maxThreadsPerMultiProcessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return p->maxBlocksPerMultiProcessor;
+    case cudaDevAttrComputeCapabilityMajor:
+        return p->major;
+    case cudaDevAttrComputeCapabilityMinor:
+        return p->minor;
+    case cudaDevAttrL2CacheSize:
+        return p->l2CacheSize;
+    case cudaDevAttrGlobalMemoryBusWidth:
+        return p->memoryBusWidth;
+    case cudaDevAttrClockRate:
+        return 1000000; /* kHz; no division by zero in callers */
+    case cudaDevAttrMemoryClockRate:
+        return 1000000; /* kHz */
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+        return 2;
+    case cudaDevAttrIntegrated:
+        return p->integrated;
+    case cudaDevAttrCanMapHostMemory:
+        return p->canMapHostMemory;
+    case cudaDevAttrUnifiedAddressing:
+        return p->unifiedAddressing;
+    case cudaDevAttrManagedMemory:
+        return p->managedMemory;
+    case cudaDevAttrConcurrentManagedAccess:
+        return p->concurrentManagedAccess;
+    case cudaDevAttrHostNativeAtomicSupported:
+        return p->hostNativeAtomicSupported;
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+        return p->canUseHostPointerForRegisteredMem;
+    case cudaDevAttrHostRegisterSupported:
+        return p->hostRegisterSupported;
+    case cudaDevAttrMemoryPoolsSupported:
+        return p->memoryPoolsSupported;
+    case cudaDevAttrStreamPrioritiesSupported:
+        return p->streamPrioritiesSupported;
+    case cudaDevAttrNumaId:
+        return p->deviceNumaId;
+    case cudaDevAttrHostNumaId:
+        return p->hostNumaId;
+    default:
+        return 0; /* what the host device does not have */
+    }
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    struct cudaDeviceProp properties;
+
+    if (!value || attribute < cudaDevAttrMaxThreadsPerBlock || attribute >= cudaDevAttrMax)
+        return hostgpu_record(cudaErrorInvalidValue);
+    if (device) return check_device(device);
+    cudaGetDeviceProperties(&properties, device);
+    *value = attribute_of(&properties, attribute);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
+{
+    if (!text || bytes <= 0) return hostgpu_record(cudaErrorInvalidValue);
+    if (device) return check_device(device);
+    snprintf(text, (size_t)bytes, "0000:00:00.0");
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
+{
+    if (!device || !text) return hostgpu_record(cudaErrorInvalidValue);
+    if (strcmp(text, "0000:00:00.0") != 0) return hostgpu_record(cudaErrorInvalidDevice);
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    if (least) *least = 0;
+    if (greatest) *greatest = 0;
+    return cudaSuccess;
+}
+
+/* ---- limits and preferences: accepted, and without effect ---- */
+
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
+{
+    if (!value) return hostgpu_record(cudaErrorInvalidValue);
+    switch (limit) {
+    case cudaLimitStackSize:
+        *value = hostgpu_get_settings()->stack_bytes;
+        return cudaSuccess;
+    case cudaLimitPrintfFifoSize:
+        *value = 1 << 20;
+        return cudaSuccess;
+    case cudaLimitMallocHeapSize:
+        *value = 8 << 20;
+        return cudaSuccess;
+    default:
+        return hostgpu_record(cudaErrorUnsupportedLimit);
+    }
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    size_t old;
+
+    (void)value;
+    return cudaDeviceGetLimit(&old, limit);
+}
+
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
+{
+    RETURN_VALUE(config, cudaFuncCachePreferNone);
+}
+
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+    (void)config;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
+{
+    RETURN_VALUE(config, cudaSharedMemBankSizeFourByte);
+}
+
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+{
+    (void)config;
+    return cudaSuccess;
+}
+
+/* ---- peers: there are none ---- */
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    if (device || peer) return hostgpu_record(cudaErrorInvalidDevice);
+    RETURN_VALUE(can, 0);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    (void)peer;
+    (void)flags;
+    return hostgpu_record(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    return hostgpu_record(peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int source,
+                                      int target)
+{
+    (void)value;
+    (void)attribute;
+    (void)source;
+    (void)target;
+    return hostgpu_record(cudaErrorInvalidDevice);
+}
+
+/* ---- the driver's own interface is not there ---- */
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *result)
+{
+    (void)version;
+    (void)flags;
+    if (!symbol || !function) return hostgpu_record(cudaErrorInvalidValue);
+    *function = NULL;
+    if (result) *result = cudaDriverEntryPointSymbolNotFound;
+    return result ? cudaSuccess : hostgpu_record(cudaErrorSymbolNotFound);
+}
+HOSTGPU_ALSO(cudaGetDriverEntryPointByVersion, _ptsz);
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *result)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
+}

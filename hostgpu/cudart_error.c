@@ -1,0 +1,81 @@
+/* cudart_error.c - the last error of each thread, and the names of errors. */
+#include "cudart_internal.h"
+
+static __thread cudaError_t last_error;
+
+cudaError_t hostgpu_record(cudaError_t error)
+{
+    if (error) last_error = error;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) { return last_error; }
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last_error;
+
+    last_error = cudaSuccess;
+    return error;
+}
+
+/* X(error, text): those that the host device returns, and those that programs ask about most. */
+#define ERRORS(X)                                                                                  \
+    X(cudaSuccess, "no error")                                                                     \
+    X(cudaErrorInvalidValue, "invalid argument")                                                   \
+    X(cudaErrorMemoryAllocation, "out of memory")                                                  \
+    X(cudaErrorInitializationError, "initialization error")                                        \
+    X(cudaErrorCudartUnloading, "driver shutting down")                                            \
+    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                             \
+    X(cudaErrorInvalidPitchValue, "invalid pitch argument")                                        \
+    X(cudaErrorInvalidSymbol, "invalid device symbol")                                             \
+    X(cudaErrorInvalidHostPointer, "invalid host pointer")                                         \
+    X(cudaErrorInvalidDevicePointer, "invalid device pointer")                                     \
+    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                        \
+    X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version") \
+    X(cudaErrorInvalidDeviceFunction, "invalid device function")                                   \
+    X(cudaErrorNoDevice, "no CUDA-capable device is detected")                                     \
+    X(cudaErrorInvalidDevice, "invalid device ordinal")                                            \
+    X(cudaErrorInvalidKernelImage, "device kernel image is invalid")                               \
+    X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device") \
+    X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                   \
+    X(cudaErrorNotReady, "device not ready")                                                       \
+    X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                         \
+    X(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled")                         \
+    X(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled")                           \
+    X(cudaErrorHostMemoryAlreadyRegistered,                                                        \
+      "part or all of the requested memory range is already mapped")                               \
+    X(cudaErrorHostMemoryNotRegistered,                                                            \
+      "pointer does not correspond to a registered memory region")                                 \
+    X(cudaErrorLaunchOutOfResources, "too many resources requested for launch")                    \
+    X(cudaErrorLaunchFailure, "unspecified launch failure")                                        \
+    X(cudaErrorNotPermitted, "operation not permitted")                                            \
+    X(cudaErrorNotSupported, "operation not supported")                                            \
+    X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")       \
+    X(cudaErrorUnknown, "unknown error")
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+#define NAME(name, text)                                                                           \
+    case name:                                                                                     \
+        return #name;
+    switch (error) {
+        ERRORS(NAME)
+    default:
+        return "unrecognized error code";
+    }
+#undef NAME
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+#define TEXT(name, text)                                                                           \
+    case name:                                                                                     \
+        return text;
+    switch (error) {
+        ERRORS(TEXT)
+    default:
+        return "unrecognized error code";
+    }
+#undef TEXT
+}

@@ -1,0 +1,244 @@
+/* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256 bytes, so that
+ * AddressSanitizer sees what lies beyond; fresh, it is all 0xFF (NaN), so that reading what nobody wrote shows. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart_internal.h"
+#include "settings.h"
+
+enum { ALIGNMENT = 256, UNSET = 0xff, PITCH = 512 };
+
+static atomic_size_t used_bytes; /* of the device's memory */
+
+static bool take_device_memory(size_t bytes)
+{
+    const size_t total = hostgpu_get_settings()->memory_bytes;
+    size_t used = atomic_load(&used_bytes);
+
+    do {
+        if (bytes > total - used) return false;
+    } while (!atomic_compare_exchange_weak(&used_bytes, &used, used + bytes));
+    return true;
+}
+
+static cudaError_t allocate_range(void **pointer, hostgpu_range *range)
+{
+    void *memory = NULL;
+
+    if (posix_memalign(&memory, ALIGNMENT, range->bytes)) return cudaErrorMemoryAllocation;
+    range->start = (uintptr_t)memory;
+    if (!hostgpu_registry_add(range)) {
+        free(memory);
+        return cudaErrorMemoryAllocation;
+    }
+    *pointer = memory;
+    return cudaSuccess;
+}
+
+cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind kind,
+                             cudaMemPool_t pool)
+{
+    hostgpu_range range = {.bytes = bytes, .kind = kind, .pool = pool};
+    cudaError_t error;
+
+    if (!pointer) return cudaErrorInvalidValue;
+    *pointer = NULL;
+    if (!bytes) return cudaSuccess;
+    error = hostgpu_pool_take(pool, bytes);
+    if (error) return error;
+    error = take_device_memory(bytes) ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (error) goto give_to_pool;
+    error = allocate_range(pointer, &range);
+    if (error) goto give_to_device;
+    memset(*pointer, UNSET, bytes);
+    return cudaSuccess;
+
+give_to_device:
+    atomic_fetch_sub(&used_bytes, bytes);
+give_to_pool:
+    hostgpu_pool_give(pool, bytes);
+    return error;
+}
+
+static void release_device_range(const hostgpu_range *range)
+{
+    atomic_fetch_sub(&used_bytes, range->bytes);
+    hostgpu_pool_give(range->pool, range->bytes);
+    free((void *)range->start);
+}
+
+/* ---- device memory ---- */
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    return hostgpu_record(hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, NULL));
+}
+
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
+{
+    if (!bytes || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        return hostgpu_record(cudaErrorInvalidValue);
+    return hostgpu_record(hostgpu_allocate(pointer, bytes, HOSTGPU_MANAGED, NULL));
+}
+
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
+{
+    if (!pitch || width > SIZE_MAX - PITCH) return hostgpu_record(cudaErrorInvalidValue);
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    if (height && *pitch > SIZE_MAX / height) return hostgpu_record(cudaErrorMemoryAllocation);
+    return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    hostgpu_range range;
+
+    if (!pointer) return cudaSuccess;
+    if (!hostgpu_registry_take(pointer, HOSTGPU_DEVICE, &range) &&
+        !hostgpu_registry_take(pointer, HOSTGPU_MANAGED, &range))
+        return hostgpu_record(cudaErrorInvalidValue);
+    release_device_range(&range);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    if (!free_bytes || !total_bytes) return hostgpu_record(cudaErrorInvalidValue);
+    *total_bytes = hostgpu_get_settings()->memory_bytes;
+    *free_bytes = *total_bytes - atomic_load(&used_bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    hostgpu_range range;
+
+    while (hostgpu_registry_take_any(HOSTGPU_DEVICE, &range) ||
+           hostgpu_registry_take_any(HOSTGPU_MANAGED, &range))
+        release_device_range(&range);
+    cudaGetLastError();
+    return cudaSuccess;
+}
+
+/* ---- host memory ---- */
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
+{
+    hostgpu_range range = {.bytes = bytes, .kind = HOSTGPU_HOST, .flags = flags};
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+
+    if (!pointer || (flags & ~known)) return hostgpu_record(cudaErrorInvalidValue);
+    *pointer = NULL;
+    if (!bytes) return cudaSuccess;
+    return hostgpu_record(allocate_range(pointer, &range));
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *pointer)
+{
+    hostgpu_range range;
+
+    if (!pointer) return cudaSuccess;
+    if (!hostgpu_registry_take(pointer, HOSTGPU_HOST, &range))
+        return hostgpu_record(cudaErrorInvalidValue);
+    free(pointer);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
+{
+    const hostgpu_range range = {
+        .start = (uintptr_t)pointer, .bytes = bytes, .kind = HOSTGPU_REGISTERED, .flags = flags};
+    hostgpu_range other;
+
+    if (!pointer || !bytes) return hostgpu_record(cudaErrorInvalidValue);
+    if (hostgpu_registry_find(pointer, &other) ||
+        hostgpu_registry_find((const char *)pointer + bytes - 1, &other))
+        return hostgpu_record(cudaErrorHostMemoryAlreadyRegistered);
+    return hostgpu_record(hostgpu_registry_add(&range) ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaHostUnregister(void *pointer)
+{
+    hostgpu_range range;
+
+    if (hostgpu_registry_take(pointer, HOSTGPU_REGISTERED, &range)) return cudaSuccess;
+    return hostgpu_record(cudaErrorHostMemoryNotRegistered);
+}
+
+static bool find_host_range(const void *pointer, hostgpu_range *range)
+{
+    return hostgpu_registry_find(pointer, range) &&
+           (range->kind == HOSTGPU_HOST || range->kind == HOSTGPU_REGISTERED);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    hostgpu_range range;
+
+    if (!device || flags || !find_host_range(host, &range))
+        return hostgpu_record(cudaErrorInvalidValue);
+    *device = host;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
+{
+    hostgpu_range range;
+
+    if (!flags || !find_host_range(host, &range)) return hostgpu_record(cudaErrorInvalidValue);
+    *flags = range.flags | cudaHostAllocMapped;
+    return cudaSuccess;
+}
+
+/* ---- what a pointer is ---- */
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
+{
+    static const enum cudaMemoryType types[] = {
+        [HOSTGPU_DEVICE] = cudaMemoryTypeDevice,
+        [HOSTGPU_MANAGED] = cudaMemoryTypeManaged,
+        [HOSTGPU_HOST] = cudaMemoryTypeHost,
+        [HOSTGPU_REGISTERED] = cudaMemoryTypeHost,
+    };
+    hostgpu_range range;
+
+    if (!attributes) return hostgpu_record(cudaErrorInvalidValue);
+    memset(attributes, 0, sizeof *attributes);
+    if (!hostgpu_registry_find(pointer, &range)) {
+        attributes->type = cudaMemoryTypeUnregistered;
+        attributes->device = -2; /* cudaInvalidDeviceId */
+        attributes->hostPointer = (void *)(uintptr_t)pointer;
+        return cudaSuccess;
+    }
+    attributes->type = types[range.kind];
+    attributes->devicePointer = (void *)(uintptr_t)pointer;
+    if (range.kind != HOSTGPU_DEVICE) attributes->hostPointer = (void *)(uintptr_t)pointer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location)
+{
+    (void)pointer;
+    (void)bytes;
+    (void)advice;
+    (void)location;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
+                                 unsigned flags, cudaStream_t stream)
+{
+    (void)pointer;
+    (void)bytes;
+    (void)location;
+    (void)flags;
+    return hostgpu_record(hostgpu_is_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+HOSTGPU_ALSO(cudaMemPrefetchAsync, _ptsz);

@@ -1,0 +1,103 @@
+/* registry.c - the ranges of memory that the runtime knows, ordered by address, none overlapping another. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart_internal.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static hostgpu_range *ranges;
+static size_t count, capacity;
+
+/* Number of ranges that start at or below the address. */
+static size_t ranges_up_to(uintptr_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool make_room(void)
+{
+    size_t larger = capacity ? 2 * capacity : 64;
+    hostgpu_range *grown;
+
+    if (count < capacity) return true;
+    grown = realloc(ranges, larger * sizeof *ranges);
+    if (!grown) return false;
+    ranges = grown;
+    capacity = larger;
+    return true;
+}
+
+static void take_at(size_t place, hostgpu_range *taken)
+{
+    *taken = ranges[place];
+    count--;
+    memmove(&ranges[place], &ranges[place + 1], (count - place) * sizeof *ranges);
+}
+
+bool hostgpu_registry_add(const hostgpu_range *range)
+{
+    bool has_room;
+
+    pthread_mutex_lock(&lock);
+    has_room = make_room();
+    if (has_room) {
+        size_t place = ranges_up_to(range->start);
+
+        memmove(&ranges[place + 1], &ranges[place], (count - place) * sizeof *ranges);
+        ranges[place] = *range;
+        count++;
+    }
+    pthread_mutex_unlock(&lock);
+    return has_room;
+}
+
+bool hostgpu_registry_take(const void *start, hostgpu_memory_kind kind, hostgpu_range *taken)
+{
+    size_t place;
+    bool is_there;
+
+    pthread_mutex_lock(&lock);
+    place = ranges_up_to((uintptr_t)start);
+    is_there =
+        place && ranges[place - 1].start == (uintptr_t)start && ranges[place - 1].kind == kind;
+    if (is_there) take_at(place - 1, taken);
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+bool hostgpu_registry_find(const void *address, hostgpu_range *found)
+{
+    size_t place;
+    bool is_there;
+
+    pthread_mutex_lock(&lock);
+    place = ranges_up_to((uintptr_t)address);
+    is_there = place && (uintptr_t)address - ranges[place - 1].start < ranges[place - 1].bytes;
+    if (is_there) *found = ranges[place - 1];
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+bool hostgpu_registry_take_any(hostgpu_memory_kind kind, hostgpu_range *taken)
+{
+    size_t place = 0;
+    bool is_there;
+
+    pthread_mutex_lock(&lock);
+    while (place < count && ranges[place].kind != kind) place++;
+    is_there = place < count;
+    if (is_there) take_at(place, taken);
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}

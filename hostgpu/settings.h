@@ -1,0 +1,20 @@
+/* settings.h - the environment variables of the host device, read once. docs/hostgpu.md describes them. */
+#ifndef HOSTGPU_SETTINGS_H
+#define HOSTGPU_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    unsigned workers;    /* HOSTGPU_WORKERS: OS threads that run blocks; default: the cores */
+    size_t stack_bytes;  /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
+    uint64_t seed;       /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
+    size_t memory_bytes; /* HOSTGPU_MEMORY: of the device; default: half of the machine's */
+} hostgpu_settings;
+
+const hostgpu_settings *hostgpu_get_settings(void);
+
+/* Cores that this process may use. */
+unsigned hostgpu_core_count(void);
+
+#endif

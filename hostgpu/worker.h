@@ -1,0 +1,106 @@
+/* worker.h - what one OS thread needs to run blocks, shared by block.c, warp.c, shared.c and diagnose.c. */
+#ifndef HOSTGPU_WORKER_H
+#define HOSTGPU_WORKER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "executor.h"
+#include "fiber.h"
+#include "sanitize.h"
+
+enum {
+    HOSTGPU_MAX_THREADS = 1024, /* of a block */
+    HOSTGPU_WARP_SIZE = 32,
+    HOSTGPU_MAX_WARPS = HOSTGPU_MAX_THREADS / HOSTGPU_WARP_SIZE,
+    HOSTGPU_MAX_SHARED = 227 << 10,    /* bytes of a block, dynamic and static */
+    HOSTGPU_DEFAULT_SHARED = 48 << 10, /* without cudaFuncSetAttribute */
+    HOSTGPU_MAX_SHARED_ARRAYS = 32     /* static ones of a kernel */
+};
+
+typedef enum { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP_OP, THREAD_EXITED } thread_state;
+
+typedef struct {
+    uint3 index;
+    thread_state state;
+    hostgpu_fiber *fiber; /* NULL until it starts */
+    hostgpu_site site;    /* where it waits */
+    hostgpu_warp_op op;   /* at a warp operation ... */
+    unsigned mask;        /* ... of these lanes */
+} cuda_thread;
+
+typedef struct {
+    unsigned present; /* lanes that the block has */
+    unsigned live;    /* of these, not exited */
+    unsigned arrived; /* waiting at a warp operation */
+    unsigned source[HOSTGPU_WARP_SIZE];
+    uint64_t value[HOSTGPU_WARP_SIZE], result[HOSTGPU_WARP_SIZE];
+    char race_arrive, race_leave[HOSTGPU_WARP_SIZE]; /* addresses for ThreadSanitizer */
+} cuda_warp;
+
+typedef struct {
+    const void *key;
+    void *data;
+    size_t bytes;
+    uint64_t block; /* number of the block that it was filled for */
+} shared_array;
+
+/* One launch as all workers see it. */
+typedef struct {
+    const hostgpu_kernel *kernel;
+    uint64_t block_count;
+    atomic_uint_fast64_t next_block;
+    atomic_int error; /* cudaError_t of the first fault */
+} hostgpu_job;
+
+typedef struct {
+    hostgpu_job *job;
+    hostgpu_fiber scheduler; /* the OS thread itself */
+    uint64_t random;         /* state of the shuffle; 0: in order */
+    uint64_t block;          /* counts the blocks of the launch that ran here, from 1 */
+
+    cuda_thread thread[HOSTGPU_MAX_THREADS];
+    cuda_warp warp[HOSTGPU_MAX_WARPS];
+    unsigned thread_count, exited, at_barrier;
+    unsigned votes;        /* of the barrier that fills */
+    hostgpu_votes outcome; /* of the last full one */
+
+    unsigned ready[HOSTGPU_MAX_THREADS]; /* ring of ranks */
+    unsigned ready_first, ready_count;
+
+    hostgpu_fiber fiber[HOSTGPU_MAX_THREADS];
+    hostgpu_fiber *idle[HOSTGPU_MAX_THREADS]; /* between threads: may be given another */
+    unsigned fiber_count, idle_count;
+    char *stacks; /* HOSTGPU_MAX_THREADS of them, each above a guard page */
+
+    shared_array shared[HOSTGPU_MAX_SHARED_ARRAYS];
+    unsigned shared_count;
+
+    char race_start, race_end, race_barrier[2];
+    unsigned barrier_count;
+} hostgpu_worker;
+
+/* The worker of this OS thread while it runs blocks; NULL outside a launch. */
+extern __thread hostgpu_worker *hostgpu_self __attribute__((visibility("hidden")));
+
+/* block.c */
+void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job);
+void hostgpu_wait(hostgpu_worker *w);
+void hostgpu_make_ready(hostgpu_worker *w, unsigned rank);
+
+/* shared.c: memory of the launch's blocks on this worker. */
+bool hostgpu_acquire_shared(hostgpu_worker *w);
+void hostgpu_clear_shared(const hostgpu_worker *w);
+void hostgpu_release_shared(hostgpu_worker *w);
+
+/* diagnose.c: says what is wrong and where all threads stand, and abandons the block. */
+void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
+/* diagnose.c: true for two waits in the same place. */
+bool hostgpu_same_site(hostgpu_site a, hostgpu_site b);
+
+/* diagnose.c: has AddressSanitizer's reports name the CUDA thread. */
+void hostgpu_name_thread_in_reports(void);
+
+#endif

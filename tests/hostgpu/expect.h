@@ -1,0 +1,56 @@
+/* expect.h - what the tests of the host device share. Include after <cmocka.h>. */
+#ifndef EXPECT_H
+#define EXPECT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+#define expect_success(call) assert_int_equal((call), cudaSuccess)
+
+/* The call fails so, and the failure is the thread's last error, once. */
+#define expect_error(call, error)                                                                  \
+    do {                                                                                           \
+        assert_int_equal((call), (error));                                                         \
+        assert_int_equal(cudaGetLastError(), (error));                                             \
+        assert_int_equal(cudaGetLastError(), cudaSuccess);                                         \
+    } while (0)
+
+/* stderr goes into a file from start_capture until end_capture, which gives the text; to be freed. */
+typedef struct {
+    FILE *file;
+    int old;
+} capture;
+
+static inline capture start_capture(void)
+{
+    capture c = {.file = tmpfile(), .old = dup(STDERR_FILENO)};
+
+    assert_non_null(c.file);
+    fflush(stderr);
+    dup2(fileno(c.file), STDERR_FILENO);
+    return c;
+}
+
+static inline char *end_capture(capture c)
+{
+    long bytes;
+    char *text;
+
+    fflush(stderr);
+    dup2(c.old, STDERR_FILENO);
+    close(c.old);
+    fseek(c.file, 0, SEEK_END);
+    bytes = ftell(c.file);
+    rewind(c.file);
+    text = calloc((size_t)bytes + 1, 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)bytes, c.file), bytes);
+    fclose(c.file);
+    return text;
+}
+
+#endif
