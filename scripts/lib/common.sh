@@ -1,5 +1,7 @@
+# shellcheck shell=bash
 # common.sh - what the scripts share; sourced by them from the project's root folder.
 
+# shellcheck disable=SC2034 # used by lint.sh
 readonly clang_format_major=14 # the version whose layout .clang-format stands for
 
 say() { printf '==> %s\n' "$*"; }
@@ -53,7 +55,7 @@ configure() {
     shift
     [ -f "$folder/build.ninja" ] && return
     say "configuring $folder"
-    meson setup "$folder" "$@" >"$folder.log" 2>&1 || {
+    meson setup "$folder" "-Dtoolkit=$CUDA_PATH" "$@" >"$folder.log" 2>&1 || {
         tail -n 30 "$folder.log" >&2
         die "meson setup $folder failed; the whole output is in $folder.log"
     }
