@@ -3,14 +3,20 @@
 #include <string.h>
 
 #include "cudart_internal.h"
+#include "executor.h"
 
 /* Whether `bytes` bytes from pointer may be the device's side of a copy, or the host's. */
-static bool is_device_side(const void *pointer, size_t bytes)
+int hostgpu_is_device_memory(const void *pointer, size_t bytes)
 {
     hostgpu_range range;
 
-    if (!hostgpu_registry_find(pointer, &range)) return false;
+    if (!hostgpu_registry_find(pointer, &range)) return 0;
     return bytes <= range.start + range.bytes - (uintptr_t)pointer;
+}
+
+static bool is_device_side(const void *pointer, size_t bytes)
+{
+    return hostgpu_is_device_memory(pointer, bytes);
 }
 
 static bool is_host_side(const void *pointer, size_t bytes)
@@ -18,12 +24,12 @@ static bool is_host_side(const void *pointer, size_t bytes)
     hostgpu_range range;
 
     if (!hostgpu_registry_find(pointer, &range)) return true;
-    return range.kind != HOSTGPU_DEVICE && is_device_side(pointer, bytes);
+    return range.kind != HOSTGPU_DEVICE && hostgpu_is_device_memory(pointer, bytes);
 }
 
 static bool is_either_side(const void *pointer, size_t bytes)
 {
-    return is_device_side(pointer, bytes) || is_host_side(pointer, bytes);
+    return hostgpu_is_device_memory(pointer, bytes) || is_host_side(pointer, bytes);
 }
 
 static cudaError_t check_sides(const void *target, size_t target_bytes, const void *source,
@@ -155,7 +161,7 @@ HOSTGPU_ALSO(cudaMemcpyFromSymbol, _ptds);
 cudaError_t cudaMemset(void *target, int value, size_t bytes)
 {
     if (!bytes) return cudaSuccess;
-    if (!is_device_side(target, bytes)) return hostgpu_record(cudaErrorInvalidValue);
+    if (!hostgpu_is_device_memory(target, bytes)) return hostgpu_record(cudaErrorInvalidValue);
     memset(target, value, bytes);
     return cudaSuccess;
 }
@@ -172,7 +178,7 @@ HOSTGPU_ALSO(cudaMemsetAsync, _ptsz);
 cudaError_t cudaMemset2D(void *target, size_t pitch, int value, size_t width, size_t height)
 {
     if (!width || !height) return cudaSuccess;
-    if (width > pitch || !is_device_side(target, extent(pitch, width, height)))
+    if (width > pitch || !hostgpu_is_device_memory(target, extent(pitch, width, height)))
         return hostgpu_record(cudaErrorInvalidValue);
     for (size_t i = 0; i < height; i++) memset((char *)target + i * pitch, value, width);
     return cudaSuccess;

@@ -89,6 +89,9 @@ void hostgpu_yield(void);
 /* __trap: ends the launch with cudaErrorLaunchFailure. */
 void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));
 
+/* 1 if a device could read and write the bytes: they lie in one allocation that it sees. */
+int hostgpu_is_device_memory(const void *pointer, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

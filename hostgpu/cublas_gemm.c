@@ -1,0 +1,222 @@
+/* cublas_gemm.c - the matrix products of every entry point: binary64 and binary32 through OpenBLAS, int8 exactly.
+ * C is scaled by beta here, and OpenBLAS only adds to it: then beta = 0 reads nothing of C, alpha = 0 or k = 0
+ * nothing of A and B, and NaN and infinities go where IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cblas.h>
+
+#include "cublas_internal.h"
+
+static const struct {
+    size_t in, out, scalar; /* bytes of an element of A and B, of C, and of alpha and beta */
+} sizes[] = {
+    [PRODUCT_F64] = {sizeof(double), sizeof(double), sizeof(double)},
+    [PRODUCT_F32] = {sizeof(float), sizeof(float), sizeof(float)},
+    [PRODUCT_I8] = {sizeof(int8_t), sizeof(int32_t), sizeof(int32_t)},
+};
+
+/* ---- checks ---- */
+
+static int64_t rows_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->m : p->k; }
+static int64_t columns_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->k : p->m; }
+static int64_t rows_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->k : p->n; }
+static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->n : p->k; }
+
+static cublasStatus_t check_arguments(cublasHandle_t handle, const product *p)
+{
+    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(p->type != PRODUCT_UNKNOWN, CUBLAS_STATUS_NOT_SUPPORTED);
+    REQUIRE(is_op(p->op_a) && is_op(p->op_b), CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(p->m >= 0 && p->n >= 0 && p->k >= 0 && p->batch >= 0, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(is_ld(p->a.ld, rows_of_a(p)) && is_ld(p->b.ld, rows_of_b(p)) && is_ld(p->c.ld, p->m),
+            CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(p->alpha && p->beta, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(is_small(p->m) && is_small(p->n) && is_small(p->k) && is_small(p->a.ld) &&
+                is_small(p->b.ld) && is_small(p->c.ld),
+            CUBLAS_STATUS_NOT_SUPPORTED);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static bool is_zero(const void *scalar, product_type type)
+{
+    switch (type) {
+    case PRODUCT_F64:
+        return *(const double *)scalar == 0;
+    case PRODUCT_F32:
+        return *(const float *)scalar == 0;
+    default:
+        return *(const int32_t *)scalar == 0;
+    }
+}
+
+static bool is_scalar_readable(cublasHandle_t handle, const product *p)
+{
+    const size_t bytes = sizes[p->type].scalar;
+
+    if (handle->pointer_mode == CUBLAS_POINTER_MODE_HOST) return true;
+    return hostgpu_check_operand(p->function, "alpha", p->alpha, bytes) &&
+           hostgpu_check_operand(p->function, "beta", p->beta, bytes);
+}
+
+static const char *matrix_at(const product_operand *x, int64_t i, size_t element_bytes)
+{
+    if (x->array) return x->array[i];
+    return (const char *)x->data + i * x->stride * (int64_t)element_bytes;
+}
+
+static bool is_matrix_readable(const product *p, const char *name, const product_operand *x,
+                               size_t elements, size_t element_bytes)
+{
+    if (x->array &&
+        !hostgpu_check_operand(p->function, name, x->array, (size_t)p->batch * sizeof *x->array))
+        return false;
+    for (int64_t i = 0; i < p->batch; i++)
+        if (!hostgpu_check_operand(p->function, name, matrix_at(x, i, element_bytes),
+                                   elements * element_bytes))
+            return false;
+    return true;
+}
+
+/* Whether a device could read and write what the product reads and writes. */
+static bool are_operands_readable(const product *p, bool reads_a_and_b)
+{
+    const size_t in = sizes[p->type].in, out = sizes[p->type].out;
+    const size_t a = matrix_extent(rows_of_a(p), columns_of_a(p), p->a.ld);
+    const size_t b = matrix_extent(rows_of_b(p), columns_of_b(p), p->b.ld);
+    const size_t c = matrix_extent(p->m, p->n, p->c.ld);
+
+    return is_matrix_readable(p, "C", &p->c, c, out) &&
+           (!reads_a_and_b ||
+            (is_matrix_readable(p, "A", &p->a, a, in) && is_matrix_readable(p, "B", &p->b, b, in)));
+}
+
+/* ---- C <- beta C ---- */
+
+#define DEFINE_SCALE(name, type, multiply)                                                         \
+    static void name(const product *p, type beta, type *c)                                         \
+    {                                                                                              \
+        for (int64_t j = 0; j < p->n && beta != 1; j++) {                                          \
+            type *column = c + j * p->c.ld;                                                        \
+                                                                                                   \
+            for (int64_t i = 0; i < p->m; i++)                                                     \
+                column[i] = beta == 0 ? 0 : multiply(beta, column[i]);                             \
+        }                                                                                          \
+    }
+#define TIMES(a, b)      ((a) * (b))
+#define WRAP_TIMES(a, b) ((int32_t)((uint32_t)(a) * (uint32_t)(b)))
+DEFINE_SCALE(scale_f64, double, TIMES)
+DEFINE_SCALE(scale_f32, float, TIMES)
+DEFINE_SCALE(scale_i32, int32_t, WRAP_TIMES)
+
+static void scale(const product *p, void *c)
+{
+    switch (p->type) {
+    case PRODUCT_F64:
+        scale_f64(p, *(const double *)p->beta, c);
+        break;
+    case PRODUCT_F32:
+        scale_f32(p, *(const float *)p->beta, c);
+        break;
+    default:
+        scale_i32(p, *(const int32_t *)p->beta, c);
+        break;
+    }
+}
+
+/* ---- C <- C + alpha op(A) op(B) ---- */
+
+static CBLAS_TRANSPOSE transpose(cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans;
+}
+
+static void add_f64(const product *p, const void *a, const void *b, void *c)
+{
+    cblas_dgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
+                (int)p->k, *(const double *)p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, 1.0, c,
+                (int)p->c.ld);
+}
+
+static void add_f32(const product *p, const void *a, const void *b, void *c)
+{
+    cblas_sgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
+                (int)p->k, *(const float *)p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, 1.0f, c,
+                (int)p->c.ld);
+}
+
+/* Copies `count` vectors of k bytes next to each other; element (l, i) of the source is at l * step_l + i *
+ * step_i. */
+static void pack(int8_t *packed, const int8_t *x, int64_t count, int64_t k, int64_t step_i,
+                 int64_t step_l)
+{
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t l = 0; l < k; l++) packed[i * k + l] = x[i * step_i + l * step_l];
+}
+
+/* Modulo 2^32, as a device's integer units. */
+static uint32_t dot(const int8_t *x, const int8_t *y, int64_t k)
+{
+    uint32_t sum = 0;
+
+    for (int64_t l = 0; l < k; l++) sum += (uint32_t)((int16_t)x[l] * (int16_t)y[l]);
+    return sum;
+}
+
+static cublasStatus_t add_i8(const product *p, const int8_t *a, const int8_t *b, int32_t *c)
+{
+    const uint32_t alpha = *(const uint32_t *)p->alpha;
+    const bool is_a_plain = p->op_a == CUBLAS_OP_N, is_b_plain = p->op_b == CUBLAS_OP_N;
+    int8_t *rows = malloc((size_t)((p->m + p->n) * p->k));
+    int8_t *columns = rows + p->m * p->k;
+
+    REQUIRE(rows, CUBLAS_STATUS_ALLOC_FAILED);
+    pack(rows, a, p->m, p->k, is_a_plain ? 1 : p->a.ld, is_a_plain ? p->a.ld : 1);
+    pack(columns, b, p->n, p->k, is_b_plain ? p->b.ld : 1, is_b_plain ? 1 : p->b.ld);
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            int32_t *target = &c[i + j * p->c.ld];
+
+            *target = (int32_t)((uint32_t)*target +
+                                alpha * dot(rows + i * p->k, columns + j * p->k, p->k));
+        }
+    free(rows);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t add(const product *p, const void *a, const void *b, void *c)
+{
+    switch (p->type) {
+    case PRODUCT_F64:
+        add_f64(p, a, b, c);
+        return CUBLAS_STATUS_SUCCESS;
+    case PRODUCT_F32:
+        add_f32(p, a, b, c);
+        return CUBLAS_STATUS_SUCCESS;
+    default:
+        return add_i8(p, a, b, c);
+    }
+}
+
+cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
+{
+    cublasStatus_t status = check_arguments(handle, p);
+    bool adds;
+
+    if (status || !p->m || !p->n || !p->batch) return status;
+    REQUIRE(is_scalar_readable(handle, p), CUBLAS_STATUS_EXECUTION_FAILED);
+    adds = p->k && !is_zero(p->alpha, p->type);
+    REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(are_operands_readable(p, adds), CUBLAS_STATUS_EXECUTION_FAILED);
+
+    for (int64_t i = 0; i < p->batch && !status; i++) {
+        const char *a = adds ? matrix_at(&p->a, i, sizes[p->type].in) : NULL;
+        const char *b = adds ? matrix_at(&p->b, i, sizes[p->type].in) : NULL;
+        char *c = (char *)(uintptr_t)matrix_at(&p->c, i, sizes[p->type].out);
+
+        scale(p, c);
+        if (adds) status = add(p, a, b, c);
+    }
+    return status;
+}

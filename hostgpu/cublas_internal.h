@@ -1,0 +1,82 @@
+/* cublas_internal.h - shared by the files of the stand-in for cuBLAS. */
+#ifndef HOSTGPU_CUBLAS_INTERNAL_H
+#define HOSTGPU_CUBLAS_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#include <cublas_api.h>
+
+struct cublasContext {
+    cudaStream_t stream;
+    cublasPointerMode_t pointer_mode;
+    cublasMath_t math_mode;
+    cublasAtomicsMode_t atomics_mode;
+    int sm_count_target;
+    cublasEmulationStrategy_t emulation_strategy;
+};
+
+/* Every function exists with int sizes and, under a name ending in _64, with int64_t sizes. */
+#define FOR_BOTH_WIDTHS(X)                                                                         \
+    X(int, )                                                                                       \
+    X(int64_t, _64)
+
+/* Leaves the function where a check fails. */
+#define REQUIRE(condition, status)                                                                 \
+    do {                                                                                           \
+        if (!(condition)) return status;                                                           \
+    } while (0)
+
+static inline bool is_op(cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
+}
+
+static inline bool is_ld(int64_t ld, int64_t rows) { return ld >= (rows > 1 ? rows : 1); }
+
+/* True if the size fits the BLAS below, which counts in int. */
+static inline bool is_small(int64_t size) { return size <= INT32_MAX; }
+
+/* Elements from the first to behind the last of a rows x columns matrix, and of a vector. */
+static inline size_t matrix_extent(int64_t rows, int64_t columns, int64_t ld)
+{
+    return rows && columns ? (size_t)((columns - 1) * ld + rows) : 0;
+}
+
+static inline size_t vector_extent(int64_t n, int64_t step)
+{
+    return n > 0 ? (size_t)((n - 1) * (step < 0 ? -step : step) + 1) : 0;
+}
+
+/* cublas_handle.c: true if a device could use `bytes` bytes from pointer; else says on stderr which operand of
+ * which function it is. No bytes: always true. */
+bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
+                           size_t bytes);
+
+/* ---- cublas_gemm.c ---- */
+
+typedef enum { PRODUCT_F64, PRODUCT_F32, PRODUCT_I8, PRODUCT_UNKNOWN } product_type;
+
+/* A batch of column-major matrices; matrix i starts at array[i], or at data + i * stride elements. */
+typedef struct {
+    const void *data;
+    const void *const *array;
+    int64_t ld, stride;
+} product_operand;
+
+/* C <- alpha op(A) op(B) + beta C, `batch` times. */
+typedef struct {
+    const char *function;
+    product_type type;
+    cublasOperation_t op_a, op_b;
+    int64_t m, n, k, batch;
+    const void *alpha, *beta; /* double, float, or int32 for int8 products */
+    product_operand a, b, c;
+} product;
+
+cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p);
+
+#endif

@@ -1,0 +1,95 @@
+/* cublas_legacy.c - the interface of cublas.h: one handle for the process, errors asked for afterwards. */
+#include <ctype.h>
+#include <pthread.h>
+
+#include <cublas.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cublasHandle_t handle;
+static __thread cublasStatus last_error;
+
+static cublasStatus record(cublasStatus status)
+{
+    if (status) last_error = status;
+    return status;
+}
+
+/* The process's handle, created on first use; NULL without memory. */
+static cublasHandle_t get_handle(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!handle) record(cublasCreate_v2(&handle));
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+cublasStatus cublasInit(void)
+{
+    return get_handle() ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+cublasStatus cublasShutdown(void)
+{
+    pthread_mutex_lock(&lock);
+    if (handle) cublasDestroy_v2(handle);
+    handle = NULL;
+    pthread_mutex_unlock(&lock);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus cublasGetError(void)
+{
+    cublasStatus status = last_error;
+
+    last_error = CUBLAS_STATUS_SUCCESS;
+    return status;
+}
+
+cublasStatus cublasGetVersion(int *version) { return cublasGetVersion_v2(get_handle(), version); }
+
+cublasStatus cublasAlloc(int n, int element_bytes, void **pointer)
+{
+    if (n <= 0 || element_bytes <= 0 || !pointer) return record(CUBLAS_STATUS_INVALID_VALUE);
+    if (cudaMalloc(pointer, (size_t)n * (size_t)element_bytes))
+        return record(CUBLAS_STATUS_ALLOC_FAILED);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus cublasFree(void *pointer)
+{
+    return record(cudaFree(pointer) ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS);
+}
+
+cublasStatus cublasSetKernelStream(cudaStream_t stream)
+{
+    return record(cublasSetStream_v2(get_handle(), stream));
+}
+
+/* A letter that names no operation becomes a value that cuBLAS refuses. */
+static cublasOperation_t operation(char letter)
+{
+    switch (toupper((unsigned char)letter)) {
+    case 'N':
+        return CUBLAS_OP_N;
+    case 'T':
+        return CUBLAS_OP_T;
+    case 'C':
+        return CUBLAS_OP_C;
+    default:
+        return CUBLAS_OP_CONJG;
+    }
+}
+
+void cublasDgemm(char op_a, char op_b, int m, int n, int k, double alpha, const double *a, int lda,
+                 const double *b, int ldb, double beta, double *c, int ldc)
+{
+    record(cublasDgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k, &alpha, a, lda,
+                          b, ldb, &beta, c, ldc));
+}
+
+void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const float *a, int lda,
+                 const float *b, int ldb, float beta, float *c, int ldc)
+{
+    record(cublasSgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k, &alpha, a, lda,
+                          b, ldb, &beta, c, ldc));
+}
