@@ -97,8 +97,8 @@ static void equal_keys_share_a_record(void **state)
     assert_ptr_equal(td_report_find(&key), record);
 
     const td_report_key base = key_of(1, "small");
-    td_report_key others[10];
-    for (int i = 0; i < 10; i++) others[i] = base;
+    td_report_key others[11];
+    for (int i = 0; i < 11; i++) others[i] = base;
     others[0].entry = TD_ENTRY_cublasGemmEx;
     others[1].mode = "ts";
     others[2].reason = NULL;
@@ -109,8 +109,10 @@ static void equal_keys_share_a_record(void **state)
     others[7].n = 1;
     others[8].k = 2;
     others[9].batch = 2;
-    for (int i = 0; i < 10; i++) {
+    others[10].device = 1;
+    for (int i = 0; i < 11; i++) {
         assert_ptr_not_equal(td_report_find(&others[i]), record);
+        assert_int_equal(td_record_number(td_report_find(&others[i])), i + 1);
         for (int j = 0; j < i; j++)
             assert_ptr_not_equal(td_report_find(&others[i]), td_report_find(&others[j]));
     }
@@ -152,7 +154,8 @@ static void json_holds_what_was_counted(void **state)
         "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42}"));
     assert_true(holds(
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"op_a\": \"N\", \"op_b\": \"T\", "
-        "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"mode\": \"df\", \"count\": 2, \"timed\": 2, "
+        "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
+        "2, \"timed\": 2, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"native_reason\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));

@@ -1,0 +1,406 @@
+"""The launcher's commands: every bad input gets one line and its exit status, `run` hands the right environment to
+the program, and `doctor` tells from small programs, built here, whether preloading can work.
+
+usage: cli_test.py LAUNCHER VERSION COMPILER...
+"""
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAUNCHER, VERSION, COMPILER = sys.argv[1], sys.argv[2], sys.argv[3:]
+DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
+HOST_LIBRARIES = ['interpose/libtandem-hostgpu.so', 'hostgpu/libcudart.so.13', 'hostgpu/libcublas.so.13',
+                  'hostgpu/libcublasLt.so.13']
+CUDA_LIBRARY = 'interpose/libtandem.so'
+
+# A driver with one device, or one whose cuInit fails with 100, for machines of either kind.
+DRIVER = r'''
+#include <stddef.h>
+#include <stdio.h>
+int cuInit(unsigned flags) { (void)flags; return INIT; }
+int cuGetErrorString(int error, const char **text) { *text = error == 100 ? "no device is here" : 0; return !*text; }
+int cuDriverGetVersion(int *version) { *version = DRIVER_VERSION; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuDeviceGet(int *device, int number) { *device = number; return 0; }
+int cuDeviceGetName(char *name, int bytes, int device) { (void)device; snprintf(name, (size_t)bytes, "Toy 1"); return 0; }
+int cuDeviceGetAttribute(int *value, int which, int device) { (void)device; *value = which == 75 ? 9 : 1; return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)3 << 29; return 0; }
+'''
+
+
+def compile_c(folder, name, source, *arguments):
+    """Compiles source to folder/name and returns its path."""
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    file = folder / (target.name + '.c')
+    file.write_text(source)
+    subprocess.run([*COMPILER, '-o', target, file, *map(str, arguments)], check=True)
+    return target
+
+
+def library(folder, name, source='', *arguments):
+    return compile_c(folder, name, source, '-shared', '-fPIC', f'-Wl,-soname,{pathlib.Path(name).name}', *arguments)
+
+
+class Case(unittest.TestCase):
+    """A copy of the launcher in a tree like the build folder's: tools/tandem, interpose/, hostgpu/."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='tandem-cli-'))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.launcher = self.folder / 'tools' / 'tandem'
+        self.launcher.parent.mkdir()
+        shutil.copy(LAUNCHER, self.launcher)
+        self.environment = {'PATH': os.environ['PATH']}
+        # A launcher that was linked to the host device finds it beside itself only in its own place.
+        self.library_path = [os.environ['TANDEM_STANDINS']]
+
+    def add_host_device(self):
+        for name in HOST_LIBRARIES:
+            library(self.folder, name)
+
+    def add_cuda(self):
+        library(self.folder, CUDA_LIBRARY)
+
+    def add_driver(self, init=0, version=13000):
+        library(self.folder, 'driver/libcuda.so.1', DRIVER, f'-DINIT={init}', f'-DDRIVER_VERSION={version}')
+        self.library_path.insert(0, str(self.folder / 'driver'))
+
+    def tandem(self, *arguments, **variables):
+        environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables}
+        return subprocess.run([self.launcher, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
+                              capture_output=True, timeout=60)
+
+    def assert_refused(self, result, status, *texts):
+        """One line on stderr, with these texts in it, nothing on stdout, and the exit status."""
+        self.assertEqual(result.returncode, status, result)
+        self.assertEqual(result.stdout, '')
+        self.assertEqual(result.stderr.count('\n'), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith('tandem: '), result.stderr)
+        for text in texts:
+            self.assertIn(text, result.stderr)
+
+
+class Commands(Case):
+    def test_version_and_help(self):
+        self.assertEqual(self.tandem('--version').stdout, f'tandem {VERSION}\n')
+        overview = self.tandem('--help')
+        self.assertEqual((overview.returncode, overview.stderr), (0, ''))
+        for command in ['run', 'modes', 'options', 'doctor']:
+            self.assertIn(f'\n  {command} ', overview.stdout)
+            details = self.tandem(command, '--help')
+            self.assertEqual((details.returncode, details.stderr), (0, ''))
+            self.assertIn(f'tandem {command}', details.stdout)
+
+    def test_bad_arguments(self):
+        self.assert_refused(self.tandem(), 2, 'no command', 'run, modes, options, doctor')
+        self.assert_refused(self.tandem('rum'), 2, "'rum'", 'run, modes, options, doctor')
+        self.assert_refused(self.tandem('modes', 'df'), 2, "'df'")
+        self.assert_refused(self.tandem('options', 'x'), 2, "'x'")
+        self.assert_refused(self.tandem('doctor', 'a', 'b'), 2, "'b'")
+        self.assert_refused(self.tandem('run'), 2, 'no program')
+        self.assert_refused(self.tandem('run', '--'), 2, 'no program')
+        self.assert_refused(self.tandem('run', '--mode'), 2, "'--mode' needs an argument")
+        for command in ['run', 'modes', 'options', 'doctor']:
+            self.assert_refused(self.tandem(command, '--bogus'), 2, command, "'--bogus'", '--help')
+
+    def test_modes(self):
+        lines = self.tandem('modes').stdout.splitlines()
+        names = [line.split()[0] for line in lines[::2]]
+        self.assertEqual(names[:2], ['native', 'df'])
+        for line in lines[1::2]:
+            self.assertRegex(line, r'^ +error: \S')
+
+    def test_options_show_value_and_origin(self):
+        shown = self.tandem('options', TANDEM_WORKSPACE='1024k')
+        self.assertEqual((shown.returncode, shown.stderr), (0, ''))
+        self.assertIn('TANDEM_WORKSPACE=1M (environment)\n', shown.stdout)
+        self.assertIn('TANDEM_MODE=native (default)\n', shown.stdout)
+        bad = self.tandem('options', TANDEM_WORKSPACE='1')
+        self.assertEqual(bad.returncode, 2)
+        self.assertEqual(bad.stderr.count('\n'), 1)
+        unknown = self.tandem('options', TANDEM_LOGS='1')
+        self.assertEqual((unknown.returncode, unknown.stderr),
+                         (0, 'tandem: warn: unknown variable TANDEM_LOGS; did you mean TANDEM_LOG?\n'))
+
+    def test_options_page_is_current(self):
+        page = (DOCS / 'options.md').read_text()
+        self.assertEqual(page, self.tandem('options', '--markdown').stdout,
+                         'docs/options.md differs: write it anew with tandem options --markdown')
+
+
+class Run(Case):
+    def environment_of(self, result):
+        self.assertEqual(result.returncode, 0, result)
+        return dict(line.split('=', 1) for line in result.stdout.splitlines())
+
+    def test_bad_values_do_not_start_the_program(self):
+        self.add_host_device()
+        self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '1M')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
+
+    def test_programs_that_cannot_run(self):
+        self.add_host_device()
+        self.assert_refused(self.tandem('run', '--', 'no-such-program'), 127, "'no-such-program'", 'No such file')
+        self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'")
+        self.assert_refused(self.tandem('run', ''), 127)
+        (self.folder / 'plain').write_text('text')
+        self.assert_refused(self.tandem('run', './plain'), 126, "'./plain'", 'Permission denied')
+        self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
+
+    def test_nothing_to_run_on(self):
+        self.assert_refused(self.tandem('run', 'env'), 1, 'libtandem.so', 'libtandem-hostgpu.so')
+        self.assert_refused(self.tandem('run', '--hostgpu', 'env'), 1, 'libtandem-hostgpu.so')
+        self.add_cuda()
+        self.add_driver(init=100)
+        self.assert_refused(self.tandem('run', 'env'), 1, 'no CUDA device found (no device is here)')
+
+    def test_host_device(self):
+        self.add_host_device()
+        result = self.tandem('run', '--hostgpu', '--', 'env', LD_PRELOAD='libm.so.6')
+        self.assertEqual(result.stderr, 'tandem: using the host device, whose speed says nothing about a GPU\n')
+        paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
+        self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
+
+    def test_no_device_falls_back_to_the_host_device(self):
+        self.add_host_device()
+        self.add_cuda()
+        self.add_driver(init=100)
+        result = self.tandem('run', 'env')
+        self.assertEqual(result.stderr, 'tandem: no CUDA device found (no device is here); using the host device, '
+                                        'whose speed says nothing about a GPU\n')
+        self.assertIn('libtandem-hostgpu.so', self.environment_of(result)['LD_PRELOAD'])
+
+    def test_an_old_driver_counts_as_no_device(self):
+        self.add_host_device()
+        self.add_cuda()
+        self.add_driver(version=10020)
+        self.assertIn('the driver is for CUDA 10.2', self.tandem('run', 'env').stderr)
+
+    def test_device(self):
+        self.add_host_device()
+        self.add_cuda()
+        self.add_driver()
+        result = self.tandem('run', 'env')
+        self.assertEqual(result.stderr, '')
+        self.assertEqual(self.environment_of(result)['LD_PRELOAD'], str(self.folder.resolve() / CUDA_LIBRARY))
+
+    def test_mode_and_report_reach_the_program(self):
+        self.add_host_device()
+        run = ['run', '--hostgpu']
+        self.assertEqual(self.environment_of(self.tandem(*run, 'env'))['TANDEM_MODE'], 'df')
+        kept = self.environment_of(self.tandem(*run, 'env', TANDEM_MODE='native'))
+        self.assertEqual(kept['TANDEM_MODE'], 'native')
+        given = self.environment_of(self.tandem(*run, '--mode', 'native', '--report', 'r.json', 'env', TANDEM_MODE='x'))
+        self.assertEqual((given['TANDEM_MODE'], given['TANDEM_REPORT']), ('native', 'r.json'))
+        self.assertNotIn('TANDEM_REPORT', kept)
+
+    def test_arguments_and_status_of_the_program_are_its_own(self):
+        self.add_host_device()
+        result = self.tandem('run', '--hostgpu', 'sh', '-c', 'echo "$0 $*"; exit 7', 'a', '--mode', 'b c')
+        self.assertEqual((result.returncode, result.stdout), (7, 'a --mode b c\n'))
+
+    def test_unsuitable_programs_get_a_warning(self):
+        self.add_host_device()
+        program = compile_c(self.folder, 'static', 'int main(void) { return 3; }', '-static')
+        result = self.tandem('run', '--hostgpu', program)
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(len(result.stderr.splitlines()), 2)
+        self.assertIn('statically linked', result.stderr.splitlines()[1])
+
+    def test_paths_that_the_loader_cannot_take(self):
+        self.add_host_device()
+        odd = self.folder / 'a b'
+        odd.mkdir()
+        for name in ['tools', 'interpose', 'hostgpu']:
+            shutil.move(self.folder / name, odd / name)
+        self.launcher = odd / 'tools' / 'tandem'
+        result = self.tandem('run', '--hostgpu', 'env')
+        self.assertEqual((result.returncode, result.stdout), (1, ''))
+        self.assertIn('LD_PRELOAD allows no space', result.stderr.splitlines()[-1])
+
+
+PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsm_v2(void);' \
+          'int main(void) { cublasDgemm_v2(); cublasDtrsm_v2(); return 0; }'
+
+
+class Doctor(Case):
+    def setUp(self):
+        super().setUp()
+        self.add_cuda()
+        self.add_driver()
+        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+
+    def doctor(self, program, status, *texts):
+        result = self.tandem('doctor', program)
+        self.assertEqual((result.returncode, result.stderr), (status, ''), result)
+        for text in texts:
+            self.assertIn(text, result.stdout)
+        return result.stdout.splitlines()[-1]
+
+    def product(self, name, *arguments):
+        return compile_c(self.folder, name, PRODUCT, *arguments)
+
+    def test_imports(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        verdict = self.doctor(program, 0, 'intercepted: cublasDgemm_v2 (in program)', 'left alone:  1 other')
+        self.assertTrue(verdict.startswith('verdict:     works:'), verdict)
+
+    def test_imports_of_a_library(self):
+        for flag in ['--enable-new-dtags', '--disable-new-dtags']:
+            inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
+            outer = library(self.folder, 'outer/libouter.so', 'int inner(void); int outer(void) { return inner(); }',
+                            inner, '-Wl,-rpath,${ORIGIN}/../inner', '-Wl,' + flag)
+            program = compile_c(self.folder, 'program', 'int outer(void); int main(void) { return outer(); }', outer,
+                                '-Wl,-rpath,$ORIGIN/outer', '-Wl,' + flag, '-Wl,--allow-shlib-undefined',
+                                f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real')
+            verdict = self.doctor(program, 0, 'cublasDgemm_v2 (in libinner.so)')
+            self.assertIn('works', verdict)
+            (self.folder / 'inner' / 'libinner.so').unlink()
+            self.assertIn('will not work', self.doctor(program, 1, 'not found:   libinner.so'))
+
+    def test_library_path(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
+        program = compile_c(self.folder, 'program', 'int inner(void); int main(void) { return inner(); }', inner,
+                            f'-Wl,-rpath-link,{self.folder}/real')
+        self.doctor(program, 1, 'not found:   libinner.so')
+        self.library_path.append(str(self.folder / 'inner'))
+        self.doctor(program, 0, 'in libinner.so')
+
+    def test_no_cublas(self):
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }')
+        self.assertIn('neither it nor its libraries', self.doctor(program, 1))
+
+    def test_plugins_may_come(self):
+        program = compile_c(self.folder, 'program',
+                            '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }', '-ldl')
+        self.assertIn('may work', self.doctor(program, 0))
+
+    def test_dlopen_of_cublas(self):
+        program = compile_c(self.folder, 'program',
+                            '#include <dlfcn.h>\nint main(void) { return !dlsym(dlopen("libcublas.so.13", RTLD_NOW),'
+                            ' "cublasDgemm_v2"); }', '-ldl')
+        self.assertIn('program opens cuBLAS with dlopen', self.doctor(program, 1))
+
+    def test_static_cublas(self):
+        program = compile_c(self.folder, 'program', 'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')
+        self.assertIn('program holds cuBLAS itself', self.doctor(program, 1))
+        stripped = compile_c(self.folder, 'stripped', 'const char *volatile mark = "CUBLAS_LOGINFO_DBG";'
+                             'int main(void) { return !mark; }', '-s')
+        self.assertIn('stripped holds cuBLAS itself', self.doctor(stripped, 1))
+
+    def test_static_program(self):
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-static')
+        self.assertIn('statically linked', self.doctor(program, 1, 'kind:        statically linked, 64-bit'))
+
+    def test_privileges(self):
+        program = self.product('program', self.cublas)
+        for bit, word in [(stat.S_ISUID, 'setuid'), (stat.S_ISGID, 'setgid')]:
+            program.chmod(0o755 | bit)
+            self.assertIn(f'it is {word}: the loader ignores LD_PRELOAD', self.doctor(program, 1))
+
+    def test_other_machines(self):
+        program = bytearray(self.product('program', self.cublas).read_bytes())
+        other = self.folder / 'other'
+        program[18:20] = (8).to_bytes(2, 'little')  # EM_MIPS
+        other.write_bytes(program)
+        other.chmod(0o755)
+        self.assertIn('another kind of processor (ELF machine 8)', self.doctor(other, 1))
+        program[4] = 1  # ELFCLASS32
+        other.write_bytes(program)
+        self.assertIn('32-bit', self.doctor(other, 1))
+
+    def script(self, first_line):
+        path = self.folder / 'script'
+        path.write_text(first_line + '\necho\n')
+        path.chmod(0o755)
+        return path
+
+    def test_scripts(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        self.doctor(self.script(f'#!{program} -x'), 0, f'interpreter: {program}', '(in program)')
+        self.environment['PATH'] += f':{self.folder}'
+        self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
+        self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
+        self.assertIn('neither an ELF program nor a script', self.doctor(self.script('text'), 1))
+
+    def test_damaged_files(self):
+        program = self.product('program', self.cublas).read_bytes()
+        damaged = self.folder / 'damaged'
+        for length in [0, 3, 17, 63, 64, 100, 1000, 4096, len(program) // 2, len(program) - 100]:
+            damaged.write_bytes(program[:length])
+            damaged.chmod(0o755)
+            self.assertIn(self.tandem('doctor', damaged).returncode, [0, 1], length)
+
+    def test_missing_program(self):
+        self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'", 'No such file')
+        self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+
+
+class DoctorOnHostDevice(Case):
+    def setUp(self):
+        super().setUp()
+        self.add_host_device()
+
+    def verdict(self, program):
+        result = self.tandem('doctor', program)
+        return result.returncode, result.stdout.splitlines()[-1]
+
+    def test_stand_ins_need_not_be_installed(self):
+        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+        result = self.tandem('doctor', compile_c(self.folder, 'program', PRODUCT, cublas))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertNotIn('not found', result.stdout)
+
+    def test_static_runtime(self):
+        program = compile_c(self.folder, 'program', 'const char *volatile mark = "cudaErrorMissingConfiguration";'
+                            'int main(void) { return !mark; }')
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('cannot run on the host device', verdict)
+
+    def test_other_versions_and_libraries(self):
+        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
+            needed = library(self.folder, 'real/' + name)
+            program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-Wl,--no-as-needed', needed)
+            status, verdict = self.verdict(program)
+            self.assertEqual(status, 1, name)
+            self.assertIn(f'needs {name}, for which the host device has no stand-in', verdict)
+
+
+class DoctorOfMachine(Case):
+    def test_nothing(self):
+        self.add_driver(init=100)
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('device:      none (no device is here)', result.stdout)
+
+    def test_host_device(self):
+        self.add_host_device()
+        self.add_driver(init=100)
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 0)
+        self.assertIn('nothing about a GPU', result.stdout.splitlines()[-1])
+
+    def test_device(self):
+        self.add_cuda()
+        self.add_driver()
+        library(self.folder, 'driver/libcublas.so.12')
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 0)
+        for line in ['driver:      CUDA 13.0', 'device 0:    Toy 1, compute capability 9.1, 1.5 GiB',
+                     f'library:     libcublas.so.12 is {self.folder.resolve()}/driver/libcublas.so.12',
+                     'verdict:     works: programs run on the GPU']:
+            self.assertIn(line, result.stdout.splitlines())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,129 @@
+#include "tools/elf_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void read_segments(elf_file *file)
+{
+    size_t count = 0;
+    if (elf_getphdrnum(file->elf, &count) != 0) return;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(file->elf, (int)i, &segment)) continue;
+        if (segment.p_type == PT_DYNAMIC) file->is_dynamic = true;
+        if (segment.p_type != PT_INTERP || segment.p_filesz >= sizeof file->interpreter) continue;
+        const ssize_t length =
+            pread(file->descriptor, file->interpreter, segment.p_filesz, (off_t)segment.p_offset);
+        if (length < 0) file->interpreter[0] = '\0';
+    }
+}
+
+bool elf_file_open(elf_file *file, const char *path)
+{
+    elf_version(EV_CURRENT);
+    memset(file, 0, sizeof *file);
+    if (snprintf(file->path, sizeof file->path, "%s", path) >= (int)sizeof file->path) return false;
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->descriptor < 0) return false;
+    file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
+    if (file->elf && elf_kind(file->elf) == ELF_K_ELF && gelf_getehdr(file->elf, &file->header)) {
+        read_segments(file);
+        return true;
+    }
+    elf_file_close(file);
+    return false;
+}
+
+void elf_file_close(elf_file *file)
+{
+    if (file->elf) elf_end(file->elf);
+    close(file->descriptor);
+    file->elf = NULL;
+}
+
+bool elf_file_matches(const elf_file *a, const elf_file *b)
+{
+    return a->header.e_machine == b->header.e_machine &&
+           a->header.e_ident[EI_CLASS] == b->header.e_ident[EI_CLASS];
+}
+
+/* The next section of a type after section (NULL: the first), with its header and data; NULL if there is none. */
+static Elf_Scn *next_section(const elf_file *file, Elf_Scn *section, GElf_Word type,
+                             GElf_Shdr *header, Elf_Data **data)
+{
+    while ((section = elf_nextscn(file->elf, section))) {
+        if (!gelf_getshdr(section, header) || header->sh_type != type) continue;
+        /* Raw: nothing is converted or copied, which counts in libraries of a gigabyte. */
+        *data = type == SHT_PROGBITS ? elf_rawdata(section, NULL) : elf_getdata(section, NULL);
+        if (*data) return section;
+    }
+    return NULL;
+}
+
+const char *elf_file_dynamic(const elf_file *file, GElf_Sxword tag, int index)
+{
+    GElf_Shdr header;
+    Elf_Data *data;
+    if (!next_section(file, NULL, SHT_DYNAMIC, &header, &data)) return NULL;
+    GElf_Dyn entry;
+    for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        if (entry.d_tag == tag && index-- == 0)
+            return elf_strptr(file->elf, header.sh_link, entry.d_un.d_val);
+    return NULL;
+}
+
+const char *elf_file_next_import(const elf_file *file, size_t *position)
+{
+    GElf_Shdr header;
+    Elf_Data *data;
+    GElf_Sym symbol;
+    if (!next_section(file, NULL, SHT_DYNSYM, &header, &data)) return NULL;
+    while (gelf_getsym(data, (int)*position, &symbol)) {
+        ++*position;
+        if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0) continue;
+        const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+        if (name) return name;
+    }
+    return NULL;
+}
+
+bool elf_file_imports(const elf_file *file, const char *symbol)
+{
+    size_t position = 0;
+    for (const char *name; (name = elf_file_next_import(file, &position));)
+        if (strcmp(name, symbol) == 0) return true;
+    return false;
+}
+
+static bool table_defines(const elf_file *file, GElf_Word type, const char *wanted)
+{
+    GElf_Shdr header;
+    Elf_Data *data;
+    GElf_Sym symbol;
+    if (!next_section(file, NULL, type, &header, &data)) return false;
+    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+        if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+        const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+        if (name && strcmp(name, wanted) == 0) return true;
+    }
+    return false;
+}
+
+bool elf_file_defines(const elf_file *file, const char *symbol)
+{
+    return table_defines(file, SHT_SYMTAB, symbol) || table_defines(file, SHT_DYNSYM, symbol);
+}
+
+bool elf_file_contains(const elf_file *file, const char *text)
+{
+    GElf_Shdr header;
+    Elf_Data *data;
+    Elf_Scn *section = NULL;
+    while ((section = next_section(file, section, SHT_PROGBITS, &header, &data))) {
+        if (!(header.sh_flags & SHF_ALLOC) || header.sh_flags & SHF_EXECINSTR) continue;
+        if (data->d_buf && memmem(data->d_buf, data->d_size, text, strlen(text))) return true;
+    }
+    return false;
+}

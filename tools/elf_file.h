@@ -1,0 +1,40 @@
+/* elf_file.h - what the loader and the doctor need to know of one ELF file. */
+#ifndef TD_TOOLS_ELF_FILE_H
+#define TD_TOOLS_ELF_FILE_H
+
+#include <gelf.h>
+#include <limits.h>
+#include <stdbool.h>
+
+typedef struct {
+    char path[PATH_MAX];
+    int descriptor;
+    Elf *elf;
+    GElf_Ehdr header;
+    bool is_dynamic;            /* has a dynamic section */
+    char interpreter[PATH_MAX]; /* the loader that it asks for; "": none */
+} elf_file;
+
+/* False, with nothing to close, if the file cannot be read or is no ELF file. */
+bool elf_file_open(elf_file *file, const char *path);
+void elf_file_close(elf_file *file);
+
+/* True if one process could hold both: the same machine and word size. */
+bool elf_file_matches(const elf_file *a, const elf_file *b);
+
+/* The index-th string of the dynamic section with this tag (DT_NEEDED, DT_RPATH ...), or NULL; valid until close. */
+const char *elf_file_dynamic(const elf_file *file, GElf_Sxword tag, int index);
+
+/* Names of symbols that the loader must find elsewhere, one after the other: start with *position = 0; NULL at the
+ * end. */
+const char *elf_file_next_import(const elf_file *file, size_t *position);
+
+bool elf_file_imports(const elf_file *file, const char *symbol);
+
+/* True if the file itself holds the function, exported or not (unless it was stripped). */
+bool elf_file_defines(const elf_file *file, const char *symbol);
+
+/* True if the loaded data of the file holds the text. */
+bool elf_file_contains(const elf_file *file, const char *text);
+
+#endif

@@ -1,0 +1,258 @@
+#include "tools/examine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "lib/entries.h"
+#include "tools/elf_file.h"
+#include "tools/loader.h"
+#include "tools/placement.h"
+#include "tools/program.h"
+
+/* Texts that every build of these libraries holds, also where its symbols were stripped. */
+#define CUBLAS_MARK "CUBLAS_LOGINFO_DBG"
+#define CUDART_MARK "cudaErrorMissingConfiguration"
+
+/* Sets the reason; returns false, for the callers that refuse with it. */
+__attribute__((format(printf, 2, 3))) static bool because(char *reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, EXAMINE_REASON_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool needs(const elf_file *file, const char *library)
+{
+    const char *name;
+    for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++)
+        if (starts_with(name, library)) return true;
+    return false;
+}
+
+static bool holds_cudart(const elf_file *file)
+{
+    return !needs(file, "libcudart.so") && elf_file_contains(file, CUDART_MARK);
+}
+
+/* Privileges, for which the loader ignores LD_PRELOAD (ld.so(8), secure-execution mode). */
+static bool check_privileges(const char *path, char *reason)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) return because(reason, "it cannot be read");
+    if (info.st_mode & (S_ISUID | S_ISGID))
+        return because(reason, "it is %s: the loader ignores LD_PRELOAD",
+                       info.st_mode & S_ISUID ? "setuid" : "setgid");
+    if (getxattr(path, "security.capability", NULL, 0) > 0)
+        return because(reason, "it has file capabilities: the loader ignores LD_PRELOAD");
+    return true;
+}
+
+static bool check_machine(const elf_file *file, char *reason)
+{
+    elf_file self;
+    if (!elf_file_open(&self, "/proc/self/exe")) return true;
+    const bool matches = elf_file_matches(file, &self);
+    elf_file_close(&self);
+    if (matches) return true;
+    if (file->header.e_ident[EI_CLASS] == ELFCLASS32)
+        return because(reason, "it is a 32-bit program, and Tandem's libraries are 64-bit");
+    return because(reason, "it is for another kind of processor (ELF machine %d)",
+                   file->header.e_machine);
+}
+
+static bool check_loader(const elf_file *file, char *reason)
+{
+    const bool is_library = file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0);
+    if (!file->interpreter[0] && !is_library)
+        return because(reason,
+                       "it is statically linked: no loader runs that could preload anything");
+    if (strstr(file->interpreter, "ld-musl"))
+        return because(reason, "it is linked to musl, and Tandem's libraries need glibc");
+    return true;
+}
+
+/* Parts of CUDA that a program may need and the host device does not have. */
+static bool check_host_device(const elf_file *file, char *reason)
+{
+    static const char *const absent[] = {"libcuda.so", "libcusolver", "libcusparse", "libcufft",
+                                         "libcurand",  "libcudnn",    "libnccl"};
+    if (holds_cudart(file))
+        return because(reason,
+                       "%s links the CUDA runtime statically: it works on a GPU, but cannot run on "
+                       "the host device",
+                       base_name(file->path));
+    const char *name;
+    for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++) {
+        const bool is_other_version =
+            (starts_with(name, "libcudart.so") && strcmp(name, PLACEMENT_CUDART) != 0) ||
+            (starts_with(name, "libcublas.so") && strcmp(name, PLACEMENT_CUBLAS) != 0);
+        bool is_absent = is_other_version;
+        for (size_t j = 0; j < sizeof absent / sizeof *absent; j++)
+            is_absent |= starts_with(name, absent[j]);
+        if (is_absent)
+            return because(reason, "%s needs %s, for which the host device has no stand-in",
+                           base_name(file->path), name);
+    }
+    return true;
+}
+
+static bool check_file(const elf_file *file, bool on_host_device, char *reason)
+{
+    return check_privileges(file->path, reason) && check_machine(file, reason) &&
+           check_loader(file, reason) && (!on_host_device || check_host_device(file, reason));
+}
+
+/* Opens the program, or the interpreter of a script. */
+static bool open_program(elf_file *file, const char *path, char *reason)
+{
+    char interpreter[PATH_MAX];
+    if (elf_file_open(file, path)) return true;
+    if (!program_interpreter(path, interpreter))
+        return because(reason, "it is neither an ELF program nor a script that can be read");
+    if (elf_file_open(file, interpreter)) return true;
+    return because(reason, "its interpreter %s cannot be read as an ELF program", interpreter);
+}
+
+bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
+{
+    elf_file file;
+    if (!open_program(&file, path, reason)) return false;
+    const bool is_good = check_file(&file, on_host_device, reason);
+    elf_file_close(&file);
+    return is_good;
+}
+
+/* What was found in the program and its libraries. */
+typedef struct {
+    int imports; /* functions that Tandem intercepts, over all files */
+    bool imports_dlopen;
+    char holder[PATH_MAX]; /* a file that holds cuBLAS itself; "": none */
+    char opener[PATH_MAX]; /* a file that seems to open cuBLAS with dlopen */
+} findings;
+
+/* CUDA's and Tandem's own libraries are what programs call, not callers. */
+static bool is_own(const char *name)
+{
+    return starts_with(name, "libcublas") || starts_with(name, "libcudart") ||
+           starts_with(name, "libtandem") || starts_with(name, "libnvblas");
+}
+
+static int print_imports(const elf_file *file)
+{
+    int listed = 0, others = 0;
+    for (int e = 0; e < TD_ENTRY_COUNT; e++) {
+        if (!elf_file_imports(file, td_entries[e].name)) continue;
+        printf("%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
+    }
+    size_t position = 0;
+    for (const char *name; (name = elf_file_next_import(file, &position));)
+        others += starts_with(name, "cublas");
+    others -= listed;
+    if (listed) printf(" (in %s)\n", base_name(file->path));
+    if (others > 0)
+        printf("left alone:  %d other cuBLAS function%s (in %s)\n", others, others > 1 ? "s" : "",
+               base_name(file->path));
+    return listed;
+}
+
+static bool holds_cublas(const elf_file *file)
+{
+    if (needs(file, "libcublas.so")) return false;
+    for (int e = 0; e < TD_ENTRY_COUNT; e++)
+        if (elf_file_defines(file, td_entries[e].name)) return true;
+    return elf_file_contains(file, CUBLAS_MARK);
+}
+
+static void look_into(const elf_file *file, findings *f)
+{
+    const bool has_dlopen = elf_file_imports(file, "dlopen") || elf_file_imports(file, "dlmopen");
+    f->imports += print_imports(file);
+    f->imports_dlopen |= has_dlopen;
+    if (holds_cublas(file))
+        snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
+    else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas"))
+        snprintf(f->opener, sizeof f->opener, "%s", base_name(file->path));
+}
+
+static preload_verdict conclude(const findings *f, char *reason)
+{
+    if (f->holder[0])
+        because(reason, "%s holds cuBLAS itself (static linking): calls within it are not seen",
+                f->holder);
+    else if (f->opener[0])
+        because(reason,
+                "%s opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen",
+                f->opener);
+    else if (f->imports > 0)
+        because(reason, "its products can be intercepted");
+    else if (f->imports_dlopen)
+        because(reason, "no cuBLAS found, but it loads libraries at run time: those that import "
+                        "from cuBLAS are intercepted");
+    else
+        because(reason, "neither it nor its libraries import a function that Tandem intercepts");
+
+    if (f->imports > 0) return PRELOAD_WORKS;
+    return f->imports_dlopen && !f->holder[0] && !f->opener[0] ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
+}
+
+static preload_verdict examine_set(const loaded_set *set, bool on_host_device, char *reason)
+{
+    findings f = {0};
+    bool is_good = true;
+    for (int i = 0; i < set->count; i++) {
+        const loaded_object *object = &set->objects[i];
+        const bool is_stood_in = on_host_device && is_own(object->name);
+        if (!object->is_found && !is_stood_in) printf("not found:   %s\n", object->name);
+        if (!object->is_found || is_own(base_name(object->name))) continue;
+        look_into(&object->file, &f);
+        if (is_good && on_host_device) is_good = check_host_device(&object->file, reason);
+    }
+    return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
+}
+
+static void print_kind(const char *path, const elf_file *file)
+{
+    printf("program:     %s\n", path);
+    if (strcmp(path, file->path) != 0) printf("interpreter: %s\n", file->path);
+    printf("kind:        %s, %s-bit\n",
+           file->interpreter[0]                                       ? "dynamically linked"
+           : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
+                                                                      : "statically linked",
+           file->header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+}
+
+preload_verdict examine_program(const char *path, bool on_host_device,
+                                char reason[EXAMINE_REASON_BYTES])
+{
+    elf_file file;
+    loaded_set set;
+    if (!open_program(&file, path, reason)) return PRELOAD_FAILS;
+    print_kind(path, &file);
+    if (!check_file(&file, on_host_device, reason)) {
+        elf_file_close(&file);
+        return PRELOAD_FAILS;
+    }
+    if (!loaded_set_open(&set, &file)) {
+        because(reason, "memory ran out while examining it");
+        return PRELOAD_FAILS;
+    }
+    const preload_verdict verdict = examine_set(&set, on_host_device, reason);
+    loaded_set_close(&set);
+    return verdict;
+}

@@ -1,0 +1,51 @@
+#include "tools/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* From the folder of the launcher; an absolute one stands for itself. TD_LIBDIR comes from the build. */
+static const char *const folders[] = {"../interpose", "../hostgpu", TD_LIBDIR,
+                                      TD_LIBDIR "/tandem/hostgpu"};
+
+static bool own_folder(char folder[PATH_MAX])
+{
+    const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    if (length <= 0) return false;
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+bool placement_find(const char *name, char path[PATH_MAX])
+{
+    char own[PATH_MAX];
+    if (!own_folder(own)) return false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char joined[PATH_MAX];
+        const int length = folders[i][0] == '/'
+                               ? snprintf(joined, PATH_MAX, "%s/%s", folders[i], name)
+                               : snprintf(joined, PATH_MAX, "%s/%s/%s", own, folders[i], name);
+        char *real = length < PATH_MAX ? realpath(joined, NULL) : NULL;
+        if (!real) continue;
+        free(real);
+        /* The folder is made plain, but the name stays: it is what the loader compares. */
+        *strrchr(joined, '/') = '\0';
+        real = realpath(joined, NULL);
+        const bool fits = real && snprintf(path, PATH_MAX, "%s/%s", real, name) < PATH_MAX;
+        free(real);
+        if (fits) return true;
+    }
+    return false;
+}
+
+bool placement_has_host_device(void)
+{
+    static const char *const names[] = {PLACEMENT_HOST, PLACEMENT_CUDART, PLACEMENT_CUBLAS,
+                                        PLACEMENT_CUBLAS_LT};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!placement_find(names[i], path)) return false;
+    return true;
+}
