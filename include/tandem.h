@@ -46,7 +46,7 @@ typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
 
 /* Double-float: the unevaluated sum hi + lo of two binary32 numbers, hi being hi + lo rounded to nearest.
  * 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept for
- * 2^-101 <= |hi| < 2^128. If hi is infinite or NaN, the value is hi, and lo means nothing.
+ * 2^-100 <= |hi| < 2^128. If hi is infinite or NaN, the value is hi, and lo means nothing.
  * 8 bytes, aligned to 8, hi first. */
 typedef struct tandem_df {
 #if defined(__cplusplus)
@@ -70,7 +70,7 @@ TANDEM_API const char *tandem_last_message(void);
 /* S <- A, each element rounded to double-float.
  *   a  rows x cols binary64, lda >= max(1, rows), read only
  *   s  rows x cols double-float, lds >= max(1, rows)
- * Error: |s - a| <= 2^-49 |a| for 2^-101 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s is
+ * Error: |s - a| <= 2^-49 |a| for 2^-100 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s is
  * infinite with the sign of a. NaN and infinities are kept. */
 TANDEM_API tandem_status tandem_df_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
                                          tandem_df *s, int64_t lds, tandem_stream stream);

@@ -60,7 +60,8 @@ TD_BOTH float td_from_bits32(uint32_t a)
 TD_BOTH int td_clz64(uint64_t a) { return a ? __builtin_clzll(a) : 64; }
 #endif
 
-/* Knuth's TwoSum: s + *error == a + b exactly. 6 additions; needs no order of a and b, no overflow. */
+/* Knuth's TwoSum: s + *error == a + b exactly. 6 additions; needs no order of a and b, no overflow,
+ * and neither of them the largest finite number. */
 TD_BOTH float td_two_sum(float a, float b, float *error)
 {
     float s = td_add(a, b), bb = td_sub(s, a);
@@ -76,7 +77,7 @@ TD_BOTH float td_fast_two_sum(float a, float b, float *error)
     return s;
 }
 
-/* TwoProd: p + *error == a b exactly if |a b| is 0 or in [2^-102, 2^128). 2 operations. */
+/* TwoProd: p + *error == a b exactly if |a b| is 0 or in [2^-102, 2^128 (1 - 2^-25)). 2 operations. */
 TD_BOTH float td_two_prod(float a, float b, float *error)
 {
     float p = td_mul(a, b);
@@ -96,7 +97,7 @@ TD_BOTH double td_exp2_64(int e)
     return td_from_bits64(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
 }
 
-/* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and |e| <= 2146. The first of the two factors cannot
+/* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and -2148 <= e <= 2046. The first of the two factors cannot
  * round: it would have to make x smaller than 2^-1022, and then the result is below half of 2^-1074. */
 TD_BOTH double td_scale64(double x, int e)
 {
