@@ -1,0 +1,41 @@
+/* random.h - numbers for tests, the same on every machine (splitmix64, Steele, Lea and Flood, 2014). */
+#ifndef TEST_RANDOM_H
+#define TEST_RANDOM_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint64_t state;
+} test_random;
+
+static inline test_random random_start(uint64_t seed) { return (test_random){seed}; }
+
+static inline uint64_t random_bits(test_random *r)
+{
+    uint64_t z = r->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Uniform in (0, 1), 53 random bits. */
+static inline double random_uniform(test_random *r)
+{
+    return ((double)(random_bits(r) >> 12) + 0.5) * 0x1p-52;
+}
+
+/* low .. high, both included. */
+static inline int random_int(test_random *r, int low, int high)
+{
+    return low + (int)(random_bits(r) % (uint64_t)(high - low + 1));
+}
+
+/* Nearly normal, mean 0 and variance 1: a sum of twelve, so that no mathematical function decides the bits. */
+static inline double random_normal(test_random *r)
+{
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++) sum += random_uniform(r);
+    return sum;
+}
+
+#endif

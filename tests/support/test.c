@@ -1,0 +1,54 @@
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { TEXT_BYTES = 1024 };
+
+void test_fail(const char *file, int line, const char *condition, const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    print_error("%s:%d: not true: %s\n    %s\n", file, line, condition, text);
+    _fail(file, line);
+    __builtin_unreachable();
+}
+
+void test_at_most(const char *file, int line, const char *value_text, double value,
+                  const char *bound_text, double bound, const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    va_list arguments;
+    if (value <= bound) return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    print_error("%s:%d: %s is %g (%s), more than %s = %g (%s), %g times as much\n    %s\n", file,
+                line, value_text, value, test_power(value), bound_text, bound, test_power(bound),
+                value / bound, text);
+    _fail(file, line);
+}
+
+void test_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+const char *test_power(double x)
+{
+    static _Thread_local char texts[8][24];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 8];
+    if (x == 0.0)
+        snprintf(text, sizeof texts[0], "0");
+    else
+        snprintf(text, sizeof texts[0], "%s2^%.2f", x < 0.0 ? "-" : "", log2(fabs(x)));
+    return text;
+}

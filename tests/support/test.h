@@ -1,0 +1,41 @@
+/* test.h - cmocka and the checks that all tests share. A check names its condition, never an operator: a NaN fails. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { TEST_SKIPPED = 77 }; /* exit status of a program that found nothing to test, for Meson */
+
+/* Fails the running test with file, line, condition and the printf-like text after it. */
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) test_fail(__FILE__, __LINE__, #condition, __VA_ARGS__);                  \
+    } while (0)
+
+/* CHECK that value <= bound; fails if either is NaN. */
+#define CHECK_AT_MOST(value, bound, ...)                                                           \
+    do {                                                                                           \
+        const double test_value = (value), test_bound = (bound);                                   \
+        test_at_most(__FILE__, __LINE__, #value, test_value, #bound, test_bound, __VA_ARGS__);     \
+    } while (0)
+
+__attribute__((format(printf, 4, 5), noreturn)) void
+test_fail(const char *file, int line, const char *condition, const char *format, ...);
+
+__attribute__((format(printf, 7, 8))) void test_at_most(const char *file, int line,
+                                                        const char *value_text, double value,
+                                                        const char *bound_text, double bound,
+                                                        const char *format, ...);
+
+/* One line on stdout, for results that somebody may want to follow over time. */
+__attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
+
+/* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
+const char *test_power(double x);
+
+#endif
