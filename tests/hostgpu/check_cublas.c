@@ -1,0 +1,674 @@
+/* check_cublas.c - the stand-in for cuBLAS against plain loops. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+
+#include <cublas_v2.h>
+
+#include "expect.h"
+
+enum { SEED = 20240607 };
+
+static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+static cublasHandle_t handle;
+
+static int create(void **state)
+{
+    (void)state;
+    return cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS;
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    return cublasDestroy(handle) != CUBLAS_STATUS_SUCCESS;
+}
+
+#define expect_status(call, status) assert_int_equal((call), (status))
+#define expect_ok(call)             expect_status(call, CUBLAS_STATUS_SUCCESS)
+
+/* ---- matrices in device memory, which the test reads and writes directly ---- */
+
+static uint64_t random_state = SEED;
+
+static double random_number(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(random_state >> 11) * 0x1p-52 - 1;
+}
+
+static void *acquire(size_t bytes)
+{
+    void *memory = NULL;
+
+    expect_success(cudaMalloc(&memory, bytes));
+    return memory;
+}
+
+static double *random_doubles(int count)
+{
+    double *x = acquire((size_t)count * sizeof *x);
+
+    for (int i = 0; i < count; i++) x[i] = random_number();
+    return x;
+}
+
+/* An n-element copy of x in a new place. */
+static double *copy_of(const double *x, int n)
+{
+    double *y = acquire((size_t)n * sizeof *y);
+
+    memcpy(y, x, (size_t)n * sizeof *y);
+    return y;
+}
+
+static double element(const double *x, int ld, cublasOperation_t op, int row, int column)
+{
+    return op == CUBLAS_OP_N ? x[row + column * ld] : x[column + row * ld];
+}
+
+/* |x - y| within bound, or both NaN, or the same infinity. */
+static int agrees(double x, double y, double bound)
+{
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+    if (isinf(x) || isinf(y)) return x == y;
+    return fabs(x - y) <= bound;
+}
+
+/* ---- products ---- */
+
+typedef struct {
+    cublasOperation_t op_a, op_b;
+    int m, n, k, lda, ldb, ldc;
+    double alpha, beta;
+} shape;
+
+/* Compares got with alpha op(A) op(B) + beta old, and its padding with old; unit is the rounding error. */
+static void compare(const shape *s, const double *a, const double *b, const double *old,
+                    const double *got, double unit)
+{
+    for (int j = 0; j < s->n; j++)
+        for (int i = 0; i < s->ldc; i++) {
+            const int at = i + j * s->ldc;
+            const double kept = s->beta == 0 ? 0 : s->beta * old[at];
+            double sum = 0, size = 0, want;
+
+            for (int l = 0; l < s->k && s->alpha != 0 && i < s->m; l++) {
+                const double term =
+                    element(a, s->lda, s->op_a, i, l) * element(b, s->ldb, s->op_b, l, j);
+
+                sum += term;
+                size += fabs(term);
+            }
+            want = (s->alpha == 0 ? 0 : s->alpha * sum) + kept;
+            size = fabs(s->alpha) * size + fabs(kept);
+            if (i >= s->m) {
+                assert_memory_equal(&got[at], &old[at], sizeof got[at]);
+            } else if (!agrees(got[at], want, (s->k + 3) * unit * size)) {
+                fail_msg("seed %d: %d%d %d x %d x %d, alpha %g, beta %g, C(%d,%d) is %a, not %a",
+                         SEED, s->op_a, s->op_b, s->m, s->n, s->k, s->alpha, s->beta, i, j, got[at],
+                         want);
+            }
+        }
+}
+
+static int columns(cublasOperation_t op, int rows_if_plain, int columns_if_plain)
+{
+    return op == CUBLAS_OP_N ? columns_if_plain : rows_if_plain;
+}
+
+static void check_dgemm(cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
+                        double alpha, double beta)
+{
+    const shape s = {op_a,
+                     op_b,
+                     m,
+                     n,
+                     k,
+                     (op_a == CUBLAS_OP_N ? m : k) + 2,
+                     (op_b == CUBLAS_OP_N ? k : n) + 1,
+                     m + 3,
+                     alpha,
+                     beta};
+    double *a = random_doubles(s.lda * (columns(op_a, m, k) + 1));
+    double *b = random_doubles(s.ldb * (columns(op_b, k, n) + 1));
+    double *old = random_doubles(s.ldc * n + 1), *c = copy_of(old, s.ldc * n + 1);
+
+    expect_ok(
+        cublasDgemm(handle, op_a, op_b, m, n, k, &alpha, a, s.lda, b, s.ldb, &beta, c, s.ldc));
+    compare(&s, a, b, old, c, DBL_EPSILON);
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(old);
+    cudaFree(c);
+}
+
+static void test_dgemm(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {17, 33, 9}, {40, 1, 100}, {64, 65, 66}};
+    static const double scalars[][2] = {{1, 0}, {-1, 1}, {0.5, -2}, {0, 3}, {2, 0}, {0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int op = 0; op < 9; op++)
+            for (size_t s = 0; s < sizeof scalars / sizeof *scalars; s++)
+                check_dgemm(ops[op / 3], ops[op % 3], sizes[i][0], sizes[i][1], sizes[i][2],
+                            scalars[s][0], scalars[s][1]);
+    check_dgemm(CUBLAS_OP_N, CUBLAS_OP_N, 5, 4, 0, 2, 0.5);
+    check_dgemm(CUBLAS_OP_N, CUBLAS_OP_T, 5, 4, 0, 2, 0);
+}
+
+/* NaN and infinities in every place, alone and against zeros. */
+static void test_special_values(void **state)
+{
+    static const double special[] = {NAN, INFINITY, -INFINITY};
+    enum { N = 37 };
+    const double one = 1, zero = 0;
+
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        const shape s = {ops[round % 2], ops[round / 2 % 2], N, N, N, N, N, N, 1, round / 4 % 2};
+        double *a = random_doubles(N * N), *b = random_doubles(N * N);
+        double *old = random_doubles(N * N), *c;
+
+        for (int i = 0; i < N; i++) /* zeros that must not hide what they are multiplied with */
+            a[i + N * (round % N)] = b[round % N + N * i] = 0;
+        a[(round * 41) % (N * N)] = special[round % 3];
+        b[(round * 97 + 5) % (N * N)] = special[(round + 1) % 3];
+        old[(round * 71) % (N * N)] = special[(round + 2) % 3];
+        c = copy_of(old, N * N);
+        expect_ok(cublasDgemm(handle, s.op_a, s.op_b, N, N, N, &one, a, N, b, N,
+                              s.beta != 0 ? &one : &zero, c, N));
+        compare(&s, a, b, old, c, DBL_EPSILON);
+        cudaFree(a);
+        cudaFree(b);
+        cudaFree(old);
+        cudaFree(c);
+    }
+}
+
+/* alpha = 0 or k = 0 must not even look at A and B, nor beta = 0 at C. */
+static void test_nothing_is_read(void **state)
+{
+    const double zero = 0, two = 2;
+    double *c = random_doubles(4);
+
+    (void)state;
+    c[0] = NAN;
+    c[1] = 1.5;
+    expect_ok(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 5, &zero, NULL, 2, NULL, 5, &two,
+                          c, 2));
+    assert_true(isnan(c[0]) && c[1] == 3);
+    expect_ok(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 0, &two, NULL, 2, NULL, 1, &zero,
+                          c, 2));
+    assert_true(c[0] == 0 && c[1] == 0);
+    expect_ok(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 0, 2, 2, &two, NULL, 1, NULL, 2, &zero,
+                          NULL, 1));
+    cudaFree(c);
+}
+
+static void test_pointer_modes(void **state)
+{
+    cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
+    double *a = random_doubles(4), *b = random_doubles(4), *c = random_doubles(4);
+    double *scalars = acquire(2 * sizeof *scalars), *old = copy_of(c, 4);
+    const double host[2] = {3, -1};
+    const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, 2, 2, 2, 3, -1};
+    capture said;
+
+    (void)state;
+    memcpy(scalars, host, sizeof host);
+    expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
+    expect_ok(cublasGetPointerMode(handle, &mode));
+    assert_int_equal(mode, CUBLAS_POINTER_MODE_DEVICE);
+    expect_ok(cublasDgemm(handle, s.op_a, s.op_b, 2, 2, 2, scalars, a, 2, b, 2, scalars + 1, c, 2));
+    compare(&s, a, b, old, c, DBL_EPSILON);
+    said = start_capture();
+    expect_status(cublasDgemm(handle, s.op_a, s.op_b, 2, 2, 2, host, a, 2, b, 2, host + 1, c, 2),
+                  CUBLAS_STATUS_EXECUTION_FAILED);
+    free(end_capture(said));
+    expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+    cudaFree(old);
+    cudaFree(scalars);
+}
+
+static void test_invalid_arguments(void **state)
+{
+    const double one = 1;
+    double *x = random_doubles(16);
+    const struct {
+        cublasHandle_t handle;
+        int op_a, op_b, m, n, k, lda, ldb, ldc;
+        const double *alpha, *beta;
+        cublasStatus_t status;
+    } cases[] = {
+        {NULL, 0, 0, 2, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_NOT_INITIALIZED},
+        {handle, 9, 0, 2, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 3, 2, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, -1, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, -1, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, 2, -1, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 3, 2, 2, 2, 2, 3, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 1, 0, 2, 2, 3, 2, 3, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, 2, 3, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 1, 2, 3, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, 2, 2, 2, 2, 1, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 0, 0, 0, 0, 1, 1, &one, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, 2, 2, 2, 2, 2, NULL, &one, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 0, 0, 2, 2, 2, 2, 2, 2, &one, NULL, CUBLAS_STATUS_INVALID_VALUE},
+        {handle, 2, 2, 2, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_SUCCESS},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cublasStatus_t status = cublasDgemm(
+            cases[i].handle, (cublasOperation_t)cases[i].op_a, (cublasOperation_t)cases[i].op_b,
+            cases[i].m, cases[i].n, cases[i].k, cases[i].alpha, x, cases[i].lda, x + 4,
+            cases[i].ldb, cases[i].beta, x + 8, cases[i].ldc);
+
+        if (status != cases[i].status)
+            fail_msg("case %zu: %s, not %s", i, cublasGetStatusName(status),
+                     cublasGetStatusName(cases[i].status));
+    }
+    expect_status(cublasDgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x,
+                                 (int64_t)1 << 31, x + 4, 2, &one, x + 8, 2),
+                  CUBLAS_STATUS_NOT_SUPPORTED);
+    cudaFree(x);
+}
+
+/* Operands that a device could not reach are named. */
+static void test_unreachable_operands(void **state)
+{
+    const double one = 1;
+    double host[4] = {0};
+    double *x = random_doubles(4);
+    capture c = start_capture();
+    const cublasStatus_t outside =
+        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, host, 2, x, 2, &one, x, 2);
+    const cublasStatus_t beyond =
+        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, x, 3, &one, x, 2);
+    char *said = end_capture(c);
+
+    (void)state;
+    expect_status(outside, CUBLAS_STATUS_EXECUTION_FAILED);
+    expect_status(beyond, CUBLAS_STATUS_EXECUTION_FAILED);
+    assert_non_null(strstr(said, "tandem: host device: cublasDgemm_v2: A, 32 bytes at "));
+    assert_non_null(strstr(said, "tandem: host device: cublasDgemm_v2: B, 40 bytes at "));
+    free(said);
+    cudaFree(x);
+}
+
+/* ---- batches and types ---- */
+
+static void test_batches(void **state)
+{
+    enum { N = 6, BATCH = 5, SIZE = N * N };
+    const shape s = {CUBLAS_OP_T, CUBLAS_OP_N, N, N, N, N, N, N, 2, -1};
+    double *a = random_doubles(SIZE * BATCH), *b = random_doubles(SIZE);
+    double *old = random_doubles(SIZE * BATCH);
+    double *strided = copy_of(old, SIZE * BATCH), *listed = copy_of(old, SIZE * BATCH);
+    double **lists = acquire(3 * BATCH * sizeof *lists);
+
+    (void)state;
+    for (int i = 0; i < BATCH; i++) {
+        lists[i] = a + (BATCH - 1 - i) * SIZE;
+        lists[BATCH + i] = b;
+        lists[2 * BATCH + i] = listed + i * SIZE;
+    }
+    expect_ok(cublasDgemmStridedBatched(handle, s.op_a, s.op_b, N, N, N, &s.alpha, a, N, SIZE, b, N,
+                                        0, &s.beta, strided, N, SIZE, BATCH));
+    expect_ok(cublasDgemmBatched_64(
+        handle, s.op_a, s.op_b, N, N, N, &s.alpha, (const double *const *)lists, N,
+        (const double *const *)lists + BATCH, N, &s.beta, lists + 2 * BATCH, N, BATCH));
+    for (int i = 0; i < BATCH; i++) {
+        compare(&s, a + i * SIZE, b, old + i * SIZE, strided + i * SIZE, DBL_EPSILON);
+        compare(&s, a + (BATCH - 1 - i) * SIZE, b, old + i * SIZE, listed + i * SIZE, DBL_EPSILON);
+    }
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(old);
+    cudaFree(strided);
+    cudaFree(listed);
+    cudaFree(lists);
+}
+
+static void test_gemm_ex(void **state)
+{
+    enum { M = 5, N = 7, K = 300 };
+    const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, M, N, K, M, N, M, 1.5, 0.5};
+    double *a = random_doubles(M * K), *b = random_doubles(N * K);
+    double *old = random_doubles(M * N), *c = copy_of(old, M * N);
+
+    (void)state;
+    expect_ok(cublasGemmEx(handle, s.op_a, s.op_b, M, N, K, &s.alpha, a, CUDA_R_64F, M, b,
+                           CUDA_R_64F, N, &s.beta, c, CUDA_R_64F, M, CUBLAS_COMPUTE_64F,
+                           CUBLAS_GEMM_DEFAULT));
+    compare(&s, a, b, old, c, DBL_EPSILON);
+    expect_status(cublasGemmEx(handle, s.op_a, s.op_b, M, N, K, &s.alpha, a, CUDA_R_64F, M, b,
+                               CUDA_R_32F, N, &s.beta, c, CUDA_R_64F, M, CUBLAS_COMPUTE_64F,
+                               CUBLAS_GEMM_DEFAULT),
+                  CUBLAS_STATUS_NOT_SUPPORTED);
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(old);
+    cudaFree(c);
+}
+
+static void test_sgemm(void **state)
+{
+    enum { M = 9, N = 8, K = 50 };
+    const float alpha = 2, beta = -1;
+    float *a = acquire(M * K * sizeof *a), *b = acquire(K * N * sizeof *b);
+    float *c = acquire(M * N * sizeof *c);
+
+    (void)state;
+    for (int i = 0; i < M * K; i++) a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * N; i++) b[i] = (float)(i % 5 - 2);
+    for (int i = 0; i < M * N; i++) c[i] = (float)i;
+    expect_ok(
+        cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, K, &alpha, a, K, b, K, &beta, c, M));
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++) {
+            float sum = 0; /* of whole numbers: exact */
+
+            for (int l = 0; l < K; l++) sum += a[l + i * K] * b[l + j * K];
+            assert_true(c[i + j * M] == 2 * sum - (float)(i + j * M));
+        }
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+}
+
+static void check_int8(cublasOperation_t op_a, cublasOperation_t op_b, int32_t alpha, int32_t beta)
+{
+    enum { M = 8, N = 12, K = 1000 };
+    const int lda = op_a == CUBLAS_OP_N ? M : K, ldb = op_b == CUBLAS_OP_N ? K : N;
+    int8_t *a = acquire(M * K), *b = acquire(K * N);
+    int32_t *c = acquire(M * N * sizeof *c), old[M * N];
+
+    for (int i = 0; i < M * K; i++) a[i] = (int8_t)(i % 5 ? (int)(127 * random_number()) : -128);
+    for (int i = 0; i < K * N; i++) b[i] = (int8_t)(i % 3 ? (int)(127 * random_number()) : -128);
+    for (int i = 0; i < M * N; i++) c[i] = old[i] = 1000 * i - 17;
+    expect_ok(cublasGemmEx(handle, op_a, op_b, M, N, K, &alpha, a, CUDA_R_8I, lda, b, CUDA_R_8I,
+                           ldb, &beta, c, CUDA_R_32I, M, CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT));
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++) {
+            int32_t sum = 0;
+
+            for (int l = 0; l < K; l++)
+                sum += a[op_a == CUBLAS_OP_N ? i + l * lda : l + i * lda] *
+                       b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb];
+            assert_int_equal(c[i + j * M], alpha * sum + beta * old[i + j * M]);
+        }
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+}
+
+static void test_int8(void **state)
+{
+    (void)state;
+    for (int op = 0; op < 4; op++) {
+        check_int8(ops[op / 2], ops[op % 2], 1, 0);
+        check_int8(ops[op / 2], ops[op % 2], -2, 3);
+    }
+}
+
+/* ---- other matrix functions ---- */
+
+static void test_trsm(void **state)
+{
+    enum { M = 9, N = 6 };
+    const double alpha = 2;
+
+    (void)state;
+    for (int variant = 0; variant < 16; variant++) {
+        const cublasSideMode_t side = variant & 1 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
+        const cublasFillMode_t uplo = variant & 2 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+        const cublasOperation_t op = variant & 4 ? CUBLAS_OP_T : CUBLAS_OP_N;
+        const cublasDiagType_t diag = variant & 8 ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+        const int order = side == CUBLAS_SIDE_LEFT ? M : N;
+        double *a = random_doubles(order * order), *old = random_doubles(M * N);
+        double *x = copy_of(old, M * N), full[M * M] = {0};
+
+        for (int j = 0; j < order; j++)
+            for (int i = 0; i < order; i++) {
+                const int is_stored = i == j || (uplo == CUBLAS_FILL_MODE_UPPER ? i < j : i > j);
+
+                if (i == j) a[i + j * order] = diag == CUBLAS_DIAG_UNIT ? (double)NAN : 4 + i;
+                if (!is_stored) a[i + j * order] = NAN; /* must not be read */
+                full[op == CUBLAS_OP_N ? i + j * order : j + i * order] =
+                    !is_stored                           ? 0
+                    : i == j && diag == CUBLAS_DIAG_UNIT ? 1
+                                                         : a[i + j * order];
+            }
+        expect_ok(cublasDtrsm(handle, side, uplo, op, diag, M, N, &alpha, a, order, x, M));
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < M; i++) {
+                double sum = 0;
+
+                for (int l = 0; l < order; l++)
+                    sum += side == CUBLAS_SIDE_LEFT ? full[i + l * order] * x[l + j * M]
+                                                    : x[i + l * M] * full[l + j * order];
+                if (!(fabs(sum - 2 * old[i + j * M]) <= 1e-12))
+                    fail_msg("seed %d: variant %d, residual(%d,%d) is %g", SEED, variant, i, j,
+                             sum - 2 * old[i + j * M]);
+            }
+        cudaFree(a);
+        cudaFree(old);
+        cudaFree(x);
+    }
+}
+
+static void check_syrk(cublasFillMode_t uplo, cublasOperation_t op, double beta)
+{
+    enum { N = 21, K = 10 };
+    const double alpha = -1.5;
+    const int lda = op == CUBLAS_OP_N ? N : K;
+    const cublasOperation_t other = op == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const shape s = {op, other, N, N, K, lda, lda, N, alpha, beta};
+    double *a = random_doubles(N * K), *old = random_doubles(N * N);
+    double *c = copy_of(old, N * N), *product = copy_of(old, N * N);
+
+    old[0] = c[0] = product[0] = NAN;
+    expect_ok(cublasDsyrk(handle, uplo, op, N, K, &alpha, a, lda, &beta, c, N));
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) {
+            const int at = i + j * N;
+            const int is_stored = uplo == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j;
+
+            if (is_stored)
+                product[at] = c[at];
+            else
+                assert_memory_equal(&c[at], &old[at], sizeof c[at]);
+        }
+    for (int j = 0; j < N; j++) /* the other triangle by symmetry, to compare whole matrices */
+        for (int i = 0; i < N; i++)
+            if (uplo == CUBLAS_FILL_MODE_LOWER ? i < j : i > j) {
+                product[i + j * N] = product[j + i * N];
+                old[i + j * N] = old[j + i * N];
+            }
+    compare(&s, a, a, old, product, DBL_EPSILON);
+    cudaFree(a);
+    cudaFree(old);
+    cudaFree(c);
+    cudaFree(product);
+}
+
+static void test_syrk(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 8; variant++)
+        check_syrk(variant & 1 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER,
+                   ops[variant / 2 % 2], variant / 4);
+}
+
+static void test_geam(void **state)
+{
+    enum { M = 4, N = 6 };
+    const double alpha = 2, beta = -3, zero = 0;
+    double *a = random_doubles(M * N), *b = random_doubles(M * N), *c = random_doubles(M * N);
+
+    (void)state;
+    expect_ok(cublasDgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, &alpha, a, N, &beta, b, M, c, M));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            assert_true(c[i + j * M] == 2 * a[j + i * N] + -3 * b[i + j * M]);
+    expect_ok(
+        cublasDgeam(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, &alpha, a, M, &zero, NULL, M, c, M));
+    assert_true(c[5] == 2 * a[5]);
+    expect_status(
+        cublasDgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, &alpha, c, N, &beta, b, M, c, M),
+        CUBLAS_STATUS_INVALID_VALUE);
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+}
+
+/* ---- vectors ---- */
+
+static void test_gemv_and_ger(void **state)
+{
+    enum { M = 5, N = 3 };
+    const double alpha = 2, beta = 0;
+    double *a = random_doubles(M * N), *x = random_doubles(2 * M), *y = random_doubles(M);
+    double *old = copy_of(a, M * N);
+
+    (void)state;
+    y[0] = NAN;
+    expect_ok(cublasDgemv(handle, CUBLAS_OP_T, M, N, &alpha, a, M, x, 2, &beta, y, -1));
+    for (int j = 0; j < N; j++) {
+        double sum = 0;
+
+        for (int i = 0; i < M; i++) sum += a[i + j * M] * x[2 * i];
+        assert_true(fabs(y[N - 1 - j] - 2 * sum) <= 1e-14);
+    }
+    expect_ok(cublasDger(handle, M, N, &alpha, x, 1, y, 1, a, M));
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++)
+            assert_true(fabs(a[i + j * M] - old[i + j * M] - 2 * x[i] * y[j]) <= 1e-14);
+    cudaFree(a);
+    cudaFree(x);
+    cudaFree(y);
+    cudaFree(old);
+}
+
+static void test_vectors(void **state)
+{
+    static const double values[] = {3, -4, 0, 12};
+    const double alpha = 2;
+    double *x = acquire(sizeof values), *y = acquire(sizeof values);
+    double result = 0;
+    int place = 0;
+    int64_t place_64 = 0;
+
+    (void)state;
+    expect_ok(cublasSetVector(4, sizeof *x, values, 1, x, 1));
+    expect_ok(cublasDcopy(handle, 4, x, 1, y, -1));
+    assert_true(y[0] == 12 && y[3] == 3);
+    expect_ok(cublasDaxpy(handle, 2, &alpha, x, 1, y, 2)); /* y = 12+6, 0, -4-8, 3 */
+    assert_true(y[0] == 18 && y[1] == 0 && y[2] == -12 && y[3] == 3);
+    expect_ok(cublasDswap(handle, 1, x, 1, y, 1));
+    assert_true(x[0] == 18 && y[0] == 3);
+    expect_ok(cublasDswap(handle, 1, x, 1, y, 1));
+    expect_ok(cublasDnrm2(handle, 4, x, 1, &result));
+    assert_true(fabs(result - 13) <= 1e-14);
+    expect_ok(cublasDasum(handle, 4, x, 1, &result));
+    assert_true(result == 19);
+    expect_ok(cublasDdot_64(handle, 4, x, 1, x, -1, &result));
+    assert_true(result == 72);
+    expect_ok(cublasIdamax(handle, 4, x, 1, &place));
+    assert_int_equal(place, 4);
+    expect_ok(cublasIdamax_64(handle, 2, x, 1, &place_64));
+    assert_int_equal(place_64, 2);
+    expect_ok(cublasIdamin(handle, 4, x, 1, &place));
+    assert_int_equal(place, 3);
+    expect_ok(cublasIdamax(handle, 0, x, 1, &place));
+    assert_int_equal(place, 0);
+    x[2] = NAN;
+    expect_ok(cublasDscal(handle, 4, &alpha, x, 1));
+    assert_true(x[0] == 6 && isnan(x[2]) && x[3] == 24);
+    expect_status(cublasDnrm2(handle, 4, x, 1, NULL), CUBLAS_STATUS_INVALID_VALUE);
+    expect_status(cublasDscal(NULL, 4, &alpha, x, 1), CUBLAS_STATUS_NOT_INITIALIZED);
+    cudaFree(x);
+    cudaFree(y);
+}
+
+static void test_set_and_get_matrix(void **state)
+{
+    double host[6] = {1, 2, 3, 4, 5, 6}, back[4] = {0};
+    double *device = random_doubles(8);
+
+    (void)state;
+    expect_ok(cublasSetMatrix(2, 2, sizeof *host, host, 3, device, 4));
+    assert_true(device[0] == 1 && device[1] == 2 && device[4] == 4 && device[5] == 5);
+    expect_ok(cublasGetMatrix(2, 2, sizeof *host, device, 4, back, 2));
+    assert_true(back[0] == 1 && back[1] == 2 && back[2] == 4 && back[3] == 5);
+    expect_status(cublasSetMatrix(2, 2, sizeof *host, host, 1, device, 4),
+                  CUBLAS_STATUS_INVALID_VALUE);
+    expect_status(cublasSetVector(2, 0, host, 1, device, 1), CUBLAS_STATUS_INVALID_VALUE);
+    expect_status(cublasSetVector(2, sizeof *host, host, 1, back, 1), CUBLAS_STATUS_MAPPING_ERROR);
+    cudaFree(device);
+    cudaGetLastError();
+}
+
+/* ---- handles ---- */
+
+static void test_handle(void **state)
+{
+    cublasMath_t math = CUBLAS_PEDANTIC_MATH;
+    cudaStream_t stream = NULL, own = NULL;
+    int version = 0, major = 0;
+
+    (void)state;
+    expect_success(cudaStreamCreate(&own));
+    expect_ok(cublasSetStream(handle, own));
+    expect_ok(cublasGetStream(handle, &stream));
+    assert_ptr_equal(stream, own);
+    expect_ok(cublasSetStream(handle, NULL));
+    expect_success(cudaStreamDestroy(own));
+    expect_ok(cublasGetMathMode(handle, &math));
+    assert_int_equal(math, CUBLAS_DEFAULT_MATH);
+    expect_status(cublasSetMathMode(handle, (cublasMath_t)99), CUBLAS_STATUS_INVALID_VALUE);
+    expect_ok(cublasGetVersion(handle, &version));
+    assert_int_equal(version, CUBLAS_VERSION);
+    expect_ok(cublasGetProperty(MAJOR_VERSION, &major));
+    assert_int_equal(major, CUBLAS_VER_MAJOR);
+    assert_string_equal(cublasGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED),
+                        "CUBLAS_STATUS_NOT_SUPPORTED");
+    expect_status(cublasCreate(NULL), CUBLAS_STATUS_INVALID_VALUE);
+    expect_status(cublasSetStream(NULL, NULL), CUBLAS_STATUS_NOT_INITIALIZED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dgemm),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_nothing_is_read),
+        cmocka_unit_test(test_pointer_modes),
+        cmocka_unit_test(test_invalid_arguments),
+        cmocka_unit_test(test_unreachable_operands),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_gemm_ex),
+        cmocka_unit_test(test_sgemm),
+        cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_trsm),
+        cmocka_unit_test(test_syrk),
+        cmocka_unit_test(test_geam),
+        cmocka_unit_test(test_gemv_and_ger),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_set_and_get_matrix),
+        cmocka_unit_test(test_handle),
+    };
+    return cmocka_run_group_tests(tests, create, destroy);
+}

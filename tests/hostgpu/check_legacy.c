@@ -1,0 +1,40 @@
+/* check_legacy.c - the interface of cublas.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <cublas.h>
+
+#include "expect.h"
+
+static void test_legacy(void **state)
+{
+    const double host[4] = {1, 2, 3, 4};
+    double *a = NULL, *c = NULL;
+
+    (void)state;
+    assert_int_equal(cublasInit(), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasAlloc(4, sizeof *a, (void **)&a), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasAlloc(4, sizeof *c, (void **)&c), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetMatrix(2, 2, sizeof *a, host, 2, a, 2), CUBLAS_STATUS_SUCCESS);
+    cublasDgemm('t', 'N', 2, 2, 2, 2, a, 2, a, 2, 0, c, 2);
+    assert_int_equal(cublasGetError(), CUBLAS_STATUS_SUCCESS);
+    assert_true(c[0] == 10 && c[1] == 22 && c[2] == 22 && c[3] == 50);
+    cublasDgemm('X', 'N', 2, 2, 2, 2, a, 2, a, 2, 0, c, 2);
+    assert_int_equal(cublasGetError(), CUBLAS_STATUS_INVALID_VALUE);
+    assert_int_equal(cublasGetError(), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasFree(a), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasFree(c), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasShutdown(), CUBLAS_STATUS_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legacy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

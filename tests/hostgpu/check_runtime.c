@@ -1,0 +1,343 @@
+/* check_runtime.c - the stand-in for the CUDA runtime. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "expect.h"
+
+/* The test runs with HOSTGPU_MEMORY=64M. */
+#define DEVICE_BYTES ((size_t)64 << 20)
+
+static size_t free_bytes(void)
+{
+    size_t available = 0, total = 0;
+
+    expect_success(cudaMemGetInfo(&available, &total));
+    assert_int_equal(total, DEVICE_BYTES);
+    return available;
+}
+
+static enum cudaMemoryType type_of(const void *pointer)
+{
+    struct cudaPointerAttributes attributes;
+
+    expect_success(cudaPointerGetAttributes(&attributes, pointer));
+    return attributes.type;
+}
+
+/* ---- the device ---- */
+
+static void test_device(void **state)
+{
+    struct cudaDeviceProp properties;
+    int count = 0, device = -1, value = 0;
+
+    (void)state;
+    expect_success(cudaGetDeviceCount(&count));
+    assert_int_equal(count, 1);
+    expect_success(cudaGetDevice(&device));
+    assert_int_equal(device, 0);
+    expect_success(cudaSetDevice(0));
+    expect_error(cudaSetDevice(1), cudaErrorInvalidDevice);
+
+    expect_success(cudaGetDeviceProperties(&properties, 0));
+    assert_string_equal(properties.name, "Tandem host device (no GPU)");
+    assert_int_equal(properties.totalGlobalMem, DEVICE_BYTES);
+    expect_error(cudaGetDeviceProperties(&properties, 1), cudaErrorInvalidDevice);
+
+    expect_success(cudaDeviceGetAttribute(&value, cudaDevAttrComputeCapabilityMajor, 0));
+    assert_int_equal(value, 9);
+    expect_success(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    assert_int_equal(value, 227 << 10);
+    expect_error(cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)100000, 0),
+                 cudaErrorInvalidValue);
+    expect_success(cudaRuntimeGetVersion(&value));
+    assert_int_equal(value, CUDART_VERSION);
+}
+
+static void test_errors(void **state)
+{
+    int value;
+
+    (void)state;
+    assert_int_equal(cudaSetDevice(7), cudaErrorInvalidDevice);
+    expect_success(cudaGetDevice(&value)); /* success does not clear the last error */
+    assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
+    assert_int_equal(cudaGetLastError(), cudaSuccess);
+    assert_string_equal(cudaGetErrorName(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation");
+    assert_string_equal(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
+    assert_string_equal(cudaGetErrorName((cudaError_t)123456), "unrecognized error code");
+}
+
+/* ---- allocation ---- */
+
+static void test_allocation(void **state)
+{
+    const size_t before = free_bytes();
+    unsigned char *pointer = NULL;
+
+    (void)state;
+    expect_success(cudaMalloc((void **)&pointer, 1000));
+    assert_int_equal((uintptr_t)pointer % 256, 0);
+    assert_int_equal(free_bytes(), before - 1000);
+    for (int i = 0; i < 1000; i++) assert_int_equal(pointer[i], 0xff);
+    expect_error(cudaFree(pointer + 1), cudaErrorInvalidValue);
+    expect_error(cudaFreeHost(pointer), cudaErrorInvalidValue);
+    expect_success(cudaFree(pointer));
+    expect_error(cudaFree(pointer), cudaErrorInvalidValue);
+    assert_int_equal(free_bytes(), before);
+    expect_success(cudaFree(NULL));
+    expect_success(cudaMalloc((void **)&pointer, 0));
+    assert_null(pointer);
+}
+
+static void test_out_of_memory(void **state)
+{
+    void *large = NULL, *small = NULL;
+
+    (void)state;
+    expect_error(cudaMalloc(&large, DEVICE_BYTES + 1), cudaErrorMemoryAllocation);
+    assert_null(large);
+    expect_success(cudaMalloc(&large, DEVICE_BYTES - 100));
+    expect_error(cudaMalloc(&small, 101), cudaErrorMemoryAllocation);
+    expect_error(cudaMallocManaged(&small, 101, cudaMemAttachGlobal), cudaErrorMemoryAllocation);
+    expect_error(cudaMallocAsync(&small, 101, 0), cudaErrorMemoryAllocation);
+    expect_success(cudaMalloc(&small, 100));
+    expect_success(cudaFree(small));
+    expect_success(cudaFree(large));
+    expect_error(cudaMalloc(&large, SIZE_MAX), cudaErrorMemoryAllocation);
+}
+
+static void test_pointer_kinds(void **state)
+{
+    double own[4];
+    char *device = NULL, *managed = NULL, *pinned = NULL;
+
+    (void)state;
+    expect_success(cudaMalloc((void **)&device, 64));
+    expect_success(cudaMallocManaged((void **)&managed, 64, cudaMemAttachGlobal));
+    expect_success(cudaMallocHost((void **)&pinned, 64));
+    assert_int_equal(type_of(device), cudaMemoryTypeDevice);
+    assert_int_equal(type_of(device + 63), cudaMemoryTypeDevice);
+    assert_int_equal(type_of(device + 64), cudaMemoryTypeUnregistered);
+    assert_int_equal(type_of(managed + 5), cudaMemoryTypeManaged);
+    assert_int_equal(type_of(pinned + 5), cudaMemoryTypeHost);
+    assert_int_equal(type_of(own), cudaMemoryTypeUnregistered);
+
+    expect_success(cudaHostRegister(own, sizeof own, cudaHostRegisterDefault));
+    assert_int_equal(type_of(own + 1), cudaMemoryTypeHost);
+    expect_error(cudaHostRegister(own + 1, 8, 0), cudaErrorHostMemoryAlreadyRegistered);
+    expect_success(cudaHostUnregister(own));
+    expect_error(cudaHostUnregister(own), cudaErrorHostMemoryNotRegistered);
+    assert_int_equal(type_of(own), cudaMemoryTypeUnregistered);
+
+    expect_success(cudaFreeHost(pinned));
+    expect_success(cudaFree(managed));
+    expect_success(cudaFree(device));
+}
+
+static void test_mapped_memory(void **state)
+{
+    void *host = NULL, *device = NULL;
+
+    (void)state;
+    expect_success(cudaHostAlloc(&host, 64, cudaHostAllocMapped));
+    expect_success(cudaHostGetDevicePointer(&device, host, 0));
+    assert_ptr_equal(host, device);
+    expect_success(cudaFreeHost(host));
+    expect_error(cudaHostGetDevicePointer(&device, &host, 0), cudaErrorInvalidValue);
+}
+
+static void test_pools(void **state)
+{
+    const size_t before = free_bytes();
+    const struct cudaMemPoolProps properties = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice},
+        .maxSize = 5000,
+    };
+    cudaMemPool_t pool = NULL;
+    uint64_t used = 0, threshold = 123;
+    void *first = NULL, *second = NULL;
+
+    (void)state;
+    expect_success(cudaMemPoolCreate(&pool, &properties));
+    expect_success(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    threshold = 0;
+    expect_success(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    assert_int_equal(threshold, 123);
+
+    expect_success(cudaMallocFromPoolAsync(&first, 4000, pool, 0));
+    expect_error(cudaMallocFromPoolAsync(&second, 1001, pool, 0), cudaErrorMemoryAllocation);
+    expect_success(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+    assert_int_equal(used, 4000);
+    expect_success(cudaFreeAsync(first, 0));
+    expect_success(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+    assert_int_equal(used, 0);
+    expect_success(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &used));
+    assert_int_equal(used, 4000);
+    expect_success(cudaMemPoolTrimTo(pool, 0));
+    expect_success(cudaMemPoolDestroy(pool));
+    assert_int_equal(free_bytes(), before);
+}
+
+/* ---- copies ---- */
+
+static void test_copy_kinds(void **state)
+{
+    char host[64] = "text", back[64] = "";
+    char *device = NULL;
+
+    (void)state;
+    expect_success(cudaMalloc((void **)&device, sizeof host));
+    expect_success(cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice));
+    expect_success(cudaMemcpy(back, device, sizeof host, cudaMemcpyDefault));
+    assert_string_equal(back, "text");
+
+    expect_error(cudaMemcpy(back, host, 8, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    expect_error(cudaMemcpy(device, host, 8, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+    expect_error(cudaMemcpy(device, host, 8, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
+    expect_error(cudaMemcpy(back, device, 8, cudaMemcpyHostToHost), cudaErrorInvalidValue);
+    expect_error(cudaMemcpy(device + 60, host, 8, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    expect_error(cudaMemcpy(device, host, 8, (enum cudaMemcpyKind)9),
+                 cudaErrorInvalidMemcpyDirection);
+    expect_error(cudaMemset(host, 0, 8), cudaErrorInvalidValue);
+    expect_error(cudaMemset(device + 1, 0, 64), cudaErrorInvalidValue);
+    expect_success(cudaFree(device));
+}
+
+static void test_copy_2d(void **state)
+{
+    int host[4][5], back[3][2];
+    int *device = NULL;
+    size_t pitch = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) host[i / 5][i % 5] = i;
+    expect_success(cudaMallocPitch((void **)&device, &pitch, 2 * sizeof(int), 3));
+    assert_int_equal(pitch % 512, 0);
+    expect_success(cudaMemcpy2D(device, pitch, &host[1][1], sizeof host[0], 2 * sizeof(int), 3,
+                                cudaMemcpyHostToDevice));
+    expect_success(cudaMemcpy2DAsync(back, sizeof back[0], device, pitch, 2 * sizeof(int), 3,
+                                     cudaMemcpyDeviceToHost, 0));
+    for (int i = 0; i < 6; i++) assert_int_equal(back[i / 2][i % 2], 6 + 5 * (i / 2) + i % 2);
+    expect_error(cudaMemcpy2D(device, 4, host, 20, 8, 3, cudaMemcpyHostToDevice),
+                 cudaErrorInvalidPitchValue);
+    expect_error(cudaMemcpy2D(device, pitch, host, 20, 8, 4, cudaMemcpyHostToDevice),
+                 cudaErrorInvalidValue);
+    expect_success(cudaMemset2D(device, pitch, 0, 4, 3));
+    assert_int_equal(device[0], 0);
+    assert_int_equal(device[1], 7);
+    expect_success(cudaFree(device));
+}
+
+/* ---- streams and events ---- */
+
+static void count_call(void *count) { ++*(int *)count; }
+
+static void CUDART_CB count_callback(cudaStream_t stream, cudaError_t error, void *count)
+{
+    (void)stream;
+    assert_int_equal(error, cudaSuccess);
+    ++*(int *)count;
+}
+
+static void test_streams(void **state)
+{
+    cudaStream_t stream = NULL;
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    unsigned flags = 9;
+    int calls = 0;
+
+    (void)state;
+    expect_success(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    expect_success(cudaStreamGetFlags(stream, &flags));
+    assert_int_equal(flags, cudaStreamNonBlocking);
+    expect_success(cudaLaunchHostFunc(stream, count_call, &calls));
+    expect_success(cudaStreamAddCallback(stream, count_callback, &calls, 0));
+    assert_int_equal(calls, 2);
+    expect_success(cudaStreamQuery(stream));
+    expect_success(cudaStreamIsCapturing(stream, &status));
+    assert_int_equal(status, cudaStreamCaptureStatusNone);
+    expect_error(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
+                 cudaErrorNotSupported);
+    expect_success(cudaStreamDestroy(stream));
+    expect_success(cudaStreamSynchronize(cudaStreamLegacy));
+    expect_success(cudaStreamSynchronize(cudaStreamPerThread));
+    expect_error(cudaStreamDestroy(NULL), cudaErrorInvalidResourceHandle);
+}
+
+static void test_events(void **state)
+{
+    cudaEvent_t start = NULL, stop = NULL, untimed = NULL;
+    float milliseconds = -1;
+
+    (void)state;
+    expect_success(cudaEventCreate(&start));
+    expect_success(cudaEventCreate(&stop));
+    expect_success(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming));
+    expect_error(cudaEventElapsedTime(&milliseconds, start, stop), cudaErrorInvalidResourceHandle);
+    expect_success(cudaEventRecord(start, 0));
+    usleep(2000);
+    expect_success(cudaEventRecord(stop, cudaStreamPerThread));
+    expect_success(cudaEventSynchronize(stop));
+    expect_success(cudaEventElapsedTime(&milliseconds, start, stop));
+    assert_true(milliseconds >= 2 && milliseconds < 10000);
+    expect_success(cudaEventRecord(untimed, 0));
+    expect_success(cudaStreamWaitEvent(0, untimed, 0));
+    expect_error(cudaEventElapsedTime(&milliseconds, start, untimed),
+                 cudaErrorInvalidResourceHandle);
+    expect_error(cudaEventRecord(NULL, 0), cudaErrorInvalidResourceHandle);
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    cudaEventDestroy(untimed);
+}
+
+/* ---- kernels of nvcc ---- */
+
+static void test_foreign_kernel(void **state)
+{
+    const dim3 one = {1, 1, 1};
+    char *said;
+    capture c = start_capture();
+    cudaError_t first = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
+    cudaError_t second = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
+
+    (void)state;
+    said = end_capture(c);
+    assert_int_equal(first, cudaErrorNoKernelImageForDevice);
+    assert_int_equal(second, cudaErrorNoKernelImageForDevice);
+    assert_int_equal(cudaGetLastError(), cudaErrorNoKernelImageForDevice);
+    assert_memory_equal(said, "tandem: host device: ", 21);
+    assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* one line, once */
+    free(said);
+}
+
+static void test_reset(void **state)
+{
+    void *pointer = NULL;
+
+    (void)state;
+    expect_success(cudaMalloc(&pointer, 1000));
+    expect_success(cudaDeviceReset());
+    assert_int_equal(free_bytes(), DEVICE_BYTES);
+    expect_error(cudaFree(pointer), cudaErrorInvalidValue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device),        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_allocation),    cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_pointer_kinds), cmocka_unit_test(test_mapped_memory),
+        cmocka_unit_test(test_pools),         cmocka_unit_test(test_copy_kinds),
+        cmocka_unit_test(test_copy_2d),       cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_events),        cmocka_unit_test(test_foreign_kernel),
+        cmocka_unit_test(test_reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
