@@ -197,4 +197,27 @@ inline cudaError_t launch(const char *name, void (*kernel)(Parameters...), dim3 
 
 } // namespace hostgpu
 
+/* ---- the runtime's functions on kernels, which in C++ take the kernel itself ---- */
+
+template <typename Kernel>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, Kernel *kernel)
+{
+    return cudaFuncGetAttributes(attributes, reinterpret_cast<const void *>(kernel));
+}
+
+template <typename Kernel>
+inline cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute attribute, int value)
+{
+    return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
+}
+
+template <typename Kernel>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel *kernel,
+                                                                 int block_size,
+                                                                 size_t shared_bytes)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks, reinterpret_cast<const void *>(kernel), block_size, shared_bytes);
+}
+
 #endif

@@ -117,8 +117,7 @@ cudaError_t launch_large_shared(size_t bytes, int *out)
 
 cudaError_t allow_large_shared(int bytes)
 {
-    return cudaFuncSetAttribute(reinterpret_cast<const void *>(large_shared),
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    return cudaFuncSetAttribute(large_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
 cudaError_t launch_barrier_votes(int *out) { return TD_LAUNCH(barrier_votes, 1, 96, 0, 0, out); }
