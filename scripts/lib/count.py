@@ -2,7 +2,7 @@
 
 usage: count.py RESULT...
 RESULT is a testlog.json that `meson test` wrote, or one of the words pass, fail and skip. The exit
-status is 1 if a result is a failure or there is none.
+status is 1 if a result is a failure or nothing passed.
 """
 
 import json
@@ -26,7 +26,7 @@ def main(arguments):
     found = [result for argument in arguments for result in results(argument)]
     passed, failed, skipped = (found.count(kind) for kind in ("pass", "fail", "skip"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed or not found else 0
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

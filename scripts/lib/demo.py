@@ -12,10 +12,11 @@ import sys
 import tempfile
 
 # Limits of lu_solve: the LINPACK benchmark's of the residual, and the least correct digits of the
-# solution. west0479 has condition number 3e11, so 16 digits of arithmetic leave about 5 sure ones;
-# df's 14.5 digits leave one and a half less.
+# solution. west0479's condition number is 3e11, so five digits are sure with 53 bits and 3.5 with df's 48;
+# rounding errors being random, 9.2 and 7.8 are seen. The limits are two digits below what is seen, for
+# other orders of summation; arithmetic with 40 bits has 5.9 there and 9.2 on the random matrix.
 RESIDUAL_LIMIT = 16.0
-DIGITS = {"west0479": {"native": 5.5, "df": 4.0}, "random 512": {"native": 10.0, "df": 8.5}}
+DIGITS = {"west0479": {"native": 7.5, "df": 6.0}, "random 512": {"native": 10.5, "df": 9.5}}
 # Limits of gemm_time's componentwise error; df's is the mode's documented bound.
 ERROR = {"native": 2.0**-48, "df": 2.0**-43}
 
@@ -55,7 +56,7 @@ def faults(name, mode, result, totals):
     if totals["emulated"] != (0 if mode == "native" else totals["intercepted"]):
         yield f"{totals['emulated']} of {totals['intercepted']} products were emulated"
     if "error" in result:
-        if not (result["error"] or 0.0) <= ERROR[mode] or result["error"] is None:
+        if result["error"] is None or not result["error"] <= ERROR[mode]:
             yield f"error {result['error']} is above {ERROR[mode]:.2e}"
         return
     if result["residual"] is None or not result["residual"] <= RESIDUAL_LIMIT:

@@ -1,0 +1,75 @@
+"""What the demo finds fault with, and how results are counted: usage: check_scripts.py SCRIPTS_LIB"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import count  # noqa: E402
+import demo  # noqa: E402
+
+
+class Demo(unittest.TestCase):
+    def faults(self, name, mode, intercepted, emulated, **result):
+        return list(demo.faults(name, mode, result,
+                                {"intercepted": intercepted, "emulated": emulated}))
+
+    def test_good_runs(self):
+        solved = {"residual": 0.5, "digits": 11.0}
+        for name in ("lu_solve west0479", "lu_solve random 512"):
+            self.assertEqual(self.faults(name, "native", 7, 0, **solved), [])
+            self.assertEqual(self.faults(name, "df", 7, 7, **solved), [])
+        self.assertEqual(self.faults("gemm_time 512", "df", 10, 10, error=2.0**-44), [])
+
+    def test_products_that_were_not_intercepted(self):
+        for mode in ("native", "df"):
+            found = self.faults("gemm_time 512", mode, 0, 0, error=0.0)
+            self.assertEqual(found, ["no product was intercepted"])
+
+    def test_the_wrong_arithmetic(self):
+        self.assertEqual(len(self.faults("gemm_time 512", "df", 10, 9, error=0.0)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "native", 10, 1, error=0.0)), 1)
+
+    def test_accuracy(self):
+        self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=2.0**-42)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "native", 1, 0, error=2.0**-47)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=None)), 1)
+        name = "lu_solve west0479"
+        self.assertEqual(len(self.faults(name, "df", 1, 1, residual=17.0, digits=9.0)), 1)
+        self.assertEqual(len(self.faults(name, "df", 1, 1, residual=None, digits=0.0)), 2)
+        self.assertEqual(len(self.faults(name, "native", 1, 0, residual=1.0, digits=7.0)), 1)
+
+
+class Count(unittest.TestCase):
+    def count(self, *arguments):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            status = count.main(list(arguments))
+        return output.getvalue(), status
+
+    def test_words(self):
+        self.assertEqual(self.count("pass", "skip"), ("1 passed, 0 failed, 1 skipped\n", 0))
+        self.assertEqual(self.count("pass", "fail"), ("1 passed, 1 failed, 0 skipped\n", 1))
+
+    def test_nothing_ran(self):
+        self.assertEqual(self.count(), ("0 passed, 0 failed, 0 skipped\n", 1))
+        self.assertEqual(self.count("skip"), ("0 passed, 0 failed, 1 skipped\n", 1))
+        self.assertEqual(self.count("pass", "no/such/testlog.json"),
+                         ("1 passed, 1 failed, 0 skipped\n", 1))
+
+    def test_log(self):
+        words = ("OK", "OK", "EXPECTEDFAIL", "SKIP", "FAIL", "TIMEOUT", "ERROR", "UNEXPECTEDPASS")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "testlog.json")
+            with open(path, "w", encoding="utf-8") as log:
+                log.writelines(json.dumps({"result": word}) + "\n" for word in words)
+            self.assertEqual(self.count(path, "pass"), ("4 passed, 4 failed, 1 skipped\n", 1))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
