@@ -244,7 +244,7 @@ preload_verdict examine_program(const char *path, bool on_host_device,
     loaded_set set;
     if (!open_program(&file, path, reason)) return PRELOAD_FAILS;
     print_kind(path, &file);
-    if (!check_file(&file, on_host_device, reason)) {
+    if (!check_file(&file, false, reason)) {
         elf_file_close(&file);
         return PRELOAD_FAILS;
     }

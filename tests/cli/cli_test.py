@@ -56,7 +56,8 @@ class Case(unittest.TestCase):
         self.launcher = self.folder / 'tools' / 'tandem'
         self.launcher.parent.mkdir()
         shutil.copy(LAUNCHER, self.launcher)
-        self.environment = {'PATH': os.environ['PATH']}
+        # A sanitized launcher minds that LD_PRELOAD comes before its runtime; here it is meant to.
+        self.environment = {'PATH': os.environ['PATH'], 'ASAN_OPTIONS': 'verify_asan_link_order=0'}
         # A launcher that was linked to the host device finds it beside itself only in its own place.
         self.library_path = [os.environ['TANDEM_STANDINS']]
 
@@ -267,6 +268,18 @@ class Doctor(Case):
             (self.folder / 'inner' / 'libinner.so').unlink()
             self.assertIn('will not work', self.doctor(program, 1, 'not found:   libinner.so'))
 
+    def test_rpath_is_inherited_and_runpath_is_not(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
+        elsewhere = f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real'
+        for of_program, of_outer, is_found in [('--disable-new-dtags', [], True), ('--enable-new-dtags', [], False),
+                                               ('--disable-new-dtags', ['-Wl,-rpath,/no', '-Wl,--enable-new-dtags'], False)]:
+            outer = library(self.folder, 'outer/libouter.so', 'int inner(void); int outer(void) { return inner(); }',
+                            inner, *of_outer)
+            program = compile_c(self.folder, 'program', 'int outer(void); int main(void) { return outer(); }', outer,
+                                '-Wl,-rpath,$ORIGIN/outer:$ORIGIN/inner', '-Wl,' + of_program, elsewhere)
+            shown = self.doctor(program, 0 if is_found else 1)
+            self.assertEqual('works:' in shown, is_found, (of_program, of_outer))
+
     def test_library_path(self):
         inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
         program = compile_c(self.folder, 'program', 'int inner(void); int main(void) { return inner(); }', inner,
@@ -300,6 +313,10 @@ class Doctor(Case):
     def test_static_program(self):
         program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-static')
         self.assertIn('statically linked', self.doctor(program, 1, 'kind:        statically linked, 64-bit'))
+
+    def test_musl(self):
+        program = self.product('program', self.cublas, '-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1')
+        self.assertIn('musl', self.doctor(program, 1))
 
     def test_privileges(self):
         program = self.product('program', self.cublas)

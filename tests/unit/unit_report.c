@@ -14,7 +14,7 @@
 #include "cmocka_all.h"
 #include "report.h"
 
-enum { THREADS = 4, SHAPES = 1000, ROUNDS = 20 };
+enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 
 static td_options options;
 static char folder[64], path[128];
@@ -197,21 +197,25 @@ static void an_empty_report_replaces_only_what_was_there(void **state)
     assert_true(holds("r[\"fresh\"]"));
 }
 
-static void *count_shapes(void *argument)
+static void *count_shapes(void *barrier)
 {
+    pthread_barrier_wait(barrier);
     for (int round = 0; round < ROUNDS; round++)
         for (int64_t m = 0; m < SHAPES; m++) td_report_add_time(call(m, NULL), 1e-9);
-    return argument;
+    return NULL;
 }
 
 static void threads_lose_no_count(void **state)
 {
     char expression[256];
     pthread_t threads[THREADS];
+    pthread_barrier_t start;
     (void)state;
     open_report(path);
-    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, count_shapes, NULL);
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, count_shapes, &start);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    pthread_barrier_destroy(&start);
     td_report_write();
     snprintf(
         expression, sizeof expression,
@@ -302,6 +306,27 @@ static void a_device_is_written_in_place(void **state)
     assert_true(S_ISCHR(info.st_mode));
 }
 
+/* As /dev/stdout after "program > file": the file that somebody has open keeps its place and its content. */
+static void a_descriptor_is_appended_to(void **state)
+{
+    char name[32];
+    struct stat before, after;
+    (void)state;
+    FILE *out = fopen(path, "w");
+    fputs("   \n", out);
+    fflush(out);
+    assert_int_equal(stat(path, &before), 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", fileno(out));
+    open_report(name);
+    call(1, NULL);
+    td_report_write();
+    fclose(out);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_memory_equal(read_text(path), "   \n{", 5);
+    assert_true(holds("len(r[\"calls\"]) == 1"));
+}
+
 static void an_unwritable_file_gets_one_line_at_the_start(void **state)
 {
     static const char *const bad[] = {"/nonexistent/folder/report.json", "/tmp",
@@ -373,6 +398,7 @@ int main(void)
         REPORT_TEST(the_file_is_found_again_after_chdir),
         REPORT_TEST(links_are_followed),
         REPORT_TEST(a_device_is_written_in_place),
+        REPORT_TEST(a_descriptor_is_appended_to),
         REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),
         REPORT_TEST(opening_leaves_the_old_file_alone),
         REPORT_TEST(the_table_goes_to_stderr),
