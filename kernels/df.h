@@ -13,8 +13,9 @@
 
 /* The order of summation, part of the definition of mode df (docs/numerics.md). */
 enum {
-    TD_DF_BLOCK = 16,      /* terms between two additions to the sum of a superblock */
-    TD_DF_SUPERBLOCK = 512 /* terms of a sum of its own; superblocks are added in order */
+    TD_DF_BLOCK = 16,       /* terms between two additions to the sum of a superblock */
+    TD_DF_RENORMALISE = 64, /* terms between two renormalisations of that sum */
+    TD_DF_SUPERBLOCK = 512  /* terms of a sum of its own; superblocks are added in order */
 };
 
 TD_BOTH tandem_df td_df(float hi, float lo)
@@ -78,6 +79,28 @@ TD_BOTH float td_scale32(int x, int e)
     int half = e >> 1;
     return td_mul(td_mul((float)x, td_exp2(half)), td_exp2(e - half));
 }
+
+/* The same for the first term of a block, which starts the sums: what td_df_accumulate makes of zeros, but for the sign
+ * of a zero. 4 operations. */
+TD_BOTH void td_df_start(float *sum, float *rest, tandem_df a, tandem_df b)
+{
+    float dp, h = td_two_prod(a.hi, b.hi, &dp);
+    dp = td_fma(a.hi, b.lo, dp);
+    *rest = td_fma(a.lo, b.hi, dp);
+    *sum = h;
+}
+
+/* Adds the sums of a block to the sum of its superblock. 8 additions; *s need not be normalised, nor does it stay
+ * so: td_df_renormalise after at most four blocks keeps the rounding errors of s->lo small. */
+TD_BOTH void td_df_flush(tandem_df *s, float sum, float rest)
+{
+    float error;
+    s->hi = td_two_sum(s->hi, sum, &error);
+    s->lo = td_add(error, td_add(s->lo, rest));
+}
+
+/* The same value with |lo| <= ulp(hi) / 2; does nothing to a pair that has it. 3 additions. */
+TD_BOTH void td_df_renormalise(tandem_df *s) { s->hi = td_fast_two_sum(s->hi, s->lo, &s->lo); }
 
 /* binary64 with the given bits, times 2^-e, to double-float: |result - x 2^-e| <= 2^-49 |x 2^-e| if that is in
  * [2^-100, 2^128 (1 - 2^-25)), 2^-149 absolute below; infinite above. NaN and infinities give (x, 0).

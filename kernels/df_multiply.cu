@@ -59,8 +59,6 @@ struct sums {
 #define EACH_ELEMENT                                                                               \
     TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
 
-TD_DEVICE void clear_block(sums &s) { EACH_ELEMENT s.sum[i][j] = s.rest[i][j] = 0.0f; }
-
 TD_DEVICE void clear_superblock(sums &s) { EACH_ELEMENT s.hi[i][j] = s.lo[i][j] = 0.0f; }
 
 /* The block's sum into the superblock's. */
@@ -68,40 +66,59 @@ TD_DEVICE void flush(sums &s)
 {
     EACH_ELEMENT
     {
-        tandem_df t = td_df_add(td_df(s.hi[i][j], s.lo[i][j]), td_df(s.sum[i][j], s.rest[i][j]));
-        s.hi[i][j] = t.hi;
-        s.lo[i][j] = t.lo;
+        tandem_df x = td_df(s.hi[i][j], s.lo[i][j]);
+        td_df_flush(&x, s.sum[i][j], s.rest[i][j]);
+        s.hi[i][j] = x.hi;
+        s.lo[i][j] = x.lo;
     }
-    clear_block(s);
 }
 
-/* td_df_accumulate for rows i0, i0 + 1 and all columns, in lock step. */
+TD_DEVICE void renormalise(sums &s)
+{
+    EACH_ELEMENT
+    {
+        tandem_df x = td_df(s.hi[i][j], s.lo[i][j]);
+        td_df_renormalise(&x);
+        s.hi[i][j] = x.hi;
+        s.lo[i][j] = x.lo;
+    }
+}
+
+/* td_df_accumulate for rows i0, i0 + 1 and all columns, in lock step; td_df_start for the first term of a block. */
+template <bool first>
 TD_DEVICE void accumulate_group(sums &s, int i0, const float *a_hi, const float *a_lo,
                                 const float *b_hi, const float *b_lo)
 {
-    float h[GROUP_ROWS][TD_COLS], t[GROUP_ROWS][TD_COLS], z[GROUP_ROWS][TD_COLS];
-    float w[GROUP_ROWS][TD_COLS], ds[GROUP_ROWS][TD_COLS], dp[GROUP_ROWS][TD_COLS];
+    float h[GROUP_ROWS][TD_COLS], z[GROUP_ROWS][TD_COLS], ds[GROUP_ROWS][TD_COLS],
+        dp[GROUP_ROWS][TD_COLS];
 #define EACH                                                                                       \
     TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
-    SCHEDULE_FENCE();
-    EACH h[i][j] = td_mul(a_hi[i0 + i], b_hi[j]);
-    EACH t[i][j] = td_add(s.sum[i0 + i][j], h[i][j]);
-    EACH z[i][j] = td_sub(t[i][j], s.sum[i0 + i][j]);
-    EACH w[i][j] = td_sub(t[i][j], z[i][j]);
-    EACH ds[i][j] = td_sub(s.sum[i0 + i][j], w[i][j]);
-    EACH s.sum[i0 + i][j] = t[i][j];
+    EACH z[i][j] = h[i][j] = td_mul(a_hi[i0 + i], b_hi[j]);
+    if (!first) {
+        float t[GROUP_ROWS][TD_COLS];
+        EACH t[i][j] = td_add(s.sum[i0 + i][j], h[i][j]);
+        EACH z[i][j] = td_sub(t[i][j], s.sum[i0 + i][j]);
+        EACH ds[i][j] = td_sub(t[i][j], z[i][j]);
+        EACH ds[i][j] = td_sub(s.sum[i0 + i][j], ds[i][j]);
+        EACH h[i][j] = t[i][j];
+    }
+    EACH s.sum[i0 + i][j] = h[i][j];
     SCHEDULE_FENCE();
     EACH dp[i][j] = td_fma(a_hi[i0 + i], b_hi[j], -z[i][j]);
     EACH dp[i][j] = td_fma(a_hi[i0 + i], b_lo[j], dp[i][j]);
     EACH dp[i][j] = td_fma(a_lo[i0 + i], b_hi[j], dp[i][j]);
     SCHEDULE_FENCE();
-    EACH ds[i][j] = td_add(ds[i][j], dp[i][j]);
-    EACH s.rest[i0 + i][j] = td_add(s.rest[i0 + i][j], ds[i][j]);
+    if (first) {
+        EACH s.rest[i0 + i][j] = dp[i][j];
+    } else {
+        EACH ds[i][j] = td_add(ds[i][j], dp[i][j]);
+        EACH s.rest[i0 + i][j] = td_add(s.rest[i0 + i][j], ds[i][j]);
+    }
 #undef EACH
 }
 
 /* One element of k: `a` and `b` point at this thread's first line in a row [hi, lo][64] of the shared panels. */
-TD_DEVICE void accumulate(sums &s, const float *a, const float *b)
+template <bool first> TD_DEVICE void accumulate(sums &s, const float *a, const float *b)
 {
     float a_hi[TD_ROWS], a_lo[TD_ROWS], b_hi[TD_COLS], b_lo[TD_COLS];
     load4(a_hi, a);
@@ -112,7 +129,8 @@ TD_DEVICE void accumulate(sums &s, const float *a, const float *b)
         load4(b_lo + g, b + td_tile_col_step(g) + TD_STRIP);
     }
     TD_UNROLL
-    for (int i = 0; i < TD_ROWS; i += GROUP_ROWS) accumulate_group(s, i, a_hi, a_lo, b_hi, b_lo);
+    for (int i = 0; i < TD_ROWS; i += GROUP_ROWS)
+        accumulate_group<first>(s, i, a_hi, a_lo, b_hi, b_lo);
 }
 
 /* The running sum of a tile, in device memory: T <- T + S, or T <- S for the first superblock. */
@@ -147,101 +165,124 @@ TD_DEVICE void tile_of_block(int m_tiles, int n_tiles, int *tile_m, int *tile_n)
     *tile_n = rest / height;
 }
 
+/* What one block has to do. */
+struct work {
+    int tile_m, tile_n;
+    int64_t steps;      /* k tiles */
+    const float *a, *b; /* this thread's part of the first k tile of both panels */
+    tandem_df *slot;   /* this thread's part of the running sum, or of the first superblock's sum */
+    int64_t next_slot; /* from one superblock's sum to the next; 0: there is one running sum */
+};
+
+template <int k_tile> struct shape {
+    enum {
+        stage = 2 * k_tile * TD_STRIP, /* floats of one operand's k tile */
+        superblock_steps = TD_DF_SUPERBLOCK / k_tile,
+        renormalise_steps = TD_DF_RENORMALISE / k_tile
+    };
+};
+
+template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p)
+{
+    constexpr int tile_elements = TD_STRIP * TD_STRIP;
+    const int m_tiles = td_tiles(p.target.m), n_tiles = td_tiles(p.target.n);
+    const int64_t tiles = (int64_t)m_tiles * n_tiles, batch = blockIdx.z;
+    const int64_t all_steps = p.k_tiles * (TD_K_TILE / k_tile);
+    const int64_t superblocks =
+        (all_steps + shape<k_tile>::superblock_steps - 1) / shape<k_tile>::superblock_steps;
+    const int64_t share = (superblocks + gridDim.y - 1) / gridDim.y, first = blockIdx.y * share;
+    const int64_t begin = first * shape<k_tile>::superblock_steps;
+    const int64_t strip = all_steps * shape<k_tile>::stage;
+    const int64_t from = begin * shape<k_tile>::stage + 4 * threadIdx.x;
+
+    work w;
+    tile_of_block(m_tiles, n_tiles, &w.tile_m, &w.tile_n);
+    w.steps = min(all_steps, (first + share) * shape<k_tile>::superblock_steps) - begin;
+    w.a = p.panel[0] + (batch * m_tiles + w.tile_m) * strip + from;
+    w.b = p.panel[1] + (batch * n_tiles + w.tile_n) * strip + from;
+    w.next_slot = p.slots > 1 ? tiles * tile_elements : 0;
+    w.slot = p.sums +
+             (batch * p.slots * tiles + (int64_t)w.tile_n * m_tiles + w.tile_m) * tile_elements +
+             first * w.next_slot + threadIdx.x;
+    return w;
+}
+
+/* Starts the copies of the next k tile of both panels to `stage`. */
+template <int k_tile> TD_DEVICE void fetch(work &w, float *stage)
+{
+    constexpr int apart = 4 * TD_TILE_THREADS;
+    float *a = stage + 4 * threadIdx.x, *b = a + shape<k_tile>::stage;
+    TD_UNROLL
+    for (int i = 0; i < shape<k_tile>::stage; i += apart) {
+        copy16(a + i, w.a + i);
+        copy16(b + i, w.b + i);
+    }
+    w.a += shape<k_tile>::stage;
+    w.b += shape<k_tile>::stage;
+}
+
+/* Adds the products of a k tile, block after block. The first two terms of a block stand before the loop: the first
+ * needs no sums to be cleared, and an even number of terms in the loop needs no moves between registers. */
+template <int k_tile> TD_DEVICE void multiply_stage(sums &s, const float *stage)
+{
+    constexpr int term = 2 * TD_STRIP;
+    const float *a = stage + td_tile_row((int)threadIdx.x);
+    const float *b = stage + shape<k_tile>::stage + td_tile_col((int)threadIdx.x);
+    TD_UNROLL_N(1)
+    for (int block = 0; block < k_tile; block += TD_DF_BLOCK) {
+        accumulate<true>(s, a, b);
+        accumulate<false>(s, a + term, b + term);
+        TD_UNROLL_N(2)
+        for (int l = 2; l < TD_DF_BLOCK; l++) accumulate<false>(s, a + l * term, b + l * term);
+        a += TD_DF_BLOCK * term;
+        b += TD_DF_BLOCK * term;
+        flush(s);
+    }
+}
+
 /* Grid: tile, part of k, batch member. k_tile divides TD_K_TILE. */
 template <int k_tile>
 static __global__ void __launch_bounds__(TD_TILE_THREADS, 2) multiply_kernel(const td_df_multiply p)
 {
-    constexpr int stage = 2 * k_tile * TD_STRIP;          /* floats of one operand */
-    constexpr int copies = stage / (4 * TD_TILE_THREADS); /* 16-byte copies a thread */
-    constexpr int steps_per_superblock = TD_DF_SUPERBLOCK / k_tile;
     TD_DYNAMIC_SHARED(float, shared); /* [2 stages][a, b][k_tile][hi, lo][64] */
-    const int thread = (int)threadIdx.x, batch = (int)blockIdx.z;
-    const int m_tiles = td_tiles(p.target.m), n_tiles = td_tiles(p.target.n);
-    int tile_m, tile_n;
-    tile_of_block(m_tiles, n_tiles, &tile_m, &tile_n);
-    const int64_t tile = (int64_t)tile_n * m_tiles + tile_m, tiles = (int64_t)m_tiles * n_tiles;
-
-    /* This block's superblocks; one running sum for all if there is one slot, else a slot for each. */
-    const int64_t all_steps = p.k_tiles * (TD_K_TILE / k_tile);
-    const int64_t superblocks = (all_steps + steps_per_superblock - 1) / steps_per_superblock;
-    const int64_t share = (superblocks + gridDim.y - 1) / gridDim.y, first = blockIdx.y * share;
-    const int64_t begin = first * steps_per_superblock;
-    int64_t steps = min(all_steps, (first + share) * steps_per_superblock) - begin;
-    tandem_df *slot = p.sums;
-    if (slot)
-        slot += (((int64_t)batch * p.slots + (p.slots > 1 ? first : 0)) * tiles + tile) *
-                    (TD_STRIP * TD_STRIP) +
-                thread;
+    constexpr int stage = 2 * shape<k_tile>::stage;
+    work w = work_of_block<k_tile>(p);
     const bool zero = !p.target.typed && td_scalar_value(p.target.alpha) == 0.0;
-    if (zero) steps = 0; /* the panels hold nothing */
-
-    const int64_t strip = p.k_tiles * (2 * TD_K_TILE * TD_STRIP);
-    const float *from_a =
-        p.panel[0] + ((int64_t)batch * m_tiles + tile_m) * strip + begin * stage + thread * 4;
-    const float *from_b =
-        p.panel[1] + ((int64_t)batch * n_tiles + tile_n) * strip + begin * stage + thread * 4;
-    sums s;
-    clear_block(s);
-    clear_superblock(s);
-    bool first_superblock = !p.resume;
-
-    if (steps > 0) {
-        TD_UNROLL
-        for (int c = 0; c < copies; c++) {
-            copy16(shared + thread * 4 + c * 4 * TD_TILE_THREADS, from_a + c * 4 * TD_TILE_THREADS);
-            copy16(shared + stage + thread * 4 + c * 4 * TD_TILE_THREADS,
-                   from_b + c * 4 * TD_TILE_THREADS);
-        }
-    }
-    copy_commit();
+    const int64_t steps = zero ? 0 : w.steps; /* then the panels hold nothing */
+    bool is_first = !p.resume;                /* no running sum to add to */
     int in_superblock = 0;
+    sums s;
+
+    clear_superblock(s);
+    if (steps > 0) fetch<k_tile>(w, shared);
+    copy_commit();
     for (int64_t step = 0; step < steps; step++) {
-        float *now = shared + (step & 1) * 2 * stage, *next = shared + (~step & 1) * 2 * stage;
         copy_wait();
-        __syncthreads();
-        if (step + 1 < steps) {
-            from_a += stage;
-            from_b += stage;
-            TD_UNROLL
-            for (int c = 0; c < copies; c++) {
-                copy16(next + thread * 4 + c * 4 * TD_TILE_THREADS,
-                       from_a + c * 4 * TD_TILE_THREADS);
-                copy16(next + stage + thread * 4 + c * 4 * TD_TILE_THREADS,
-                       from_b + c * 4 * TD_TILE_THREADS);
-            }
-        }
+        __syncthreads(); /* this stage is there, and nobody reads the other any more */
+        if (step + 1 < steps) fetch<k_tile>(w, shared + (~step & 1) * stage);
         copy_commit();
-        const float *a = now + td_tile_row(thread), *b = now + stage + td_tile_col(thread);
-        TD_UNROLL_N(1)
-        for (int block = 0; block < k_tile; block += TD_DF_BLOCK) {
-            TD_UNROLL_N(2)
-            for (int l = 0; l < TD_DF_BLOCK; l++) {
-                accumulate(s, a, b);
-                a += 2 * TD_STRIP;
-                b += 2 * TD_STRIP;
-            }
-            flush(s);
-        }
-        if (++in_superblock == steps_per_superblock &&
-            (step + 1 < steps || !p.finish || p.slots > 1)) {
-            carry(s, slot, first_superblock || p.slots > 1);
-            if (p.slots > 1) slot += tiles * (TD_STRIP * TD_STRIP);
+        multiply_stage<k_tile>(s, shared + (step & 1) * stage);
+        if ((step + 1) % shape<k_tile>::renormalise_steps == 0) renormalise(s);
+        if (++in_superblock == shape<k_tile>::superblock_steps && step + 1 < steps) {
+            carry(s, w.slot, is_first || w.next_slot);
+            w.slot += w.next_slot;
             clear_superblock(s);
-            first_superblock = false;
+            is_first = false;
             in_superblock = 0;
         }
     }
-    if (p.slots > 1 || !p.finish) {
-        if (in_superblock) carry(s, slot, first_superblock || p.slots > 1);
+    renormalise(s); /* k may end anywhere */
+    if (w.next_slot || !p.finish) {
+        if (steps > 0) carry(s, w.slot, is_first || w.next_slot);
         return;
     }
-    if (!first_superblock && !zero) carry_out(s, slot);
-    td_join_tile(p.target, batch, tile_m, tile_n, thread, s.hi, s.lo);
+    if (!is_first && !zero) carry_out(s, w.slot);
+    td_join_tile(p.target, (int)blockIdx.z, w.tile_m, w.tile_n, (int)threadIdx.x, s.hi, s.lo);
 }
 
 template <int k_tile> constexpr size_t shared_bytes()
 {
-    return 2 * 2 * 2 * k_tile * TD_STRIP * sizeof(float);
+    return 2 * 2 * shape<k_tile>::stage * sizeof(float);
 }
 
 template <int k_tile>

@@ -146,13 +146,18 @@ static tandem_status status_of(td_run_status run)
     return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel");
 }
 
-static tandem_status find_device(td_device **device, size_t *limit)
+/* The current device; NULL if it cannot run kernels. */
+static td_device *find_device(void)
 {
-    *device = td_device_current();
-    if (!*device) return fail(TANDEM_UNSUPPORTED, "the current device cannot run Tandem's kernels");
+    td_device *device = td_device_current();
+    if (!device) fail(TANDEM_UNSUPPORTED, "the current device cannot run Tandem's kernels");
+    return device;
+}
+
+static size_t workspace_limit(const td_device *device)
+{
     const td_options *o = td_options_in_force();
-    *limit = o->workspace_bytes ? o->workspace_bytes : (*device)->workspace_bytes;
-    return TANDEM_OK;
+    return o->workspace_bytes ? o->workspace_bytes : device->workspace_bytes;
 }
 
 /* A matrix of either type: kernels know which. */
@@ -195,11 +200,9 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
     p.beta.value = beta;
     tandem_status status = check_product(&p);
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
-    td_device *device;
-    size_t limit;
-    status = find_device(&device, &limit);
-    if (status != TANDEM_OK) return status;
-    return status_of(engine->run(&p, parameter, device, limit, NULL));
+    td_device *device = find_device();
+    if (!device) return TANDEM_UNSUPPORTED;
+    return status_of(engine->run(&p, parameter, device, workspace_limit(device), NULL));
 }
 
 tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k,
@@ -212,11 +215,9 @@ tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n
                               matrix_of(c, ldc), stream);
     tandem_status status = check_product(&p);
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
-    td_device *device;
-    size_t limit;
-    status = find_device(&device, &limit);
-    if (status != TANDEM_OK) return status;
-    return status_of(td_df_run_typed(&p, alpha, beta, device, limit));
+    td_device *device = find_device();
+    if (!device) return TANDEM_UNSUPPORTED;
+    return status_of(td_df_run_typed(&p, alpha, beta, device, workspace_limit(device)));
 }
 
 static tandem_status check_conversion(int64_t rows, int64_t cols, const double *a, int64_t lda,

@@ -1,0 +1,17 @@
+/* ceiling.h - how many binary32 instructions a second the current device executes when nothing holds it up. */
+#ifndef BENCH_CEILING_H
+#define BENCH_CEILING_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rate of a loop of independent fused multiply-adds on every lane, in instructions a second (a multiply-add is
+ * one). 0 if the loop cannot be run. */
+double ceiling_binary32(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
