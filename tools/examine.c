@@ -97,6 +97,9 @@ static bool check_host_device(const elf_file *file, char *reason)
                        "%s links the CUDA runtime statically: it works on a GPU, but cannot run on "
                        "the host device",
                        base_name(file->path));
+    if (elf_file_imports(file, "__cudaRegisterFunction"))
+        return because(reason, "%s has GPU kernels of its own, which the host device cannot run",
+                       base_name(file->path));
     const char *name;
     for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++) {
         const bool is_other_version =

@@ -384,6 +384,14 @@ class DoctorOnHostDevice(Case):
         self.assertEqual(status, 1)
         self.assertIn('cannot run on the host device', verdict)
 
+    def test_kernels(self):
+        runtime = library(self.folder, 'real/libcudart.so.13', 'void __cudaRegisterFunction(void) {}')
+        program = compile_c(self.folder, 'program', 'void __cudaRegisterFunction(void);'
+                            'int main(void) { __cudaRegisterFunction(); return 0; }', runtime)
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('program has GPU kernels of its own', verdict)
+
     def test_other_versions_and_libraries(self):
         for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
             needed = library(self.folder, 'real/' + name)
