@@ -50,8 +50,9 @@ static line *make_lines(const double *data, int64_t count, int64_t line_step, in
 
 static tandem_df block_sum(const tandem_df *a, const tandem_df *b, int64_t count)
 {
-    float sum = 0.0f, rest = 0.0f;
-    for (int64_t l = 0; l < count; l++) td_df_accumulate(&sum, &rest, a[l], b[l]);
+    float sum, rest;
+    td_df_start(&sum, &rest, a[0], b[0]);
+    for (int64_t l = 1; l < count; l++) td_df_accumulate(&sum, &rest, a[l], b[l]);
     return td_df(sum, rest);
 }
 
@@ -60,8 +61,12 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static tandem_df superblock_sum(const tandem_df *a, const tandem_df *b, int64_t count)
 {
     tandem_df s = td_df(0.0f, 0.0f);
-    for (int64_t l = 0; l < count; l += TD_DF_BLOCK)
-        s = td_df_add(s, block_sum(a + l, b + l, smaller(TD_DF_BLOCK, count - l)));
+    for (int64_t l = 0; l < count; l += TD_DF_BLOCK) {
+        const tandem_df block = block_sum(a + l, b + l, smaller(TD_DF_BLOCK, count - l));
+        td_df_flush(&s, block.hi, block.lo);
+        if ((l + TD_DF_BLOCK) % TD_DF_RENORMALISE == 0) td_df_renormalise(&s);
+    }
+    td_df_renormalise(&s);
     return s;
 }
 
