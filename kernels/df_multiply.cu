@@ -57,7 +57,7 @@ struct sums {
 };
 
 #define EACH_ELEMENT                                                                               \
-    TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_LANES for (int j = 0; j < TD_COLS; j++)
 
 TD_DEVICE void clear_superblock(sums &s) { EACH_ELEMENT s.hi[i][j] = s.lo[i][j] = 0.0f; }
 
@@ -92,7 +92,7 @@ TD_DEVICE void accumulate_group(sums &s, int i0, const float *a_hi, const float 
     float h[GROUP_ROWS][TD_COLS], z[GROUP_ROWS][TD_COLS], ds[GROUP_ROWS][TD_COLS],
         dp[GROUP_ROWS][TD_COLS];
 #define EACH                                                                                       \
-    TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_UNROLL for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_LANES for (int j = 0; j < TD_COLS; j++)
     EACH z[i][j] = h[i][j] = td_mul(a_hi[i0 + i], b_hi[j]);
     if (!first) {
         float t[GROUP_ROWS][TD_COLS];

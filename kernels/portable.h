@@ -1,18 +1,23 @@
-/* portable.h - what a kernel source may use, the same under nvcc and under a C++ compiler for the
- * host device.
+/* portable.h - what a kernel source may use, the same under nvcc and under a C++ compiler for the host device.
  *
- *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)   a cudaError_t; a template
- * kernel with commas in its name stands in parentheses; parameters convert as in a call
- *   TD_SHARED(type, name, [rows][columns]);      static shared array; nothing after the name for a
- * single value TD_DYNAMIC_SHARED(type, name);               type *name: the block's dynamic shared
- * memory, 128-byte aligned TD_UNROLL, TD_UNROLL_N(n)                    before a loop: unroll it
- * fully, or n times TD_DEVICE, TD_HOST_DEVICE                    before a function's type: inline,
- * for kernels; also for host C++ TD_HAS_CUDA_DEVICE                           1 where kernels are
- * compiled by nvcc for a device, else 0
+ *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)
+ *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters convert as in a call
+ *   TD_SHARED(type, name, [rows][columns]);
+ *       static shared array; nothing after the name for a single value
+ *   TD_DYNAMIC_SHARED(type, name);
+ *       type *name: the block's dynamic shared memory, 128-byte aligned
+ *   TD_UNROLL, TD_UNROLL_N(n)
+ *       before a loop: unroll it fully, or n times
+ *   TD_LANES
+ *       before an innermost loop over independent elements: unrolled on a device, vectorised on the host
+ *   TD_DEVICE, TD_HOST_DEVICE
+ *       before a function's type: inline, for kernels; also for host C++
+ *   TD_HAS_CUDA_DEVICE
+ *       1 where kernels are compiled by nvcc for a device, else 0
  *
  * Shared memory is not zero at the start of a block: on the host device every byte of it is 0xFF.
- * Kernels: no return before a barrier, no warp operation whose mask names a lane that does not take
- * part, and nothing that relies on the lanes of a warp running in step. */
+ * Kernels: no return before a barrier, no warp operation whose mask names a lane that does not take part, and nothing
+ * that relies on the lanes of a warp running in step. */
 #ifndef TD_PORTABLE_H
 #define TD_PORTABLE_H
 
@@ -27,6 +32,7 @@
 #define TD_UNROLL          _Pragma("unroll")
 #define TD_PRAGMA(text)    _Pragma(#text)
 #define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
+#define TD_LANES           TD_UNROLL
 
 #define TD_SHARED(type, name, dims) __shared__ type name dims
 
@@ -60,6 +66,7 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
 #define TD_UNROLL          _Pragma("GCC unroll 64")
 #define TD_PRAGMA(text)    _Pragma(#text)
 #define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
+#define TD_LANES           _Pragma("omp simd")
 
 /* Each array is a heap block of exactly its size, so that AddressSanitizer sees an index past its
  * end. */
