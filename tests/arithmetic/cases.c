@@ -294,11 +294,14 @@ void cases_visit(operation which, uint64_t seed, int random_count, case_visitor 
     case OPERATION_df_mul:
     case OPERATION_df_fma:
     case OPERATION_df_accumulate:
+    case OPERATION_df_start:
+    case OPERATION_df_flush:
         visit_pairs(&t, random_count);
         break;
     case OPERATION_df_split:
         visit_splits(&t, random_count);
         break;
+    case OPERATION_df_renormalise:
     case OPERATION_df_join:
         visit_joins(&t, random_count);
         break;

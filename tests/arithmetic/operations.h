@@ -18,6 +18,9 @@
     X(df_mul)                                                                                      \
     X(df_fma)                                                                                      \
     X(df_accumulate)                                                                               \
+    X(df_start)                                                                                    \
+    X(df_flush)                                                                                    \
+    X(df_renormalise)                                                                              \
     X(df_split)                                                                                    \
     X(df_join)
 
@@ -86,6 +89,17 @@ TD_BOTH operation_out operation_apply(operation which, const operation_in *in)
         error = in->c.lo;
         td_df_accumulate(&sum, &error, in->a, in->b);
         return operation_pair(sum, error);
+    case OPERATION_df_start:
+        td_df_start(&sum, &error, in->a, in->b);
+        return operation_pair(sum, error);
+    case OPERATION_df_flush:
+        r = in->a;
+        td_df_flush(&r, in->b.hi, in->b.lo);
+        return operation_pair(r.hi, r.lo);
+    case OPERATION_df_renormalise:
+        r = in->a;
+        td_df_renormalise(&r);
+        return operation_pair(r.hi, r.lo);
     case OPERATION_df_split:
         r = td_df_split(td_bits64(in->x), in->e);
         return operation_pair(r.hi, r.lo);

@@ -33,15 +33,21 @@ static void set_term(terms *t, int i, double a, double b)
 
 static tandem_df block_sum(const terms *t, int first, int count)
 {
-    float sum = 0.0f, rest = 0.0f;
-    for (int i = first; i < first + count; i++) td_df_accumulate(&sum, &rest, t->a[i], t->b[i]);
+    float sum, rest;
+    td_df_start(&sum, &rest, t->a[first], t->b[first]);
+    for (int i = first + 1; i < first + count; i++) td_df_accumulate(&sum, &rest, t->a[i], t->b[i]);
     return td_df(sum, rest);
 }
 
 static tandem_df superblock_sum(const terms *t, int count)
 {
     tandem_df s = td_df(0.0f, 0.0f);
-    for (int i = 0; i < count; i += TD_DF_BLOCK) s = td_df_add(s, block_sum(t, i, TD_DF_BLOCK));
+    for (int i = 0; i < count; i += TD_DF_BLOCK) {
+        const tandem_df block = block_sum(t, i, TD_DF_BLOCK);
+        td_df_flush(&s, block.hi, block.lo);
+        if ((i + TD_DF_BLOCK) % TD_DF_RENORMALISE == 0) td_df_renormalise(&s);
+    }
+    td_df_renormalise(&s);
     return s;
 }
 
@@ -65,12 +71,17 @@ static double error_of(terms *t, int count, tandem_df r)
     return exact_distance(t->got, t->sum, t->size) * 0x1p48;
 }
 
-/* df.h's bound for a block, and what follows for a superblock: its blocks' own, 3 for each addition, and because the
- * block's sum is not normalised 3 times the size of its rest, at most 18. */
+/* df.h's bound for a block, in v^2 sum |a b|. */
 static double block_bound(int b) { return 0.5 * b * b + 5.5 * b + 9.0; }
+
+/* What follows for a superblock, P = sum |a b|. A block's rest is below 18 v times its own part of P. The superblock's
+ * lo, j blocks after it was renormalised, is below v ((j + 1) P + 18 times those blocks' part); each addition of a block
+ * rounds it twice, the sizes before and after: 24 v^2 P for four blocks, and 144 v^2 P for all rests of a superblock.
+ * Renormalising loses v |lo| if cancellation made hi smaller than lo: 5 v^2 P for four blocks and 18 v^2 P. */
 static double superblock_bound(int blocks)
 {
-    return block_bound(TD_DF_BLOCK) + 3.0 * 18.0 + 5.0 * blocks;
+    const double groups = ceil(blocks / 4.0);
+    return block_bound(TD_DF_BLOCK) + 24.0 * groups + 144.0 + 5.0 * groups + 18.0;
 }
 
 typedef enum { UNIFORM, SIGNED, WIDE, CANCELLING, FALLING, KINDS } kind;
@@ -166,6 +177,46 @@ static void constants_keep_their_bound(void **unused)
     terms_clear(&t);
 }
 
+/* The first term's own function makes what td_df_accumulate makes of zeros. */
+static void starts_equal_accumulation_from_zero(void **unused)
+{
+    (void)unused;
+    test_random r = random_start(SEED);
+    for (int i = 0; i < 100000; i++) {
+        const tandem_df a =
+            td_df_split(bits_of(ldexp(random_uniform(&r) - 0.5, random_int(&r, -40, 40))), 0);
+        const tandem_df b =
+            td_df_split(bits_of(ldexp(random_uniform(&r) - 0.5, random_int(&r, -40, 40))), 0);
+        float sum = 0.0f, rest = 0.0f, first, first_rest;
+        td_df_accumulate(&sum, &rest, a, b);
+        td_df_start(&first, &first_rest, a, b);
+        CHECK(sum == first && rest == first_rest, "(%a, %a) (%a, %a)", a.hi, a.lo, b.hi, b.lo);
+    }
+}
+
+/* Renormalising keeps the value, and a normalised pair as it is. */
+static void renormalising_keeps_values(void **unused)
+{
+    (void)unused;
+    test_random r = random_start(SEED);
+    mpfr_t before, after;
+    exact_init(before);
+    exact_init(after);
+    for (int i = 0; i < 20000; i++) {
+        const float hi = (float)(random_uniform(&r) + 0.5);
+        tandem_df s = td_df(hi, (float)ldexp(random_uniform(&r) - 0.5, random_int(&r, -40, -1)));
+        exact_set_df(before, s);
+        td_df_renormalise(&s);
+        exact_set_df(after, s);
+        CHECK(mpfr_equal_p(before, after), "hi %a", hi);
+        CHECK(fabsf(s.lo) <= ldexpf(0.5f, ilogbf(s.hi) - 23), "(%a, %a) overlaps", s.hi, s.lo);
+        const tandem_df once = s;
+        td_df_renormalise(&s);
+        CHECK(s.hi == once.hi && s.lo == once.lo, "(%a, %a) changes again", once.hi, once.lo);
+    }
+    mpfr_clears(before, after, (mpfr_ptr)0);
+}
+
 /* A block that a search found: one large product, and others that round all the same way. */
 static const double hard[TD_DF_BLOCK][2] = {
     {0x1.fe926905483e4p+0, -0x1.1611831d867ebp-1}, {0x1.147d176f1f958p+0, 0x1.c247fb1840e52p-25},
@@ -235,6 +286,8 @@ static void no_search_breaks_the_bound(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_equal_accumulation_from_zero),
+        cmocka_unit_test(renormalising_keeps_values),
         cmocka_unit_test(random_blocks_keep_their_bound),
         cmocka_unit_test(random_superblocks_keep_their_bound),
         cmocka_unit_test(constants_keep_their_bound),

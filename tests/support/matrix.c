@@ -23,7 +23,9 @@ static double *allocate(size_t count)
 test_matrix matrix_make(int64_t rows, int64_t cols, int64_t ld, int64_t guard)
 {
     test_matrix m = {.rows = rows, .cols = cols, .ld = ld, .guard = guard};
-    m.count = (size_t)(2 * guard + ld * cols);
+    m.count = (size_t)(guard > 0              ? 2 * guard + ld * cols
+                       : rows > 0 && cols > 0 ? ld * (cols - 1) + rows
+                                              : 0);
     m.storage = allocate(m.count);
     for (size_t i = 0; i < m.count; i++) {
         const uint64_t bits = poison(i);

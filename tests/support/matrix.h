@@ -8,7 +8,9 @@
 
 typedef struct {
     int64_t rows, cols, ld;
-    int64_t guard;   /* elements before the first and after the last column */
+    int64_t
+        guard; /* elements before the first and after the last column; 0: storage ends at the last element,
+                      * for AddressSanitizer to see a step past it */
     size_t count;    /* elements of storage */
     double *storage; /* binary64, or tandem_df behind a cast */
 } test_matrix;

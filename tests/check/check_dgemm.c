@@ -1,0 +1,333 @@
+/* check_dgemm.c - mode df through tandem_dgemm: bit for bit the plain C definition, and near the exact product. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../../include/tandem.h"
+#include "../support/bits.h"
+#include "device.h"
+#include "problem.h"
+
+/* docs/numerics.md: to k = 16384, for all but data built against the mode. */
+#define BOUND 0x1p-43
+/* What is proven of any data: test_accumulate.c for a superblock; 3 v^2 to add each, and what splitting loses. */
+static double hostile_bound(int64_t k)
+{
+    return (225.0 + 24.0 * 8.0 + 144.0 + 5.0 * 8.0 + 18.0 + 3.0 * (double)(k / 512) + 2.0) *
+           0x1p-48;
+}
+
+static tandem_status run(const problem *p, const double *a, const double *b, double *c)
+{
+    const product *of = &p->of;
+    return tandem_dgemm("df", of->op_a, of->op_b, of->m, of->n, of->k, of->alpha,
+                        device_data(&p->a, (double *)(uintptr_t)a), p->a.ld,
+                        device_data(&p->b, (double *)(uintptr_t)b), p->b.ld, of->beta,
+                        device_data(&p->c, c), p->c.ld, NULL);
+}
+
+/* C as the device computes it, borders checked. */
+static test_matrix compute(const problem *p)
+{
+    test_matrix c = matrix_copy(&p->c);
+    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
+    const tandem_status status = run(p, a, b, dc);
+    CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&p->of));
+    device_check_clean(product_text(&p->of));
+    device_download(&c, dc);
+    const int64_t damage = matrix_damage(&c);
+    CHECK(damage == -1, "element %d outside C was written: %s", (int)damage, product_text(&p->of));
+    device_free(a);
+    device_free(b);
+    device_free(dc);
+    return c;
+}
+
+static void compare(const problem *p, const test_matrix *got, const test_matrix *want)
+{
+    const int64_t at = matrix_difference(got, want);
+    if (at == -1) return;
+    const int64_t i = at % got->rows, j = at / got->rows;
+    const double x = *matrix_at(got, i, j), y = *matrix_at(want, i, j);
+    CHECK(0, "C(%d, %d) is %a (%016llx), the definition gives %a (%016llx): %s", (int)i, (int)j, x,
+          (unsigned long long)bits_of(x), y, (unsigned long long)bits_of(y), product_text(&p->of));
+}
+
+/* The largest error of all elements, or of every so many of a large product and those at the tiles' edges. */
+static double worst_error(const problem *p, const test_matrix *c)
+{
+    enum { MOST = 150000 };
+    test_matrix before = p->c;
+    const ref_gemm gemm = problem_gemm(p, &before);
+    const int64_t step = p->of.m * p->of.n * p->of.k / MOST + 1;
+    double worst = 0.0;
+    for (int64_t j = 0; j < p->of.n; j++)
+        for (int64_t i = 0; i < p->of.m; i++) {
+            const int is_corner =
+                (i % 64 == 63 || i == p->of.m - 1) && (j % 64 == 63 || j == p->of.n - 1);
+            if ((i + j * p->of.m) % step && !is_corner) continue;
+            const double error = ref_error(&gemm, i, j, *matrix_at(c, i, j));
+            if (!(error <= worst)) worst = error;
+        }
+    return worst;
+}
+
+/* Everything about one product; its error. */
+static double check(const product *of)
+{
+    problem p = problem_make(of);
+    test_matrix c = compute(&p), want = matrix_copy(&p.c);
+    const ref_gemm gemm = problem_gemm(&p, &want);
+    ref_df(&gemm);
+    compare(&p, &c, &want);
+    const double error = worst_error(&p, &c);
+    const double bound =
+        distribution_find(of->data)->is_hostile || of->k > 16384 ? hostile_bound(of->k) : BOUND;
+    CHECK_AT_MOST(error, bound, "%s", product_text(of));
+    matrix_free(&c);
+    matrix_free(&want);
+    problem_free(&p);
+    return error;
+}
+
+static product plain(const char *data, int64_t m, int64_t n, int64_t k)
+{
+    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = 41};
+}
+
+static void set_ops(product *of, int which)
+{
+    of->op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N;
+    of->op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N;
+}
+
+/* All transposes, sizes around the edges of blocks, tiles and superblocks, odd leading dimensions. */
+static void all_shapes(void **unused)
+{
+    (void)unused;
+    static const int sizes[] = {1, 64, 3, 65, 16, 63, 130, 17},
+                     depths[] = {0,  1,  15,  16,  17,  31,  32,  33,   63,
+                                 64, 65, 100, 511, 512, 513, 545, 1024, 1025};
+    enum { SIZES = 8, DEPTHS = 18 };
+    double worst = 0.0;
+    for (int i = 0; i < DEPTHS; i++)
+        for (int ops = 0; ops < 4; ops++) {
+            product of = plain("both signs", sizes[(3 * i + ops) % SIZES],
+                               sizes[(5 * i + 3 * ops + 1) % SIZES], depths[i]);
+            set_ops(&of, ops);
+            of.pad_a = (i + ops) % 4;
+            of.pad_b = (i + 2 * ops) % 3;
+            of.pad_c = (2 * i + ops) % 5;
+            of.guard = i % 4;
+            of.beta = i % 2 ? 0.7 : 0.0;
+            worst = fmax(worst, check(&of));
+        }
+    test_note("worst error of all shapes: %s", test_power(worst));
+}
+
+static void empty_products(void **unused)
+{
+    (void)unused;
+    static const int sizes[][3] = {{0, 5, 5}, {5, 0, 5}, {0, 0, 0}, {5, 5, 0}, {0, 5, 0}};
+    for (int i = 0; i < 5; i++)
+        for (int beta = 0; beta < 3; beta++) {
+            product of = plain("uniform", sizes[i][0], sizes[i][1], sizes[i][2]);
+            of.guard = 3;
+            of.pad_c = 2;
+            of.beta = beta / 2.0;
+            check(&of);
+        }
+}
+
+static void tall_products(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int m, n, k;
+    } shapes[] = {{1, 1, 16384}, {3, 2, 16384}, {5, 70, 4096},
+                  {65, 1, 8192}, {2, 3, 16383}, {2, 3, 70000}};
+    static const char *const data[] = {"uniform", "wide 4", "constant", "worst constant"};
+    for (int d = 0; d < 4; d++) {
+        double worst = 0.0;
+        for (int i = 0; i < 6; i++) {
+            product of = plain(data[d], shapes[i].m, shapes[i].n, shapes[i].k);
+            set_ops(&of, i + d);
+            const double error = check(&of);
+            if (of.k <= 16384) worst = fmax(worst, error);
+        }
+        test_note("worst error to k = 16384 of %s: %s", data[d], test_power(worst));
+    }
+}
+
+static void all_scalars(void **unused)
+{
+    (void)unused;
+    static const double alphas[] = {0.0, 1.0, -1.0, 1.7, -0x1p-300, 0x1p600, 0x1p-1074};
+    static const double betas[] = {0.0, 1.0, -1.0, -0.3, 0x1p-1000};
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 5; j++) {
+            product of = plain("both signs", 19, 66, 40);
+            set_ops(&of, i + j);
+            of.alpha = alphas[i];
+            of.beta = betas[j];
+            of.pad_c = 1;
+            of.guard = 1;
+            check(&of);
+        }
+}
+
+static void all_distributions(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int m, n, k;
+    } shapes[] = {{33, 34, 100}, {66, 65, 530}, {9, 7, 4096}};
+    for (int d = 0; d < distribution_count; d++) {
+        double worst = 0.0;
+        for (int i = 0; i < 3; i++) {
+            product of = plain(distributions[d].name, shapes[i].m, shapes[i].n, shapes[i].k);
+            set_ops(&of, d + i);
+            of.seed = (uint64_t)(100 + d);
+            of.alpha = i ? -1.0 : 1.0;
+            of.beta = i == 1 ? 0.5 : 0.0;
+            worst = fmax(worst, check(&of));
+        }
+        test_note("worst error of %s: %s", distributions[d].name, test_power(worst));
+    }
+}
+
+/* NaN and infinities */
+
+static int is_same_kind(double x, double y)
+{
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+    return isinf(x) || isinf(y) ? x == y : 1;
+}
+
+/* C of a problem whose operands were changed by hand: bits of the definition, the kinds of a plain binary64 loop,
+ * and the bound for what is finite. */
+static void check_special(const problem *p)
+{
+    test_matrix c = compute(p), want = matrix_copy(&p->c), plain_c = matrix_copy(&p->c),
+                before = p->c;
+    const ref_gemm gemm = problem_gemm(p, &want), loop = problem_gemm(p, &plain_c),
+                   start = problem_gemm(p, &before);
+    ref_df(&gemm);
+    ref_ieee(&loop);
+    compare(p, &c, &want);
+    for (int64_t j = 0; j < c.cols; j++)
+        for (int64_t i = 0; i < c.rows; i++) {
+            const double x = *matrix_at(&c, i, j), y = *matrix_at(&plain_c, i, j);
+            CHECK(is_same_kind(x, y), "C(%d, %d) is %g, in binary64 %g: %s", (int)i, (int)j, x, y,
+                  product_text(&p->of));
+            if (isfinite(y) && isfinite(p->of.alpha) && (i + j) % 5 == 0)
+                CHECK_AT_MOST(ref_error(&start, i, j, x), BOUND, "C(%d, %d): %s", (int)i, (int)j,
+                              product_text(&p->of));
+        }
+    matrix_free(&c);
+    matrix_free(&want);
+    matrix_free(&plain_c);
+}
+
+static void special_operands(void **unused)
+{
+    (void)unused;
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    for (int round = 0; round < 24; round++) {
+        product of = plain(round % 2 ? "zeros" : "both signs", 70, 67, 45);
+        set_ops(&of, round / 3);
+        of.beta = round % 4 == 1 ? 1.5 : 0.0;
+        of.seed = (uint64_t)round;
+        problem p = problem_make(&of);
+        test_random r = random_start((uint64_t)round);
+        for (int count = round % 5; count >= 0; count--) {
+            test_matrix *x = round % 3 == 0         ? &p.a
+                             : round % 3 == 1       ? &p.b
+                             : random_int(&r, 0, 1) ? &p.a
+                                                    : &p.b;
+            *matrix_at(x, random_int(&r, 0, (int)x->rows - 1),
+                       random_int(&r, 0, (int)x->cols - 1)) = values[(round / 2 + count) % 3];
+        }
+        check_special(&p);
+        problem_free(&p);
+    }
+}
+
+/* 0 times infinity, infinity minus infinity, in A, B, C and the scalars. */
+static void special_everywhere(void **unused)
+{
+    (void)unused;
+    static const double scalars[] = {1.0, NAN, INFINITY, -INFINITY, 0.0, 2.0};
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            product of = plain("both signs", 20, 10, 18);
+            of.alpha = scalars[i];
+            of.beta = scalars[j];
+            problem p = problem_make(&of);
+            if (of.alpha != 0.0) {
+                *matrix_at(&p.a, 1, 2) = INFINITY;
+                *matrix_at(&p.b, 2, 3) = 0.0;
+                *matrix_at(&p.b, 2, 4) = -INFINITY;
+                *matrix_at(&p.a, 5, 7) = INFINITY;
+                *matrix_at(&p.a, 5, 8) = -INFINITY;
+            }
+            if (of.beta != 0.0) {
+                *matrix_at(&p.c, 0, 0) = NAN;
+                *matrix_at(&p.c, 1, 1) = INFINITY;
+                *matrix_at(&p.c, 2, 0) = -INFINITY;
+            }
+            check_special(&p);
+            problem_free(&p);
+        }
+}
+
+/* Without operands at all where they are not needed. */
+static void unread_operands_may_be_missing(void **unused)
+{
+    (void)unused;
+    product of = plain("uniform", 7, 6, 5);
+    of.alpha = 0.0;
+    of.beta = 2.0;
+    problem p = problem_make(&of);
+    test_matrix c = compute(&p);
+    for (int64_t i = 0; i < 7; i++)
+        CHECK(*matrix_at(&c, i, 5) == 2.0 * *matrix_at(&p.c, i, 5), "row %d", (int)i);
+    matrix_free(&c);
+    problem_free(&p);
+}
+
+/* The comparison that everything rests on notices one flipped bit on the device. */
+static void a_flipped_bit_is_seen(void **unused)
+{
+    (void)unused;
+    product of = plain("uniform", 40, 50, 60);
+    problem p = problem_make(&of);
+    test_matrix good = compute(&p);
+    *matrix_at(&p.a, 39, 59) = double_of(bits_of(*matrix_at(&p.a, 39, 59)) ^ UINT64_C(1) << 20);
+    test_matrix bad = compute(&p);
+    const int64_t at = matrix_difference(&good, &bad);
+    CHECK(at >= 0 && at % 40 == 39, "another A gives the same C, or another row of it (%d)",
+          (int)at);
+    CHECK(matrix_hash(&good) != matrix_hash(&bad), "and the same hash");
+    matrix_free(&good);
+    matrix_free(&bad);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_shapes),
+        cmocka_unit_test(empty_products),
+        cmocka_unit_test(tall_products),
+        cmocka_unit_test(all_scalars),
+        cmocka_unit_test(all_distributions),
+        cmocka_unit_test(special_operands),
+        cmocka_unit_test(special_everywhere),
+        cmocka_unit_test(unread_operands_may_be_missing),
+        cmocka_unit_test(a_flipped_bit_is_seen),
+    };
+    device_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
