@@ -16,7 +16,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # is_cuda_root FOLDER: true if it holds a CUDA 13 toolkit with cuBLAS, headers included.
 is_cuda_root() {
-    [ -x "$1/bin/nvcc" ] && [ -e "$1/include/cublas_v2.h" ] && [ -e "$1/lib64/libcublas.so" ] &&
+    [ -x "$1/bin/nvcc" ] && [ -e "$1/include/cublas_v2.h" ] &&
+        [ -e "$1/include/cuda_profiler_api.h" ] && [ -e "$1/lib64/libcublas.so" ] &&
         [ -e "$1/lib64/libcudart.so" ] &&
         grep -q '^#define CUDART_VERSION *13' "$1/include/cuda_runtime_api.h" 2>/dev/null
 }
