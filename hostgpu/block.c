@@ -71,25 +71,30 @@ static bool acquire_stacks(hostgpu_worker *w)
 
 static void run_threads(void);
 
-/* Fibers live for one launch: the next one may run this worker on another OS thread, and compilers keep
+/* Fibers start anew in every launch: the next one may run this worker on another OS thread, and compilers keep
  * addresses of thread-local objects over a switch. */
-static hostgpu_fiber *take_fiber(hostgpu_worker *w)
+static hostgpu_fiber *create_fiber(hostgpu_worker *w)
 {
-    hostgpu_fiber *fiber;
-    char *stack;
+    hostgpu_fiber *fiber = &w->fiber[w->fiber_count];
+    char *stack = w->stacks + w->fiber_count * stack_stride() + PAGE;
 
-    if (w->idle_count) return w->idle[--w->idle_count];
-    fiber = &w->fiber[w->fiber_count];
-    stack = w->stacks + w->fiber_count * stack_stride() + PAGE;
     w->fiber_count++;
     hostgpu_fiber_create(fiber, stack, stack_bytes(), run_threads);
     return fiber;
 }
 
-static void destroy_fibers(hostgpu_worker *w)
+static hostgpu_fiber *take_fiber(hostgpu_worker *w)
 {
-    for (unsigned i = 0; i < w->fiber_count; i++) hostgpu_fiber_destroy(&w->fiber[i]);
-    w->fiber_count = w->idle_count = 0;
+    return w->idle_count ? w->idle[--w->idle_count] : create_fiber(w);
+}
+
+/* For ThreadSanitizer a CUDA thread must know nothing that another one of its block did: fibers are not created by
+ * a thread but here, before a block starts, and not used twice in a block. */
+static void prepare_race_check(hostgpu_worker *w)
+{
+    while (w->fiber_count < w->thread_count) create_fiber(w);
+    for (w->idle_count = 0; w->idle_count < w->fiber_count; w->idle_count++)
+        w->idle[w->idle_count] = &w->fiber[w->idle_count];
 }
 
 /* ---- switching between threads ---- */
@@ -113,6 +118,7 @@ static void go_on(hostgpu_worker *w, hostgpu_fiber *from)
 
 void hostgpu_wait(hostgpu_worker *w)
 {
+    HOSTGPU_RELEASE(&w->race_end); /* in case it never goes on */
     if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
     go_on(w, w->thread[hostgpu_rank].fiber);
 }
@@ -236,10 +242,10 @@ static void run_block(hostgpu_worker *w, uint64_t number)
     set_threads(w);
     hostgpu_clear_shared(w);
 
+    if (hostgpu_is_race_check) prepare_race_check(w);
     HOSTGPU_RELEASE(&w->race_start);
     go_on(w, &w->scheduler);
     HOSTGPU_ACQUIRE(&w->race_end);
-    if (hostgpu_is_race_check) destroy_fibers(w);
 }
 
 static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
@@ -283,6 +289,6 @@ void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
            (i = atomic_fetch_add(&job->next_block, 1)) < job->block_count)
         run_block(w, block_at(i, job->block_count));
     hostgpu_self = NULL;
-    destroy_fibers(w);
+    w->fiber_count = w->idle_count = 0;
     hostgpu_release_shared(w);
 }

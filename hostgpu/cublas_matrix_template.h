@@ -132,10 +132,9 @@ static cublasStatus_t LOCAL(syrk)(cublasHandle_t handle, cublasFillMode_t uplo,
     for (int64_t j = 0; j < n && *beta != 1; j++)
         for (int64_t i = is_lower ? j : 0; i < (is_lower ? n : j + 1); i++)
             c[i + j * ldc] = LOCAL(scaled)(*beta, &c[i + j * ldc]);
-    if (k && *alpha != 0)
-        CBLAS(syrk)
-        (CblasColMajor, is_lower ? CblasLower : CblasUpper, is_plain ? CblasNoTrans : CblasTrans,
-         (int)n, (int)k, *alpha, a, (int)lda, 1, c, (int)ldc);
+    if (k && *alpha != 0) CBLAS(syrk)
+    (CblasColMajor, is_lower ? CblasLower : CblasUpper, is_plain ? CblasNoTrans : CblasTrans,
+     (int)n, (int)k, *alpha, a, (int)lda, 1, c, (int)ldc);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -165,12 +164,11 @@ static cublasStatus_t LOCAL(trsm)(cublasHandle_t handle, cublasSideMode_t side,
             CUBLAS_STATUS_EXECUTION_FAILED);
     for (int64_t j = 0; j < n && *alpha != 1; j++)
         for (int64_t i = 0; i < m; i++) b[i + j * ldb] = LOCAL(scaled)(*alpha, &b[i + j * ldb]);
-    if (*alpha != 0)
-        CBLAS(trsm)
-        (CblasColMajor, is_left ? CblasLeft : CblasRight, is_lower ? CblasLower : CblasUpper,
-         op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-         diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit, (int)m, (int)n, 1, a, (int)lda, b,
-         (int)ldb);
+    if (*alpha != 0) CBLAS(trsm)
+    (CblasColMajor, is_left ? CblasLeft : CblasRight, is_lower ? CblasLower : CblasUpper,
+     op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+     diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit, (int)m, (int)n, 1, a, (int)lda, b,
+     (int)ldb);
     return CUBLAS_STATUS_SUCCESS;
 }
 

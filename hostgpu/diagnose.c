@@ -93,6 +93,7 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
         print_threads(w);
         funlockfile(stderr);
     }
+    HOSTGPU_RELEASE(&w->race_end);
     hostgpu_fiber_switch(w->thread[hostgpu_rank].fiber, &w->scheduler);
     __builtin_unreachable(); /* the launch ends, and its fibers with it */
 }

@@ -110,12 +110,15 @@ static void change_stack(hostgpu_fiber *from, const hostgpu_fiber *to)
 void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
                           void (*entry)(void))
 {
-    *fiber = (hostgpu_fiber){.entry = entry, .stack = stack, .stack_bytes = stack_bytes};
+    *fiber = (hostgpu_fiber){.entry = entry,
+                             .stack = stack,
+                             .stack_bytes = stack_bytes,
+                             .race_fiber = fiber->race_fiber};
 #ifdef HOSTGPU_ASAN
     __asan_unpoison_memory_region(stack, stack_bytes); /* frames that an abandoned fiber left */
 #endif
 #ifdef HOSTGPU_TSAN
-    fiber->race_fiber = __tsan_create_fiber(0);
+    if (!fiber->race_fiber) fiber->race_fiber = __tsan_create_fiber(0); /* costs a millisecond */
 #endif
     prepare(fiber);
 }
@@ -127,12 +130,4 @@ void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to)
     announce_departure();
     change_stack(from, to);
     announce_arrival(from->fake_stack);
-}
-
-void hostgpu_fiber_destroy(hostgpu_fiber *fiber)
-{
-#ifdef HOSTGPU_TSAN
-    if (fiber->race_fiber) __tsan_destroy_fiber(fiber->race_fiber);
-#endif
-    fiber->race_fiber = NULL;
 }

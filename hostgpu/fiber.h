@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #endif
 
-/* All zero: the OS thread's own stack, ready to be switched from. */
+/* All zero: stands for the OS thread's own stack, and may be switched from. */
 typedef struct {
 #ifdef HOSTGPU_FIBER_ASSEMBLY
     void *stack_pointer; /* while it does not run */
@@ -25,14 +25,12 @@ typedef struct {
     void *race_fiber; /* ThreadSanitizer's */
 } hostgpu_fiber;
 
-/* Prepares a fiber that calls entry when first switched to; entry must not return. */
+/* Prepares a fiber that calls entry when first switched to; entry must not return. *fiber is all zero, or a fiber
+ * that is given up, wherever it stands. */
 void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
                           void (*entry)(void));
 
 /* Leaves the running fiber `from` and goes on in `to`; returns when somebody switches back. */
 void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to);
-
-/* Forgets a fiber, wherever it stands. */
-void hostgpu_fiber_destroy(hostgpu_fiber *fiber);
 
 #endif

@@ -97,7 +97,8 @@ static __global__ void unset_shared(unsigned *out)
         atomicAnd(&out[1], flexible[0] & flexible[1]);
     }
     __syncthreads();
-    fixed[threadIdx.x] = flexible[threadIdx.x] = single = 0;
+    fixed[threadIdx.x] = flexible[threadIdx.x] = 0;
+    if (threadIdx.x == 0) single = 0;
 }
 
 cudaError_t launch_reverse_static(unsigned blocks, int *out)
@@ -202,7 +203,7 @@ cudaError_t launch_warp_votes(unsigned *out) { return TD_LAUNCH(warp_votes, 1, 6
 static __global__ void atomics(unsigned long long *out)
 {
     const unsigned long long id = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long seen = out[4], expected;
+    unsigned long long seen = atomicAdd(&out[4], 0), expected;
 
     atomicAdd(&out[0], 1);
     atomicMax(&out[1], id);
