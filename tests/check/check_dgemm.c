@@ -282,8 +282,8 @@ static void special_everywhere(void **unused)
         }
 }
 
-/* Without operands at all where they are not needed. */
-static void unread_operands_may_be_missing(void **unused)
+/* All of A and B is NaN where alpha is 0. */
+static void unread_operands_change_nothing(void **unused)
 {
     (void)unused;
     product of = plain("uniform", 7, 6, 5);
@@ -325,7 +325,7 @@ int main(void)
         cmocka_unit_test(all_distributions),
         cmocka_unit_test(special_operands),
         cmocka_unit_test(special_everywhere),
-        cmocka_unit_test(unread_operands_may_be_missing),
+        cmocka_unit_test(unread_operands_change_nothing),
         cmocka_unit_test(a_flipped_bit_is_seen),
     };
     device_require();

@@ -1,0 +1,109 @@
+/* check_stream_capture.c - a product captured into a graph, and run from it three times, gives the same bits; so does
+ * one whose very first use of Tandem in the process is the capture. Skips where streams cannot be captured. */
+#include "../support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../include/tandem.h"
+#include "device.h"
+#include "problem.h"
+
+enum { REPLAYS = 3 };
+
+static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130, 70, 1100, 1, 2, 3, 1,
+                           1.5,          -0.5,        61};
+
+static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, const problem *p,
+                               double *const to[3], cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CHECK_CUDA(cudaStreamBeginCapture(stream, mode));
+    const tandem_status status = tandem_dgemm(
+        "df", of.op_a, of.op_b, of.m, of.n, of.k, of.alpha, device_data(&p->a, to[0]), p->a.ld,
+        device_data(&p->b, to[1]), p->b.ld, of.beta, device_data(&p->c, to[2]), p->c.ld, stream);
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK(status == TANDEM_OK, "capture mode %d: %s", (int)mode, tandem_last_message());
+    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    return executable;
+}
+
+static void check_mode(enum cudaStreamCaptureMode mode)
+{
+    problem p = problem_make(&of);
+    test_matrix want = matrix_copy(&p.c), got = matrix_copy(&p.c);
+    const ref_gemm gemm = problem_gemm(&p, &want);
+    double *to[3] = {device_upload(&p.a), device_upload(&p.b), device_upload(&p.c)};
+    const size_t bytes = p.c.count * sizeof(double);
+    cudaStream_t stream;
+    ref_df(&gemm);
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cudaGraphExec_t executable = capture(mode, &p, to, stream);
+    CHECK_CUDA(cudaMemcpy(got.storage, to[2], bytes, cudaMemcpyDeviceToHost));
+    CHECK(matrix_difference(&got, &p.c) == -1, "the capture itself has changed C");
+    for (int i = 0; i < REPLAYS; i++) {
+        CHECK_CUDA(cudaMemcpyAsync(to[2], p.c.storage, bytes, cudaMemcpyHostToDevice, stream));
+        CHECK_CUDA(cudaGraphLaunch(executable, stream));
+        CHECK_CUDA(cudaStreamSynchronize(stream));
+        device_download(&got, to[2]);
+        CHECK(matrix_difference(&got, &want) == -1, "replay %d in capture mode %d: other bits", i,
+              (int)mode);
+        CHECK(matrix_damage(&got) == -1, "replay %d wrote outside C", i);
+    }
+    device_check_clean("a captured product");
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    for (int i = 0; i < 3; i++) device_free(to[i]);
+    matrix_free(&want);
+    matrix_free(&got);
+    problem_free(&p);
+}
+
+/* First of all, so that what Tandem sets up for a device is set up while a stream is captured. */
+static void first_use_in_a_capture(void **unused)
+{
+    (void)unused;
+    check_mode(cudaStreamCaptureModeGlobal);
+}
+
+static void thread_local_captures(void **unused)
+{
+    (void)unused;
+    check_mode(cudaStreamCaptureModeThreadLocal);
+    check_mode(cudaStreamCaptureModeRelaxed);
+}
+
+static void repeated_captures(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 3; i++) check_mode(cudaStreamCaptureModeGlobal);
+}
+
+static void require_capture(void)
+{
+    cudaStream_t stream;
+    if (cudaStreamCreate(&stream) != cudaSuccess) exit(1);
+    const cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    if (error == cudaErrorNotSupported) {
+        fprintf(stderr, "skipped: streams cannot be captured here\n");
+        exit(TEST_SKIPPED);
+    }
+    cudaGraph_t graph = NULL;
+    if (error != cudaSuccess || cudaStreamEndCapture(stream, &graph) != cudaSuccess) exit(1);
+    (void)cudaGraphDestroy(graph);
+    (void)cudaStreamDestroy(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_use_in_a_capture),
+        cmocka_unit_test(thread_local_captures),
+        cmocka_unit_test(repeated_captures),
+    };
+    device_require();
+    require_capture();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
