@@ -79,14 +79,14 @@ TANDEM_API tandem_status tandem_df_split(int64_t rows, int64_t cols, const doubl
 TANDEM_API tandem_status tandem_df_join(int64_t rows, int64_t cols, const tandem_df *s, int64_t lds,
                                         double *a, int64_t lda, tandem_stream stream);
 
-/* C <- alpha op(A) op(B) + beta C, everything in double-float ("DF(DF)" of Mukunoki and Ogita).
+/* C <- alpha op(A) op(B) + beta C, everything in double-float ("DF(DF)": operands and result stay pairs).
  *   op(A)  m x k: A is m x k (TANDEM_OP_N, lda >= max(1, m)) or k x m (TANDEM_OP_T, lda >= max(1, k))
  *   op(B)  k x n: likewise
  *   C      m x n, ldc >= max(1, m); not read if beta is 0; must not overlap A or B
  * A and B are not read if alpha is 0. Aligned to 8 bytes.
- * Error: |C - exact| <= 2^-43 (|alpha||A||B| + |beta||C|), componentwise, for k <= 16384, as long as the
- * products and sums stay within 2^-100 .. 2^127 (there is no scaling here: tandem_dgemm scales);
- * docs/numerics.md derives it. A NaN, an infinity or an overflow makes the elements of C that depend on it NaN
+ * Error: |C - exact| <= 2^-43 (|alpha||A||B| + |beta||C|), componentwise, in every test with k <= 16384 (2^-38
+ * proven: docs/numerics.md), as long as the products and sums stay within 2^-100 .. 2^127 (there is no scaling
+ * here: tandem_dgemm scales). A NaN, an infinity or an overflow makes the elements of C that depend on it NaN
  * or infinite. The bits of C depend on the operands and on (m, n, k) alone. */
 TANDEM_API tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                                        int64_t k, tandem_df alpha, const tandem_df *a, int64_t lda,

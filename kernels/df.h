@@ -73,13 +73,6 @@ TD_BOTH void td_df_accumulate(float *sum, float *rest, tandem_df a, tandem_df b)
     *sum = t;
 }
 
-/* x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as 2^-126 <= |x| 2^(e/2). */
-TD_BOTH float td_scale32(int x, int e)
-{
-    int half = e >> 1;
-    return td_mul(td_mul((float)x, td_exp2(half)), td_exp2(e - half));
-}
-
 /* The same for the first term of a block, which starts the sums: what td_df_accumulate makes of zeros, but for the sign
  * of a zero. 4 operations. */
 TD_BOTH void td_df_start(float *sum, float *rest, tandem_df a, tandem_df b)
@@ -101,6 +94,14 @@ TD_BOTH void td_df_flush(tandem_df *s, float sum, float rest)
 
 /* The same value with |lo| <= ulp(hi) / 2; does nothing to a pair that has it. 3 additions. */
 TD_BOTH void td_df_renormalise(tandem_df *s) { s->hi = td_fast_two_sum(s->hi, s->lo, &s->lo); }
+
+/* x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as
+ * 2^-126 <= |x| 2^(e/2). */
+TD_BOTH float td_scale32(int x, int e)
+{
+    int half = e >> 1;
+    return td_mul(td_mul((float)x, td_exp2(half)), td_exp2(e - half));
+}
 
 /* binary64 with the given bits, times 2^-e, to double-float: |result - x 2^-e| <= 2^-49 |x 2^-e| if that is in
  * [2^-100, 2^128 (1 - 2^-25)), 2^-149 absolute below; infinite above. NaN and infinities give (x, 0).

@@ -313,6 +313,6 @@ td_run_status td_df_run_typed(const td_gemm *p, tandem_df alpha, tandem_df beta,
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
-    .bound = "2^-43 (|alpha||A||B| + |beta||C|) to k = 16384",
+    .bound = "2^-43 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
     .run = df_run,
 };
