@@ -68,11 +68,13 @@ static cudaError_t query(td_device *d)
     return error;
 }
 
-static void read_name(td_device *d)
+bool td_device_name(int ordinal, td_device_text *name)
 {
     struct cudaDeviceProp props;
-    if (ok(cudaGetDeviceProperties(&props, d->ordinal)))
-        memcpy(d->name, props.name, sizeof d->name);
+    if (!ok(cudaGetDeviceProperties(&props, ordinal))) return false;
+    _Static_assert(sizeof name->text == sizeof props.name, "as long as CUDA's");
+    memcpy(name->text, props.name, sizeof name->text);
+    return true;
 }
 
 static void destroy(td_device *d)
@@ -97,10 +99,7 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_df_multiply_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
 out:
-    if (ok(error)) {
-        read_name(d);
-        return d;
-    }
+    if (ok(error)) return d;
     td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
            ordinal, cudaGetErrorString(error));
     destroy(d);

@@ -12,7 +12,6 @@
 
 struct td_device {
     int ordinal;
-    char name[256];
     int multiprocessors;
     size_t shared_per_multiprocessor; /* bytes */
     size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
@@ -26,6 +25,12 @@ enum { TD_COUNTER_SLOTS = 4096 };
 /* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
  * any thread and during stream capture. */
 td_device *td_device_current(void);
+
+/* What CUDA calls a device; false if it does not say. */
+typedef struct {
+    char text[256];
+} td_device_text;
+bool td_device_name(int ordinal, td_device_text *name);
 
 /* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
  * managed or registered host memory. */

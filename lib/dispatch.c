@@ -54,14 +54,25 @@ static td_record *record_of(td_entry entry, const td_gemm *p, const char *mode, 
     return td_report_find(&key);
 }
 
+/* Tells the report, once for each device, what it is called. */
+static void name_device(int ordinal)
+{
+    static atomic_bool named[64];
+    td_device_text name;
+    if (ordinal < 0 || ordinal >= 64 || atomic_exchange(&named[ordinal], true)) return;
+    if (td_device_name(ordinal, &name)) td_report_set_device(ordinal, name.text);
+}
+
 td_call td_dispatch_native(td_entry entry, const td_gemm *p, const char *reason)
 {
     td_call call = {.outcome = TD_CALL_NATIVE, .stream = p->stream};
     int device = -1;
     if (cudaGetDevice(&device) != cudaSuccess) (void)cudaGetLastError();
     call.record = record_of(entry, p, "native", reason, device);
+    if (call.record) name_device(device);
+    if (reason != td_reason_invalid && td_report_wants_time(call.record))
+        call.timer = td_timer_start(p->stream);
     td_report_count(call.record);
-    if (call.record && reason != td_reason_invalid) call.timer = td_timer_start(p->stream);
     td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: native (%s)", td_entries[entry].name,
            (long long)p->m, (long long)p->n, (long long)p->k, reason);
     return call;
@@ -84,10 +95,8 @@ static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine
     td_call call = {.outcome = TD_CALL_EMULATED, .stream = p->stream};
     call.record = record_of(entry, p, o->mode_text, NULL, device->ordinal);
     td_counters *counters = counters_of(call.record, device);
-    if (call.record) {
-        td_report_set_device(device->ordinal, device->name);
-        call.timer = td_timer_start(p->stream);
-    }
+    if (call.record) name_device(device->ordinal);
+    if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
     const size_t limit = o->workspace_bytes ? o->workspace_bytes : device->workspace_bytes;
     switch (engine->run(p, o->parameter, device, limit, counters)) {
     case TD_RUN_DONE:

@@ -167,6 +167,14 @@ td_record *td_report_find(const td_report_key *key)
 
 unsigned td_record_number(const td_record *record) { return record->number; }
 
+bool td_report_wants_time(const td_record *record)
+{
+    enum { ALWAYS_TIMED = 16, TIMED_ONE_IN = 16 };
+    if (!record) return false;
+    const unsigned long long count = atomic_load_explicit(&record->count, memory_order_relaxed);
+    return count < ALWAYS_TIMED || count % TIMED_ONE_IN == 0;
+}
+
 void td_report_count(td_record *record)
 {
     if (record) atomic_fetch_add_explicit(&record->count, 1, memory_order_relaxed);

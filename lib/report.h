@@ -3,6 +3,7 @@
 #ifndef TD_REPORT_H
 #define TD_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine.h"
@@ -38,6 +39,10 @@ td_record *td_report_find(const td_report_key *key);
 
 /* Records are numbered from 0 in the order of their first calls. */
 unsigned td_record_number(const td_record *record);
+
+/* True if the record's next call should be timed: the first ones are, then one in sixteen, because marking a stream
+ * costs the host more than all the rest of a report. False for NULL. */
+bool td_report_wants_time(const td_record *record);
 
 /* Each of these accepts NULL and then does nothing. */
 void td_report_count(td_record *record);
