@@ -25,7 +25,7 @@ void hostgpu_make_ready(hostgpu_worker *w, unsigned rank)
 static unsigned random_below(hostgpu_worker *w, unsigned bound)
 {
     w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(w->random >> 33) % bound;
+    return bound ? (unsigned)(w->random >> 33) % bound : 0;
 }
 
 static unsigned take_ready(hostgpu_worker *w)

@@ -1,5 +1,6 @@
 /* cudart_device.c - the one device, its properties and limits. Limits are those of compute capability 9.0; speeds
  * and caches say nothing. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,92 +118,86 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
     return cudaSuccess;
 }
 
+/* Attributes that are members of cudaDeviceProp, and those that have a number of their own. */
+static const struct {
+    enum cudaDeviceAttr attribute;
+    size_t offset;
+    enum { INT, SIZE, NUMBER } type;
+    int number;
+} attributes[] = {
+#define AN_INT(attribute, member)                                                                  \
+    {                                                                                              \
+        attribute, offsetof(struct cudaDeviceProp, member), INT, 0                                 \
+    }
+#define A_SIZE(attribute, member)                                                                  \
+    {                                                                                              \
+        attribute, offsetof(struct cudaDeviceProp, member), SIZE, 0                                \
+    }
+#define A_NUMBER(attribute, number)                                                                \
+    {                                                                                              \
+        attribute, 0, NUMBER, number                                                               \
+    }
+    AN_INT(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock),
+    AN_INT(cudaDevAttrMaxBlockDimX, maxThreadsDim[0]),
+    AN_INT(cudaDevAttrMaxBlockDimY, maxThreadsDim[1]),
+    AN_INT(cudaDevAttrMaxBlockDimZ, maxThreadsDim[2]),
+    AN_INT(cudaDevAttrMaxGridDimX, maxGridSize[0]),
+    AN_INT(cudaDevAttrMaxGridDimY, maxGridSize[1]),
+    AN_INT(cudaDevAttrMaxGridDimZ, maxGridSize[2]),
+    A_SIZE(cudaDevAttrMaxSharedMemoryPerBlock, sharedMemPerBlock),
+    A_SIZE(cudaDevAttrMaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin),
+    A_SIZE(cudaDevAttrMaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor),
+    A_SIZE(cudaDevAttrReservedSharedMemoryPerBlock, reservedSharedMemPerBlock),
+    A_SIZE(cudaDevAttrTotalConstantMemory, totalConstMem),
+    AN_INT(cudaDevAttrWarpSize, warpSize),
+    A_SIZE(cudaDevAttrMaxPitch, memPitch),
+    AN_INT(cudaDevAttrMaxRegistersPerBlock, regsPerBlock),
+    AN_INT(cudaDevAttrMaxRegistersPerMultiprocessor, regsPerMultiprocessor),
+    A_SIZE(cudaDevAttrTextureAlignment, textureAlignment),
+    A_SIZE(cudaDevAttrTexturePitchAlignment, texturePitchAlignment),
+    AN_INT(cudaDevAttrMultiProcessorCount, multiProcessorCount),
+    AN_INT(cudaDevAttrMaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor),
+    AN_INT(cudaDevAttrMaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor),
+    AN_INT(cudaDevAttrComputeCapabilityMajor, major),
+    AN_INT(cudaDevAttrComputeCapabilityMinor, minor),
+    AN_INT(cudaDevAttrL2CacheSize, l2CacheSize),
+    AN_INT(cudaDevAttrGlobalMemoryBusWidth, memoryBusWidth),
+    A_NUMBER(cudaDevAttrClockRate, 1000000),       /* kHz; no division by zero in callers */
+    A_NUMBER(cudaDevAttrMemoryClockRate, 1000000), /* kHz; no division by zero in callers */
+    A_NUMBER(cudaDevAttrSingleToDoublePrecisionPerfRatio, 2),
+    AN_INT(cudaDevAttrIntegrated, integrated),
+    AN_INT(cudaDevAttrCanMapHostMemory, canMapHostMemory),
+    AN_INT(cudaDevAttrUnifiedAddressing, unifiedAddressing),
+    AN_INT(cudaDevAttrManagedMemory, managedMemory),
+    AN_INT(cudaDevAttrConcurrentManagedAccess, concurrentManagedAccess),
+    AN_INT(cudaDevAttrHostNativeAtomicSupported, hostNativeAtomicSupported),
+    AN_INT(cudaDevAttrCanUseHostPointerForRegisteredMem, canUseHostPointerForRegisteredMem),
+    AN_INT(cudaDevAttrHostRegisterSupported, hostRegisterSupported),
+    AN_INT(cudaDevAttrMemoryPoolsSupported, memoryPoolsSupported),
+    AN_INT(cudaDevAttrStreamPrioritiesSupported, streamPrioritiesSupported),
+    AN_INT(cudaDevAttrNumaId, deviceNumaId),
+    AN_INT(cudaDevAttrHostNumaId, hostNumaId),
+#undef AN_INT
+#undef A_SIZE
+#undef A_NUMBER
+};
+
+/* 0 for what the host device does not have. */
 static int attribute_of(const struct cudaDeviceProp *p, enum cudaDeviceAttr attribute)
 {
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-        return p->maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-        return p->maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY:
-        return p->maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ:
-        return p->maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX:
-        return p->maxGridSize[0];
-    case cudaDevAttrMaxGridDimY:
-        return p->maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ:
-        return p->maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-        return (int)p->sharedMemPerBlock;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        return (int)p->sharedMemPerBlockOptin;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        return (int)p->sharedMemPerMultiprocessor;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-        return (int)p->reservedSharedMemPerBlock;
-    case cudaDevAttrTotalConstantMemory:
-        return (int)p->totalConstMem;
-    case cudaDevAttrWarpSize:
-        return p->warpSize;
-    case cudaDevAttrMaxPitch:
-        return (int)p->memPitch;
-    case cudaDevAttrMaxRegistersPerBlock:
-        return p->regsPerBlock;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-        return p->regsPerMultiprocessor;
-    case cudaDevAttrTextureAlignment:
-        return (int)p->textureAlignment;
-    case cudaDevAttrTexturePitchAlignment:
-        return (int)p->texturePitchAlignment;
-    case cudaDevAttrMultiProcessorCount:
-        return p->multiProcessorCount;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-        return p->maxThreadsPerMultiProcessor;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-        return p->maxBlocksPerMultiProcessor;
-    case cudaDevAttrComputeCapabilityMajor:
-        return p->major;
-    case cudaDevAttrComputeCapabilityMinor:
-        return p->minor;
-    case cudaDevAttrL2CacheSize:
-        return p->l2CacheSize;
-    case cudaDevAttrGlobalMemoryBusWidth:
-        return p->memoryBusWidth;
-    case cudaDevAttrClockRate:
-        return 1000000; /* kHz; no division by zero in callers */
-    case cudaDevAttrMemoryClockRate:
-        return 1000000; /* kHz */
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        return 2;
-    case cudaDevAttrIntegrated:
-        return p->integrated;
-    case cudaDevAttrCanMapHostMemory:
-        return p->canMapHostMemory;
-    case cudaDevAttrUnifiedAddressing:
-        return p->unifiedAddressing;
-    case cudaDevAttrManagedMemory:
-        return p->managedMemory;
-    case cudaDevAttrConcurrentManagedAccess:
-        return p->concurrentManagedAccess;
-    case cudaDevAttrHostNativeAtomicSupported:
-        return p->hostNativeAtomicSupported;
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-        return p->canUseHostPointerForRegisteredMem;
-    case cudaDevAttrHostRegisterSupported:
-        return p->hostRegisterSupported;
-    case cudaDevAttrMemoryPoolsSupported:
-        return p->memoryPoolsSupported;
-    case cudaDevAttrStreamPrioritiesSupported:
-        return p->streamPrioritiesSupported;
-    case cudaDevAttrNumaId:
-        return p->deviceNumaId;
-    case cudaDevAttrHostNumaId:
-        return p->hostNumaId;
-    default:
-        return 0; /* what the host device does not have */
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        const char *member = (const char *)p + attributes[i].offset;
+        if (attributes[i].attribute != attribute) continue;
+        switch (attributes[i].type) {
+        case INT:
+            return *(const int *)(const void *)member;
+        case SIZE:
+            return (int)*(const size_t *)(const void *)member;
+        case NUMBER:
+            return attributes[i].number;
+        }
     }
+    return 0;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)

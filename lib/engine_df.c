@@ -82,7 +82,7 @@ static bool shrink(df_plan *plan)
         plan->batch = ceil_div(plan->batch, 2);
         return true;
     }
-    if (plan->k > 4 * TD_DF_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
+    if (plan->k > 4 * (int64_t)TD_DF_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
         plan->k = round_up(plan->k / 2, TD_DF_SUPERBLOCK);
         return true;
     }
@@ -103,7 +103,7 @@ static void spread_superblocks(df_plan *plan, int64_t k, const td_device *device
 {
     const int64_t tiles = ceil_div(plan->m, TD_STRIP) * ceil_div(plan->n, TD_STRIP) * plan->batch;
     const int64_t superblocks = ceil_div(k, TD_DF_SUPERBLOCK);
-    const int64_t blocks = smaller(2 * device->multiprocessors / tiles, superblocks);
+    const int64_t blocks = smaller(2 * (int64_t)device->multiprocessors / tiles, superblocks);
     if (plan->k < k || blocks < 2) return;
     df_plan spread = *plan;
     spread.slots = (int)superblocks;

@@ -30,9 +30,9 @@ void td_log_capped(atomic_uint *seen, unsigned cap, td_log_level level, const ch
 
 /* td_log, but only the first time that this line of code is reached. */
 #define TD_LOG_ONCE(level, ...)                                                                    \
- do {                                                                                              \
-  static atomic_uint td_log_seen;                                                                  \
-  td_log_capped(&td_log_seen, 1, (level), __VA_ARGS__);                                            \
- } while (0)
+    do {                                                                                           \
+        static atomic_uint td_log_seen;                                                            \
+        td_log_capped(&td_log_seen, 1, (level), __VA_ARGS__);                                      \
+    } while (0)
 
 #endif
