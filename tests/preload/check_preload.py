@@ -1,0 +1,217 @@
+"""Programs that know nothing of Tandem, with and without it preloaded, on the host device.
+
+usage: check_preload.py CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its lines without
+Tandem are what its lines with Tandem must be, but that products become those of mode df.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+client, client_now, client_dlopen, preload, hostgpu = sys.argv[1:6]
+stand_ins = ":".join(
+    os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")
+)
+
+ORDINARY = ["70", "35", "50"]
+
+
+def run(program, arguments=(), tandem=True, **variables):
+    """The finished process; variables are the environment's TANDEM_ and HOSTGPU_ ones."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = preload + ":" + stand_ins if tandem else stand_ins
+    environment.update(variables)
+    return subprocess.run(
+        [program, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def parse(text):
+    """The client's lines by name: a list of their parts each."""
+    lines = {}
+    for line in text.splitlines():
+        name, *parts = line.split(" ; ")
+        assert name not in lines, f"two lines are called {name}"
+        lines[name] = parts
+    return lines
+
+
+def said(process):
+    """Lines on stderr, but for the host device's own: it names each misuse of cuBLAS that it refuses."""
+    return [line for line in process.stderr.splitlines() if not line.startswith("tandem: host device: ")]
+
+
+def read_report(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Preload(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plain = run(client, tandem=False)
+        cls.native = run(client, TANDEM_MODE="native", TANDEM_REPORT=cls.path("native"))
+        cls.df = run(client, TANDEM_MODE="df", TANDEM_REPORT=cls.path("df"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name + ".json")
+
+    def assert_ran(self, process):
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+    def assert_one_line(self, process, *words):
+        """Exit status 0, and one line on stderr that has these words in it."""
+        self.assert_ran(process)
+        lines = said(process)
+        self.assertEqual(len(lines), 1, process.stderr)
+        self.assertTrue(lines[0].startswith("tandem: "), lines[0])
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def what_became_of_c(self, process):
+        (parts,) = parse(process.stdout).values()
+        self.assertEqual(parts[0], "status 0")
+        return parts[1]
+
+    def test_client_runs_everywhere(self):
+        for process in (self.plain, self.native, self.df):
+            self.assert_ran(process)
+            self.assertEqual(said(process), [])
+        self.assertGreater(len(parse(self.plain.stdout)), 400)
+
+    def test_native_changes_nothing(self):
+        self.assertEqual(parse(self.native.stdout), parse(self.plain.stdout))
+
+    def test_comparison_sees_products(self):
+        """Without Tandem, products are not those of df: else the lines could not tell."""
+        became = [parts[1] for parts in parse(self.plain.stdout).values()]
+        self.assertGreater(became.count("c other"), 200)
+        self.assertGreater(became.count("c unchanged"), 100)
+
+    def test_df_changes_products_alone(self):
+        plain, df = parse(self.plain.stdout), parse(self.df.stdout)
+        self.assertEqual(list(plain), list(df))
+        for name, parts in plain.items():
+            with self.subTest(name):
+                became = "c df" if parts[1] in ("c other", "c df") else parts[1]
+                self.assertIn(became, ("c df", "c unchanged"))
+                self.assertEqual(df[name], [parts[0], became, *parts[2:]])
+
+    def test_report_counts_what_ran(self):
+        report = read_report(self.path("df"))
+        self.assertEqual(report["mode"], "df")
+        self.assertTrue(report["host_device"])
+        emulated = {}
+        reasons = set()
+        for call in report["calls"]:
+            reasons.add(call["native_reason"])
+            if call["native_reason"] is None:
+                self.assertEqual(call["mode"], "df")
+                emulated[call["function"]] = emulated.get(call["function"], 0) + call["count"]
+        expected = {}
+        for name, parts in parse(self.df.stdout).items():
+            function, what = name.split(" ", 1)
+            count = 16 if what == "threads" else parts[1] == "c df"
+            expected[function] = expected.get(function, 0) + count
+        self.assertEqual(len(expected), 9)
+        self.assertEqual(emulated, expected)
+        self.assertEqual(reasons, {None, "invalid arguments", "nothing to compute"})
+        self.assertEqual(report["totals"]["emulated"], sum(expected.values()))
+        self.assertGreater(report["totals"]["repaired"], 0)
+
+    def test_report_of_native_counts_the_same_calls(self):
+        native, df = read_report(self.path("native"))["totals"], read_report(self.path("df"))["totals"]
+        self.assertEqual(native["intercepted"], df["intercepted"])
+        self.assertEqual(native["emulated"], 0)
+        self.assertEqual(native["native"], native["intercepted"])
+
+    def test_program_bound_at_start(self):
+        process = run(client_now, TANDEM_MODE="df", TANDEM_REPORT=self.path("now"))
+        self.assert_ran(process)
+        self.assertEqual(process.stdout, self.df.stdout)
+        self.assertEqual(
+            read_report(self.path("now"))["totals"]["emulated"], read_report(self.path("df"))["totals"]["emulated"]
+        )
+
+    def test_program_that_opens_cublas_itself_stays_native(self):
+        process = run(client_dlopen, TANDEM_MODE="df", TANDEM_REPORT=self.path("dlopen"))
+        self.assert_ran(process)
+        self.assertEqual(process.stdout, "native\n")
+        self.assertEqual(said(process), [])
+        self.assertEqual(read_report(self.path("dlopen"))["totals"]["intercepted"], 0)
+
+    def test_some_families_alone(self):
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_ENTRY="gemm_ex,gemm_batched")
+        self.assert_ran(process)
+        self.assertEqual(self.what_became_of_c(process), "c other")
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_ENTRY="gemm")
+        self.assertEqual(self.what_became_of_c(process), "c df")
+
+    def test_small_workspace_gives_the_same_bits(self):
+        process = run(client, ["300", "200", "2000"], TANDEM_MODE="df", TANDEM_WORKSPACE="1M")
+        self.assert_ran(process)
+        self.assertEqual(self.what_became_of_c(process), "c df")
+
+    def test_malformed_values_leave_the_program_native(self):
+        for variables, words in (
+            ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense", "native", "df")),
+            ({"TANDEM_MODE": "df:3"}, ("TANDEM_MODE", "df:3")),
+            ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "1M")),
+            ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
+            ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
+            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "syrk"}, ("TANDEM_ENTRY", "syrk", "gemm")),
+        ):
+            with self.subTest(variables):
+                process = run(client, ORDINARY, **variables)
+                self.assert_one_line(process, *words)
+                self.assertEqual(self.what_became_of_c(process), "c other")
+
+    def test_unknown_variable_is_named(self):
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_WORKSPCE="1G")
+        self.assert_one_line(process, "TANDEM_WORKSPCE", "TANDEM_WORKSPACE")
+        self.assertEqual(self.what_became_of_c(process), "c df")
+
+    def test_unwritable_report_is_named(self):
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_REPORT="/nonexistent/report.json")
+        self.assert_one_line(process, "/nonexistent/report.json")
+        self.assertEqual(self.what_became_of_c(process), "c df")
+
+    def test_out_of_memory_falls_back(self):
+        """Matrices of 3.6 MiB on a device of 4 MiB: products run native, which is said once and counted."""
+        for workspace in ("auto", "2M"):
+            with self.subTest(workspace):
+                process = run(
+                    client,
+                    ["300", "300", "600"],
+                    TANDEM_MODE="df",
+                    TANDEM_WORKSPACE=workspace,
+                    HOSTGPU_MEMORY="4M",
+                    TANDEM_REPORT=self.path("memory"),
+                )
+                self.assert_one_line(process, "memory", "native")
+                self.assertEqual(self.what_became_of_c(process), "c other")
+                (call,) = read_report(self.path("memory"))["calls"]
+                self.assertEqual((call["count"], call["native_reason"]), (1, "out of device memory"))
+
+    def test_enough_memory_does_not(self):
+        """The same device does emulate what fits."""
+        process = run(client, ORDINARY, TANDEM_MODE="df", HOSTGPU_MEMORY="4M")
+        self.assertEqual(said(process), [])
+        self.assertEqual(self.what_became_of_c(process), "c df")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
