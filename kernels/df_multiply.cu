@@ -4,7 +4,7 @@
  * issues at about 0.6 of the full rate. So multiply-accumulates run in groups of 2 x 8 in lock step, one operation of
  * td_df_accumulate after another, that neighbouring FFMAs share an operand; fences keep the compiler from mixing the
  * phases again (docs/kernels.md). */
-#include "join.h"
+#include "df_join.h"
 
 enum { GROUP_ROWS = 2 };
 
@@ -50,16 +50,15 @@ TD_DEVICE void load4(float *to, const float *from)
     to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 }
 
-/* The sums of one thread: of the current block of 16 terms, and of the current superblock. */
-struct sums {
-    float sum[TD_ROWS][TD_COLS], rest[TD_ROWS][TD_COLS];
-    float hi[TD_ROWS][TD_COLS], lo[TD_ROWS][TD_COLS];
+/* The sums of one thread: of the current superblock, and of the current block of 16 terms. */
+struct sums : td_df_sums {
+    float sum[TD_DF_ROWS][TD_DF_COLS], rest[TD_DF_ROWS][TD_DF_COLS];
 };
 
 #define EACH_ELEMENT                                                                               \
-    TD_UNROLL for (int i = 0; i < TD_ROWS; i++) TD_LANES for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < TD_DF_ROWS; i++) TD_LANES for (int j = 0; j < TD_DF_COLS; j++)
 
-TD_DEVICE void clear_superblock(sums &s) { EACH_ELEMENT s.hi[i][j] = s.lo[i][j] = 0.0f; }
+TD_DEVICE void clear(td_df_sums &s) { EACH_ELEMENT s.hi[i][j] = s.lo[i][j] = 0.0f; }
 
 /* The block's sum into the superblock's. */
 TD_DEVICE void flush(sums &s)
@@ -73,7 +72,7 @@ TD_DEVICE void flush(sums &s)
     }
 }
 
-TD_DEVICE void renormalise(sums &s)
+TD_DEVICE void renormalise(td_df_sums &s)
 {
     EACH_ELEMENT
     {
@@ -89,13 +88,13 @@ template <bool first>
 TD_DEVICE void accumulate_group(sums &s, int i0, const float *a_hi, const float *a_lo,
                                 const float *b_hi, const float *b_lo)
 {
-    float h[GROUP_ROWS][TD_COLS], z[GROUP_ROWS][TD_COLS], ds[GROUP_ROWS][TD_COLS],
-        dp[GROUP_ROWS][TD_COLS];
+    float h[GROUP_ROWS][TD_DF_COLS], z[GROUP_ROWS][TD_DF_COLS], ds[GROUP_ROWS][TD_DF_COLS],
+        dp[GROUP_ROWS][TD_DF_COLS];
 #define EACH                                                                                       \
-    TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_LANES for (int j = 0; j < TD_COLS; j++)
+    TD_UNROLL for (int i = 0; i < GROUP_ROWS; i++) TD_LANES for (int j = 0; j < TD_DF_COLS; j++)
     EACH z[i][j] = h[i][j] = td_mul(a_hi[i0 + i], b_hi[j]);
     if (!first) {
-        float t[GROUP_ROWS][TD_COLS];
+        float t[GROUP_ROWS][TD_DF_COLS];
         EACH t[i][j] = td_add(s.sum[i0 + i][j], h[i][j]);
         EACH z[i][j] = td_sub(t[i][j], s.sum[i0 + i][j]);
         EACH ds[i][j] = td_sub(t[i][j], z[i][j]);
@@ -120,37 +119,37 @@ TD_DEVICE void accumulate_group(sums &s, int i0, const float *a_hi, const float 
 /* One element of k: `a` and `b` point at this thread's first line in a row [hi, lo][64] of the shared panels. */
 template <bool first> TD_DEVICE void accumulate(sums &s, const float *a, const float *b)
 {
-    float a_hi[TD_ROWS], a_lo[TD_ROWS], b_hi[TD_COLS], b_lo[TD_COLS];
+    float a_hi[TD_DF_ROWS], a_lo[TD_DF_ROWS], b_hi[TD_DF_COLS], b_lo[TD_DF_COLS];
     load4(a_hi, a);
-    load4(a_lo, a + TD_STRIP);
+    load4(a_lo, a + TD_TILE);
     TD_UNROLL
-    for (int g = 0; g < TD_COLS; g += 4) {
-        load4(b_hi + g, b + td_tile_col_step(g));
-        load4(b_lo + g, b + td_tile_col_step(g) + TD_STRIP);
+    for (int g = 0; g < TD_DF_COLS; g += 4) {
+        load4(b_hi + g, b + td_df_col_step(g));
+        load4(b_lo + g, b + td_df_col_step(g) + TD_TILE);
     }
     TD_UNROLL
-    for (int i = 0; i < TD_ROWS; i += GROUP_ROWS)
+    for (int i = 0; i < TD_DF_ROWS; i += GROUP_ROWS)
         accumulate_group<first>(s, i, a_hi, a_lo, b_hi, b_lo);
 }
 
 /* The running sum of a tile, in device memory: T <- T + S, or T <- S for the first superblock. */
-TD_DEVICE void carry(sums &s, tandem_df *running, bool first)
+TD_DEVICE void carry(const td_df_sums &s, tandem_df *running, bool first)
 {
     EACH_ELEMENT
     {
         tandem_df x = td_df(s.hi[i][j], s.lo[i][j]);
-        tandem_df *slot = running + (i * TD_COLS + j) * TD_TILE_THREADS;
+        tandem_df *slot = running + (i * TD_DF_COLS + j) * TD_DF_THREADS;
         if (!first) x = td_df_add(*slot, x);
         *slot = x;
     }
 }
 
-TD_DEVICE void carry_out(sums &s, const tandem_df *running)
+TD_DEVICE void carry_out(td_df_sums &s, const tandem_df *running)
 {
     EACH_ELEMENT
     {
         tandem_df x =
-            td_df_add(running[(i * TD_COLS + j) * TD_TILE_THREADS], td_df(s.hi[i][j], s.lo[i][j]));
+            td_df_add(running[(i * TD_DF_COLS + j) * TD_DF_THREADS], td_df(s.hi[i][j], s.lo[i][j]));
         s.hi[i][j] = x.hi;
         s.lo[i][j] = x.lo;
     }
@@ -176,7 +175,7 @@ struct work {
 
 template <int k_tile> struct shape {
     enum {
-        stage = 2 * k_tile * TD_STRIP, /* floats of one operand's k tile */
+        stage = 2 * k_tile * TD_TILE, /* floats of one operand's k tile */
         superblock_steps = TD_DF_SUPERBLOCK / k_tile,
         renormalise_steps = TD_DF_RENORMALISE / k_tile
     };
@@ -184,8 +183,8 @@ template <int k_tile> struct shape {
 
 template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p)
 {
-    constexpr int tile_elements = TD_STRIP * TD_STRIP;
-    const int m_tiles = td_tiles(p.target.m), n_tiles = td_tiles(p.target.n);
+    constexpr int tile_elements = TD_TILE * TD_TILE;
+    const int m_tiles = td_tiles(p.output.target.m), n_tiles = td_tiles(p.output.target.n);
     const int64_t tiles = (int64_t)m_tiles * n_tiles, batch = blockIdx.z;
     const int64_t all_steps = p.k_tiles * (TD_K_TILE / k_tile);
     const int64_t superblocks =
@@ -210,7 +209,7 @@ template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p)
 /* Starts the copies of the next k tile of both panels to `stage`. */
 template <int k_tile> TD_DEVICE void fetch(work &w, float *stage)
 {
-    constexpr int apart = 4 * TD_TILE_THREADS;
+    constexpr int apart = 4 * TD_DF_THREADS;
     float *a = stage + 4 * threadIdx.x, *b = a + shape<k_tile>::stage;
     TD_UNROLL
     for (int i = 0; i < shape<k_tile>::stage; i += apart) {
@@ -225,9 +224,9 @@ template <int k_tile> TD_DEVICE void fetch(work &w, float *stage)
  * needs no sums to be cleared, and an even number of terms in the loop needs no moves between registers. */
 template <int k_tile> TD_DEVICE void multiply_stage(sums &s, const float *stage)
 {
-    constexpr int term = 2 * TD_STRIP;
-    const float *a = stage + td_tile_row((int)threadIdx.x);
-    const float *b = stage + shape<k_tile>::stage + td_tile_col((int)threadIdx.x);
+    constexpr int term = 2 * TD_TILE;
+    const float *a = stage + td_df_row((int)threadIdx.x);
+    const float *b = stage + shape<k_tile>::stage + td_df_col((int)threadIdx.x);
     TD_UNROLL_N(1)
     for (int block = 0; block < k_tile; block += TD_DF_BLOCK) {
         accumulate<true>(s, a, b);
@@ -242,18 +241,18 @@ template <int k_tile> TD_DEVICE void multiply_stage(sums &s, const float *stage)
 
 /* Grid: tile, part of k, batch member. k_tile divides TD_K_TILE. */
 template <int k_tile>
-static __global__ void __launch_bounds__(TD_TILE_THREADS, 2) multiply_kernel(const td_df_multiply p)
+static __global__ void __launch_bounds__(TD_DF_THREADS, 2) multiply_kernel(const td_df_multiply p)
 {
     TD_DYNAMIC_SHARED(float, shared); /* [2 stages][a, b][k_tile][hi, lo][64] */
     constexpr int stage = 2 * shape<k_tile>::stage;
     work w = work_of_block<k_tile>(p);
-    const bool zero = !p.target.typed && td_scalar_value(p.target.alpha) == 0.0;
+    const bool zero = !p.output.typed && td_scalar_value(p.output.target.alpha) == 0.0;
     const int64_t steps = zero ? 0 : w.steps; /* then the panels hold nothing */
     bool is_first = !p.resume;                /* no running sum to add to */
     int in_superblock = 0;
     sums s;
 
-    clear_superblock(s);
+    clear(s);
     if (steps > 0) fetch<k_tile>(w, shared);
     copy_commit();
     for (int64_t step = 0; step < steps; step++) {
@@ -266,7 +265,7 @@ static __global__ void __launch_bounds__(TD_TILE_THREADS, 2) multiply_kernel(con
         if (++in_superblock == shape<k_tile>::superblock_steps && step + 1 < steps) {
             carry(s, w.slot, is_first || w.next_slot);
             w.slot += w.next_slot;
-            clear_superblock(s);
+            clear(s);
             is_first = false;
             in_superblock = 0;
         }
@@ -277,7 +276,7 @@ static __global__ void __launch_bounds__(TD_TILE_THREADS, 2) multiply_kernel(con
         return;
     }
     if (!is_first && !zero) carry_out(s, w.slot);
-    td_join_tile(p.target, (int)blockIdx.z, w.tile_m, w.tile_n, (int)threadIdx.x, s.hi, s.lo);
+    td_df_join_tile(p.output, s, w.tile_m, w.tile_n);
 }
 
 template <int k_tile> constexpr size_t shared_bytes()
@@ -288,9 +287,9 @@ template <int k_tile> constexpr size_t shared_bytes()
 template <int k_tile>
 static cudaError_t launch(const td_df_multiply *p, int batch, int blocks, cudaStream_t stream)
 {
-    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), (unsigned)blocks,
-              (unsigned)batch);
-    return TD_LAUNCH(multiply_kernel<k_tile>, grid, TD_TILE_THREADS, shared_bytes<k_tile>(), stream,
+    dim3 grid(td_tiles(p->output.target.m) * (unsigned)td_tiles(p->output.target.n),
+              (unsigned)blocks, (unsigned)batch);
+    return TD_LAUNCH(multiply_kernel<k_tile>, grid, TD_DF_THREADS, shared_bytes<k_tile>(), stream,
                      *p);
 }
 
@@ -309,34 +308,33 @@ cudaError_t td_df_multiply_run(const td_df_multiply *p, int batch, int blocks_pe
 }
 
 /* Sums of superblocks that several blocks made, in order, then the join. Grid: tile, 1, batch member. */
-static __global__ void __launch_bounds__(TD_TILE_THREADS) join_kernel(const td_df_multiply p)
+static __global__ void __launch_bounds__(TD_DF_THREADS) join_kernel(const td_df_multiply p)
 {
-    const int thread = (int)threadIdx.x, batch = (int)blockIdx.z;
-    const int m_tiles = td_tiles(p.target.m), n_tiles = td_tiles(p.target.n);
-    const int tile_m = (int)blockIdx.x % m_tiles, tile_n = (int)blockIdx.x / m_tiles;
+    const int m_tiles = td_tiles(p.output.target.m), n_tiles = td_tiles(p.output.target.n);
     const int64_t tiles = (int64_t)m_tiles * n_tiles;
+    const bool zero = !p.output.typed && td_scalar_value(p.output.target.alpha) == 0.0;
     const tandem_df *slot =
-        p.sums + ((int64_t)batch * p.slots * tiles + blockIdx.x) * (TD_STRIP * TD_STRIP) + thread;
-    float hi[TD_ROWS][TD_COLS], lo[TD_ROWS][TD_COLS];
-    const int slots = !p.target.typed && td_scalar_value(p.target.alpha) == 0.0 ? 0 : p.slots;
-    EACH_ELEMENT hi[i][j] = lo[i][j] = 0.0f;
-    for (int t = 0; t < slots; t++) {
+        p.sums + (blockIdx.z * p.slots * tiles + blockIdx.x) * (TD_TILE * TD_TILE) + threadIdx.x;
+    td_df_sums s;
+    clear(s);
+    for (int t = 0; t < p.slots && !zero; t++) {
         EACH_ELEMENT
         {
-            tandem_df x = slot[(i * TD_COLS + j) * TD_TILE_THREADS];
-            if (t) x = td_df_add(td_df(hi[i][j], lo[i][j]), x);
-            hi[i][j] = x.hi;
-            lo[i][j] = x.lo;
+            tandem_df x = slot[(i * TD_DF_COLS + j) * TD_DF_THREADS];
+            if (t) x = td_df_add(td_df(s.hi[i][j], s.lo[i][j]), x);
+            s.hi[i][j] = x.hi;
+            s.lo[i][j] = x.lo;
         }
-        slot += tiles * (TD_STRIP * TD_STRIP);
+        slot += tiles * (TD_TILE * TD_TILE);
     }
-    td_join_tile(p.target, batch, tile_m, tile_n, thread, hi, lo);
+    td_df_join_tile(p.output, s, (int)blockIdx.x % m_tiles, (int)blockIdx.x / m_tiles);
 }
 
 cudaError_t td_df_join_run(const td_df_multiply *p, int batch, cudaStream_t stream)
 {
-    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), 1, (unsigned)batch);
-    return TD_LAUNCH(join_kernel, grid, TD_TILE_THREADS, 0, stream, *p);
+    dim3 grid(td_tiles(p->output.target.m) * (unsigned)td_tiles(p->output.target.n), 1,
+              (unsigned)batch);
+    return TD_LAUNCH(join_kernel, grid, TD_DF_THREADS, 0, stream, *p);
 }
 
 cudaError_t td_df_multiply_prepare(void)

@@ -1,5 +1,7 @@
 /* df_split.cu - binary64 to double-float: the exponent range of every line, then both operands into panels. */
-#include "tile.h"
+#include "access.h"
+#include "df.h"
+#include "df_kernels.h"
 
 enum { THREADS = 256, PACK_K = TD_K_TILE };
 
@@ -38,22 +40,22 @@ TD_DEVICE td_range range_join(td_range a, td_range b)
 
 /* Lines are contiguous in memory: neighbouring threads read neighbouring lines. */
 TD_DEVICE void scan_across(const td_operand &o, const double *data, int line0, int64_t first,
-                           int64_t end, magnitudes (*seen)[TD_STRIP])
+                           int64_t end, magnitudes (*seen)[TD_TILE])
 {
-    const int column = (int)threadIdx.x / TD_STRIP, line = (int)threadIdx.x % TD_STRIP;
+    const int column = (int)threadIdx.x / TD_TILE, line = (int)threadIdx.x % TD_TILE;
     magnitudes m = {0, ~0ull};
     if (line0 + line < o.lines)
-        for (int64_t l = first + column; l < end; l += THREADS / TD_STRIP)
+        for (int64_t l = first + column; l < end; l += THREADS / TD_TILE)
             magnitudes_add(&m, td_bits64(data[td_operand_at(o, line0 + line, l)]));
     seen[column][line] = m;
 }
 
 /* k is contiguous in memory: a warp reads along a line, eight lines one after another. */
 TD_DEVICE void scan_along(const td_operand &o, const double *data, int line0, int64_t first,
-                          int64_t end, magnitudes (*seen)[TD_STRIP])
+                          int64_t end, magnitudes (*seen)[TD_TILE])
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    for (int line = warp; line < TD_STRIP; line += THREADS / 32) {
+    for (int line = warp; line < TD_TILE; line += THREADS / 32) {
         magnitudes m = {0, ~0ull};
         if (line0 + line < o.lines)
             for (int64_t l = first + lane; l < end; l += 32)
@@ -71,10 +73,10 @@ TD_DEVICE void scan_along(const td_operand &o, const double *data, int line0, in
 /* Grid: strip, chunk, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS) scan_kernel(const td_df_scan scan)
 {
-    TD_SHARED(magnitudes, seen, [THREADS / TD_STRIP][TD_STRIP]);
+    TD_SHARED(magnitudes, seen, [THREADS / TD_TILE][TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
     const td_operand &o = scan.operand[which];
-    const int line0 = (int)blockIdx.x * TD_STRIP, padded = td_tiles(o.lines) * TD_STRIP;
+    const int line0 = (int)blockIdx.x * TD_TILE, padded = td_tiles(o.lines) * TD_TILE;
     const int64_t first = blockIdx.y * scan.chunk, end = min(first + scan.chunk, o.k);
     const bool used = line0 < o.lines && td_scalar_value(scan.alpha) != 0.0;
 
@@ -86,10 +88,10 @@ static __global__ void __launch_bounds__(THREADS) scan_kernel(const td_df_scan s
             scan_across(o, data, line0, first, end, seen);
     }
     __syncthreads();
-    if (used && tid < TD_STRIP) {
+    if (used && tid < TD_TILE) {
         td_range r = range_of(seen[0][tid]);
         if (o.k_step != 1)
-            for (int i = 1; i < THREADS / TD_STRIP; i++) r = range_join(r, range_of(seen[i][tid]));
+            for (int i = 1; i < THREADS / TD_TILE; i++) r = range_join(r, range_of(seen[i][tid]));
         scan.partial[which][((int64_t)batch * scan.chunks + blockIdx.y) * padded + line0 + tid] = r;
     }
 }
@@ -104,7 +106,7 @@ cudaError_t td_df_scan_run(const td_df_scan *scan, int batch, cudaStream_t strea
 /* The range of one line from its parts. */
 TD_DEVICE td_range whole_range(const td_df_scan &scan, int which, int batch, int line)
 {
-    const int padded = td_tiles(scan.operand[which].lines) * TD_STRIP;
+    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
     const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
     td_range r = partial[0];
     for (int i = 1; i < scan.chunks; i++) r = range_join(r, partial[(int64_t)i * padded]);
@@ -123,21 +125,20 @@ template <bool typed> TD_DEVICE tandem_df load_df(const void *data, int64_t at, 
 template <bool typed>
 static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack pack)
 {
-    TD_SHARED(float, hi, [PACK_K][TD_STRIP + 1]);
-    TD_SHARED(float, lo, [PACK_K][TD_STRIP + 1]);
-    TD_SHARED(int, exponent, [TD_STRIP]);
+    TD_SHARED(float, hi, [PACK_K][TD_TILE + 1]);
+    TD_SHARED(float, lo, [PACK_K][TD_TILE + 1]);
+    TD_SHARED(int, exponent, [TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
     const td_operand &o = pack.scan.operand[which];
-    const int line0 = (int)blockIdx.x * TD_STRIP, strips = td_tiles(o.lines);
+    const int line0 = (int)blockIdx.x * TD_TILE, strips = td_tiles(o.lines);
     const int64_t l0 = (int64_t)blockIdx.y * PACK_K;
     const bool used = line0 < o.lines && (typed || td_scalar_value(pack.scan.alpha) != 0.0);
 
-    if (used && !typed && tid < TD_STRIP) {
+    if (used && !typed && tid < TD_TILE) {
         td_range r = {0, 0};
         if (line0 + tid < o.lines) r = whole_range(pack.scan, which, batch, line0 + tid);
         exponent[tid] = r.top == TD_RANGE_SPECIAL ? 0 : r.top;
-        if (blockIdx.y == 0)
-            pack.range[which][(int64_t)batch * strips * TD_STRIP + line0 + tid] = r;
+        if (blockIdx.y == 0) pack.range[which][(int64_t)batch * strips * TD_TILE + line0 + tid] = r;
     }
     __syncthreads();
 
@@ -148,12 +149,12 @@ static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack p
                      : (const void *)td_member<double>(o.matrix, pack.scan.batch_first + batch);
         int64_t padded_k = (pack.k_count + TD_K_TILE - 1) / TD_K_TILE * TD_K_TILE;
         panel = pack.panel[which] +
-                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * 2 * TD_STRIP;
+                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * 2 * TD_TILE;
     }
     const bool along = o.k_step == 1;
     if (used && along) { /* through shared memory, which turns k to the outer index */
         const int l = tid % 32;
-        for (int i = tid / 32; i < TD_STRIP; i += THREADS / 32) {
+        for (int i = tid / 32; i < TD_TILE; i += THREADS / 32) {
             tandem_df x = {0.0f, 0.0f};
             if (line0 + i < o.lines && l0 + l < pack.k_count)
                 x = load_df<typed>(data, td_operand_at(o, line0 + i, pack.k_first + l0 + l),
@@ -164,17 +165,17 @@ static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack p
     }
     __syncthreads();
     if (used) {
-        const int i = tid % TD_STRIP;
+        const int i = tid % TD_TILE;
         TD_UNROLL
-        for (int l = tid / TD_STRIP; l < PACK_K; l += THREADS / TD_STRIP) {
+        for (int l = tid / TD_TILE; l < PACK_K; l += THREADS / TD_TILE) {
             tandem_df x = {0.0f, 0.0f};
             if (along)
                 x = td_df(hi[l][i], lo[l][i]);
             else if (line0 + i < o.lines && l0 + l < pack.k_count)
                 x = load_df<typed>(data, td_operand_at(o, line0 + i, pack.k_first + l0 + l),
                                    typed ? 0 : exponent[i]);
-            panel[(int64_t)(2 * l) * TD_STRIP + i] = x.hi;
-            panel[(int64_t)(2 * l + 1) * TD_STRIP + i] = x.lo;
+            panel[(int64_t)(2 * l) * TD_TILE + i] = x.hi;
+            panel[(int64_t)(2 * l + 1) * TD_TILE + i] = x.lo;
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "log.h"
 
 #include "../kernels/df_kernels.h"
+#include "../kernels/product.h"
 
 enum { MAX_DEVICES = 64 };
 

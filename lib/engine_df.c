@@ -59,7 +59,7 @@ static size_t reserve(size_t *end, int64_t bytes)
 /* Sets the offsets of a plan whose sizes are set. */
 static void lay_out(df_plan *plan, int64_t k)
 {
-    const int64_t lines[2] = {round_up(plan->m, TD_STRIP), round_up(plan->n, TD_STRIP)};
+    const int64_t lines[2] = {round_up(plan->m, TD_TILE), round_up(plan->n, TD_TILE)};
     const int64_t elements = lines[0] * lines[1] * plan->batch;
     const int64_t panel_line = round_up(plan->k, TD_K_TILE) * (int64_t)sizeof(tandem_df);
     plan->bytes = 0;
@@ -87,8 +87,8 @@ static bool shrink(df_plan *plan)
         return true;
     }
     int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
-    if (*lines > TD_STRIP) {
-        *lines = round_up(*lines / 2, TD_STRIP);
+    if (*lines > TD_TILE) {
+        *lines = round_up(*lines / 2, TD_TILE);
         return true;
     }
     if (plan->k > TD_DF_SUPERBLOCK) {
@@ -101,7 +101,7 @@ static bool shrink(df_plan *plan)
 /* If there are too few tiles to fill the device, the superblocks of a tile go to several blocks. */
 static void spread_superblocks(df_plan *plan, int64_t k, const td_device *device, size_t limit)
 {
-    const int64_t tiles = ceil_div(plan->m, TD_STRIP) * ceil_div(plan->n, TD_STRIP) * plan->batch;
+    const int64_t tiles = ceil_div(plan->m, TD_TILE) * ceil_div(plan->n, TD_TILE) * plan->batch;
     const int64_t superblocks = ceil_div(k, TD_DF_SUPERBLOCK);
     const int64_t blocks = smaller(2 * (int64_t)device->multiprocessors / tiles, superblocks);
     if (plan->k < k || blocks < 2) return;
@@ -146,27 +146,30 @@ static td_operand operand_of(const td_gemm *p, int which, int64_t first, int lin
 static td_target target_of(const df_product *product, const df_part *part)
 {
     const td_gemm *p = product->p;
-    const df_plan *plan = &product->plan;
-    td_target target = {
+    return (td_target){
         .c = p->c,
         .c_offset = part->i + part->j * p->c.ld,
         .m = part->m,
         .n = part->n,
-        .typed = plan->typed,
+        .batch_first = part->z,
         .alpha = p->alpha,
         .beta = p->beta,
-        .alpha_df = product->alpha_df,
-        .beta_df = product->beta_df,
-        .smallest =
-            (float)p->k * 0x1p-102f, /* docs/numerics.md: k products lose 2^-147 each at most */
-        .batch_first = part->z,
+        .masks = (uint16_t *)(product->workspace + product->plan.masks),
     };
-    if (product->workspace) {
-        target.range_a = (const td_range *)(product->workspace + plan->range[0]);
-        target.range_b = (const td_range *)(product->workspace + plan->range[1]);
-        target.masks = (uint32_t *)(product->workspace + plan->masks);
-    }
-    return target;
+}
+
+static td_df_output output_of(const df_product *product, const td_target *target)
+{
+    return (td_df_output){
+        .target = *target,
+        .range = {(const td_range *)(product->workspace + product->plan.range[0]),
+                  (const td_range *)(product->workspace + product->plan.range[1])},
+        .smallest = (float)product->p->k *
+                    0x1p-102f, /* docs/numerics.md: k products lose 2^-147 each at most */
+        .typed = product->plan.typed,
+        .alpha = product->alpha_df,
+        .beta = product->beta_df,
+    };
 }
 
 /* Packs and multiplies one part, k in pieces. */
@@ -180,7 +183,7 @@ static cudaError_t multiply_part(df_product *product, const df_part *part, const
         .sums = (tandem_df *)(product->workspace + plan->sums),
         .slots = plan->slots,
         .small_tiles = product->device->shared_per_multiprocessor < SHARED_FOR_TWO_BLOCKS,
-        .target = *target,
+        .output = output_of(product, target),
     };
     for (int o = 0; o < 2; o++) {
         pack.range[o] = (td_range *)(product->workspace + plan->range[o]);
@@ -235,7 +238,7 @@ static cudaError_t run_part(df_product *product, const df_part *part)
 static cudaError_t scale_part(df_product *product, const df_part *part)
 {
     const td_target target = target_of(product, part);
-    const td_df_multiply no_sums = {.slots = 0, .target = target};
+    const td_df_multiply no_sums = {.output = output_of(product, &target)};
     cudaError_t error = product->plan.typed
                             ? td_df_join_run(&no_sums, part->batch, product->p->stream)
                             : td_scale_run(&target, part->batch, product->p->stream);

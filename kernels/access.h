@@ -1,0 +1,47 @@
+/* access.h - how kernels reach operands, scalars and elements of C. */
+#ifndef TD_ACCESS_H
+#define TD_ACCESS_H
+
+#include "float32.h"
+#include "portable.h"
+#include "product.h"
+
+/* Strips of some lines, tiles of some rows or columns. */
+TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
+
+TD_DEVICE double td_scalar_value(const td_scalar &s) { return s.device ? *s.device : s.value; }
+
+/* First element of a batch member; T is the type of its elements. */
+template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
+{
+    if (matrix.array) return reinterpret_cast<T *>(matrix.array[index]);
+    return reinterpret_cast<T *>(matrix.data) + index * matrix.stride;
+}
+
+TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)
+{
+    return o.offset + line * o.line_step + l * o.k_step;
+}
+
+/* First element of a part of C, for the block's batch member. */
+template <class T> TD_DEVICE T *td_target_c(const td_target &target)
+{
+    return td_member<T>(target.c, target.batch_first + blockIdx.z) + target.c_offset;
+}
+
+/* The repair mask of the subtile that (row, col) of a part of C belongs to, for the block's batch member. */
+TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
+{
+    const int64_t m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n);
+    const int64_t tile = (blockIdx.z * n_tiles + col / TD_TILE) * m_tiles + row / TD_TILE;
+    const int in_row = row % TD_TILE / TD_SUBTILE, in_col = col % TD_TILE / TD_SUBTILE;
+    return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
+}
+
+/* alpha sum + beta c as cuBLAS rounds it, c not read if beta is 0. */
+TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)
+{
+    return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* product.h - operands, result and repair of a product as kernels of every engine know them, for host C and for kernels. */
+#ifndef TD_PRODUCT_H
+#define TD_PRODUCT_H
+
+#include <cuda_runtime_api.h>
+
+#include "../lib/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tile is TD_TILE x TD_TILE elements of C; a strip is TD_TILE lines, a line being a row of op(A) or a column of op(B). */
+enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TILE / TD_SUBTILE) };
+
+/* Part of op(A) or op(B), by lines: element l of line i of a batch member is at the member's first element plus
+ * offset + i * line_step + l * k_step. */
+typedef struct {
+    td_matrix matrix;                  /* of binary64, or of an engine's own type behind a cast */
+    int64_t offset, line_step, k_step; /* in elements; one of the steps is 1 */
+    int64_t k;                         /* elements of a line */
+    int lines;
+} td_operand;
+
+/* Part of C. */
+typedef struct {
+    td_matrix c;         /* of binary64, or of an engine's own type behind a cast */
+    int64_t c_offset;    /* of the part, in elements */
+    int m, n;            /* size of the part */
+    int64_t batch_first; /* batch member of blockIdx.z == 0 */
+    td_scalar alpha, beta;
+
+    /* Elements of C that the engine left to the repair kernel: bit 4 j + i for element (i, j) of a subtile of 4 x 4.
+     * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
+    uint16_t *masks;
+} td_target;
+
+/* Exponents of a line: floor(log2) of its largest and of its smallest nonzero element. A line of zeros has 0, 0.
+ * top is TD_RANGE_SPECIAL if the line holds a NaN or an infinity. */
+typedef struct {
+    int16_t top, bottom;
+} td_range;
+enum { TD_RANGE_SPECIAL = 0x7fff };
+
+/* The masked elements of C, in binary64 from the operands: one FMA chain over k, in order. */
+typedef struct {
+    td_operand operand[2];
+    td_target target;
+    unsigned long long *repaired; /* counts elements; NULL: not counted */
+} td_repair;
+cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
+
+/* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
+cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
+
+/* Loads these kernels on the current device: once, before the first launch. */
+cudaError_t td_repair_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
