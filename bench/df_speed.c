@@ -5,7 +5,7 @@
  * For each N, in one run with the measured instruction ceiling: DF(DF), the typed product of tandem.h, and D(DF),
  * cublasDgemm as Tandem intercepts it, in all nine transpose cases, each with alpha = 1, beta = 0 and with alpha = 1.7,
  * beta = -0.3. Medians of device times. The roofline is the literature's: one multiply-accumulate costs 16
- * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.17. Prints Markdown. This program links Tandem in front of cuBLAS: run it with
+ * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in front of cuBLAS: run it with
  * TANDEM_MODE=df. */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -44,7 +44,7 @@ typedef enum tandem_status {
 
 typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
 
-/* Double-float: the unevaluated sum hi + lo of two binary32 numbers, hi being hi + lo rounded to nearest.
+/* Double-float: the unevaluated sum hi + lo of two binary32 numbers, |lo| at most half a unit in the last place of hi.
  * 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept for
  * 2^-100 <= |hi| < 2^128. If hi is infinite or NaN, the value is hi, and lo means nothing.
  * 8 bytes, aligned to 8, hi first. */

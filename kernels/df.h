@@ -14,7 +14,7 @@
 /* The order of summation, part of the definition of mode df (docs/numerics.md). */
 enum {
     TD_DF_BLOCK = 16,       /* terms between two additions to the sum of a superblock */
-    TD_DF_RENORMALISE = 64, /* terms between two renormalisations of that sum */
+    TD_DF_RENORMALISE = 32, /* terms between two renormalisations of that sum */
     TD_DF_SUPERBLOCK = 512  /* terms of a sum of its own; superblocks are added in order */
 };
 
@@ -84,7 +84,7 @@ TD_BOTH void td_df_start(float *sum, float *rest, tandem_df a, tandem_df b)
 }
 
 /* Adds the sums of a block to the sum of its superblock. 8 additions; *s need not be normalised, nor does it stay
- * so: td_df_renormalise after at most four blocks keeps the rounding errors of s->lo small. */
+ * so: td_df_renormalise after at most two blocks keeps the rounding errors of s->lo small. */
 TD_BOTH void td_df_flush(tandem_df *s, float sum, float rest)
 {
     float error;

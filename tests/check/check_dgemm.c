@@ -14,7 +14,7 @@
 /* What is proven of any data: test_accumulate.c for a superblock; 3 v^2 to add each, and what splitting loses. */
 static double hostile_bound(int64_t k)
 {
-    return (225.0 + 24.0 * 8.0 + 144.0 + 5.0 * 8.0 + 18.0 + 3.0 * (double)(k / 512) + 2.0) *
+    return (225.0 + 8.0 * 16.0 + 72.0 + 3.0 * 16.0 + 18.0 + 3.0 * (double)(k / 512) + 2.0) *
            0x1p-48;
 }
 

@@ -54,7 +54,7 @@ static double worst_constant(test_random *r, const place *at)
 {
     (void)r;
     (void)at;
-    return 0x1.0d1aed05d56e8p+0;
+    return 0x1.012916f5ac4a8p+0;
 }
 
 static double graded(test_random *r, const place *at)
@@ -182,7 +182,7 @@ const distribution distributions[] = {
     {"vanishing", vanishing, false},  {"overflowing", overflowing, false},
     {"zeros", zeros, false},          {"cancelling", cancelling, false},
     {"one huge", one_huge, false},    {"integers", integers, false},
-    {"opposite", opposite, false},    {"worst constant", worst_constant, true},
+    {"opposite", opposite, false},    {"worst constant", worst_constant, false},
     {"half units", half_units, true},
 };
 const int distribution_count = sizeof distributions / sizeof *distributions;
