@@ -96,7 +96,8 @@ TANDEM_API tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m
 /* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in TANDEM_MODE
  * ("df"; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and refused here).
  * Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range of
- * binary64 works; an element of C is NaN or infinite exactly where binary64 arithmetic makes it so. */
+ * binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
+ * makes so; sums do not overflow half way. */
 TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,
