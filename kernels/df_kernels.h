@@ -16,6 +16,7 @@ extern "C" {
 enum {
     TD_K_TILE = 32,     /* k padding of a panel */
     TD_MAX_CHUNKS = 32, /* most parts that a line is scanned in */
+    TD_DF_SUM_BYTES = TD_TILE * TD_TILE * 8,
 };
 
 /* The ranges of all lines of both operands, in parts: partial[which][batch][chunk][padded line]. */
@@ -52,11 +53,16 @@ typedef struct {
 /* Sums of panel products. Each superblock of k has a sum of its own, added in order to the running sum. */
 typedef struct {
     const float *panel[2];
-    int64_t
-        k_tiles; /* of TD_K_TILE; all but the last launch of a product cover whole superblocks */
-    tandem_df
-        *sums; /* [batch][slot][tile][32 elements][thread]; not used if there is one superblock */
-    int slots; /* 1: a running sum. Else one for each superblock, spread over blocks, for td_df_join_run */
+
+    /* Of TD_K_TILE; all but the last launch of a product cover whole superblocks. */
+    int64_t k_tiles;
+
+    /* [batch][slot][tile][32 elements][thread]. NULL: the running sum of the only launch is in shared memory,
+     * TD_DF_SUM_BYTES of it a block, if there are several superblocks. */
+    tandem_df *sums;
+
+    /* 1: a running sum. Else one slot for each superblock, spread over blocks, for td_df_join_run. */
+    int slots;
     int resume;      /* the running sum continues an earlier launch */
     int finish;      /* join into C; else leave the running sum for the next launch */
     int small_tiles; /* half the shared memory a block, for devices that have little */

@@ -181,7 +181,7 @@ template <int k_tile> struct shape {
     };
 };
 
-template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p)
+template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p, tandem_df *in_shared)
 {
     constexpr int tile_elements = TD_TILE * TD_TILE;
     const int m_tiles = td_tiles(p.output.target.m), n_tiles = td_tiles(p.output.target.n);
@@ -200,9 +200,11 @@ template <int k_tile> TD_DEVICE work work_of_block(const td_df_multiply &p)
     w.a = p.panel[0] + (batch * m_tiles + w.tile_m) * strip + from;
     w.b = p.panel[1] + (batch * n_tiles + w.tile_n) * strip + from;
     w.next_slot = p.slots > 1 ? tiles * tile_elements : 0;
-    w.slot = p.sums +
-             (batch * p.slots * tiles + (int64_t)w.tile_n * m_tiles + w.tile_m) * tile_elements +
-             first * w.next_slot + threadIdx.x;
+    w.slot = in_shared;
+    if (p.sums)
+        w.slot = p.sums + first * w.next_slot +
+                 (batch * p.slots * tiles + (int64_t)w.tile_n * m_tiles + w.tile_m) * tile_elements;
+    w.slot += threadIdx.x;
     return w;
 }
 
@@ -243,9 +245,10 @@ template <int k_tile> TD_DEVICE void multiply_stage(sums &s, const float *stage)
 template <int k_tile>
 static __global__ void __launch_bounds__(TD_DF_THREADS, 2) multiply_kernel(const td_df_multiply p)
 {
-    TD_DYNAMIC_SHARED(float, shared); /* [2 stages][a, b][k_tile][hi, lo][64] */
+    TD_DYNAMIC_SHARED(float,
+                      shared); /* [2 stages][a, b][k_tile][hi, lo][64], then the running sum */
     constexpr int stage = 2 * shape<k_tile>::stage;
-    work w = work_of_block<k_tile>(p);
+    work w = work_of_block<k_tile>(p, reinterpret_cast<tandem_df *>(shared + 2 * stage));
     const bool zero = !p.output.typed && td_scalar_value(p.output.target.alpha) == 0.0;
     const int64_t steps = zero ? 0 : w.steps; /* then the panels hold nothing */
     bool is_first = !p.resume;                /* no running sum to add to */
@@ -279,7 +282,7 @@ static __global__ void __launch_bounds__(TD_DF_THREADS, 2) multiply_kernel(const
     td_df_join_tile(p.output, s, w.tile_m, w.tile_n);
 }
 
-template <int k_tile> constexpr size_t shared_bytes()
+template <int k_tile> constexpr size_t stage_bytes()
 {
     return 2 * 2 * shape<k_tile>::stage * sizeof(float);
 }
@@ -289,15 +292,22 @@ static cudaError_t launch(const td_df_multiply *p, int batch, int blocks, cudaSt
 {
     dim3 grid(td_tiles(p->output.target.m) * (unsigned)td_tiles(p->output.target.n),
               (unsigned)blocks, (unsigned)batch);
-    return TD_LAUNCH(multiply_kernel<k_tile>, grid, TD_DF_THREADS, shared_bytes<k_tile>(), stream,
-                     *p);
+    const bool carries = p->k_tiles > TD_DF_SUPERBLOCK / TD_K_TILE;
+    const size_t shared = stage_bytes<k_tile>() + (carries && !p->sums ? TD_DF_SUM_BYTES : 0);
+    return TD_LAUNCH(multiply_kernel<k_tile>, grid, TD_DF_THREADS, shared, stream, *p);
 }
 
+/* Allows as much shared memory as a launch may take, if the device has it. */
 template <int k_tile> static cudaError_t prepare()
 {
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess) return error;
     return cudaFuncSetAttribute(multiply_kernel<k_tile>,
                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)shared_bytes<k_tile>());
+                                min(most, (int)stage_bytes<k_tile>() + TD_DF_SUM_BYTES));
 }
 
 cudaError_t td_df_multiply_run(const td_df_multiply *p, int batch, int blocks_per_tile,

@@ -14,12 +14,17 @@ enum { MAX_LINES = 1 << 20, MAX_K = 1 << 20, MAX_BATCH = 32767 };
 /* Fewest elements of a line that are worth a block of their own in the scan. */
 enum { LEAST_CHUNK = 128 };
 
-/* Shared memory of one multiprocessor that two blocks of the multiply kernel need, with what CUDA reserves. */
-enum { SHARED_FOR_TWO_BLOCKS = 2 * (65536 + 1024) };
+/* Shared memory of one multiprocessor that two blocks of the multiply kernel need, with what CUDA reserves; and with
+ * the running sum there too. */
+enum {
+    SHARED_FOR_STAGES = 2 * (65536 + 1024),
+    SHARED_FOR_SUMS = SHARED_FOR_STAGES + 2 * TD_DF_SUM_BYTES
+};
 
 /* Sizes of the parts, and where their workspace begins. */
 typedef struct {
     bool typed;
+    bool has_shared; /* the device has shared memory for running sums */
     int64_t m, n, k,
         batch;  /* of a part; k a multiple of TD_DF_SUPERBLOCK unless it is the whole k */
     int chunks; /* of a line, for the scan */
@@ -56,6 +61,13 @@ static size_t reserve(size_t *end, int64_t bytes)
     return at;
 }
 
+/* True if sums of superblocks are kept in device memory: there are several, and one launch cannot do with a running
+ * sum in shared memory. */
+static bool keeps_sums(const df_plan *plan, int64_t k)
+{
+    return k > TD_DF_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
+}
+
 /* Sets the offsets of a plan whose sizes are set. */
 static void lay_out(df_plan *plan, int64_t k)
 {
@@ -70,9 +82,8 @@ static void lay_out(df_plan *plan, int64_t k)
         plan->panel[o] = reserve(&plan->bytes, lines[o] * plan->batch * panel_line);
     }
     plan->masks = reserve(&plan->bytes, plan->typed ? 0 : elements / 8);
-    plan->sums =
-        reserve(&plan->bytes,
-                k > TD_DF_SUPERBLOCK ? elements * plan->slots * (int64_t)sizeof(tandem_df) : 0);
+    const int64_t sums = keeps_sums(plan, k) ? elements * plan->slots : 0;
+    plan->sums = reserve(&plan->bytes, sums * (int64_t)sizeof(tandem_df));
 }
 
 /* Makes the parts of a plan smaller; false if they are as small as they can be. */
@@ -117,6 +128,7 @@ static bool make_plan(df_plan *plan, const td_gemm *p, bool typed, const td_devi
 {
     memset(plan, 0, sizeof *plan);
     plan->typed = typed;
+    plan->has_shared = device->shared_per_multiprocessor >= SHARED_FOR_SUMS;
     plan->m = smaller(p->m, MAX_LINES);
     plan->n = smaller(p->n, MAX_LINES);
     plan->k = smaller(p->k, MAX_K);
@@ -180,9 +192,9 @@ static cudaError_t multiply_part(df_product *product, const df_part *part, const
     const int64_t k = product->p->k;
     td_df_pack pack = {.scan = *scan, .typed = plan->typed};
     td_df_multiply multiply = {
-        .sums = (tandem_df *)(product->workspace + plan->sums),
+        .sums = keeps_sums(plan, k) ? (tandem_df *)(product->workspace + plan->sums) : NULL,
         .slots = plan->slots,
-        .small_tiles = product->device->shared_per_multiprocessor < SHARED_FOR_TWO_BLOCKS,
+        .small_tiles = product->device->shared_per_multiprocessor < SHARED_FOR_STAGES,
         .output = output_of(product, target),
     };
     for (int o = 0; o < 2; o++) {

@@ -272,6 +272,27 @@ static void workspace_does_not_matter(void **unused)
     CHECK(tiled > PRODUCTS / 2, "products were not cut");
 }
 
+/* Other devices: fewer or more multiprocessors spread superblocks otherwise, less shared memory means other tiles and
+ * running sums in device memory. */
+static void device_does_not_matter(void **unused)
+{
+    (void)unused;
+    td_device *device = td_device_current();
+    const td_device real = *device;
+    for (int i = 0; i < PRODUCTS; i++) {
+        const uint64_t want = ordinary_hash(i);
+        for (int shape = 0; shape < 4; shape++) {
+            td_run_status status;
+            device->multiprocessors = shape & 1 ? 1 : 500;
+            device->shared_per_multiprocessor = (size_t)(shape & 2 ? 64 : 164) << 10;
+            const uint64_t got = hash_of(&products[i], &ordinary, &status);
+            *device = real;
+            CHECK(status == TD_RUN_DONE && got == want, "other bits on a device of shape %d: %s",
+                  shape, product_text(&products[i]));
+        }
+    }
+}
+
 static void one_mebibyte_is_always_enough(void **unused)
 {
     (void)unused;
@@ -425,6 +446,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(streams_do_not_matter),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(workspace_does_not_matter),
+        cmocka_unit_test(device_does_not_matter),
         cmocka_unit_test(one_mebibyte_is_always_enough),
         cmocka_unit_test(batch_form_does_not_matter),
         cmocka_unit_test(place_of_scalars_does_not_matter),
