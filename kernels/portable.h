@@ -67,7 +67,8 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
 #define TD_PRAGMA(text)    _Pragma(#text)
 #define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
 #if defined(__SANITIZE_ADDRESS__)
-#define TD_LANES TD_UNROLL /* constant indices need no checks: three times faster than checked loops */
+#define TD_LANES                                                                                   \
+    TD_UNROLL /* constant indices need no checks: three times faster than checked loops */
 #else
 #define TD_LANES _Pragma("omp simd")
 #endif
