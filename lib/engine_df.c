@@ -24,13 +24,15 @@ enum {
 /* Sizes of the parts, and where their workspace begins. */
 typedef struct {
     bool typed;
-    bool has_shared; /* the device has shared memory for running sums */
-    int64_t m, n, k,
-        batch;  /* of a part; k a multiple of TD_DF_SUPERBLOCK unless it is the whole k */
-    int chunks; /* of a line, for the scan */
-    int64_t chunk;
-    int slots, blocks_per_tile;                                /* of the multiply kernel */
-    size_t partial[2], range[2], panel[2], sums, masks, bytes; /* offsets, total */
+    bool has_shared;            /* the device has shared memory for running sums */
+    int64_t m, n, batch;        /* of a part */
+    int64_t k;                  /* of a part: all, or a multiple of TD_DF_SUPERBLOCK */
+    int64_t chunk;              /* of a line, for the scan */
+    int chunks;                 /* the same */
+    int slots, blocks_per_tile; /* of the multiply kernel */
+
+    /* Offsets, and the total. */
+    size_t partial[2], range[2], panel[2], sums, masks, bytes;
 } df_plan;
 
 /* What every part has in common. */
