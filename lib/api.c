@@ -235,8 +235,7 @@ static tandem_status check_conversion(int64_t rows, int64_t cols, const double *
 
 static tandem_status launched(cudaError_t error)
 {
-    if (error == cudaSuccess) return TANDEM_OK;
-    (void)cudaGetLastError();
+    if (td_cuda_ok(error)) return TANDEM_OK;
     return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s", cudaGetErrorString(error));
 }
 

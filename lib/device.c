@@ -16,8 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(td_device *) devices[MAX_DEVICES]; /* set once, under the lock */
 static bool refused[MAX_DEVICES];                 /* under the lock */
 
-/* Leaves no error of ours behind for the next caller of the same runtime. */
-static bool ok(cudaError_t error)
+bool td_cuda_ok(cudaError_t error)
 {
     if (error != cudaSuccess) (void)cudaGetLastError();
     return error == cudaSuccess;
@@ -72,7 +71,7 @@ static cudaError_t query(td_device *d)
 bool td_device_name(int ordinal, td_device_text *name)
 {
     struct cudaDeviceProp props;
-    if (!ok(cudaGetDeviceProperties(&props, ordinal))) return false;
+    if (!td_cuda_ok(cudaGetDeviceProperties(&props, ordinal))) return false;
     _Static_assert(sizeof name->text == sizeof props.name, "as long as CUDA's");
     memcpy(name->text, props.name, sizeof name->text);
     return true;
@@ -81,9 +80,9 @@ bool td_device_name(int ordinal, td_device_text *name)
 static void destroy(td_device *d)
 {
     if (!d) return;
-    if (d->device_counters) ok(cudaHostUnregister(d->counters));
+    if (d->device_counters) td_cuda_ok(cudaHostUnregister(d->counters));
     free(d->counters);
-    if (d->pool) ok(cudaMemPoolDestroy(d->pool));
+    if (d->pool) td_cuda_ok(cudaMemPoolDestroy(d->pool));
     free(d);
 }
 
@@ -100,7 +99,7 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_df_multiply_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
 out:
-    if (ok(error)) return d;
+    if (td_cuda_ok(error)) return d;
     td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
            ordinal, cudaGetErrorString(error));
     destroy(d);
@@ -111,16 +110,16 @@ out:
 static td_device *create_while_capturing(int ordinal)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    ok(cudaThreadExchangeStreamCaptureMode(&mode));
+    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
     td_device *d = create(ordinal);
-    ok(cudaThreadExchangeStreamCaptureMode(&mode));
+    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
     return d;
 }
 
 td_device *td_device_current(void)
 {
     int ordinal;
-    if (!ok(cudaGetDevice(&ordinal)) || ordinal < 0 || ordinal >= MAX_DEVICES) return NULL;
+    if (!td_cuda_ok(cudaGetDevice(&ordinal)) || ordinal < 0 || ordinal >= MAX_DEVICES) return NULL;
     td_device *d = devices[ordinal];
     if (d) return d;
     pthread_mutex_lock(&lock);
@@ -137,7 +136,7 @@ td_device *td_device_current(void)
 bool td_device_reaches(const td_device *device, const void *p)
 {
     struct cudaPointerAttributes attributes;
-    if (!ok(cudaPointerGetAttributes(&attributes, p))) return false;
+    if (!td_cuda_ok(cudaPointerGetAttributes(&attributes, p))) return false;
     switch (attributes.type) {
     case cudaMemoryTypeDevice:
         return attributes.device == device->ordinal;
@@ -152,16 +151,17 @@ bool td_device_reaches(const td_device *device, const void *p)
 bool td_stream_is_capturing(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return !ok(cudaStreamIsCapturing(stream, &status)) || status != cudaStreamCaptureStatusNone;
+    return !td_cuda_ok(cudaStreamIsCapturing(stream, &status)) ||
+           status != cudaStreamCaptureStatusNone;
 }
 
 void *td_workspace_acquire(td_device *device, size_t bytes, cudaStream_t stream)
 {
     void *p = NULL;
-    return ok(cudaMallocFromPoolAsync(&p, bytes, device->pool, stream)) ? p : NULL;
+    return td_cuda_ok(cudaMallocFromPoolAsync(&p, bytes, device->pool, stream)) ? p : NULL;
 }
 
 void td_workspace_release(void *workspace, cudaStream_t stream)
 {
-    if (workspace) ok(cudaFreeAsync(workspace, stream));
+    if (workspace) td_cuda_ok(cudaFreeAsync(workspace, stream));
 }

@@ -22,6 +22,9 @@ struct td_device {
 
 enum { TD_COUNTER_SLOTS = 4096 };
 
+/* True for success; else leaves no error of ours behind for the next user of the same CUDA runtime. */
+bool td_cuda_ok(cudaError_t error);
+
 /* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
  * any thread and during stream capture. */
 td_device *td_device_current(void);

@@ -67,7 +67,7 @@ td_call td_dispatch_native(td_entry entry, const td_gemm *p, const char *reason)
 {
     td_call call = {.outcome = TD_CALL_NATIVE, .stream = p->stream};
     int device = -1;
-    if (cudaGetDevice(&device) != cudaSuccess) (void)cudaGetLastError();
+    if (!td_cuda_ok(cudaGetDevice(&device))) device = -1;
     call.record = record_of(entry, p, "native", reason, device);
     if (call.record) name_device(device);
     if (reason != td_reason_invalid && td_report_wants_time(call.record))

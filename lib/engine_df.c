@@ -273,8 +273,7 @@ static td_run_status run_parts(df_product *product, bool scale_only)
                 part.m = (int)smaller(plan->m, p->m - part.i);
                 cudaError_t error =
                     scale_only ? scale_part(product, &part) : run_part(product, &part);
-                if (error == cudaSuccess) continue;
-                (void)cudaGetLastError();
+                if (td_cuda_ok(error)) continue;
                 return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
             }
     return TD_RUN_DONE;

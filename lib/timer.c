@@ -18,18 +18,12 @@ struct td_timer {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static td_timer timers[TIMERS];
 
-static bool ok(cudaError_t error)
-{
-    if (error != cudaSuccess) (void)cudaGetLastError();
-    return error == cudaSuccess;
-}
-
 static bool make_events(td_timer *t, int ordinal)
 {
     if (t->made) return t->ordinal == ordinal;
-    if (!ok(cudaEventCreate(&t->start))) return false;
-    if (!ok(cudaEventCreate(&t->stop))) {
-        ok(cudaEventDestroy(t->start));
+    if (!td_cuda_ok(cudaEventCreate(&t->start))) return false;
+    if (!td_cuda_ok(cudaEventCreate(&t->stop))) {
+        td_cuda_ok(cudaEventDestroy(t->start));
         return false;
     }
     t->ordinal = ordinal;
@@ -40,8 +34,8 @@ static bool make_events(td_timer *t, int ordinal)
 static void collect(td_timer *t)
 {
     float milliseconds;
-    if (t->state != STOPPED || !ok(cudaEventQuery(t->stop))) return;
-    if (ok(cudaEventElapsedTime(&milliseconds, t->start, t->stop)))
+    if (t->state != STOPPED || !td_cuda_ok(cudaEventQuery(t->stop))) return;
+    if (td_cuda_ok(cudaEventElapsedTime(&milliseconds, t->start, t->stop)))
         td_report_add_time(t->record, (double)milliseconds * 1e-3);
     t->state = FREE;
 }
@@ -51,12 +45,13 @@ td_timer *td_timer_start(cudaStream_t stream)
     static unsigned next; /* under the lock */
     int ordinal;
     td_timer *timer = NULL;
-    if (td_stream_is_capturing(stream) || !ok(cudaGetDevice(&ordinal))) return NULL;
+    if (td_stream_is_capturing(stream) || !td_cuda_ok(cudaGetDevice(&ordinal))) return NULL;
     pthread_mutex_lock(&lock);
     for (int tried = 0; tried < TIMERS && !timer; tried++) {
         td_timer *t = &timers[next++ % TIMERS];
         collect(t);
-        if (t->state == FREE && make_events(t, ordinal) && ok(cudaEventRecord(t->start, stream)))
+        if (t->state == FREE && make_events(t, ordinal) &&
+            td_cuda_ok(cudaEventRecord(t->start, stream)))
             timer = t;
         else if (t->state == STOPPED)
             break; /* the oldest call still runs: so do the others */
@@ -71,7 +66,7 @@ void td_timer_stop(td_timer *timer, cudaStream_t stream, td_record *record)
     if (!timer) return;
     pthread_mutex_lock(&lock);
     timer->record = record;
-    timer->state = ok(cudaEventRecord(timer->stop, stream)) ? STOPPED : FREE;
+    timer->state = td_cuda_ok(cudaEventRecord(timer->stop, stream)) ? STOPPED : FREE;
     pthread_mutex_unlock(&lock);
 }
 
