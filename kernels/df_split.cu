@@ -114,9 +114,14 @@ TD_DEVICE td_range whole_range(const td_df_scan &scan, int which, int batch, int
     return r;
 }
 
-/* Elements of one operand as the panel wants them: scaled binary64, or double-float as it is. */
-template <bool typed> TD_DEVICE tandem_df load_df(const void *data, int64_t at, int exponent)
+/* Element l of the packed part of a line, as the panel wants it: scaled binary64, or double-float as it is; zero in the
+ * padding. */
+template <bool typed>
+TD_DEVICE tandem_df load_df(const td_df_pack &pack, const td_operand &o, const void *data, int line,
+                            int64_t l, int exponent)
 {
+    if (line >= o.lines || l >= pack.k_count) return td_df(0.0f, 0.0f);
+    const int64_t at = td_operand_at(o, line, pack.k_first + l);
     if (typed) return static_cast<const tandem_df *>(data)[at];
     return td_df_split(td_bits64(static_cast<const double *>(data)[at]), exponent);
 }
@@ -155,10 +160,8 @@ static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack p
     if (used && along) { /* through shared memory, which turns k to the outer index */
         const int l = tid % 32;
         for (int i = tid / 32; i < TD_TILE; i += THREADS / 32) {
-            tandem_df x = {0.0f, 0.0f};
-            if (line0 + i < o.lines && l0 + l < pack.k_count)
-                x = load_df<typed>(data, td_operand_at(o, line0 + i, pack.k_first + l0 + l),
-                                   typed ? 0 : exponent[i]);
+            const tandem_df x =
+                load_df<typed>(pack, o, data, line0 + i, l0 + l, typed ? 0 : exponent[i]);
             hi[l][i] = x.hi;
             lo[l][i] = x.lo;
         }
@@ -168,12 +171,9 @@ static __global__ void __launch_bounds__(THREADS) pack_kernel(const td_df_pack p
         const int i = tid % TD_TILE;
         TD_UNROLL
         for (int l = tid / TD_TILE; l < PACK_K; l += THREADS / TD_TILE) {
-            tandem_df x = {0.0f, 0.0f};
-            if (along)
-                x = td_df(hi[l][i], lo[l][i]);
-            else if (line0 + i < o.lines && l0 + l < pack.k_count)
-                x = load_df<typed>(data, td_operand_at(o, line0 + i, pack.k_first + l0 + l),
-                                   typed ? 0 : exponent[i]);
+            const tandem_df x =
+                along ? td_df(hi[l][i], lo[l][i])
+                      : load_df<typed>(pack, o, data, line0 + i, l0 + l, typed ? 0 : exponent[i]);
             panel[(int64_t)(2 * l) * TD_TILE + i] = x.hi;
             panel[(int64_t)(2 * l + 1) * TD_TILE + i] = x.lo;
         }

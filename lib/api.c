@@ -154,12 +154,6 @@ static td_device *find_device(void)
     return device;
 }
 
-static size_t workspace_limit(const td_device *device)
-{
-    const td_options *o = td_options_in_force();
-    return o->workspace_bytes ? o->workspace_bytes : device->workspace_bytes;
-}
-
 /* A matrix of either type: kernels know which. */
 static td_matrix matrix_of(const void *data, int64_t ld)
 {
@@ -202,7 +196,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(engine->run(&p, parameter, device, workspace_limit(device), NULL));
+    return status_of(engine->run(&p, parameter, device, td_workspace_limit(device), NULL));
 }
 
 tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k,
@@ -217,7 +211,7 @@ tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_df_run_typed(&p, alpha, beta, device, workspace_limit(device)));
+    return status_of(td_df_run_typed(&p, alpha, beta, device, td_workspace_limit(device)));
 }
 
 static tandem_status check_conversion(int64_t rows, int64_t cols, const double *a, int64_t lda,

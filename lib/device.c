@@ -10,11 +10,9 @@
 #include "../kernels/df_kernels.h"
 #include "../kernels/product.h"
 
-enum { MAX_DEVICES = 64 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(td_device *) devices[MAX_DEVICES]; /* set once, under the lock */
-static bool refused[MAX_DEVICES];                 /* under the lock */
+static _Atomic(td_device *) devices[TD_MAX_DEVICES]; /* set once, under the lock */
+static bool refused[TD_MAX_DEVICES];                 /* under the lock */
 
 bool td_cuda_ok(cudaError_t error)
 {
@@ -119,7 +117,8 @@ static td_device *create_while_capturing(int ordinal)
 td_device *td_device_current(void)
 {
     int ordinal;
-    if (!td_cuda_ok(cudaGetDevice(&ordinal)) || ordinal < 0 || ordinal >= MAX_DEVICES) return NULL;
+    if (!td_cuda_ok(cudaGetDevice(&ordinal)) || ordinal < 0 || ordinal >= TD_MAX_DEVICES)
+        return NULL;
     td_device *d = devices[ordinal];
     if (d) return d;
     pthread_mutex_lock(&lock);

@@ -20,7 +20,7 @@ struct td_device {
     td_counters *device_counters; /* the same memory as kernels see it */
 };
 
-enum { TD_COUNTER_SLOTS = 4096 };
+enum { TD_COUNTER_SLOTS = 4096, TD_MAX_DEVICES = 64 }; /* further devices run native */
 
 /* True for success; else leaves no error of ours behind for the next user of the same CUDA runtime. */
 bool td_cuda_ok(cudaError_t error);

@@ -30,6 +30,12 @@ const td_options *td_options_in_force(void)
     return &options;
 }
 
+size_t td_workspace_limit(const td_device *device)
+{
+    const td_options *o = td_options_in_force();
+    return o->workspace_bytes ? o->workspace_bytes : device->workspace_bytes;
+}
+
 bool td_dispatch_wants(td_entry entry)
 {
     const td_options *o = td_options_in_force();
@@ -57,9 +63,9 @@ static td_record *record_of(td_entry entry, const td_gemm *p, const char *mode, 
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
 {
-    static atomic_bool named[64];
+    static atomic_bool named[TD_MAX_DEVICES];
     td_device_text name;
-    if (ordinal < 0 || ordinal >= 64 || atomic_exchange(&named[ordinal], true)) return;
+    if (ordinal < 0 || ordinal >= TD_MAX_DEVICES || atomic_exchange(&named[ordinal], true)) return;
     if (td_device_name(ordinal, &name)) td_report_set_device(ordinal, name.text);
 }
 
@@ -97,8 +103,7 @@ static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine
     td_counters *counters = counters_of(call.record, device);
     if (call.record) name_device(device->ordinal);
     if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
-    const size_t limit = o->workspace_bytes ? o->workspace_bytes : device->workspace_bytes;
-    switch (engine->run(p, o->parameter, device, limit, counters)) {
+    switch (engine->run(p, o->parameter, device, td_workspace_limit(device), counters)) {
     case TD_RUN_DONE:
         break;
     case TD_RUN_BROKEN:

@@ -24,6 +24,9 @@ typedef struct {
 /* The options in force, read from the environment at the first use; opens log and report. */
 const td_options *td_options_in_force(void);
 
+/* The most device memory that one product may use: TANDEM_WORKSPACE, or what the device was found to have. */
+size_t td_workspace_limit(const td_device *device);
+
 /* True if calls of this entry have to be looked at: an arithmetic is asked for, or a report. */
 bool td_dispatch_wants(td_entry entry);
 

@@ -5,7 +5,7 @@
 
 #include "device.h"
 
-enum { TIMERS = 256, MAX_ORDINAL = 64 };
+enum { TIMERS = 256 };
 
 struct td_timer {
     enum { FREE, STARTED, STOPPED } state;

@@ -96,16 +96,8 @@ static int examine_named(const char *name)
 
 int command_doctor(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    opterr = 0;
-    switch (getopt_long(argc, argv, "+:h", long_options, NULL)) {
-    case -1:
-        break;
-    case 'h':
-        return print_help(argv[0]);
-    default:
-        return refuse_option(argv);
-    }
+    const int status = parse_help_only(argc, argv);
+    if (status >= 0) return status;
     if (argc - optind > 1) {
         say("doctor: unexpected argument '%s'; it takes one program", argv[optind + 1]);
         return EXIT_USAGE;

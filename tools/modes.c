@@ -7,16 +7,8 @@
 
 int command_modes(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    opterr = 0;
-    switch (getopt_long(argc, argv, "+:h", long_options, NULL)) {
-    case -1:
-        break;
-    case 'h':
-        return print_help(argv[0]);
-    default:
-        return refuse_option(argv);
-    }
+    const int status = parse_help_only(argc, argv);
+    if (status >= 0) return status;
     if (optind < argc) {
         say("modes: unexpected argument '%s'; it takes none", argv[optind]);
         return EXIT_USAGE;

@@ -66,6 +66,20 @@ int print_help(const char *name)
     return 0;
 }
 
+int parse_help_only(int argc, char **argv)
+{
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    opterr = 0;
+    switch (getopt_long(argc, argv, "+:h", long_options, NULL)) {
+    case -1:
+        return -1;
+    case 'h':
+        return print_help(argv[0]);
+    default:
+        return refuse_option(argv);
+    }
+}
+
 static int print_overview(void)
 {
     printf("tandem COMMAND - FP64 matrix products of cuBLAS programs in emulated arithmetic\n\n");

@@ -20,4 +20,8 @@ int refuse_option(char **argv);
 /* Prints the command's help on stdout; returns 0. */
 int print_help(const char *command);
 
+/* For commands whose only option is --help: returns -1 to go on, with optind at the first argument, else an exit
+ * status. */
+int parse_help_only(int argc, char **argv);
+
 #endif
