@@ -1,7 +1,7 @@
-/* tandem.h - the public interface of Tandem: matrix products in emulated binary64, and in double-float.
+/* tandem.h - the public interface of Tandem: matrix products in emulated binary64, and in multi-float types.
  *
  * A program needs none of this to have its cuBLAS calls emulated: see the README. The functions below are for
- * programs that call an arithmetic by name, or that keep matrices in double-float.
+ * programs that call an arithmetic by name, or that keep matrices in a type longer than binary32 or binary64.
  *
  * Conventions of all functions
  *   - Matrices are column-major in device memory; leading dimensions count elements.
@@ -44,18 +44,45 @@ typedef enum tandem_status {
 
 typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
 
-/* Double-float: the unevaluated sum hi + lo of two binary32 numbers, |lo| at most half a unit in the last place of hi.
- * 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept for
- * 2^-100 <= |hi| < 2^128. If hi is infinite or NaN, the value is hi, and lo means nothing.
- * 8 bytes, aligned to 8, hi first. */
-typedef struct tandem_df {
 #if defined(__cplusplus)
-    alignas(8) float hi;
+#define TANDEM_ALIGNED(bytes) alignas(bytes)
 #else
-    _Alignas(8) float hi;
+#define TANDEM_ALIGNED(bytes) _Alignas(bytes)
 #endif
+
+/* The types: unevaluated sums of binary32 or binary64 numbers, the largest first. A number is normalised if each part
+ * is at most half a unit in the last place of the one before. Zero is all zeros. If the first part is infinite or NaN,
+ * it is the value, and the others mean nothing. Matrices are arrays of these structures. */
+
+/* Double-float, hi + lo. 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept
+ * for 2^-100 <= |hi| < 2^128. 8 bytes, aligned to 8, hi first. */
+typedef struct tandem_df {
+    TANDEM_ALIGNED(8) float hi;
     float lo;
 } tandem_df;
+
+/* Triple-single, x + y + z. 72 significant bits and two signs, the exponent range of binary32: all bits are kept for
+ * 2^-77 <= |x| < 2^128, and those of a binary64 number for 2^-97 <= |x|. 12 bytes, aligned to 4, x first. */
+typedef struct tandem_ts {
+    float x, y, z;
+} tandem_ts;
+
+/* Double-double, hi + lo. 106 significant bits and a sign, the exponent range of binary64: all bits are kept for
+ * 2^-968 <= |hi| < 2^1024. 16 bytes, aligned to 16, hi first. */
+typedef struct tandem_dd {
+    TANDEM_ALIGNED(16) double hi;
+    double lo;
+} tandem_dd;
+
+/* Double+single, hi + lo: binary64 and binary32. 77 significant bits and a sign. lo has binary32's exponent range: all
+ * bits are kept for 2^-73 <= |hi| < 2^152; below, lo ends at 2^-149; above, it is at most the largest finite binary32
+ * number. 12 bytes, aligned to 4, hi first, no padding. */
+#pragma pack(push, 4)
+typedef struct tandem_ds {
+    double hi;
+    float lo;
+} tandem_ds;
+#pragma pack(pop)
 
 /* "major.minor.patch" of the library that runs. */
 TANDEM_API const char *tandem_version(void);
@@ -67,34 +94,64 @@ TANDEM_API const char *tandem_status_text(tandem_status status);
  * Empty if there was none. Valid until the thread's next call into Tandem. */
 TANDEM_API const char *tandem_last_message(void);
 
-/* S <- A, each element rounded to double-float.
- *   a  rows x cols binary64, lda >= max(1, rows), read only
- *   s  rows x cols double-float, lds >= max(1, rows)
- * Error: |s - a| <= 2^-49 |a| for 2^-100 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s is
- * infinite with the sign of a. NaN and infinities are kept. */
+/* S <- A, each element of A in a longer or shorter type.
+ *   a  rows x cols binary64, lda >= max(1, rows), read only, aligned to 8 bytes
+ *   s  rows x cols of the type, lds >= max(1, rows), aligned as the type; must not overlap A
+ * df: |s - a| <= 2^-49 |a| for 2^-100 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s is infinite with the
+ *     sign of a.
+ * ts: exact for 2^-97 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; infinite above.
+ * dd, ds: exact.
+ * NaN and infinities are kept. */
 TANDEM_API tandem_status tandem_df_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
                                          tandem_df *s, int64_t lds, tandem_stream stream);
+TANDEM_API tandem_status tandem_ts_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
+                                         tandem_ts *s, int64_t lds, tandem_stream stream);
+TANDEM_API tandem_status tandem_dd_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
+                                         tandem_dd *s, int64_t lds, tandem_stream stream);
+TANDEM_API tandem_status tandem_ds_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
+                                         tandem_ds *s, int64_t lds, tandem_stream stream);
 
-/* A <- S, each element rounded to nearest binary64; the arguments as for tandem_df_split. */
+/* A <- S, each element rounded to nearest binary64; the arguments as for the splits. */
 TANDEM_API tandem_status tandem_df_join(int64_t rows, int64_t cols, const tandem_df *s, int64_t lds,
                                         double *a, int64_t lda, tandem_stream stream);
+TANDEM_API tandem_status tandem_ts_join(int64_t rows, int64_t cols, const tandem_ts *s, int64_t lds,
+                                        double *a, int64_t lda, tandem_stream stream);
+TANDEM_API tandem_status tandem_dd_join(int64_t rows, int64_t cols, const tandem_dd *s, int64_t lds,
+                                        double *a, int64_t lda, tandem_stream stream);
+TANDEM_API tandem_status tandem_ds_join(int64_t rows, int64_t cols, const tandem_ds *s, int64_t lds,
+                                        double *a, int64_t lda, tandem_stream stream);
 
-/* C <- alpha op(A) op(B) + beta C, everything in double-float ("DF(DF)": operands and result stay pairs).
+/* C <- alpha op(A) op(B) + beta C, everything in one type ("DF(DF)" and so on: operands and result stay in it).
  *   op(A)  m x k: A is m x k (TANDEM_OP_N, lda >= max(1, m)) or k x m (TANDEM_OP_T, lda >= max(1, k))
  *   op(B)  k x n: likewise
  *   C      m x n, ldc >= max(1, m); not read if beta is 0; must not overlap A or B
- * A and B are not read if alpha is 0. Aligned to 8 bytes.
- * Error: |C - exact| <= 2^-43 (|alpha||A||B| + |beta||C|), componentwise, in every test with k <= 16384 (2^-38
- * proven: docs/numerics.md), as long as the products and sums stay within 2^-100 .. 2^127 (there is no scaling
- * here: tandem_dgemm scales). A NaN, an infinity or an overflow makes the elements of C that depend on it NaN
- * or infinite. The bits of C depend on the operands and on (m, n, k) alone. */
+ * A and B are not read if alpha is 0. Pointers are aligned as the type. Elements and scalars are normalised.
+ * There is no scaling here (tandem_dgemm scales): the errors below hold as long as products and sums stay where the
+ * type keeps all bits. A NaN, an infinity or an overflow makes the elements of C that depend on it NaN or infinite. The
+ * bits of C depend on the operands and on (m, n, k) alone.
+ * Error: |C - exact| <= bound (|alpha||A||B| + |beta||C|), componentwise; measured, in every test with k <= 16384, and
+ * proven for any operands (docs/numerics.md, which has the papers):
+ *   df  2^-43 measured, 2^-38 proven      ts  2^-66 measured, 2^-56 proven
+ *   dd  2^-100 measured, 2^-96 proven     ds  2^-75: that of dd, and the rounding of C to 77 bits */
 TANDEM_API tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                                        int64_t k, tandem_df alpha, const tandem_df *a, int64_t lda,
                                        const tandem_df *b, int64_t ldb, tandem_df beta,
                                        tandem_df *c, int64_t ldc, tandem_stream stream);
+TANDEM_API tandem_status tandem_tsgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                                       int64_t k, tandem_ts alpha, const tandem_ts *a, int64_t lda,
+                                       const tandem_ts *b, int64_t ldb, tandem_ts beta,
+                                       tandem_ts *c, int64_t ldc, tandem_stream stream);
+TANDEM_API tandem_status tandem_ddgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                                       int64_t k, tandem_dd alpha, const tandem_dd *a, int64_t lda,
+                                       const tandem_dd *b, int64_t ldb, tandem_dd beta,
+                                       tandem_dd *c, int64_t ldc, tandem_stream stream);
+TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                                       int64_t k, tandem_ds alpha, const tandem_ds *a, int64_t lda,
+                                       const tandem_ds *b, int64_t ldb, tandem_ds beta,
+                                       tandem_ds *c, int64_t ldc, tandem_stream stream);
 
 /* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in TANDEM_MODE
- * ("df"; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and refused here).
+ * ("df", "ts", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and refused here).
  * Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range of
  * binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
  * makes so; sums do not overflow half way. */

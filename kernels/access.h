@@ -38,6 +38,25 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
     return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
 }
 
+TD_DEVICE td_range td_range_join(td_range a, td_range b)
+{
+    td_range r;
+    r.top = a.top > b.top ? a.top : b.top;
+    r.bottom = a.bottom < b.bottom ? a.bottom : b.bottom;
+    return r;
+}
+
+/* The range of one line from its parts. */
+TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, int line)
+{
+    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
+    const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
+    td_range r = partial[0];
+    for (int i = 1; i < scan.chunks; i++) r = td_range_join(r, partial[(int64_t)i * padded]);
+    if (r.top < r.bottom) r.top = r.bottom = 0;
+    return r;
+}
+
 /* alpha sum + beta c as cuBLAS rounds it, c not read if beta is 0. */
 TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)
 {

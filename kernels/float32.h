@@ -10,7 +10,7 @@
 #include <string.h>
 
 #if defined(__FAST_MATH__)
-#error "double-float arithmetic needs IEEE semantics: do not compile with -ffast-math"
+#error "multi-float arithmetic needs IEEE semantics: do not compile with -ffast-math"
 #endif
 
 #if defined(__CUDACC__)
@@ -25,6 +25,7 @@ TD_BOTH float td_sub(float a, float b) { return __fsub_rn(a, b); }
 TD_BOTH float td_mul(float a, float b) { return __fmul_rn(a, b); }
 TD_BOTH float td_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 TD_BOTH double td_add64(double a, double b) { return __dadd_rn(a, b); }
+TD_BOTH double td_sub64(double a, double b) { return __dsub_rn(a, b); }
 TD_BOTH double td_mul64(double a, double b) { return __dmul_rn(a, b); }
 TD_BOTH double td_fma64(double a, double b, double c) { return __fma_rn(a, b, c); }
 TD_BOTH uint64_t td_bits64(double a) { return (uint64_t)__double_as_longlong(a); }
@@ -37,6 +38,7 @@ TD_BOTH float td_sub(float a, float b) { return a - b; }
 TD_BOTH float td_mul(float a, float b) { return a * b; }
 TD_BOTH float td_fma(float a, float b, float c) { return fmaf(a, b, c); }
 TD_BOTH double td_add64(double a, double b) { return a + b; }
+TD_BOTH double td_sub64(double a, double b) { return a - b; }
 TD_BOTH double td_mul64(double a, double b) { return a * b; }
 TD_BOTH double td_fma64(double a, double b, double c) { return fma(a, b, c); }
 TD_BOTH uint64_t td_bits64(double a)
@@ -85,6 +87,28 @@ TD_BOTH float td_two_prod(float a, float b, float *error)
     return p;
 }
 
+/* The same in binary64; the product is exact if |a b| is 0 or in [2^-968, 2^1024 (1 - 2^-54)). */
+TD_BOTH double td_two_sum64(double a, double b, double *error)
+{
+    double s = td_add64(a, b), bb = td_sub64(s, a);
+    *error = td_add64(td_sub64(a, td_sub64(s, bb)), td_sub64(b, bb));
+    return s;
+}
+
+TD_BOTH double td_fast_two_sum64(double a, double b, double *error)
+{
+    double s = td_add64(a, b);
+    *error = td_sub64(b, td_sub64(s, a));
+    return s;
+}
+
+TD_BOTH double td_two_prod64(double a, double b, double *error)
+{
+    double p = td_mul64(a, b);
+    *error = td_fma64(a, b, -p);
+    return p;
+}
+
 /* 2^e as binary32 for -149 <= e <= 127. */
 TD_BOTH float td_exp2(int e)
 {
@@ -95,6 +119,14 @@ TD_BOTH float td_exp2(int e)
 TD_BOTH double td_exp2_64(int e)
 {
     return td_from_bits64(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
+}
+
+/* x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as
+ * 2^-126 <= |x| 2^(e/2). */
+TD_BOTH float td_scale32(int x, int e)
+{
+    int half = e >> 1;
+    return td_mul(td_mul((float)x, td_exp2(half)), td_exp2(e - half));
 }
 
 /* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and -2148 <= e <= 2046. The first of the two factors cannot
@@ -112,6 +144,26 @@ TD_BOTH int td_exponent64(uint64_t bits)
     return field ? field - 1023 : -1011 - td_clz64(bits & 0xfffffffffffffull);
 }
 
+/* The finite binary64 with the given bits is +- m 2^q; m < 2^53, at least 2^52 but for zero. */
+TD_BOTH uint64_t td_significand64(uint64_t bits, int *q)
+{
+    const uint64_t fraction = bits & 0xfffffffffffffull;
+    const int field = (int)(bits >> 52) & 0x7ff;
+    const int shift = field || !fraction ? 0 : td_clz64(fraction) - 11; /* subnormal: normalise */
+    *q = (field ? field : 1) - 1075 - shift;
+    return field ? fraction | 1ull << 52 : fraction << shift;
+}
+
 TD_BOTH int td_is_finite64(uint64_t bits) { return ((bits >> 52) & 0x7ff) != 0x7ff; }
+
+/* False for infinities and NaN. */
+TD_BOTH int td_is_finite32(float a) { return (a < 0.0f ? -a : a) <= 3.4028234663852886e38f; }
+
+/* A binary64 NaN or infinity, given by its bits, in binary32. */
+TD_BOTH float td_special32(uint64_t bits)
+{
+    return td_from_bits32(bits & 0xfffffffffffffull ? 0x7fc00000u
+                                                    : 0x7f800000u | (uint32_t)(bits >> 63) << 31);
+}
 
 #endif

@@ -42,10 +42,24 @@ typedef struct {
 } td_range;
 enum { TD_RANGE_SPECIAL = 0x7fff };
 
-/* The masked elements of C, in binary64 from the operands: one FMA chain over k, in order. */
+/* The ranges of all lines of both operands, in parts: partial[which][batch][chunk][padded line]. */
+typedef struct {
+    td_operand operand[2];
+    td_range *partial[2];
+    int chunks;    /* 1 .. TD_MAX_CHUNKS parts of a line ... */
+    int64_t chunk; /* ... of this many elements */
+    int64_t batch_first;
+    td_scalar alpha; /* nothing is read if it is 0 */
+} td_scan;
+enum { TD_MAX_CHUNKS = 32 };
+cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
+
+/* The masked elements of C from the operands: one chain of binary64 FMAs over k, in order; if is_accurate, a
+ * double-double sum where that chain is finite. */
 typedef struct {
     td_operand operand[2];
     td_target target;
+    int is_accurate;
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 } td_repair;
 cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
@@ -54,6 +68,7 @@ cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t strea
 cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
 
 /* Loads these kernels on the current device: once, before the first launch. */
+cudaError_t td_scan_prepare(void);
 cudaError_t td_repair_prepare(void);
 
 #ifdef __cplusplus

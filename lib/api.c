@@ -4,10 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../kernels/df_kernels.h"
 #include "device.h"
 #include "dispatch.h"
-#include "engine_df.h"
+#include "engine_multifloat.h"
 
 static _Thread_local char last_message[256];
 
@@ -53,9 +52,22 @@ static tandem_status refuse_size(const char *name, int64_t value)
     return fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name, (long long)value);
 }
 
+/* Layout of the types, in bytes. */
+static const struct {
+    int size, alignment;
+    const td_format *format;
+} types[TD_TYPES] = {
+    [TD_BINARY64] = {sizeof(double), sizeof(double), NULL},
+    [TD_DF] = {sizeof(tandem_df), _Alignof(tandem_df), &td_format_df},
+    [TD_TS] = {sizeof(tandem_ts), _Alignof(tandem_ts), &td_format_ts},
+    [TD_DD] = {sizeof(tandem_dd), _Alignof(tandem_dd), &td_format_dd},
+    [TD_DS] = {sizeof(tandem_ds), _Alignof(tandem_ds), &td_format_dd},
+};
+
 /* One matrix argument, rows x cols as stored. It may be NULL only if it is empty. */
 typedef struct {
     const char *name, *ld_name;
+    td_type type;
     const void *data;
     int64_t rows, cols, ld;
 } argument;
@@ -72,16 +84,16 @@ static tandem_status check_matrix(const argument *x)
     if (is_empty(x)) return TANDEM_OK;
     if (!x->data)
         return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
-    if ((uintptr_t)x->data % 8)
-        return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to 8 bytes", x->name,
-                    x->data);
+    if ((uintptr_t)x->data % (uintptr_t)types[x->type].alignment)
+        return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
+                    x->data, types[x->type].alignment);
     return TANDEM_OK;
 }
 
-/* Elements of 8 bytes from the first to the last. */
 static uintptr_t end_of(const argument *x)
 {
-    return (uintptr_t)x->data + 8 * (uintptr_t)((x->cols - 1) * x->ld + x->rows);
+    const int64_t elements = (x->cols - 1) * x->ld + x->rows;
+    return (uintptr_t)x->data + (uintptr_t)(elements * types[x->type].size);
 }
 
 /* True if two ranges first .. first + count - 1 and 0 .. limit - 1 share a number. */
@@ -90,11 +102,14 @@ static bool meet(int64_t first, int64_t count, int64_t limit)
     return first < limit && first + count > 0;
 }
 
-/* True if two matrices of the same leading dimension share an element: parts of one array often lie side by side. */
+/* True if two matrices of the same type and leading dimension share an element: parts of one array often lie side by
+ * side. */
 static bool share_elements(const argument *c, const argument *x)
 {
-    const int64_t apart = ((intptr_t)c->data - (intptr_t)x->data) / 8;
-    const int64_t row = (apart % c->ld + c->ld) % c->ld, col = (apart - row) / c->ld;
+    const int size = types[c->type].size;
+    const int64_t apart = (intptr_t)c->data - (intptr_t)x->data;
+    if (apart % size != 0) return true;
+    const int64_t row = (apart / size % c->ld + c->ld) % c->ld, col = (apart / size - row) / c->ld;
     if (row < x->rows && meet(col, c->cols, x->cols)) return true;
     return row + c->rows > c->ld &&
            meet(col + 1, c->cols, x->cols); /* c's last rows lie below, in the next column */
@@ -104,12 +119,12 @@ static tandem_status check_apart(const argument *c, const argument *x)
 {
     if (is_empty(c) || is_empty(x)) return TANDEM_OK;
     if ((uintptr_t)c->data >= end_of(x) || (uintptr_t)x->data >= end_of(c)) return TANDEM_OK;
-    if (c->ld == x->ld && !share_elements(c, x)) return TANDEM_OK;
+    if (c->type == x->type && c->ld == x->ld && !share_elements(c, x)) return TANDEM_OK;
     return fail(TANDEM_INVALID_VALUE, "%s at %p overlaps %s at %p; they must not share memory",
                 c->name, c->data, x->name, x->data);
 }
 
-static tandem_status check_product(const td_gemm *p)
+static tandem_status check_product(const td_gemm *p, td_type type)
 {
     if (p->op_a != TD_OP_N && p->op_a != TD_OP_T)
         return fail(TANDEM_INVALID_VALUE, "op_a is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
@@ -121,9 +136,9 @@ static tandem_status check_product(const td_gemm *p)
     if (p->n < 0) return refuse_size("n", p->n);
     if (p->k < 0) return refuse_size("k", p->k);
     const bool a_n = p->op_a == TD_OP_N, b_n = p->op_b == TD_OP_N;
-    const argument a = {"a", "lda", p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld};
-    const argument b = {"b", "ldb", p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld};
-    const argument c = {"c", "ldc", p->c.data, p->m, p->n, p->c.ld};
+    const argument a = {"a", "lda", type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld};
+    const argument b = {"b", "ldb", type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld};
+    const argument c = {"c", "ldc", type, p->c.data, p->m, p->n, p->c.ld};
     tandem_status status = check_matrix(&a);
     if (status == TANDEM_OK) status = check_matrix(&b);
     if (status == TANDEM_OK) status = check_matrix(&c);
@@ -192,35 +207,33 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                         matrix_of(c, ldc), stream);
     p.alpha.value = alpha;
     p.beta.value = beta;
-    tandem_status status = check_product(&p);
+    tandem_status status = check_product(&p, TD_BINARY64);
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
     return status_of(engine->run(&p, parameter, device, td_workspace_limit(device), NULL));
 }
 
-tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k,
-                            tandem_df alpha, const tandem_df *a, int64_t lda, const tandem_df *b,
-                            int64_t ldb, tandem_df beta, tandem_df *c, int64_t ldc,
-                            tandem_stream stream)
+static tandem_status run_typed(const td_gemm *p, td_type type, td_value alpha, td_value beta,
+                               bool alpha_is_zero)
 {
     last_message[0] = '\0';
-    const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
-                              matrix_of(c, ldc), stream);
-    tandem_status status = check_product(&p);
-    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    tandem_status status = check_product(p, type);
+    if (status != TANDEM_OK || td_gemm_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_df_run_typed(&p, alpha, beta, device, td_workspace_limit(device)));
+    return status_of(td_multifloat_run(p, types[type].format, type, alpha, beta, alpha_is_zero,
+                                       device, td_workspace_limit(device)));
 }
 
-static tandem_status check_conversion(int64_t rows, int64_t cols, const double *a, int64_t lda,
-                                      const tandem_df *s, int64_t lds)
+static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, const double *a,
+                                      int64_t lda, const void *s, int64_t lds)
 {
     last_message[0] = '\0';
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
-    const argument from = {"a", "lda", a, rows, cols, lda}, to = {"s", "lds", s, rows, cols, lds};
+    const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
+                   to = {"s", "lds", type, s, rows, cols, lds};
     tandem_status status = check_matrix(&from);
     if (status == TANDEM_OK) status = check_matrix(&to);
     if (status == TANDEM_OK) status = check_apart(&to, &from);
@@ -233,18 +246,48 @@ static tandem_status launched(cudaError_t error)
     return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s", cudaGetErrorString(error));
 }
 
-tandem_status tandem_df_split(int64_t rows, int64_t cols, const double *a, int64_t lda,
-                              tandem_df *s, int64_t lds, tandem_stream stream)
+static tandem_status split(td_type type, int64_t rows, int64_t cols, const double *a, int64_t lda,
+                           void *s, int64_t lds, tandem_stream stream)
 {
-    tandem_status status = check_conversion(rows, cols, a, lda, s, lds);
+    tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(td_df_split_run(rows, cols, a, lda, s, lds, stream));
+    return launched(types[type].format->split(type, rows, cols, a, lda, s, lds, stream));
 }
 
-tandem_status tandem_df_join(int64_t rows, int64_t cols, const tandem_df *s, int64_t lds, double *a,
-                             int64_t lda, tandem_stream stream)
+static tandem_status join(td_type type, int64_t rows, int64_t cols, const void *s, int64_t lds,
+                          double *a, int64_t lda, tandem_stream stream)
 {
-    tandem_status status = check_conversion(rows, cols, a, lda, s, lds);
+    tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(td_df_unsplit_run(rows, cols, s, lds, a, lda, stream));
+    return launched(types[type].format->unsplit(type, rows, cols, s, lds, a, lda, stream));
 }
+
+/* The functions of one type; `first` is the part that tells whether a number is 0. */
+#define TYPED_FUNCTIONS(x, TYPE, first)                                                            \
+    tandem_status tandem_##x##_split(int64_t rows, int64_t cols, const double *a, int64_t lda,     \
+                                     tandem_##x *s, int64_t lds, tandem_stream stream)             \
+    {                                                                                              \
+        return split(TYPE, rows, cols, a, lda, s, lds, stream);                                    \
+    }                                                                                              \
+                                                                                                   \
+    tandem_status tandem_##x##_join(int64_t rows, int64_t cols, const tandem_##x *s, int64_t lds,  \
+                                    double *a, int64_t lda, tandem_stream stream)                  \
+    {                                                                                              \
+        return join(TYPE, rows, cols, s, lds, a, lda, stream);                                     \
+    }                                                                                              \
+                                                                                                   \
+    tandem_status tandem_##x##gemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,           \
+                                   int64_t k, tandem_##x alpha, const tandem_##x *a, int64_t lda,  \
+                                   const tandem_##x *b, int64_t ldb, tandem_##x beta,              \
+                                   tandem_##x *c, int64_t ldc, tandem_stream stream)               \
+    {                                                                                              \
+        const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),       \
+                                  matrix_of(c, ldc), stream);                                      \
+        return run_typed(&p, TYPE, (td_value){.x = alpha}, (td_value){.x = beta},                  \
+                         alpha.first == 0);                                                        \
+    }
+
+TYPED_FUNCTIONS(df, TD_DF, hi)
+TYPED_FUNCTIONS(ts, TD_TS, x)
+TYPED_FUNCTIONS(dd, TD_DD, hi)
+TYPED_FUNCTIONS(ds, TD_DS, hi)

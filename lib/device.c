@@ -7,7 +7,7 @@
 
 #include "log.h"
 
-#include "../kernels/df_kernels.h"
+#include "../kernels/multifloat.h"
 #include "../kernels/product.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -93,8 +93,10 @@ static td_device *create(int ordinal)
     error = query(d);
     if (error == cudaSuccess) error = create_pool(d);
     if (error == cudaSuccess) error = create_counters(d);
-    if (error == cudaSuccess) error = td_df_split_prepare();
-    if (error == cudaSuccess) error = td_df_multiply_prepare();
+    if (error == cudaSuccess) error = td_scan_prepare();
+    if (error == cudaSuccess) error = td_format_df.prepare();
+    if (error == cudaSuccess) error = td_format_ts.prepare();
+    if (error == cudaSuccess) error = td_format_dd.prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
 out:
     if (td_cuda_ok(error)) return d;

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const td_engine *const td_engines[] = {&td_engine_native, &td_engine_df, NULL};
+const td_engine *const td_engines[] = {&td_engine_native, &td_engine_df, &td_engine_ts,
+                                       &td_engine_dd,     &td_engine_ds, NULL};
 
 const td_engine td_engine_native = {
     .name = "native",

@@ -39,7 +39,7 @@ typedef struct td_engine {
                          td_counters *counters);
 } td_engine;
 
-extern const td_engine td_engine_native, td_engine_df;
+extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds;
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];

@@ -1,11 +1,10 @@
-/* engine_df.c - mode df: cuts a product into parts that fit the workspace, and enqueues scan, pack, multiply, join
- * and repair for each. The parts change no bit of C: the order of every sum depends on k alone. */
-#include "engine_df.h"
+/* engine_multifloat.c - modes df, ts, dd and d+s: cuts a product into parts that fit the workspace, and enqueues scan,
+ * pack, multiply, join and repair for each. The parts change no bit of C: the order of every sum depends on k alone. */
+#include "engine_multifloat.h"
 
 #include <string.h>
 
-#include "../kernels/df.h"
-#include "../kernels/df_kernels.h"
+#include "../kernels/order.h"
 #include "device.h"
 
 /* Most lines, elements of k and batch members of a launch: keeps tile numbers in 31 bits, grids in their limits. */
@@ -14,43 +13,48 @@ enum { MAX_LINES = 1 << 20, MAX_K = 1 << 20, MAX_BATCH = 32767 };
 /* Fewest elements of a line that are worth a block of their own in the scan. */
 enum { LEAST_CHUNK = 128 };
 
-/* Shared memory of one multiprocessor that two blocks of the multiply kernel need, with what CUDA reserves; and with
- * the running sum there too. */
-enum {
-    SHARED_FOR_STAGES = 2 * (65536 + 1024),
-    SHARED_FOR_SUMS = SHARED_FOR_STAGES + 2 * TD_DF_SUM_BYTES
-};
+/* Shared memory that CUDA keeps of each block. */
+enum { SHARED_RESERVED = 1024 };
+
+/* What the operands and C are. */
+typedef struct {
+    const td_format *format;
+    td_type type; /* of matrices: binary64, or one of the format's own */
+    bool is_shortened;
+} arithmetic;
 
 /* Sizes of the parts, and where their workspace begins. */
 typedef struct {
-    bool typed;
+    const td_format *format;
+    td_type type;
     bool has_shared;            /* the device has shared memory for running sums */
     int64_t m, n, batch;        /* of a part */
-    int64_t k;                  /* of a part: all, or a multiple of TD_DF_SUPERBLOCK */
+    int64_t k;                  /* of a part: all, or a multiple of TD_SUPERBLOCK */
     int64_t chunk;              /* of a line, for the scan */
     int chunks;                 /* the same */
     int slots, blocks_per_tile; /* of the multiply kernel */
 
     /* Offsets, and the total. */
     size_t partial[2], range[2], panel[2], sums, masks, bytes;
-} df_plan;
+} mf_plan;
 
 /* What every part has in common. */
 typedef struct {
     const td_gemm *p;
-    tandem_df alpha_df, beta_df;
+    const arithmetic *in;
+    td_value alpha, beta; /* of typed products */
     td_device *device;
     td_counters *counters;
-    df_plan plan;
+    mf_plan plan;
     char *workspace;
     bool touched; /* a kernel that writes C is enqueued */
-} df_product;
+} mf_product;
 
 /* One part: rows i.., columns j.., batch members z.. */
 typedef struct {
     int64_t i, j, z;
     int m, n, batch;
-} df_part;
+} mf_part;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -65,38 +69,42 @@ static size_t reserve(size_t *end, int64_t bytes)
 
 /* True if sums of superblocks are kept in device memory: there are several, and one launch cannot do with a running
  * sum in shared memory. */
-static bool keeps_sums(const df_plan *plan, int64_t k)
+static bool keeps_sums(const mf_plan *plan, int64_t k)
 {
-    return k > TD_DF_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
+    return k > TD_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
 }
 
 /* Sets the offsets of a plan whose sizes are set. */
-static void lay_out(df_plan *plan, int64_t k)
+static void lay_out(mf_plan *plan, int64_t k)
 {
+    const td_format *format = plan->format;
+    const bool scaled = plan->type == TD_BINARY64;
     const int64_t lines[2] = {round_up(plan->m, TD_TILE), round_up(plan->n, TD_TILE)};
     const int64_t elements = lines[0] * lines[1] * plan->batch;
-    const int64_t panel_line = round_up(plan->k, TD_K_TILE) * (int64_t)sizeof(tandem_df);
+    const int64_t element_bytes =
+        (int64_t)format->part_bytes * (scaled ? format->parts_of_64 : format->parts);
     plan->bytes = 0;
     for (int o = 0; o < 2; o++) {
-        const int64_t ranges = plan->typed ? 0 : lines[o] * plan->batch * (int64_t)sizeof(td_range);
+        const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;
         plan->partial[o] = reserve(&plan->bytes, ranges * plan->chunks);
         plan->range[o] = reserve(&plan->bytes, ranges);
-        plan->panel[o] = reserve(&plan->bytes, lines[o] * plan->batch * panel_line);
+        plan->panel[o] = reserve(&plan->bytes, lines[o] * plan->batch *
+                                                   round_up(plan->k, TD_K_TILE) * element_bytes);
     }
-    plan->masks = reserve(&plan->bytes, plan->typed ? 0 : elements / 8);
+    plan->masks = reserve(&plan->bytes, scaled ? elements / 8 : 0);
     const int64_t sums = keeps_sums(plan, k) ? elements * plan->slots : 0;
-    plan->sums = reserve(&plan->bytes, sums * (int64_t)sizeof(tandem_df));
+    plan->sums = reserve(&plan->bytes, sums * format->sum_bytes);
 }
 
 /* Makes the parts of a plan smaller; false if they are as small as they can be. */
-static bool shrink(df_plan *plan)
+static bool shrink(mf_plan *plan)
 {
     if (plan->batch > 1) {
         plan->batch = ceil_div(plan->batch, 2);
         return true;
     }
-    if (plan->k > 4 * (int64_t)TD_DF_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
-        plan->k = round_up(plan->k / 2, TD_DF_SUPERBLOCK);
+    if (plan->k > 4 * (int64_t)TD_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
+        plan->k = round_up(plan->k / 2, TD_SUPERBLOCK);
         return true;
     }
     int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
@@ -104,33 +112,42 @@ static bool shrink(df_plan *plan)
         *lines = round_up(*lines / 2, TD_TILE);
         return true;
     }
-    if (plan->k > TD_DF_SUPERBLOCK) {
-        plan->k = round_up(plan->k / 2, TD_DF_SUPERBLOCK);
+    if (plan->k > TD_SUPERBLOCK) {
+        plan->k = round_up(plan->k / 2, TD_SUPERBLOCK);
         return true;
     }
     return false;
 }
 
 /* If there are too few tiles to fill the device, the superblocks of a tile go to several blocks. */
-static void spread_superblocks(df_plan *plan, int64_t k, const td_device *device, size_t limit)
+static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device, size_t limit)
 {
     const int64_t tiles = ceil_div(plan->m, TD_TILE) * ceil_div(plan->n, TD_TILE) * plan->batch;
-    const int64_t superblocks = ceil_div(k, TD_DF_SUPERBLOCK);
-    const int64_t blocks = smaller(2 * (int64_t)device->multiprocessors / tiles, superblocks);
+    const int64_t superblocks = ceil_div(k, TD_SUPERBLOCK);
+    const int64_t blocks =
+        smaller((int64_t)plan->format->blocks * device->multiprocessors / tiles, superblocks);
     if (plan->k < k || blocks < 2) return;
-    df_plan spread = *plan;
+    mf_plan spread = *plan;
     spread.slots = (int)superblocks;
     spread.blocks_per_tile = (int)ceil_div(superblocks, ceil_div(superblocks, blocks));
     lay_out(&spread, k);
     if (spread.bytes <= limit) *plan = spread;
 }
 
-static bool make_plan(df_plan *plan, const td_gemm *p, bool typed, const td_device *device,
-                      size_t limit)
+/* Shared memory of a multiprocessor that the blocks of a multiply kernel need, with or without running sums. */
+static size_t shared_bytes(const td_format *format, bool with_sums)
+{
+    const int sums = with_sums ? TD_TILE * TD_TILE * format->sum_bytes : 0;
+    return (size_t)(format->blocks * (format->stage_bytes + SHARED_RESERVED + sums));
+}
+
+static bool make_plan(mf_plan *plan, const td_gemm *p, const arithmetic *in,
+                      const td_device *device, size_t limit)
 {
     memset(plan, 0, sizeof *plan);
-    plan->typed = typed;
-    plan->has_shared = device->shared_per_multiprocessor >= SHARED_FOR_SUMS;
+    plan->format = in->format;
+    plan->type = in->type;
+    plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(in->format, true);
     plan->m = smaller(p->m, MAX_LINES);
     plan->n = smaller(p->n, MAX_LINES);
     plan->k = smaller(p->k, MAX_K);
@@ -157,7 +174,7 @@ static td_operand operand_of(const td_gemm *p, int which, int64_t first, int lin
     return o;
 }
 
-static td_target target_of(const df_product *product, const df_part *part)
+static td_target target_of(const mf_product *product, const mf_part *part)
 {
     const td_gemm *p = product->p;
     return (td_target){
@@ -172,61 +189,64 @@ static td_target target_of(const df_product *product, const df_part *part)
     };
 }
 
-static td_df_output output_of(const df_product *product, const td_target *target)
+static td_output output_of(const mf_product *product, const td_target *target)
 {
-    return (td_df_output){
+    const arithmetic *in = product->in;
+    return (td_output){
         .target = *target,
         .range = {(const td_range *)(product->workspace + product->plan.range[0]),
                   (const td_range *)(product->workspace + product->plan.range[1])},
-        .smallest = (float)product->p->k *
-                    0x1p-102f, /* docs/numerics.md: k products lose 2^-147 each at most */
-        .typed = product->plan.typed,
-        .alpha = product->alpha_df,
-        .beta = product->beta_df,
+        .smallest = (double)product->p->k * in->format->least,
+        .spread = in->format->spread,
+        .type = in->type,
+        .alpha = product->alpha,
+        .beta = product->beta,
+        .is_shortened = in->is_shortened,
     };
 }
 
 /* Packs and multiplies one part, k in pieces. */
-static cudaError_t multiply_part(df_product *product, const df_part *part, const td_df_scan *scan,
+static cudaError_t multiply_part(mf_product *product, const mf_part *part, const td_scan *scan,
                                  const td_target *target)
 {
-    const df_plan *plan = &product->plan;
+    const mf_plan *plan = &product->plan;
+    const td_format *format = plan->format;
     const int64_t k = product->p->k;
-    td_df_pack pack = {.scan = *scan, .typed = plan->typed};
-    td_df_multiply multiply = {
-        .sums = keeps_sums(plan, k) ? (tandem_df *)(product->workspace + plan->sums) : NULL,
+    td_pack pack = {.scan = *scan, .type = plan->type};
+    td_multiply multiply = {
+        .type = plan->type,
+        .sums = keeps_sums(plan, k) ? product->workspace + plan->sums : NULL,
         .slots = plan->slots,
-        .small_tiles = product->device->shared_per_multiprocessor < SHARED_FOR_STAGES,
+        .small_tiles = product->device->shared_per_multiprocessor < shared_bytes(format, false),
         .output = output_of(product, target),
     };
     for (int o = 0; o < 2; o++) {
         pack.range[o] = (td_range *)(product->workspace + plan->range[o]);
-        pack.panel[o] = (float *)(product->workspace + plan->panel[o]);
-        multiply.panel[o] = pack.panel[o];
+        multiply.panel[o] = pack.panel[o] = product->workspace + plan->panel[o];
     }
     cudaError_t error = cudaSuccess;
     for (int64_t l = 0; l < k && error == cudaSuccess; l += plan->k) {
         pack.k_first = l;
         pack.k_count = smaller(plan->k, k - l);
-        error = td_df_pack_run(&pack, part->batch, product->p->stream);
+        error = format->pack(&pack, part->batch, product->p->stream);
         if (error != cudaSuccess) break;
         multiply.k_tiles = ceil_div(pack.k_count, TD_K_TILE);
         multiply.resume = l > 0;
         multiply.finish = l + plan->k >= k;
-        error =
-            td_df_multiply_run(&multiply, part->batch, plan->blocks_per_tile, product->p->stream);
+        error = format->multiply(&multiply, part->batch, plan->blocks_per_tile, product->p->stream);
     }
     if (error != cudaSuccess) return error;
-    if (plan->slots > 1) error = td_df_join_run(&multiply, part->batch, product->p->stream);
+    if (plan->slots > 1) error = format->join(&multiply, part->batch, product->p->stream);
     if (error == cudaSuccess) product->touched = true;
     return error;
 }
 
-static cudaError_t run_part(df_product *product, const df_part *part)
+static cudaError_t run_part(mf_product *product, const mf_part *part)
 {
-    const df_plan *plan = &product->plan;
+    const mf_plan *plan = &product->plan;
     const td_gemm *p = product->p;
-    td_df_scan scan = {
+    const bool scaled = plan->type == TD_BINARY64;
+    td_scan scan = {
         .operand = {operand_of(p, 0, part->i, part->m), operand_of(p, 1, part->j, part->n)},
         .chunks = plan->chunks,
         .chunk = plan->chunk,
@@ -237,34 +257,36 @@ static cudaError_t run_part(df_product *product, const df_part *part)
         scan.partial[o] = (td_range *)(product->workspace + plan->partial[o]);
     const td_target target = target_of(product, part);
     cudaError_t error = cudaSuccess;
-    if (!plan->typed) error = td_df_scan_run(&scan, part->batch, p->stream);
+    if (scaled) error = td_scan_run(&scan, part->batch, p->stream);
     if (error == cudaSuccess) error = multiply_part(product, part, &scan, &target);
-    if (error != cudaSuccess || plan->typed) return error;
+    if (error != cudaSuccess || !scaled) return error;
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
+        .is_accurate = plan->format != &td_format_df,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
 }
 
 /* A part of a product whose op(A) op(B) is not wanted. */
-static cudaError_t scale_part(df_product *product, const df_part *part)
+static cudaError_t scale_part(mf_product *product, const mf_part *part)
 {
     const td_target target = target_of(product, part);
-    const td_df_multiply no_sums = {.output = output_of(product, &target)};
-    cudaError_t error = product->plan.typed
-                            ? td_df_join_run(&no_sums, part->batch, product->p->stream)
-                            : td_scale_run(&target, part->batch, product->p->stream);
+    const td_multiply no_sums = {.output = output_of(product, &target)};
+    const cudaStream_t stream = product->p->stream;
+    cudaError_t error = product->plan.type == TD_BINARY64
+                            ? td_scale_run(&target, part->batch, stream)
+                            : product->plan.format->join(&no_sums, part->batch, stream);
     if (error == cudaSuccess) product->touched = true;
     return error;
 }
 
-static td_run_status run_parts(df_product *product, bool scale_only)
+static td_run_status run_parts(mf_product *product, bool scale_only)
 {
     const td_gemm *p = product->p;
-    const df_plan *plan = &product->plan;
-    df_part part = {0};
+    const mf_plan *plan = &product->plan;
+    mf_part part = {0};
     for (part.z = 0; part.z < p->batch; part.z += plan->batch)
         for (part.j = 0; part.j < p->n; part.j += plan->n)
             for (part.i = 0; part.i < p->m; part.i += plan->m) {
@@ -282,12 +304,12 @@ static td_run_status run_parts(df_product *product, bool scale_only)
 /* Fewer bytes are tried if the device has not as many left as the limit allows. */
 enum { MEMORY_TRIES = 4 };
 
-static td_run_status run_product(df_product *product, bool typed, size_t limit)
+static td_run_status run_product(mf_product *product, size_t limit)
 {
     const td_gemm *p = product->p;
     td_run_status status = TD_RUN_NO_MEMORY;
     for (int i = 0; i < MEMORY_TRIES && !product->workspace; i++, limit /= 4) {
-        if (!make_plan(&product->plan, p, typed, product->device, limit)) break;
+        if (!make_plan(&product->plan, p, product->in, product->device, limit)) break;
         product->workspace = td_workspace_acquire(product->device, product->plan.bytes, p->stream);
     }
     if (product->workspace) status = run_parts(product, false);
@@ -295,40 +317,78 @@ static td_run_status run_product(df_product *product, bool typed, size_t limit)
     return status;
 }
 
-static td_run_status scale_product(df_product *product, bool typed)
+static td_run_status scale_product(mf_product *product)
 {
     const td_gemm *p = product->p;
-    product->plan = (df_plan){.typed = typed,
+    product->plan = (mf_plan){.format = product->in->format,
+                              .type = product->in->type,
                               .m = smaller(p->m, MAX_LINES),
                               .n = smaller(p->n, MAX_LINES),
                               .batch = smaller(p->batch, MAX_BATCH)};
     return run_parts(product, true);
 }
 
-static td_run_status df_run(const td_gemm *p, int parameter, td_device *device,
-                            size_t workspace_limit, td_counters *counters)
+static td_run_status run_mode(const td_gemm *p, const arithmetic *in, td_device *device,
+                              size_t workspace_limit, td_counters *counters)
 {
-    (void)parameter;
-    df_product product = {.p = p, .device = device, .counters = counters};
-    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0))
-        return scale_product(&product, false);
-    return run_product(&product, false, workspace_limit);
+    mf_product product = {.p = p, .in = in, .device = device, .counters = counters};
+    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(&product);
+    return run_product(&product, workspace_limit);
 }
 
-td_run_status td_df_run_typed(const td_gemm *p, tandem_df alpha, tandem_df beta, td_device *device,
-                              size_t workspace_limit)
+td_run_status td_multifloat_run(const td_gemm *p, const td_format *format, td_type type,
+                                td_value alpha, td_value beta, bool alpha_is_zero,
+                                td_device *device, size_t workspace_limit)
 {
-    df_product product = {.p = p, .device = device, .alpha_df = alpha, .beta_df = beta};
-    if (p->k == 0 || alpha.hi == 0.0f) {
-        product.alpha_df = (tandem_df){0.0f, 0.0f};
-        return scale_product(&product, true);
-    }
-    return run_product(&product, true, workspace_limit);
+    const arithmetic in = {format, type, false};
+    mf_product product = {.p = p, .in = &in, .device = device, .alpha = alpha, .beta = beta};
+    if (p->k > 0 && !alpha_is_zero) return run_product(&product, workspace_limit);
+    memset(&product.alpha, 0, sizeof product.alpha);
+    return scale_product(&product);
 }
+
+/* Modes */
+
+#define MODE(id, format, is_shortened)                                                             \
+    static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
+                                  size_t workspace_limit, td_counters *counters)                   \
+    {                                                                                              \
+        static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \
+        (void)parameter;                                                                           \
+        return run_mode(p, &in, device, workspace_limit, counters);                                \
+    }
+
+MODE(df, &td_format_df, false)
+MODE(ts, &td_format_ts, false)
+MODE(dd, &td_format_dd, false)
+MODE(ds, &td_format_dd, true)
 
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
     .bound = "2^-43 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
     .run = df_run,
+};
+
+const td_engine td_engine_ts = {
+    .name = "ts",
+    .summary = "triples of binary32 (triple-single)",
+    .bound =
+        "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-56 proven, to k = 16384",
+    .run = ts_run,
+};
+
+const td_engine td_engine_dd = {
+    .name = "dd",
+    .summary = "pairs of binary64 (double-double)",
+    .bound =
+        "one rounding, and 2^-99 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .run = dd_run,
+};
+
+const td_engine td_engine_ds = {
+    .name = "d+s",
+    .summary = "binary64 and binary32 (double+single)",
+    .bound = "one rounding, and 2^-75 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .run = ds_run,
 };

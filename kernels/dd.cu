@@ -1,0 +1,133 @@
+/* dd.cu - modes dd and d+s: double-double; double+single differs from it in memory and in its last rounding. */
+#include "pair_format.h"
+
+namespace
+{
+
+struct from_binary64 {
+    using element = double;
+    using real = double;
+    enum { parts = 1, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, double *part)
+    {
+        part[0] = td_dd_split(td_bits64(x), e).hi;
+    }
+};
+
+struct from_dd {
+    using element = tandem_dd;
+    using real = double;
+    enum { parts = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_dd &x, int, double *part) { part[0] = x.hi, part[1] = x.lo; }
+};
+
+struct from_ds {
+    using element = tandem_ds;
+    using real = double;
+    enum { parts = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_ds &x, int, double *part)
+    {
+        part[0] = x.hi, part[1] = (double)x.lo;
+    }
+};
+
+/* Rows one by one, or four at a time without cross terms: what issues fastest on Hopper. */
+template <int parts>
+struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 1 : 4, parts> {
+    enum { blocks = 1 };
+
+    TD_DEVICE double leading(tandem_dd x) { return x.hi; }
+    TD_DEVICE tandem_dd add(tandem_dd a, tandem_dd b) { return td_dd_add(a, b); }
+
+    TD_DEVICE double to_binary64(const td_output &output, tandem_dd sum, int e, double alpha,
+                                 double beta, const double *c)
+    {
+        if (output.is_shortened) sum = td_dd_from_ds(td_ds(sum));
+        return td_dd_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
+    }
+
+    TD_DEVICE void store(const td_output &output, tandem_dd sum, int64_t at)
+    {
+        if (output.type == TD_DS) {
+            tandem_ds *c = td_target_c<tandem_ds>(output.target) + at;
+            const tandem_dd beta = td_dd_from_ds(output.beta.ds);
+            tandem_dd x = td_dd_mul(td_dd_from_ds(output.alpha.ds), sum);
+            if (beta.hi != 0.0) x = td_dd_add(x, td_dd_mul(beta, td_dd_from_ds(*c)));
+            *c = td_ds(x);
+        } else {
+            tandem_dd *c = td_target_c<tandem_dd>(output.target) + at;
+            const tandem_dd x = td_dd_mul(output.alpha.dd, sum), beta = output.beta.dd;
+            *c = beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, *c)) : x;
+        }
+    }
+};
+
+enum { K_TILE = 16 };
+
+} // namespace
+
+static cudaError_t pack_run(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    return pack->type == TD_DD   ? td_pack_launch<from_dd>(pack, batch, stream)
+           : pack->type == TD_DS ? td_pack_launch<from_ds>(pack, batch, stream)
+                                 : td_pack_launch<from_binary64>(pack, batch, stream);
+}
+
+static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cudaStream_t stream)
+{
+    return p->type == TD_BINARY64 ? td_multiply_launch<format<1>, K_TILE>(p, batch, blocks, stream)
+                                  : td_multiply_launch<format<2>, K_TILE>(p, batch, blocks, stream);
+}
+
+TD_DEVICE tandem_dd split_dd(const double &x) { return td_dd_split(td_bits64(x), 0); }
+TD_DEVICE tandem_ds split_ds(const double &x) { return td_ds(td_dd_split(td_bits64(x), 0)); }
+TD_DEVICE double join_dd(const tandem_dd &x) { return td_dd_join(x); }
+TD_DEVICE double join_ds(const tandem_ds &x) { return td_dd_join(td_dd_from_ds(x)); }
+
+static cudaError_t split_run(td_type type, int64_t rows, int64_t cols, const double *a, int64_t lda,
+                             void *s, int64_t lds, cudaStream_t stream)
+{
+    return type == TD_DS
+               ? td_convert_launch<double, tandem_ds, split_ds>(rows, cols, a, lda, s, lds, stream)
+               : td_convert_launch<double, tandem_dd, split_dd>(rows, cols, a, lda, s, lds, stream);
+}
+
+static cudaError_t unsplit_run(td_type type, int64_t rows, int64_t cols, const void *s, int64_t lds,
+                               double *a, int64_t lda, cudaStream_t stream)
+{
+    return type == TD_DS
+               ? td_convert_launch<tandem_ds, double, join_ds>(rows, cols, s, lds, a, lda, stream)
+               : td_convert_launch<tandem_dd, double, join_dd>(rows, cols, s, lds, a, lda, stream);
+}
+
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
+    error = td_load(error, td_pack_kernel<from_dd>);
+    error = td_load(error, td_pack_kernel<from_ds>);
+    error = td_multiply_prepare<format<1>, K_TILE>(error);
+    error = td_multiply_prepare<format<2>, K_TILE>(error);
+    error = td_load(error, td_join_kernel<format<1>>);
+    error = td_load(error, td_convert_kernel<double, tandem_dd, split_dd>);
+    error = td_load(error, td_convert_kernel<double, tandem_ds, split_ds>);
+    error = td_load(error, td_convert_kernel<tandem_dd, double, join_dd>);
+    return td_load(error, td_convert_kernel<tandem_ds, double, join_ds>);
+}
+
+/* docs/numerics.md: products of scaled elements lose 2^-1073 each at most. */
+extern const td_format td_format_dd = {
+    sizeof(double),
+    2,
+    1,
+    sizeof(tandem_dd),
+    format<1>::blocks,
+    td_shape<format<2>, K_TILE>::stage_bytes,
+    960,
+    0x1p-960,
+    pack_run,
+    multiply_run,
+    td_join_launch<format<1>>,
+    split_run,
+    unsplit_run,
+    prepare,
+};

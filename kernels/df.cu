@@ -1,0 +1,102 @@
+/* df.cu - mode df: double-float. */
+#include "pair_format.h"
+
+namespace
+{
+
+struct from_binary64 {
+    using element = double;
+    using real = float;
+    enum { parts = 2, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, float *part)
+    {
+        const tandem_df s = td_df_split(td_bits64(x), e);
+        part[0] = s.hi, part[1] = s.lo;
+    }
+};
+
+struct from_df {
+    using element = tandem_df;
+    using real = float;
+    enum { parts = 2, is_scaled = 0 };
+    TD_DEVICE void split(tandem_df x, int, float *part) { part[0] = x.hi, part[1] = x.lo; }
+};
+
+/* Rows two by two, with eight columns: what issues fastest on Hopper. */
+struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
+    enum { blocks = 2 };
+
+    TD_DEVICE float leading(tandem_df x) { return x.hi; }
+    TD_DEVICE tandem_df add(tandem_df a, tandem_df b) { return td_df_add(a, b); }
+
+    TD_DEVICE double to_binary64(const td_output &, tandem_df sum, int e, double alpha, double beta,
+                                 const double *c)
+    {
+        return td_axpby(alpha, td_scale64(td_df_join(sum), e), beta, c);
+    }
+
+    TD_DEVICE void store(const td_output &output, tandem_df sum, int64_t at)
+    {
+        tandem_df *c = td_target_c<tandem_df>(output.target) + at;
+        const tandem_df x = td_df_mul(output.alpha.df, sum), beta = output.beta.df;
+        *c = beta.hi != 0.0f ? td_df_add(x, td_df_mul(beta, *c)) : x;
+    }
+};
+
+} // namespace
+
+static cudaError_t pack_run(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    return pack->type == TD_DF ? td_pack_launch<from_df>(pack, batch, stream)
+                               : td_pack_launch<from_binary64>(pack, batch, stream);
+}
+
+static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cudaStream_t stream)
+{
+    return p->small_tiles ? td_multiply_launch<format, 16>(p, batch, blocks, stream)
+                          : td_multiply_launch<format, 32>(p, batch, blocks, stream);
+}
+
+TD_DEVICE tandem_df split_element(const double &x) { return td_df_split(td_bits64(x), 0); }
+TD_DEVICE double join_element(const tandem_df &x) { return td_df_join(x); }
+
+static cudaError_t split_run(td_type, int64_t rows, int64_t cols, const double *a, int64_t lda,
+                             void *s, int64_t lds, cudaStream_t stream)
+{
+    return td_convert_launch<double, tandem_df, split_element>(rows, cols, a, lda, s, lds, stream);
+}
+
+static cudaError_t unsplit_run(td_type, int64_t rows, int64_t cols, const void *s, int64_t lds,
+                               double *a, int64_t lda, cudaStream_t stream)
+{
+    return td_convert_launch<tandem_df, double, join_element>(rows, cols, s, lds, a, lda, stream);
+}
+
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
+    error = td_load(error, td_pack_kernel<from_df>);
+    error = td_multiply_prepare<format, 32>(error);
+    error = td_multiply_prepare<format, 16>(error);
+    error = td_load(error, td_join_kernel<format>);
+    error = td_load(error, td_convert_kernel<double, tandem_df, split_element>);
+    return td_load(error, td_convert_kernel<tandem_df, double, join_element>);
+}
+
+/* docs/numerics.md: k products lose 2^-147 each at most. */
+extern const td_format td_format_df = {
+    sizeof(float),
+    2,
+    2,
+    sizeof(tandem_df),
+    format::blocks,
+    td_shape<format, 32>::stage_bytes,
+    100,
+    0x1p-102,
+    pack_run,
+    multiply_run,
+    td_join_launch<format>,
+    split_run,
+    unsplit_run,
+    prepare,
+};

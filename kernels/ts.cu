@@ -1,0 +1,216 @@
+/* ts.cu - mode ts: triple-single. */
+#include "multifloat_multiply.h"
+#include "ts.h"
+
+namespace
+{
+
+struct from_binary64 {
+    using element = double;
+    using real = float;
+    enum { parts = 3, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, float *part)
+    {
+        const tandem_ts s = td_ts_split(td_bits64(x), e);
+        part[0] = s.x, part[1] = s.y, part[2] = s.z;
+    }
+};
+
+struct from_ts {
+    using element = tandem_ts;
+    using real = float;
+    enum { parts = 3, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_ts &x, int, float *part)
+    {
+        part[0] = x.x, part[1] = x.y, part[2] = x.z;
+    }
+};
+
+enum { GROUP_ROWS = 4, GROUP = GROUP_ROWS * TD_SUBTILE, K_TILE = 16 };
+
+/* One number for each element of a group; operations on all of them, in lock step, and fences around the FMAs: what
+ * issues fastest on Hopper. */
+struct group {
+    float x[GROUP];
+};
+
+#define EACH TD_LANES for (int e = 0; e < GROUP; e++)
+
+TD_DEVICE void two_sum(group &s, const group &b, group &error)
+{
+    group t, bb;
+    EACH t.x[e] = td_add(s.x[e], b.x[e]);
+    EACH bb.x[e] = td_sub(t.x[e], s.x[e]);
+    EACH error.x[e] = td_sub(t.x[e], bb.x[e]);
+    EACH error.x[e] = td_sub(s.x[e], error.x[e]);
+    EACH bb.x[e] = td_sub(b.x[e], bb.x[e]);
+    EACH error.x[e] = td_add(error.x[e], bb.x[e]);
+    s = t;
+}
+
+/* td_ts_cross */
+TD_DEVICE void cross(group &mid, group &low, const float *a, const float *b)
+{
+    group h, t, z;
+    EACH h.x[e] = td_mul(a[e / TD_SUBTILE], b[e % TD_SUBTILE]);
+    EACH t.x[e] = td_add(mid.x[e], h.x[e]);
+    EACH z.x[e] = td_sub(t.x[e], mid.x[e]);
+    EACH h.x[e] = td_sub(t.x[e], z.x[e]);
+    EACH h.x[e] = td_sub(mid.x[e], h.x[e]);
+    TD_SCHEDULE_FENCE();
+    EACH z.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], -z.x[e]);
+    TD_SCHEDULE_FENCE();
+    EACH h.x[e] = td_add(h.x[e], z.x[e]);
+    EACH low.x[e] = td_add(low.x[e], h.x[e]);
+    mid = t;
+}
+
+TD_DEVICE void add_product(group &low, const float *a, const float *b)
+{
+    EACH low.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], low.x[e]);
+}
+
+struct format {
+    using real = float;
+    using value = tandem_ts;
+    enum { groups = 1, parts = 3, blocks = 1, rows = TD_SUBTILE, cols = TD_SUBTILE };
+
+    /* Of the superblock and of the block, by groups of rows. */
+    struct sums {
+        tandem_ts total[rows * cols];
+        group x[rows / GROUP_ROWS], y[rows / GROUP_ROWS], z[rows / GROUP_ROWS];
+    };
+
+    TD_DEVICE void clear(sums &s)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++) s.total[e] = td_ts(0.0f, 0.0f, 0.0f);
+    }
+
+    /* td_ts_accumulate, or td_ts_start, for the rows of group g. */
+    template <bool first> TD_DEVICE void accumulate_group(sums &s, int g, const td_term<format> &t)
+    {
+        const float *a[parts];
+        group p, q, low;
+        TD_UNROLL
+        for (int i = 0; i < parts; i++) a[i] = t.a[i] + g * GROUP_ROWS;
+        EACH p.x[e] = td_mul(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE]);
+        EACH q.x[e] = td_fma(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE], -p.x[e]);
+        TD_SCHEDULE_FENCE();
+        if (first) {
+            s.x[g] = p;
+            s.y[g] = q;
+            EACH low.x[e] = 0.0f;
+        } else {
+            group error, e1, e2;
+            two_sum(s.x[g], p, error);
+            two_sum(s.y[g], q, e1);
+            two_sum(s.y[g], error, e2);
+            EACH low.x[e] = td_add(e1.x[e], e2.x[e]);
+        }
+        cross(s.y[g], low, a[0], t.b[1]);
+        cross(s.y[g], low, a[1], t.b[0]);
+        add_product(low, a[1], t.b[1]);
+        add_product(low, a[0], t.b[2]);
+        add_product(low, a[2], t.b[0]);
+        if (first)
+            s.z[g] = low;
+        else
+            EACH s.z[g].x[e] = td_add(s.z[g].x[e], low.x[e]);
+    }
+
+    template <bool first> TD_DEVICE void accumulate(sums &s, const float *a, const float *b)
+    {
+        td_term<format> t;
+        td_load_term<format>(t, a, b);
+        TD_UNROLL
+        for (int g = 0; g < rows / GROUP_ROWS; g++) accumulate_group<first>(s, g, t);
+    }
+
+    TD_DEVICE void flush(sums &s)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++)
+            td_ts_flush(&s.total[e], td_ts(s.x[e / GROUP].x[e % GROUP], s.y[e / GROUP].x[e % GROUP],
+                                           s.z[e / GROUP].x[e % GROUP]));
+    }
+
+    TD_DEVICE void renormalise(sums &s)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++) td_ts_renormalise(&s.total[e]);
+    }
+
+    TD_DEVICE void finish(sums &s, tandem_ts *v)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++) v[e] = td_ts_normalise(s.total[e]);
+    }
+
+    TD_DEVICE float leading(tandem_ts x) { return x.x; }
+    TD_DEVICE tandem_ts add(tandem_ts a, tandem_ts b) { return td_ts_add(a, b); }
+
+    TD_DEVICE double to_binary64(const td_output &, tandem_ts sum, int e, double alpha, double beta,
+                                 const double *c)
+    {
+        return td_dd_axpby(alpha, td_ts_to_dd(sum), e, beta, beta == 0.0 ? 0.0 : *c);
+    }
+
+    TD_DEVICE void store(const td_output &output, tandem_ts sum, int64_t at)
+    {
+        tandem_ts *c = td_target_c<tandem_ts>(output.target) + at;
+        const tandem_ts x = td_ts_mul(output.alpha.ts, sum), beta = output.beta.ts;
+        *c = beta.x != 0.0f ? td_ts_add(x, td_ts_mul(beta, *c)) : x;
+    }
+};
+
+} // namespace
+
+static cudaError_t pack_run(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    return pack->type == TD_TS ? td_pack_launch<from_ts>(pack, batch, stream)
+                               : td_pack_launch<from_binary64>(pack, batch, stream);
+}
+
+TD_DEVICE tandem_ts split_element(const double &x) { return td_ts_split(td_bits64(x), 0); }
+TD_DEVICE double join_element(const tandem_ts &x) { return td_ts_join(x); }
+
+static cudaError_t split_run(td_type, int64_t rows, int64_t cols, const double *a, int64_t lda,
+                             void *s, int64_t lds, cudaStream_t stream)
+{
+    return td_convert_launch<double, tandem_ts, split_element>(rows, cols, a, lda, s, lds, stream);
+}
+
+static cudaError_t unsplit_run(td_type, int64_t rows, int64_t cols, const void *s, int64_t lds,
+                               double *a, int64_t lda, cudaStream_t stream)
+{
+    return td_convert_launch<tandem_ts, double, join_element>(rows, cols, s, lds, a, lda, stream);
+}
+
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
+    error = td_load(error, td_pack_kernel<from_ts>);
+    error = td_multiply_prepare<format, K_TILE>(error);
+    error = td_load(error, td_join_kernel<format>);
+    error = td_load(error, td_convert_kernel<double, tandem_ts, split_element>);
+    return td_load(error, td_convert_kernel<tandem_ts, double, join_element>);
+}
+
+/* docs/numerics.md: k products lose 2^-147 each at most. */
+extern const td_format td_format_ts = {
+    sizeof(float),
+    3,
+    3,
+    sizeof(tandem_ts),
+    format::blocks,
+    td_shape<format, K_TILE>::stage_bytes,
+    75,
+    0x1p-75,
+    pack_run,
+    td_multiply_launch<format, K_TILE>,
+    td_join_launch<format>,
+    split_run,
+    unsplit_run,
+    prepare,
+};
