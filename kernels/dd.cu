@@ -46,19 +46,25 @@ struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 1 : 4, parts> 
         return td_dd_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
     }
 
-    TD_DEVICE void store(const td_output &output, tandem_dd sum, int64_t at)
+    TD_DEVICE tandem_dd to_typed(const td_output &output, tandem_dd sum, const tandem_dd *c)
     {
-        if (output.type == TD_DS) {
-            tandem_ds *c = td_target_c<tandem_ds>(output.target) + at;
-            const tandem_dd beta = td_dd_from_ds(output.beta.ds);
-            tandem_dd x = td_dd_mul(td_dd_from_ds(output.alpha.ds), sum);
-            if (beta.hi != 0.0) x = td_dd_add(x, td_dd_mul(beta, td_dd_from_ds(*c)));
-            *c = td_ds(x);
-        } else {
-            tandem_dd *c = td_target_c<tandem_dd>(output.target) + at;
-            const tandem_dd x = td_dd_mul(output.alpha.dd, sum), beta = output.beta.dd;
-            *c = beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, *c)) : x;
-        }
+        const tandem_dd x = td_dd_mul(output.alpha.dd, sum), beta = output.beta.dd;
+        return beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, *c)) : x;
+    }
+
+    TD_DEVICE tandem_ds to_typed(const td_output &output, tandem_dd sum, const tandem_ds *c)
+    {
+        const tandem_dd x = td_dd_mul(td_dd_from_ds(output.alpha.ds), sum),
+                        beta = td_dd_from_ds(output.beta.ds);
+        return td_ds(beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, td_dd_from_ds(*c))) : x);
+    }
+
+    TD_DEVICE void join_typed(const td_output &output, const tandem_dd *s, int row, int col)
+    {
+        if (output.type == TD_DS)
+            td_join_typed<format, tandem_ds>(output, s, row, col);
+        else
+            td_join_typed<format, tandem_dd>(output, s, row, col);
     }
 };
 

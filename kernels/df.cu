@@ -35,11 +35,15 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
         return td_axpby(alpha, td_scale64(td_df_join(sum), e), beta, c);
     }
 
-    TD_DEVICE void store(const td_output &output, tandem_df sum, int64_t at)
+    TD_DEVICE tandem_df to_typed(const td_output &output, tandem_df sum, const tandem_df *c)
     {
-        tandem_df *c = td_target_c<tandem_df>(output.target) + at;
         const tandem_df x = td_df_mul(output.alpha.df, sum), beta = output.beta.df;
-        *c = beta.hi != 0.0f ? td_df_add(x, td_df_mul(beta, *c)) : x;
+        return beta.hi != 0.0f ? td_df_add(x, td_df_mul(beta, *c)) : x;
+    }
+
+    TD_DEVICE void join_typed(const td_output &output, const tandem_df *s, int row, int col)
+    {
+        td_join_typed<format, tandem_df>(output, s, row, col);
     }
 };
 

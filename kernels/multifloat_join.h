@@ -7,8 +7,8 @@
  *   leading(value)       the first part
  *   to_binary64(output, value, e, alpha, beta, c)
  *                        alpha value 2^e + beta *c; c is not read if beta is 0
- *   store(output, value, c, at)
- *                        the element `at` of a typed C <- alpha value + beta C */
+ *   join_typed(output, s, row, col)
+ *                        td_join_typed for the type of C, which is not binary64 */
 #ifndef TD_MULTIFLOAT_JOIN_H
 #define TD_MULTIFLOAT_JOIN_H
 
@@ -100,19 +100,46 @@ TD_DEVICE void td_join_binary64(const td_output &output, const typename format::
     }
 }
 
-template <class format>
+/* Four neighbouring elements, 16 bytes at a time if C is aligned so: elements of 12 bytes cost three times as many
+ * accesses one by one. */
+template <class element> TD_DEVICE void td_store4(element *c, const element *x)
+{
+    struct alignas(16) chunk {
+        uint32_t word[4];
+    };
+    constexpr int chunks = 4 * sizeof(element) / sizeof(chunk);
+    chunk out[chunks];
+    if ((uintptr_t)c % sizeof(chunk) != 0) {
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) c[i] = x[i];
+    } else {
+        memcpy(out, x, sizeof out);
+        TD_UNROLL
+        for (int i = 0; i < chunks; i++) reinterpret_cast<chunk *>(c)[i] = out[i];
+    }
+}
+
+/* C of a multi-float type; format::to_typed(output, value, c) is alpha value + beta *c. */
+template <class format, class element>
 TD_DEVICE void td_join_typed(const td_output &output, const typename format::value *s, int row,
                              int col)
 {
+    constexpr int rows = td_tile<format>::rows, cols = td_tile<format>::cols;
+    const int count = min(rows, output.target.m - row);
     TD_UNROLL
-    for (int j = 0; j < td_tile<format>::cols; j++) {
+    for (int j = 0; j < cols; j++) {
         const int step = td_col_step(j);
-        if (col + step >= output.target.n) continue;
+        if (col + step >= output.target.n || count <= 0) continue;
+        element *c =
+            td_target_c<element>(output.target) + row + (int64_t)(col + step) * output.target.c.ld;
+        element x[rows];
         TD_UNROLL
-        for (int i = 0; i < td_tile<format>::rows; i++)
-            if (row + i < output.target.m)
-                format::store(output, s[i * td_tile<format>::cols + j],
-                              (row + i) + (int64_t)(col + step) * output.target.c.ld);
+        for (int i = 0; i < rows; i++)
+            if (i < count) x[i] = format::to_typed(output, s[i * cols + j], &c[i]);
+        if (count == rows) td_store4(c, x);
+        TD_UNROLL
+        for (int i = 0; i < rows - 1; i++)
+            if (count < rows && i < count) c[i] = x[i];
     }
 }
 
@@ -126,7 +153,7 @@ TD_DEVICE void td_join_tile(const td_output &output, const typename format::valu
     if (output.type == TD_BINARY64)
         td_join_binary64<format>(output, s, row, col);
     else
-        td_join_typed<format>(output, s, row, col);
+        format::join_typed(output, s, row, col);
 }
 
 #endif

@@ -156,11 +156,15 @@ struct format {
         return td_dd_axpby(alpha, td_ts_to_dd(sum), e, beta, beta == 0.0 ? 0.0 : *c);
     }
 
-    TD_DEVICE void store(const td_output &output, tandem_ts sum, int64_t at)
+    TD_DEVICE tandem_ts to_typed(const td_output &output, tandem_ts sum, const tandem_ts *c)
     {
-        tandem_ts *c = td_target_c<tandem_ts>(output.target) + at;
         const tandem_ts x = td_ts_mul(output.alpha.ts, sum), beta = output.beta.ts;
-        *c = beta.x != 0.0f ? td_ts_add(x, td_ts_mul(beta, *c)) : x;
+        return beta.x != 0.0f ? td_ts_add(x, td_ts_mul(beta, *c)) : x;
+    }
+
+    TD_DEVICE void join_typed(const td_output &output, const tandem_ts *s, int row, int col)
+    {
+        td_join_typed<format, tandem_ts>(output, s, row, col);
     }
 };
 

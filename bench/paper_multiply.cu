@@ -1,0 +1,174 @@
+/* paper_multiply.cu - formats of multifloat_multiply.h that add every product to one sum as the papers do. */
+#include "paper_multiply.h"
+
+#include "../kernels/multifloat_multiply.h"
+#include "paper.h"
+
+extern "C" {
+#include "../lib/device.h"
+#include "../lib/engine_multifloat.h"
+}
+
+namespace
+{
+
+/* arithmetic: a part's type, a value's, the number of parts; fma(parts of a, parts of b, c), add(a, b). */
+template <class arithmetic, int group_count, int block_count> struct paper_format {
+    using real = typename arithmetic::real;
+    using value = typename arithmetic::value;
+    enum {
+        groups = group_count,
+        parts = arithmetic::parts,
+        blocks = block_count,
+        rows = TD_SUBTILE,
+        cols = groups * TD_SUBTILE
+    };
+
+    struct sums {
+        value x[rows * cols];
+    };
+
+    TD_DEVICE void clear(sums &s)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++) s.x[e] = value{};
+    }
+
+    template <bool first> TD_DEVICE void accumulate(sums &s, const real *a, const real *b)
+    {
+        td_term<paper_format> t;
+        td_load_term<paper_format>(t, a, b);
+        TD_UNROLL
+        for (int i = 0; i < rows; i++) TD_UNROLL
+        for (int j = 0; j < cols; j++) {
+            real x[parts], y[parts];
+            TD_UNROLL
+            for (int p = 0; p < parts; p++) x[p] = t.a[p][i], y[p] = t.b[p][j];
+            s.x[i * cols + j] = arithmetic::fma(x, y, s.x[i * cols + j]);
+        }
+    }
+
+    TD_DEVICE void flush(sums &) {}
+    TD_DEVICE void renormalise(sums &) {}
+    TD_DEVICE void finish(sums &s, value *v)
+    {
+        TD_UNROLL
+        for (int e = 0; e < rows * cols; e++) v[e] = s.x[e];
+    }
+
+    TD_DEVICE value add(value a, value b) { return arithmetic::add(a, b); }
+    TD_DEVICE real leading(value) { return 0; }
+    TD_DEVICE double to_binary64(const td_output &, value, int, double, double, const double *)
+    {
+        return 0.0; /* products of this bench are typed */
+    }
+    TD_DEVICE value to_typed(const td_output &, value sum, const value *) { return sum; }
+    TD_DEVICE void join_typed(const td_output &output, const value *s, int row, int col)
+    {
+        td_join_typed<paper_format, value>(output, s, row, col);
+    }
+};
+
+struct df {
+    using real = float;
+    using value = tandem_df;
+    enum { parts = 2 };
+    TD_DEVICE value fma(const real *a, const real *b, value c)
+    {
+        return td_df_fma(td_df(a[0], a[1]), td_df(b[0], b[1]), c);
+    }
+    TD_DEVICE value add(value a, value b) { return td_df_add(a, b); }
+};
+
+struct ts {
+    using real = float;
+    using value = tandem_ts;
+    enum { parts = 3 };
+    TD_DEVICE value fma(const real *a, const real *b, value c)
+    {
+        return paper_ts_fma(td_ts(a[0], a[1], a[2]), td_ts(b[0], b[1], b[2]), c);
+    }
+    TD_DEVICE value add(value a, value b) { return paper_ts_add(a, b); }
+};
+
+struct dd {
+    using real = double;
+    using value = tandem_dd;
+    enum { parts = 2 };
+    TD_DEVICE value fma(const real *a, const real *b, value c)
+    {
+        return td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), c);
+    }
+    TD_DEVICE value add(value a, value b) { return td_dd_add(a, b); }
+};
+
+/* The panels hold lower parts as binary64, so that the operands' conversions are not in the inner loop. */
+struct ds {
+    using real = double;
+    using value = tandem_ds;
+    enum { parts = 2 };
+    TD_DEVICE value shorten(tandem_dd x)
+    {
+        value r;
+        r.hi = x.hi;
+        r.lo = (float)x.lo;
+        return r;
+    }
+    TD_DEVICE value fma(const real *a, const real *b, value c)
+    {
+        return shorten(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
+    }
+    TD_DEVICE value add(value a, value b)
+    {
+        return shorten(td_dd_add(td_dd_from_ds(a), td_dd_from_ds(b)));
+    }
+};
+
+} // namespace
+
+/* Packing is that of the product's own format. */
+template <class format, int k_tile> static td_format paper_of(td_format own)
+{
+    own.sum_bytes = sizeof(typename format::value);
+    own.multiply = td_multiply_launch<format, k_tile>;
+    own.join = td_join_launch<format>;
+    return own;
+}
+
+template <class format, int k_tile>
+static tandem_status run(const td_format &own, td_type type, const td_gemm *p)
+{
+    static const td_format paper = paper_of<format, k_tile>(own);
+    static const cudaError_t prepared = td_multiply_prepare<format, k_tile>(cudaSuccess);
+    td_device *device = td_device_current();
+    td_value one = {}, zero = {};
+    if (prepared != cudaSuccess || !device) return TANDEM_UNSUPPORTED;
+    const td_run_status status =
+        td_multifloat_run(p, &paper, type, one, zero, false, device, device->workspace_bytes);
+    return status == TD_RUN_DONE ? TANDEM_OK : TANDEM_LAUNCH_FAILED;
+}
+
+static td_matrix matrix_of(const void *data, int n)
+{
+    td_matrix m = {};
+    m.data = static_cast<double *>(const_cast<void *>(data));
+    m.ld = n;
+    return m;
+}
+
+tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, void *c,
+                         tandem_stream stream)
+{
+    td_gemm p = {};
+    p.m = p.n = p.k = n;
+    p.a = matrix_of(a, n);
+    p.b = matrix_of(b, n);
+    p.c = matrix_of(c, n);
+    p.batch = 1;
+    p.stream = stream;
+    if (strcmp(type, "df") == 0) return run<paper_format<df, 2, 2>, 32>(td_format_df, TD_DF, &p);
+    if (strcmp(type, "ts") == 0) return run<paper_format<ts, 1, 1>, 16>(td_format_ts, TD_TS, &p);
+    if (strcmp(type, "dd") == 0) return run<paper_format<dd, 1, 1>, 16>(td_format_dd, TD_DD, &p);
+    if (strcmp(type, "d+s") == 0) return run<paper_format<ds, 1, 1>, 16>(td_format_dd, TD_DS, &p);
+    return TANDEM_INVALID_VALUE;
+}
