@@ -12,8 +12,9 @@
 
 enum { NAME_BYTES = 64, NEAR = 3 /* edits from a known name that still look like a slip */ };
 
-#define PREFIX              "TANDEM_"
-#define WORKSPACE_MIN_BYTES ((size_t)1 << 20)
+#define PREFIX "TANDEM_"
+/* A tile of 64 x 64 with 512 elements of k in double-double takes 1.1 MiB. */
+#define WORKSPACE_MIN_BYTES ((size_t)2 << 20)
 
 const char *const td_origin_names[] = {"default", "environment", "call"};
 
@@ -196,7 +197,7 @@ const td_option td_option_table[TD_OPTION_COUNT] = {
                         "Arithmetic of the products. `tandem run` takes `df` where it is not set.",
                         parse_mode, print_mode},
     [TD_OPTION_WORKSPACE] = {PREFIX "WORKSPACE",
-                             "auto, or bytes from 1M up, with k, M or G for powers of 1024", NULL,
+                             "auto, or bytes from 2M up, with k, M or G for powers of 1024", NULL,
                              "auto",
                              "Most device memory used at a time; larger products are tiled. `auto` "
                              "is a quarter of the free memory.",

@@ -16,9 +16,10 @@ import tempfile
 # rounding errors being random, 9.2 and 7.8 are seen. The limits are two digits below what is seen, for
 # other orders of summation; arithmetic with 40 bits has 5.9 there and 9.2 on the random matrix.
 RESIDUAL_LIMIT = 16.0
-DIGITS = {"west0479": {"native": 7.5, "df": 6.0}, "random 512": {"native": 10.5, "df": 9.5}}
-# Limits of gemm_time's componentwise error; df's is the mode's documented bound.
-ERROR = {"native": 2.0**-48, "df": 2.0**-43}
+# ts rounds its products once, but the rest of lu_solve is binary64.
+DIGITS = {"west0479": {"native": 7.5, "df": 6.0, "ts": 7.5}, "random 512": {"native": 10.5, "df": 9.5, "ts": 10.5}}
+# Limits of gemm_time's componentwise error: df's is the mode's documented bound, ts's the one rounding of C.
+ERROR = {"native": 2.0**-48, "df": 2.0**-43, "ts": 2.0**-53}
 
 COLUMNS = [("program", "<"), ("mode", "<"), ("products", ">"), ("emulated", ">"), ("repaired", ">"),
            ("residual", ">"), ("digits", ">"), ("error", ">"), ("ms", ">"), ("device", "<")]
@@ -87,7 +88,7 @@ def print_table(rows):
 def main(folder, data):
     rows, complaints, on_host = [], [], False
     for name, command in programs(folder, data):
-        for mode in ("native", "df"):
+        for mode in ERROR:
             result, report = run(folder, mode, command)
             wrong = list(faults(name, mode, result, report["totals"]))
             complaints += [f"{name}, {mode}: {fault}" for fault in wrong]

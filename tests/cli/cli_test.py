@@ -118,9 +118,9 @@ class Commands(Case):
             self.assertRegex(line, r'^ +error: \S')
 
     def test_options_show_value_and_origin(self):
-        shown = self.tandem('options', TANDEM_WORKSPACE='1024k')
+        shown = self.tandem('options', TANDEM_WORKSPACE='2048k')
         self.assertEqual((shown.returncode, shown.stderr), (0, ''))
-        self.assertIn('TANDEM_WORKSPACE=1M (environment)\n', shown.stdout)
+        self.assertIn('TANDEM_WORKSPACE=2M (environment)\n', shown.stdout)
         self.assertIn('TANDEM_MODE=native (default)\n', shown.stdout)
         bad = self.tandem('options', TANDEM_WORKSPACE='1')
         self.assertEqual(bad.returncode, 2)
@@ -144,7 +144,7 @@ class Run(Case):
         self.add_host_device()
         self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
         self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '1M')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '2M')
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
 
