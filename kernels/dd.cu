@@ -90,22 +90,6 @@ TD_DEVICE tandem_ds split_ds(const double &x) { return td_ds(td_dd_split(td_bits
 TD_DEVICE double join_dd(const tandem_dd &x) { return td_dd_join(x); }
 TD_DEVICE double join_ds(const tandem_ds &x) { return td_dd_join(td_dd_from_ds(x)); }
 
-static cudaError_t split_run(td_type type, int64_t rows, int64_t cols, const double *a, int64_t lda,
-                             void *s, int64_t lds, cudaStream_t stream)
-{
-    return type == TD_DS
-               ? td_convert_launch<double, tandem_ds, split_ds>(rows, cols, a, lda, s, lds, stream)
-               : td_convert_launch<double, tandem_dd, split_dd>(rows, cols, a, lda, s, lds, stream);
-}
-
-static cudaError_t unsplit_run(td_type type, int64_t rows, int64_t cols, const void *s, int64_t lds,
-                               double *a, int64_t lda, cudaStream_t stream)
-{
-    return type == TD_DS
-               ? td_convert_launch<tandem_ds, double, join_ds>(rows, cols, s, lds, a, lda, stream)
-               : td_convert_launch<tandem_dd, double, join_dd>(rows, cols, s, lds, a, lda, stream);
-}
-
 static cudaError_t prepare(void)
 {
     cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
@@ -114,10 +98,8 @@ static cudaError_t prepare(void)
     error = td_multiply_prepare<format<1>, K_TILE>(error);
     error = td_multiply_prepare<format<2>, K_TILE>(error);
     error = td_load(error, td_join_kernel<format<1>>);
-    error = td_load(error, td_convert_kernel<double, tandem_dd, split_dd>);
-    error = td_load(error, td_convert_kernel<double, tandem_ds, split_ds>);
-    error = td_load(error, td_convert_kernel<tandem_dd, double, join_dd>);
-    return td_load(error, td_convert_kernel<tandem_ds, double, join_ds>);
+    error = td_load_conversions<tandem_dd, split_dd, join_dd>(error);
+    return td_load_conversions<tandem_ds, split_ds, join_ds>(error);
 }
 
 /* docs/numerics.md: products of scaled elements lose 2^-1073 each at most. */
@@ -133,7 +115,23 @@ extern const td_format td_format_dd = {
     pack_run,
     multiply_run,
     td_join_launch<format<1>>,
-    split_run,
-    unsplit_run,
     prepare,
+};
+
+extern const td_typed td_typed_dd = {
+    TD_DD,
+    sizeof(tandem_dd),
+    alignof(tandem_dd),
+    &td_format_dd,
+    td_convert_launch<double, tandem_dd, split_dd>,
+    td_convert_launch<tandem_dd, double, join_dd>,
+};
+
+extern const td_typed td_typed_ds = {
+    TD_DS,
+    sizeof(tandem_ds),
+    alignof(tandem_ds),
+    &td_format_dd,
+    td_convert_launch<double, tandem_ds, split_ds>,
+    td_convert_launch<tandem_ds, double, join_ds>,
 };

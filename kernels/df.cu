@@ -49,12 +49,6 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
 
 } // namespace
 
-static cudaError_t pack_run(const td_pack *pack, int batch, cudaStream_t stream)
-{
-    return pack->type == TD_DF ? td_pack_launch<from_df>(pack, batch, stream)
-                               : td_pack_launch<from_binary64>(pack, batch, stream);
-}
-
 static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cudaStream_t stream)
 {
     return p->small_tiles ? td_multiply_launch<format, 16>(p, batch, blocks, stream)
@@ -64,18 +58,6 @@ static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cud
 TD_DEVICE tandem_df split_element(const double &x) { return td_df_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_df &x) { return td_df_join(x); }
 
-static cudaError_t split_run(td_type, int64_t rows, int64_t cols, const double *a, int64_t lda,
-                             void *s, int64_t lds, cudaStream_t stream)
-{
-    return td_convert_launch<double, tandem_df, split_element>(rows, cols, a, lda, s, lds, stream);
-}
-
-static cudaError_t unsplit_run(td_type, int64_t rows, int64_t cols, const void *s, int64_t lds,
-                               double *a, int64_t lda, cudaStream_t stream)
-{
-    return td_convert_launch<tandem_df, double, join_element>(rows, cols, s, lds, a, lda, stream);
-}
-
 static cudaError_t prepare(void)
 {
     cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
@@ -83,8 +65,7 @@ static cudaError_t prepare(void)
     error = td_multiply_prepare<format, 32>(error);
     error = td_multiply_prepare<format, 16>(error);
     error = td_load(error, td_join_kernel<format>);
-    error = td_load(error, td_convert_kernel<double, tandem_df, split_element>);
-    return td_load(error, td_convert_kernel<tandem_df, double, join_element>);
+    return td_load_conversions<tandem_df, split_element, join_element>(error);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */
@@ -97,10 +78,17 @@ extern const td_format td_format_df = {
     td_shape<format, 32>::stage_bytes,
     100,
     0x1p-102,
-    pack_run,
+    td_pack_either<from_binary64, from_df>,
     multiply_run,
     td_join_launch<format>,
-    split_run,
-    unsplit_run,
     prepare,
+};
+
+extern const td_typed td_typed_df = {
+    TD_DF,
+    sizeof(tandem_df),
+    alignof(tandem_df),
+    &td_format_df,
+    td_convert_launch<double, tandem_df, split_element>,
+    td_convert_launch<tandem_df, double, join_element>,
 };

@@ -88,17 +88,25 @@ typedef struct {
     /* Adds up the superblocks of `slots`, and joins; without slots, C <- beta C. */
     cudaError_t (*join)(const td_multiply *multiply, int batch, cudaStream_t stream);
 
-    /* rows x cols, column-major, from binary64 to a type of this arithmetic and back. */
-    cudaError_t (*split)(td_type type, int64_t rows, int64_t cols, const double *a, int64_t lda,
-                         void *s, int64_t lds, cudaStream_t stream);
-    cudaError_t (*unsplit)(td_type type, int64_t rows, int64_t cols, const void *s, int64_t lds,
-                           double *a, int64_t lda, cudaStream_t stream);
-
     /* Loads the kernels on the current device, and sets what they need: once, before the first launch. */
     cudaError_t (*prepare)(void);
 } td_format;
 
 extern const td_format td_format_df, td_format_ts, td_format_dd;
+
+/* Every element of a matrix, rows x cols, column-major, from one type to another. */
+typedef cudaError_t td_convert(int64_t rows, int64_t cols, const void *from, int64_t ld_from,
+                               void *to, int64_t ld_to, cudaStream_t stream);
+
+/* What matrices of a multi-float type need. */
+typedef struct {
+    td_type type;
+    int size, alignment; /* of an element, in bytes */
+    const td_format *format;
+    td_convert *split, *join; /* from and to binary64 */
+} td_typed;
+
+extern const td_typed td_typed_df, td_typed_ts, td_typed_dd, td_typed_ds;
 
 #ifdef __cplusplus
 }

@@ -91,6 +91,14 @@ static cudaError_t td_pack_launch(const td_pack *pack, int batch, cudaStream_t s
     return TD_LAUNCH(td_pack_kernel<source>, grid, TD_PACK_THREADS, 0, stream, *pack);
 }
 
+/* A td_format's pack, for one type beside binary64. */
+template <class scaled, class own>
+static cudaError_t td_pack_either(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    return pack->type == TD_BINARY64 ? td_pack_launch<scaled>(pack, batch, stream)
+                                     : td_pack_launch<own>(pack, batch, stream);
+}
+
 /* Whole matrices, element by element; a block takes some columns. convert(from) gives the element. */
 template <class from, class to, to (*convert)(const from &)>
 static __global__ void td_convert_kernel(int64_t rows, int64_t cols, const from *a, int64_t lda,
@@ -101,6 +109,7 @@ static __global__ void td_convert_kernel(int64_t rows, int64_t cols, const from 
             s[i + j * lds] = convert(a[i + j * lda]);
 }
 
+/* A td_convert. */
 template <class from, class to, to (*convert)(const from &)>
 static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, int64_t lda,
                                      void *s, int64_t lds, cudaStream_t stream)
@@ -110,10 +119,18 @@ static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, 
                      cols, static_cast<const from *>(a), lda, static_cast<to *>(s), lds);
 }
 
+/* Loads kernels on the current device; `error` is passed on. */
 template <class kernel> static cudaError_t td_load(cudaError_t error, kernel function)
 {
     cudaFuncAttributes attributes;
     return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, function) : error;
+}
+
+template <class type, type (*split)(const double &), double (*join)(const type &)>
+static cudaError_t td_load_conversions(cudaError_t error)
+{
+    error = td_load(error, td_convert_kernel<double, type, split>);
+    return td_load(error, td_convert_kernel<type, double, join>);
 }
 
 #endif

@@ -170,26 +170,8 @@ struct format {
 
 } // namespace
 
-static cudaError_t pack_run(const td_pack *pack, int batch, cudaStream_t stream)
-{
-    return pack->type == TD_TS ? td_pack_launch<from_ts>(pack, batch, stream)
-                               : td_pack_launch<from_binary64>(pack, batch, stream);
-}
-
 TD_DEVICE tandem_ts split_element(const double &x) { return td_ts_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_ts &x) { return td_ts_join(x); }
-
-static cudaError_t split_run(td_type, int64_t rows, int64_t cols, const double *a, int64_t lda,
-                             void *s, int64_t lds, cudaStream_t stream)
-{
-    return td_convert_launch<double, tandem_ts, split_element>(rows, cols, a, lda, s, lds, stream);
-}
-
-static cudaError_t unsplit_run(td_type, int64_t rows, int64_t cols, const void *s, int64_t lds,
-                               double *a, int64_t lda, cudaStream_t stream)
-{
-    return td_convert_launch<tandem_ts, double, join_element>(rows, cols, s, lds, a, lda, stream);
-}
 
 static cudaError_t prepare(void)
 {
@@ -197,8 +179,7 @@ static cudaError_t prepare(void)
     error = td_load(error, td_pack_kernel<from_ts>);
     error = td_multiply_prepare<format, K_TILE>(error);
     error = td_load(error, td_join_kernel<format>);
-    error = td_load(error, td_convert_kernel<double, tandem_ts, split_element>);
-    return td_load(error, td_convert_kernel<tandem_ts, double, join_element>);
+    return td_load_conversions<tandem_ts, split_element, join_element>(error);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */
@@ -211,10 +192,17 @@ extern const td_format td_format_ts = {
     td_shape<format, K_TILE>::stage_bytes,
     75,
     0x1p-75,
-    pack_run,
+    td_pack_either<from_binary64, from_ts>,
     td_multiply_launch<format, K_TILE>,
     td_join_launch<format>,
-    split_run,
-    unsplit_run,
     prepare,
+};
+
+extern const td_typed td_typed_ts = {
+    TD_TS,
+    sizeof(tandem_ts),
+    alignof(tandem_ts),
+    &td_format_ts,
+    td_convert_launch<double, tandem_ts, split_element>,
+    td_convert_launch<tandem_ts, double, join_element>,
 };

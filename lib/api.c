@@ -52,22 +52,13 @@ static tandem_status refuse_size(const char *name, int64_t value)
     return fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name, (long long)value);
 }
 
-/* Layout of the types, in bytes. */
-static const struct {
-    int size, alignment;
-    const td_format *format;
-} types[TD_TYPES] = {
-    [TD_BINARY64] = {sizeof(double), sizeof(double), NULL},
-    [TD_DF] = {sizeof(tandem_df), _Alignof(tandem_df), &td_format_df},
-    [TD_TS] = {sizeof(tandem_ts), _Alignof(tandem_ts), &td_format_ts},
-    [TD_DD] = {sizeof(tandem_dd), _Alignof(tandem_dd), &td_format_dd},
-    [TD_DS] = {sizeof(tandem_ds), _Alignof(tandem_ds), &td_format_dd},
-};
+/* What arguments of tandem_dgemm are, for checks alone. */
+static const td_typed binary64 = {.size = sizeof(double), .alignment = sizeof(double)};
 
 /* One matrix argument, rows x cols as stored. It may be NULL only if it is empty. */
 typedef struct {
     const char *name, *ld_name;
-    td_type type;
+    const td_typed *type;
     const void *data;
     int64_t rows, cols, ld;
 } argument;
@@ -84,16 +75,16 @@ static tandem_status check_matrix(const argument *x)
     if (is_empty(x)) return TANDEM_OK;
     if (!x->data)
         return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
-    if ((uintptr_t)x->data % (uintptr_t)types[x->type].alignment)
+    if ((uintptr_t)x->data % (uintptr_t)x->type->alignment)
         return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
-                    x->data, types[x->type].alignment);
+                    x->data, x->type->alignment);
     return TANDEM_OK;
 }
 
 static uintptr_t end_of(const argument *x)
 {
     const int64_t elements = (x->cols - 1) * x->ld + x->rows;
-    return (uintptr_t)x->data + (uintptr_t)(elements * types[x->type].size);
+    return (uintptr_t)x->data + (uintptr_t)(elements * x->type->size);
 }
 
 /* True if two ranges first .. first + count - 1 and 0 .. limit - 1 share a number. */
@@ -106,7 +97,7 @@ static bool meet(int64_t first, int64_t count, int64_t limit)
  * side. */
 static bool share_elements(const argument *c, const argument *x)
 {
-    const int size = types[c->type].size;
+    const int size = c->type->size;
     const int64_t apart = (intptr_t)c->data - (intptr_t)x->data;
     if (apart % size != 0) return true;
     const int64_t row = (apart / size % c->ld + c->ld) % c->ld, col = (apart / size - row) / c->ld;
@@ -124,7 +115,7 @@ static tandem_status check_apart(const argument *c, const argument *x)
                 c->name, c->data, x->name, x->data);
 }
 
-static tandem_status check_product(const td_gemm *p, td_type type)
+static tandem_status check_product(const td_gemm *p, const td_typed *type)
 {
     if (p->op_a != TD_OP_N && p->op_a != TD_OP_T)
         return fail(TANDEM_INVALID_VALUE, "op_a is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
@@ -207,32 +198,32 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                         matrix_of(c, ldc), stream);
     p.alpha.value = alpha;
     p.beta.value = beta;
-    tandem_status status = check_product(&p, TD_BINARY64);
+    tandem_status status = check_product(&p, &binary64);
     if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
     return status_of(engine->run(&p, parameter, device, td_workspace_limit(device), NULL));
 }
 
-static tandem_status run_typed(const td_gemm *p, td_type type, td_value alpha, td_value beta,
-                               bool alpha_is_zero)
+static tandem_status run_typed(const td_gemm *p, const td_typed *type, td_value alpha,
+                               td_value beta, bool alpha_is_zero)
 {
     last_message[0] = '\0';
     tandem_status status = check_product(p, type);
     if (status != TANDEM_OK || td_gemm_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_multifloat_run(p, types[type].format, type, alpha, beta, alpha_is_zero,
+    return status_of(td_multifloat_run(p, type->format, type->type, alpha, beta, alpha_is_zero,
                                        device, td_workspace_limit(device)));
 }
 
-static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, const double *a,
-                                      int64_t lda, const void *s, int64_t lds)
+static tandem_status check_conversion(const td_typed *type, int64_t rows, int64_t cols,
+                                      const double *a, int64_t lda, const void *s, int64_t lds)
 {
     last_message[0] = '\0';
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
-    const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
+    const argument from = {"a", "lda", &binary64, a, rows, cols, lda},
                    to = {"s", "lds", type, s, rows, cols, lds};
     tandem_status status = check_matrix(&from);
     if (status == TANDEM_OK) status = check_matrix(&to);
@@ -246,34 +237,34 @@ static tandem_status launched(cudaError_t error)
     return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s", cudaGetErrorString(error));
 }
 
-static tandem_status split(td_type type, int64_t rows, int64_t cols, const double *a, int64_t lda,
-                           void *s, int64_t lds, tandem_stream stream)
+static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, const double *a,
+                           int64_t lda, void *s, int64_t lds, tandem_stream stream)
 {
     tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(types[type].format->split(type, rows, cols, a, lda, s, lds, stream));
+    return launched(type->split(rows, cols, a, lda, s, lds, stream));
 }
 
-static tandem_status join(td_type type, int64_t rows, int64_t cols, const void *s, int64_t lds,
-                          double *a, int64_t lda, tandem_stream stream)
+static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
+                          int64_t lds, double *a, int64_t lda, tandem_stream stream)
 {
     tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(types[type].format->unsplit(type, rows, cols, s, lds, a, lda, stream));
+    return launched(type->join(rows, cols, s, lds, a, lda, stream));
 }
 
 /* The functions of one type; `first` is the part that tells whether a number is 0. */
-#define TYPED_FUNCTIONS(x, TYPE, first)                                                            \
+#define TYPED_FUNCTIONS(x, first)                                                                  \
     tandem_status tandem_##x##_split(int64_t rows, int64_t cols, const double *a, int64_t lda,     \
                                      tandem_##x *s, int64_t lds, tandem_stream stream)             \
     {                                                                                              \
-        return split(TYPE, rows, cols, a, lda, s, lds, stream);                                    \
+        return split(&td_typed_##x, rows, cols, a, lda, s, lds, stream);                           \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##_join(int64_t rows, int64_t cols, const tandem_##x *s, int64_t lds,  \
                                     double *a, int64_t lda, tandem_stream stream)                  \
     {                                                                                              \
-        return join(TYPE, rows, cols, s, lds, a, lda, stream);                                     \
+        return join(&td_typed_##x, rows, cols, s, lds, a, lda, stream);                            \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##gemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,           \
@@ -283,11 +274,11 @@ static tandem_status join(td_type type, int64_t rows, int64_t cols, const void *
     {                                                                                              \
         const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),       \
                                   matrix_of(c, ldc), stream);                                      \
-        return run_typed(&p, TYPE, (td_value){.x = alpha}, (td_value){.x = beta},                  \
+        return run_typed(&p, &td_typed_##x, (td_value){.x = alpha}, (td_value){.x = beta},         \
                          alpha.first == 0);                                                        \
     }
 
-TYPED_FUNCTIONS(df, TD_DF, hi)
-TYPED_FUNCTIONS(ts, TD_TS, x)
-TYPED_FUNCTIONS(dd, TD_DD, hi)
-TYPED_FUNCTIONS(ds, TD_DS, hi)
+TYPED_FUNCTIONS(df, hi)
+TYPED_FUNCTIONS(ts, x)
+TYPED_FUNCTIONS(dd, hi)
+TYPED_FUNCTIONS(ds, hi)
