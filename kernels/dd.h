@@ -84,7 +84,7 @@ TD_BOTH double td_dd_axpby(double alpha, tandem_dd sum, int e, double beta, doub
     p = td_two_sum64(td_scale_down64(p, e_p - top), td_scale_down64(q, e_q - top), &error);
     p_error = td_add64(td_scale_down64(p_error, e_p - top), td_scale_down64(q_error, e_q - top));
     p = td_add64(p, td_add64(error, p_error));
-    return p == 0.0 ? td_mul64(rounded, 0.0) : td_scale64(p, top);
+    return p == 0.0 ? td_mul64(rounded, 0.0) : td_scale_down64(p, top);
 }
 
 #endif

@@ -121,7 +121,7 @@ TD_BOTH double td_exp2_64(int e)
     return td_from_bits64(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
 }
 
-/* x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as
+/* (float)x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as
  * 2^-126 <= |x| 2^(e/2). */
 TD_BOTH float td_scale32(int x, int e)
 {

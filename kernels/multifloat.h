@@ -56,8 +56,11 @@ typedef struct {
     /* Of TD_K_TILE; all but the last launch of a product cover whole superblocks. */
     int64_t k_tiles;
 
-    /* [batch][slot][tile][element of a thread][thread]. NULL: the running sum of the only launch is in shared memory,
-     * if there are several superblocks. */
+    /* Of all tiles, by td_tile_of_block's numbers, in every member of the batch. */
+    int tile_first, tile_count;
+
+    /* [batch][slot][tile_count][element of a thread][thread]. NULL: the running sum of the only launch is in shared
+     * memory, if there are several superblocks. */
     void *sums;
 
     /* 1: a running sum. Else one slot for each superblock, spread over blocks, for the join. */

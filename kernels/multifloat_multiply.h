@@ -1,9 +1,9 @@
-/* multifloat_multiply.h - products of panels: tiles of 64 x 64, one thread block each, blocks of 16 terms.
+/* multifloat_multiply.h - products of panels: tiles of 64 x 64, one thread block each.
  *
  * A template argument `format` is an arithmetic, as in multifloat_join.h, and moreover
  *   blocks               thread blocks that share a multiprocessor
  *   parts                of an operand's element in its panel
- *   k_tile, unroll       elements of k in shared memory at a time; terms of the inner loop unrolled
+ *   block                terms between flushes
  *   sums                 what a thread keeps for its elements, of the current block and superblock of terms
  *   clear(s)             begins a superblock
  *   accumulate<first>(s, a, b)
@@ -29,6 +29,12 @@
 #else
 #define TD_SCHEDULE_FENCE() ((void)0)
 #endif
+
+/* The q-th column of row i for a loop of FMAs on a device: neighbours then share an operand also from row to row. */
+TD_DEVICE constexpr int td_back_and_forth(int i, int q, int cols)
+{
+    return i % 2 ? cols - 1 - q : q;
+}
 
 /* Copies of 16 bytes from global to shared memory that run while the multiprocessor computes; direct ones where the
  * device has none. */
@@ -103,9 +109,9 @@ TD_DEVICE void td_carry(const typename format::value *s, typename format::value 
 }
 
 /* Blocks of neighbouring indices take tiles of 16 tile rows before the next 16, which keeps panels in the L2. */
-TD_DEVICE void td_tile_of_block(int m_tiles, int n_tiles, int *tile_m, int *tile_n)
+TD_DEVICE void td_tile_of_block(int first, int m_tiles, int n_tiles, int *tile_m, int *tile_n)
 {
-    const int group = 16, index = (int)blockIdx.x, g = index / (group * n_tiles);
+    const int group = 16, index = first + (int)blockIdx.x, g = index / (group * n_tiles);
     const int rest = index % (group * n_tiles), height = min(group, m_tiles - g * group);
     *tile_m = g * group + rest % height;
     *tile_n = rest / height;
@@ -139,7 +145,7 @@ TD_DEVICE td_work<format> td_work_of_block(const td_multiply &p, typename format
     using real = typename format::real;
     constexpr int tile_elements = TD_TILE * TD_TILE;
     const int m_tiles = td_tiles(p.output.target.m), n_tiles = td_tiles(p.output.target.n);
-    const int64_t tiles = (int64_t)m_tiles * n_tiles, batch = blockIdx.z;
+    const int64_t tiles = p.tile_count, batch = blockIdx.z;
     const int64_t all_steps = p.k_tiles * (TD_K_TILE / k_tile);
     const int64_t superblocks = (all_steps + shape::superblock_steps - 1) / shape::superblock_steps;
     const int64_t share = (superblocks + gridDim.y - 1) / gridDim.y, first = blockIdx.y * share;
@@ -147,7 +153,7 @@ TD_DEVICE td_work<format> td_work_of_block(const td_multiply &p, typename format
     const int64_t from = begin * shape::stage + shape::per_copy * threadIdx.x;
 
     td_work<format> w;
-    td_tile_of_block(m_tiles, n_tiles, &w.tile_m, &w.tile_n);
+    td_tile_of_block(p.tile_first, m_tiles, n_tiles, &w.tile_m, &w.tile_n);
     w.steps = min(all_steps, (first + share) * shape::superblock_steps) - begin;
     w.a = static_cast<const real *>(p.panel[0]) + (batch * m_tiles + w.tile_m) * strip + from;
     w.b = static_cast<const real *>(p.panel[1]) + (batch * n_tiles + w.tile_n) * strip + from;
@@ -155,7 +161,7 @@ TD_DEVICE td_work<format> td_work_of_block(const td_multiply &p, typename format
     w.slot = in_shared;
     if (p.sums)
         w.slot = static_cast<typename format::value *>(p.sums) + first * w.next_slot +
-                 (batch * p.slots * tiles + (int64_t)w.tile_n * m_tiles + w.tile_m) * tile_elements;
+                 (batch * p.slots * tiles + blockIdx.x) * tile_elements;
     w.slot += threadIdx.x;
     return w;
 }
@@ -187,14 +193,14 @@ TD_DEVICE void td_multiply_stage(typename format::sums &s, const typename format
     const typename format::real *b =
         stage + td_shape<format, k_tile>::stage + td_thread_col<format>();
     TD_UNROLL_N(1)
-    for (int block = 0; block < k_tile; block += TD_BLOCK) {
+    for (int block = 0; block < k_tile; block += format::block) {
         format::template accumulate<true>(s, a, b);
         format::template accumulate<false>(s, a + term, b + term);
         TD_UNROLL_N(2)
-        for (int l = 2; l < TD_BLOCK; l++)
+        for (int l = 2; l < format::block; l++)
             format::template accumulate<false>(s, a + l * term, b + l * term);
-        a += TD_BLOCK * term;
-        b += TD_BLOCK * term;
+        a += format::block * term;
+        b += format::block * term;
         format::flush(s);
     }
 }
@@ -248,10 +254,9 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
     td_join_tile<format>(p.output, total, w.tile_m, w.tile_n);
 }
 
-template <class format> static dim3 td_tile_grid(const td_multiply *p, int blocks, int batch)
+static inline dim3 td_tile_grid(const td_multiply *p, int blocks, int batch)
 {
-    return dim3(td_tiles(p->output.target.m) * (unsigned)td_tiles(p->output.target.n),
-                (unsigned)blocks, (unsigned)batch);
+    return dim3((unsigned)p->tile_count, (unsigned)blocks, (unsigned)batch);
 }
 
 template <class format, int k_tile>
@@ -261,7 +266,7 @@ static cudaError_t td_multiply_launch(const td_multiply *p, int batch, int block
     using shape = td_shape<format, k_tile>;
     const bool carries = p->k_tiles > TD_SUPERBLOCK / TD_K_TILE && !p->sums;
     const size_t shared = shape::stage_bytes + (size_t)(carries ? shape::sum_bytes : 0);
-    return TD_LAUNCH((td_multiply_kernel<format, k_tile>), td_tile_grid<format>(p, blocks, batch),
+    return TD_LAUNCH((td_multiply_kernel<format, k_tile>), td_tile_grid(p, blocks, batch),
                      td_tile<format>::threads, shared, stream, *p);
 }
 
@@ -286,7 +291,7 @@ static __global__ void __launch_bounds__(td_tile<format>::threads)
 {
     using value = typename format::value;
     const int m_tiles = td_tiles(p.output.target.m), n_tiles = td_tiles(p.output.target.n);
-    const int64_t tiles = (int64_t)m_tiles * n_tiles;
+    const int64_t tiles = p.tile_count;
     const bool zero = p.output.type == TD_BINARY64 && td_scalar_value(p.output.target.alpha) == 0.0;
     const value *slot = static_cast<const value *>(p.sums) +
                         (blockIdx.z * p.slots * tiles + blockIdx.x) * (TD_TILE * TD_TILE) +
@@ -300,14 +305,16 @@ static __global__ void __launch_bounds__(td_tile<format>::threads)
         }
         slot += tiles * (TD_TILE * TD_TILE);
     }
-    td_join_tile<format>(p.output, s, (int)blockIdx.x % m_tiles, (int)blockIdx.x / m_tiles);
+    int tile_m, tile_n;
+    td_tile_of_block(p.tile_first, m_tiles, n_tiles, &tile_m, &tile_n);
+    td_join_tile<format>(p.output, s, tile_m, tile_n);
 }
 
 template <class format>
 static cudaError_t td_join_launch(const td_multiply *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH(td_join_kernel<format>, td_tile_grid<format>(p, 1, batch),
-                     td_tile<format>::threads, 0, stream, *p);
+    return TD_LAUNCH(td_join_kernel<format>, td_tile_grid(p, 1, batch), td_tile<format>::threads, 0,
+                     stream, *p);
 }
 
 #endif

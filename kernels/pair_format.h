@@ -30,6 +30,7 @@ struct td_pair_format {
     enum {
         groups = group_count,
         parts = part_count,
+        block = TD_BLOCK,
         rows = TD_SUBTILE,
         cols = groups * TD_SUBTILE
     };
@@ -87,7 +88,14 @@ struct td_pair_format {
     {
         real h[group_rows][cols], z[group_rows][cols], ds[group_rows][cols], dp[group_rows][cols];
 #define EACH TD_UNROLL for (int i = 0; i < group_rows; i++) TD_LANES for (int j = 0; j < cols; j++)
-        EACH z[i][j] = h[i][j] = td_real_mul(x.a[0][i0 + i], x.b[0][j]);
+#if TD_HAS_CUDA_DEVICE
+#define EACH_FMA                                                                                   \
+    TD_UNROLL for (int i = 0; i < group_rows; i++)                                                 \
+        TD_UNROLL for (int q = 0, j; j = td_back_and_forth(i, q, cols), q < cols; q++)
+#else
+#define EACH_FMA EACH
+#endif
+        EACH_FMA z[i][j] = h[i][j] = td_real_mul(x.a[0][i0 + i], x.b[0][j]);
         if (!first) {
             real t[group_rows][cols];
             EACH t[i][j] = td_real_add(s.sum[i0 + i][j], h[i][j]);
@@ -98,18 +106,19 @@ struct td_pair_format {
         }
         EACH s.sum[i0 + i][j] = h[i][j];
         TD_SCHEDULE_FENCE();
-        EACH dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[0][j], -z[i][j]);
+        EACH_FMA dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[0][j], -z[i][j]);
         if (parts == 2) {
-            EACH dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[parts - 1][j], dp[i][j]);
-            EACH dp[i][j] = td_real_fma(x.a[parts - 1][i0 + i], x.b[0][j], dp[i][j]);
+            EACH_FMA dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[parts - 1][j], dp[i][j]);
+            EACH_FMA dp[i][j] = td_real_fma(x.a[parts - 1][i0 + i], x.b[0][j], dp[i][j]);
         }
-        if (sizeof(real) == sizeof(float)) TD_SCHEDULE_FENCE(); /* binary64 is faster without */
+        TD_SCHEDULE_FENCE();
         if (first) {
             EACH s.rest[i0 + i][j] = dp[i][j];
         } else {
             EACH ds[i][j] = td_real_add(ds[i][j], dp[i][j]);
             EACH s.rest[i0 + i][j] = td_real_add(s.rest[i0 + i][j], ds[i][j]);
         }
+#undef EACH_FMA
 #undef EACH
     }
 

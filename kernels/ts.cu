@@ -35,6 +35,16 @@ struct group {
 };
 
 #define EACH TD_LANES for (int e = 0; e < GROUP; e++)
+#if TD_HAS_CUDA_DEVICE
+#define EACH_FMA                                                                                   \
+    TD_UNROLL for (int q = 0, e;                                                                   \
+                   e = q / TD_SUBTILE * TD_SUBTILE +                                               \
+                       td_back_and_forth(q / TD_SUBTILE, q % TD_SUBTILE, TD_SUBTILE),              \
+                   q < GROUP;                                                                      \
+                   q++)
+#else
+#define EACH_FMA EACH
+#endif
 
 TD_DEVICE void two_sum(group &s, const group &b, group &error)
 {
@@ -52,13 +62,13 @@ TD_DEVICE void two_sum(group &s, const group &b, group &error)
 TD_DEVICE void cross(group &mid, group &low, const float *a, const float *b)
 {
     group h, t, z;
-    EACH h.x[e] = td_mul(a[e / TD_SUBTILE], b[e % TD_SUBTILE]);
+    EACH_FMA h.x[e] = td_mul(a[e / TD_SUBTILE], b[e % TD_SUBTILE]);
     EACH t.x[e] = td_add(mid.x[e], h.x[e]);
     EACH z.x[e] = td_sub(t.x[e], mid.x[e]);
     EACH h.x[e] = td_sub(t.x[e], z.x[e]);
     EACH h.x[e] = td_sub(mid.x[e], h.x[e]);
     TD_SCHEDULE_FENCE();
-    EACH z.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], -z.x[e]);
+    EACH_FMA z.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], -z.x[e]);
     TD_SCHEDULE_FENCE();
     EACH h.x[e] = td_add(h.x[e], z.x[e]);
     EACH low.x[e] = td_add(low.x[e], h.x[e]);
@@ -67,13 +77,20 @@ TD_DEVICE void cross(group &mid, group &low, const float *a, const float *b)
 
 TD_DEVICE void add_product(group &low, const float *a, const float *b)
 {
-    EACH low.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], low.x[e]);
+    EACH_FMA low.x[e] = td_fma(a[e / TD_SUBTILE], b[e % TD_SUBTILE], low.x[e]);
 }
 
 struct format {
     using real = float;
     using value = tandem_ts;
-    enum { groups = 1, parts = 3, blocks = 1, rows = TD_SUBTILE, cols = TD_SUBTILE };
+    enum {
+        groups = 1,
+        parts = 3,
+        blocks = 1,
+        block = TD_TS_BLOCK,
+        rows = TD_SUBTILE,
+        cols = TD_SUBTILE
+    };
 
     /* Of the superblock and of the block, by groups of rows. */
     struct sums {
@@ -91,20 +108,20 @@ struct format {
     template <bool first> TD_DEVICE void accumulate_group(sums &s, int g, const td_term<format> &t)
     {
         const float *a[parts];
-        group p, q, low;
+        group p, p_error, low;
         TD_UNROLL
         for (int i = 0; i < parts; i++) a[i] = t.a[i] + g * GROUP_ROWS;
-        EACH p.x[e] = td_mul(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE]);
-        EACH q.x[e] = td_fma(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE], -p.x[e]);
+        EACH_FMA p.x[e] = td_mul(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE]);
+        EACH_FMA p_error.x[e] = td_fma(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE], -p.x[e]);
         TD_SCHEDULE_FENCE();
         if (first) {
             s.x[g] = p;
-            s.y[g] = q;
+            s.y[g] = p_error;
             EACH low.x[e] = 0.0f;
         } else {
             group error, e1, e2;
             two_sum(s.x[g], p, error);
-            two_sum(s.y[g], q, e1);
+            two_sum(s.y[g], p_error, e1);
             two_sum(s.y[g], error, e2);
             EACH low.x[e] = td_add(e1.x[e], e2.x[e]);
         }

@@ -27,12 +27,15 @@ typedef struct {
 typedef struct {
     const td_format *format;
     td_type type;
-    bool has_shared;            /* the device has shared memory for running sums */
-    int64_t m, n, batch;        /* of a part */
-    int64_t k;                  /* of a part: all, or a multiple of TD_SUPERBLOCK */
-    int64_t chunk;              /* of a line, for the scan */
-    int chunks;                 /* the same */
-    int slots, blocks_per_tile; /* of the multiply kernel */
+    bool has_shared;     /* the device has shared memory for running sums */
+    int64_t m, n, batch; /* of a part */
+    int64_t k;           /* of a part: all, or a multiple of TD_SUPERBLOCK */
+    int64_t chunk;       /* of a line, for the scan */
+    int chunks;          /* the same */
+
+    /* Superblocks of the last tiles of a part, so many, go to several thread blocks. */
+    int64_t spread_tiles;
+    int slots, blocks_per_tile;
 
     /* Offsets, and the total. */
     size_t partial[2], range[2], panel[2], sums, masks, bytes;
@@ -92,7 +95,8 @@ static void lay_out(mf_plan *plan, int64_t k)
                                                    round_up(plan->k, TD_K_TILE) * element_bytes);
     }
     plan->masks = reserve(&plan->bytes, scaled ? elements / 8 : 0);
-    const int64_t sums = keeps_sums(plan, k) ? elements * plan->slots : 0;
+    int64_t sums = keeps_sums(plan, k) ? elements : 0;
+    if (plan->slots > 1) sums = plan->spread_tiles * TD_TILE * TD_TILE * plan->batch * plan->slots;
     plan->sums = reserve(&plan->bytes, sums * format->sum_bytes);
 }
 
@@ -119,15 +123,26 @@ static bool shrink(mf_plan *plan)
     return false;
 }
 
-/* If there are too few tiles to fill the device, the superblocks of a tile go to several blocks. */
+static int64_t tiles_of(int64_t m, int64_t n)
+{
+    return ceil_div(m, TD_TILE) * ceil_div(n, TD_TILE);
+}
+
+/* If there are too few tiles to fill the device, or the last of them leave most of it idle, the superblocks of these go
+ * to several blocks. */
 static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device, size_t limit)
 {
-    const int64_t tiles = ceil_div(plan->m, TD_TILE) * ceil_div(plan->n, TD_TILE) * plan->batch;
+    const int64_t tiles = tiles_of(plan->m, plan->n), all_tiles = tiles * plan->batch;
+    const int64_t places = (int64_t)plan->format->blocks * device->multiprocessors;
     const int64_t superblocks = ceil_div(k, TD_SUPERBLOCK);
-    const int64_t blocks =
-        smaller((int64_t)plan->format->blocks * device->multiprocessors / tiles, superblocks);
-    if (plan->k < k || blocks < 2) return;
+    const bool is_whole = all_tiles <= places;
+    const int64_t last = is_whole ? all_tiles : all_tiles % places;
+    if (plan->k < k || last == 0) return;
+    if (!is_whole && (plan->batch > 1 || !plan->has_shared)) return;
+    const int64_t blocks = smaller(places / last, superblocks);
+    if (blocks < 2) return;
     mf_plan spread = *plan;
+    spread.spread_tiles = is_whole ? tiles : last;
     spread.slots = (int)superblocks;
     spread.blocks_per_tile = (int)ceil_div(superblocks, ceil_div(superblocks, blocks));
     lay_out(&spread, k);
@@ -205,6 +220,34 @@ static td_output output_of(const mf_product *product, const td_target *target)
     };
 }
 
+/* Multiplies the panels of one part: most tiles by one block each, the last ones spread over several. */
+static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
+                                  const td_multiply *multiply)
+{
+    const mf_plan *plan = &product->plan;
+    const td_format *format = plan->format;
+    const cudaStream_t stream = product->p->stream;
+    const int64_t tiles = tiles_of(part->m, part->n), spread = smaller(plan->spread_tiles, tiles);
+    td_multiply whole = *multiply, last = *multiply;
+    cudaError_t error = cudaSuccess;
+    whole.slots = 1;
+    whole.tile_count = (int)(tiles - spread);
+    if (spread > 0) whole.sums = NULL;
+    last.slots = plan->slots;
+    last.tile_first = whole.tile_count;
+    last.tile_count = (int)spread;
+    if (whole.tile_count > 0) {
+        error = format->multiply(&whole, part->batch, 1, stream);
+        if (error != cudaSuccess) return error;
+        product->touched |= whole.finish != 0;
+    }
+    if (spread == 0) return cudaSuccess;
+    error = format->multiply(&last, part->batch, plan->blocks_per_tile, stream);
+    if (error == cudaSuccess) error = format->join(&last, part->batch, stream);
+    product->touched |= error == cudaSuccess;
+    return error;
+}
+
 /* Packs and multiplies one part, k in pieces. */
 static cudaError_t multiply_part(mf_product *product, const mf_part *part, const td_scan *scan,
                                  const td_target *target)
@@ -216,7 +259,6 @@ static cudaError_t multiply_part(mf_product *product, const mf_part *part, const
     td_multiply multiply = {
         .type = plan->type,
         .sums = keeps_sums(plan, k) ? product->workspace + plan->sums : NULL,
-        .slots = plan->slots,
         .small_tiles = product->device->shared_per_multiprocessor < shared_bytes(format, false),
         .output = output_of(product, target),
     };
@@ -233,11 +275,8 @@ static cudaError_t multiply_part(mf_product *product, const mf_part *part, const
         multiply.k_tiles = ceil_div(pack.k_count, TD_K_TILE);
         multiply.resume = l > 0;
         multiply.finish = l + plan->k >= k;
-        error = format->multiply(&multiply, part->batch, plan->blocks_per_tile, product->p->stream);
+        error = multiply_tiles(product, part, &multiply);
     }
-    if (error != cudaSuccess) return error;
-    if (plan->slots > 1) error = format->join(&multiply, part->batch, product->p->stream);
-    if (error == cudaSuccess) product->touched = true;
     return error;
 }
 
@@ -273,7 +312,8 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
 static cudaError_t scale_part(mf_product *product, const mf_part *part)
 {
     const td_target target = target_of(product, part);
-    const td_multiply no_sums = {.output = output_of(product, &target)};
+    const td_multiply no_sums = {.tile_count = (int)tiles_of(part->m, part->n),
+                                 .output = output_of(product, &target)};
     const cudaStream_t stream = product->p->stream;
     cudaError_t error = product->plan.type == TD_BINARY64
                             ? td_scale_run(&target, part->batch, stream)
