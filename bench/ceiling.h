@@ -1,4 +1,4 @@
-/* ceiling.h - how many binary32 instructions a second the current device executes when nothing holds it up. */
+/* ceiling.h - how many instructions a second the current device executes when nothing holds it up. */
 #ifndef BENCH_CEILING_H
 #define BENCH_CEILING_H
 
@@ -9,6 +9,7 @@ extern "C" {
 /* Rate of a loop of independent fused multiply-adds on every lane, in instructions a second (a multiply-add is
  * one). 0 if the loop cannot be run. */
 double ceiling_binary32(void);
+double ceiling_binary64(void);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,7 @@ template <class arithmetic, int group_count, int block_count> struct paper_forma
         groups = group_count,
         parts = arithmetic::parts,
         blocks = block_count,
+        block = TD_BLOCK,
         rows = TD_SUBTILE,
         cols = groups * TD_SUBTILE
     };

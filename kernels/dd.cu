@@ -42,7 +42,7 @@ struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 2 : 4, parts> 
     TD_DEVICE double to_binary64(const td_output &output, tandem_dd sum, int e, double alpha,
                                  double beta, const double *c)
     {
-        if (output.is_shortened) sum = td_dd_from_ds(td_ds(sum));
+        if (output.is_shortened) sum = td_dd_shorten(sum);
         return td_dd_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
     }
 

@@ -40,6 +40,14 @@ TD_BOTH tandem_ds td_ds(tandem_dd a)
     return r;
 }
 
+/* a with the significand of double+single, whatever the exponent of a.lo: at most 2^-24 of a.lo away (Veltkamp's
+ * splitting, Dekker 1971). |a.lo| < 2^990. */
+TD_BOTH tandem_dd td_dd_shorten(tandem_dd a)
+{
+    const double c = td_mul64(a.lo, 0x1p29 + 1.0);
+    return td_dd(a.hi, td_sub64(c, td_sub64(c, a.lo)));
+}
+
 /* x 2^e for |x| in 0 or [2^-200, 2^200] and e <= 2046, with one rounding; 0 if it is far below. */
 TD_BOTH double td_scale_down64(double x, int e) { return td_scale64(x, e < -2148 ? -2148 : e); }
 

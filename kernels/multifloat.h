@@ -45,7 +45,7 @@ typedef struct {
     int spread;
     td_type type;         /* of C; other than binary64: no ranges, no repair, and these scalars */
     td_value alpha, beta; /* of that type */
-    int is_shortened;     /* sums of double-double are rounded to double+single */
+    int is_shortened;     /* sums of double-double are rounded to the length of double+single */
 } td_output;
 
 /* Sums of panel products. Each superblock of k has a sum of its own, added in order to the running sum. */

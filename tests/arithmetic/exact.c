@@ -20,10 +20,11 @@ void exact_multiply(mpfr_t x, mpfr_t y)
     CHECK(mpfr_mul(x, x, y, MPFR_RNDN) == 0, "EXACT_BITS is too small");
 }
 
-void exact_set_df(mpfr_t x, tandem_df value)
+void exact_set_parts(mpfr_t x, const double parts[MAX_PARTS])
 {
-    exact_set(x, value.hi);
-    CHECK(mpfr_add_d(x, x, value.lo, MPFR_RNDN) == 0, "EXACT_BITS is too small");
+    exact_set(x, parts[0]);
+    for (int i = 1; i < MAX_PARTS; i++)
+        CHECK(mpfr_add_d(x, x, parts[i], MPFR_RNDN) == 0, "EXACT_BITS is too small");
 }
 
 void exact_shift(mpfr_t x, int e) { mpfr_mul_2si(x, x, e, MPFR_RNDN); }

@@ -4,14 +4,14 @@
 
 #include <mpfr.h>
 
-#include "../../kernels/df.h"
+#include "numbers.h"
 
-/* Bits that hold any sum of any products of two binary32 pairs. */
-enum { EXACT_BITS = 700 };
+/* Bits that hold any sum of the products of the tests' numbers, those of all formats. */
+enum { EXACT_BITS = 1200 };
 
 void exact_init(mpfr_t x);
 void exact_set(mpfr_t x, double value);
-void exact_set_df(mpfr_t x, tandem_df value);
+void exact_set_parts(mpfr_t x, const double parts[MAX_PARTS]); /* their sum */
 void exact_add(mpfr_t x, mpfr_t y);
 void exact_multiply(mpfr_t x, mpfr_t y);
 void exact_shift(mpfr_t x, int e); /* x 2^e */

@@ -1,4 +1,4 @@
-/* arithmetic_kernel.cu - the functions of float32.h and df.h as compiled for the device. */
+/* arithmetic_kernel.cu - the functions of the arithmetic headers as compiled for the device. */
 #include "../../kernels/portable.h"
 #include "arithmetic_kernel.h"
 

@@ -1,5 +1,5 @@
 /* check_arithmetic.c - the arithmetic headers as compiled for the device give the bits that they give on the host,
- * where test_float32, test_df and test_split hold them against MPFR: corner, random and adversarial cases. */
+ * where the tests in tests/arithmetic hold them against MPFR: corner, random and adversarial cases. */
 #include "../support/test.h"
 
 #include <stdlib.h>
@@ -51,13 +51,13 @@ static void check_operation(operation which)
     for (size_t i = 0; i < l.count; i++) {
         const operation_in *in = &l.in[i];
         const operation_out want = operation_apply(which, in);
-        CHECK(got[i].first == want.first && got[i].second == want.second,
-              "%s of (%a, %a) (%a, %a) (%a, %a) %a %d is %016llx %016llx, on the host %016llx "
-              "%016llx; case %zu, seed %d",
-              operation_names[which], in->a.hi, in->a.lo, in->b.hi, in->b.lo, in->c.hi, in->c.lo,
-              in->x, (int)in->e, (unsigned long long)got[i].first,
-              (unsigned long long)got[i].second, (unsigned long long)want.first,
-              (unsigned long long)want.second, i, SEED);
+        for (int p = 0; p < MAX_PARTS; p++)
+            CHECK(got[i].part[p] == want.part[p],
+                  "part %d of %s of (%a, %a, %a) (%a, %a, %a) (%a, %a, %a) %d is %016llx, on the "
+                  "host %016llx; case %zu, seed %d",
+                  p, operation_names[which], in->a[0], in->a[1], in->a[2], in->b[0], in->b[1],
+                  in->b[2], in->c[0], in->c[1], in->c[2], (int)in->e,
+                  (unsigned long long)got[i].part[p], (unsigned long long)want.part[p], i, SEED);
     }
     test_note("%s: %zu cases", operation_names[which], l.count);
     CHECK(l.count > 0, "no cases");

@@ -7,12 +7,16 @@
 
 #include "../../include/tandem.h"
 #include "device.h"
+#include "modes.h"
 #include "problem.h"
+
+/* The mode that the tests are running for. */
+static const mode *tested;
 
 enum { REPLAYS = 3 };
 
-static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130, 70, 1100, 1, 2, 3, 1,
-                           1.5,          -0.5,        61};
+static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130,  70, 1100, 1, 2, 3, 1,
+                           1.5,          -0.5,        61,          false};
 
 static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, const problem *p,
                                double *const to[3], cudaStream_t stream)
@@ -20,9 +24,10 @@ static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, const problem *p
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
     CHECK_CUDA(cudaStreamBeginCapture(stream, mode));
-    const tandem_status status = tandem_dgemm(
-        "df", of.op_a, of.op_b, of.m, of.n, of.k, of.alpha, device_data(&p->a, to[0]), p->a.ld,
-        device_data(&p->b, to[1]), p->b.ld, of.beta, device_data(&p->c, to[2]), p->c.ld, stream);
+    const tandem_status status =
+        tandem_dgemm(tested->format->mode, of.op_a, of.op_b, of.m, of.n, of.k, of.alpha,
+                     device_data(&p->a, to[0]), p->a.ld, device_data(&p->b, to[1]), p->b.ld,
+                     of.beta, device_data(&p->c, to[2]), p->c.ld, stream);
     CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
     CHECK(status == TANDEM_OK, "capture mode %d: %s", (int)mode, tandem_last_message());
     CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
@@ -38,7 +43,7 @@ static void check_mode(enum cudaStreamCaptureMode mode)
     double *to[3] = {device_upload(&p.a), device_upload(&p.b), device_upload(&p.c)};
     const size_t bytes = p.c.count * sizeof(double);
     cudaStream_t stream;
-    ref_df(&gemm);
+    tested->format->product(&gemm);
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     cudaGraphExec_t executable = capture(mode, &p, to, stream);
     CHECK_CUDA(cudaMemcpy(got.storage, to[2], bytes, cudaMemcpyDeviceToHost));
@@ -105,5 +110,8 @@ int main(void)
     };
     device_require();
     require_capture();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    while ((tested = mode_after(tested)))
+        failed += cmocka_run_group_tests_name(tested->format->mode, tests, NULL, NULL);
+    return failed;
 }

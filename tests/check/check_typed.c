@@ -1,84 +1,79 @@
-/* check_dfgemm.c - the double-float interface: conversions, products of double-float matrices, and what every public
+/* check_typed.c - the interface for matrices of a multi-float type: conversions, products, and what every public
  * function says to invalid arguments. */
 #include "../support/test.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "../../kernels/df.h"
 #include "../support/bits.h"
 #include "device.h"
+#include "modes.h"
 #include "problem.h"
+#include "typed.h"
 
-#define BOUND 0x1p-43
+/* The mode that the tests are running for, its format, and the functions of its type. */
+static const mode *tested;
+static const ref_format *format;
+static const typed_functions *functions;
 
 /* Conversions */
-
-static tandem_df df_at(const test_matrix *s, int64_t i, int64_t j)
-{
-    tandem_df x;
-    memcpy(&x, matrix_at(s, i, j), sizeof x);
-    return x;
-}
-
-static void set_df(test_matrix *s, int64_t i, int64_t j, tandem_df x)
-{
-    memcpy(matrix_at(s, i, j), &x, sizeof x);
-}
-
-static int same_df(tandem_df x, tandem_df y)
-{
-    if (isnan(x.hi) || isnan(y.hi)) return isnan(x.hi) && isnan(y.hi);
-    if (isinf(x.hi) || isinf(y.hi)) return x.hi == y.hi;
-    return bits_of_float(x.hi) == bits_of_float(y.hi) && bits_of_float(x.lo) == bits_of_float(y.lo);
-}
 
 /* Of all sizes, NaN and infinities among them. */
 static test_matrix any_matrix(int64_t rows, int64_t cols, int pad, int guard)
 {
-    static const double special[] = {NAN,  INFINITY,  -INFINITY, 0.0,
-                                     -0.0, 0x1p-1074, 0x1p200,   -0x1p-149};
+    static const double special[] = {NAN,       INFINITY,         -INFINITY, 0.0,
+                                     -0.0,      0x1p-1074,        0x1p200,   -0x1p-149,
+                                     0x1p-1022, 0x1.fffffffp+127, -DBL_MAX};
     test_random r = random_start((uint64_t)(rows * 100 + cols));
     test_matrix m = matrix_make(rows, cols, rows + pad + (rows == 0), guard);
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = 0; i < rows; i++)
-            *matrix_at(&m, i, j) = (i + j) % 11 == 5
-                                       ? special[(i * 7 + j) % 8]
+            *matrix_at(&m, i, j) = (i + j) % 13 == 5
+                                       ? special[(i * 7 + j) % 11]
                                        : ldexp(random_uniform(&r) - 0.5, random_int(&r, -140, 120));
     return m;
 }
 
-/* Split and join of one shape: each against the functions of df.h, borders kept. */
+static void check_converted(const test_matrix *a, const typed_matrix *s, const test_matrix *back)
+{
+    for (int64_t j = 0; j < a->cols; j++)
+        for (int64_t i = 0; i < a->rows; i++) {
+            const double x = *matrix_at(a, i, j), y = *matrix_at(back, i, j);
+            _Alignas(16) char want[16];
+            format->split(x, want);
+            CHECK(typed_same(format, typed_at(s, i, j), want), "split of %a is %s, not %s", x,
+                  typed_text(format, typed_at(s, i, j)), typed_text(format, want));
+            CHECK(same_bits(y, format->join(want)), "join of %s is %a", typed_text(format, want),
+                  y);
+        }
+}
+
+/* Split and join of one shape: each element as it is defined, borders kept. */
 static void check_conversion(int64_t rows, int64_t cols, int pad)
 {
-    test_matrix a = any_matrix(rows, cols, pad, pad), s = matrix_make(rows, cols, a.ld + 1, 1);
+    test_matrix a = any_matrix(rows, cols, pad, pad);
+    typed_matrix s = typed_make(format, rows, cols, a.ld + 1, 1), before = typed_copy(&s);
     test_matrix back = matrix_make(rows, cols, a.ld + 2, 0);
-    double *da = device_upload(&a), *ds = device_upload(&s), *dback = device_upload(&back);
-    tandem_df *split = (tandem_df *)device_data(&s, ds);
-    CHECK(tandem_df_split(rows, cols, device_data(&a, da), a.ld, split, s.ld, NULL) == TANDEM_OK,
-          "%s", tandem_last_message());
-    CHECK(tandem_df_join(rows, cols, split, s.ld, device_data(&back, dback), back.ld, NULL) ==
-              TANDEM_OK,
+    double *da = device_upload(&a), *ds = device_upload(&s.storage), *dback = device_upload(&back);
+    void *split = typed_data(&s, ds);
+    CHECK(functions->split(rows, cols, device_data(&a, da), a.ld, split, s.ld) == TANDEM_OK, "%s",
+          tandem_last_message());
+    CHECK(functions->join(rows, cols, split, s.ld, device_data(&back, dback), back.ld) == TANDEM_OK,
           "%s", tandem_last_message());
     device_check_clean("split and join");
-    device_download(&s, ds);
+    device_download(&s.storage, ds);
     device_download(&back, dback);
-    CHECK(matrix_damage(&s) == -1 && matrix_damage(&back) == -1, "a border of %d x %d was written",
-          (int)rows, (int)cols);
-    for (int64_t j = 0; j < cols; j++)
-        for (int64_t i = 0; i < rows; i++) {
-            const double x = *matrix_at(&a, i, j), y = *matrix_at(&back, i, j);
-            const tandem_df want = td_df_split(bits_of(x), 0), got = df_at(&s, i, j);
-            CHECK(same_df(got, want), "split of %a is (%a, %a), not (%a, %a)", x, got.hi, got.lo,
-                  want.hi, want.lo);
-            CHECK(same_bits(y, td_df_join(want)), "join of (%a, %a) is %a", want.hi, want.lo, y);
-        }
+    CHECK(typed_damage(&s, &before) == -1 && matrix_damage(&back) == -1,
+          "a border of %d x %d was written", (int)rows, (int)cols);
+    check_converted(&a, &s, &back);
     device_free(da);
     device_free(ds);
     device_free(dback);
     matrix_free(&a);
-    matrix_free(&s);
+    typed_free(&s);
+    typed_free(&before);
     matrix_free(&back);
 }
 
@@ -92,75 +87,54 @@ static void conversions_are_those_of_the_header(void **unused)
 
 /* Products */
 
-/* Splits a matrix of binary64 in place, borders kept. */
-static void split_in_place(test_matrix *x)
+/* A scalar of the type. */
+typedef struct {
+    _Alignas(16) char bytes[16];
+} scalar;
+
+static scalar scalar_of(double x)
+{
+    scalar s = {{0}};
+    format->split(x, s.bytes);
+    return s;
+}
+
+/* A number with all its parts: no binary64 number has them. */
+static scalar third_of(double x)
+{
+    scalar s = scalar_of(x), third = scalar_of(1.0 / 3.0), zero = scalar_of(0.0), result = {{0}};
+    const ref_typed product = {format,      TANDEM_OP_N, TANDEM_OP_N,  1, 1, 1, s.bytes, zero.bytes,
+                               third.bytes, third.bytes, result.bytes, 1, 1, 1};
+    format->typed(&product);
+    return result;
+}
+
+/* The operands on the host. */
+typedef struct {
+    product of;
+    typed_matrix a, b, c;
+    scalar alpha, beta;
+} typed_problem;
+
+static typed_matrix typed_of(const test_matrix *x, bool is_set)
+{
+    typed_matrix m = typed_make(format, x->rows, x->cols, x->ld, x->guard);
+    if (is_set) typed_split(&m, x);
+    return m;
+}
+
+/* Numbers with all their parts: each becomes a third of itself. */
+static void lengthen(typed_matrix *x)
 {
     for (int64_t j = 0; j < x->cols; j++)
-        for (int64_t i = 0; i < x->rows; i++)
-            set_df(x, i, j, td_df_split(bits_of(*matrix_at(x, i, j)), 0));
-}
-
-static ref_dfgemm typed(const problem *p, test_matrix *c, tandem_df alpha, tandem_df beta)
-{
-    return (ref_dfgemm){
-        .op_a = p->of.op_a,
-        .op_b = p->of.op_b,
-        .m = p->of.m,
-        .n = p->of.n,
-        .k = p->of.k,
-        .alpha = alpha,
-        .beta = beta,
-        .a = (const tandem_df *)matrix_data(&p->a),
-        .b = (const tandem_df *)matrix_data(&p->b),
-        .c = (tandem_df *)matrix_data(c),
-        .lda = p->a.ld,
-        .ldb = p->b.ld,
-        .ldc = c->ld,
-    };
-}
-
-static test_matrix compute(const problem *p, tandem_df alpha, tandem_df beta)
-{
-    test_matrix c = matrix_copy(&p->c);
-    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
-    const tandem_status status = tandem_dfgemm(
-        p->of.op_a, p->of.op_b, p->of.m, p->of.n, p->of.k, alpha,
-        (const tandem_df *)device_data(&p->a, a), p->a.ld, (const tandem_df *)device_data(&p->b, b),
-        p->b.ld, beta, (tandem_df *)device_data(&c, dc), c.ld, NULL);
-    CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&p->of));
-    device_check_clean(product_text(&p->of));
-    device_download(&c, dc);
-    CHECK(matrix_damage(&c) == -1, "something outside C was written: %s", product_text(&p->of));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
-    return c;
-}
-
-/* Bits of the reference, and the bound where everything is finite. */
-static double check(const problem *p, tandem_df alpha, tandem_df beta, bool has_bound)
-{
-    test_matrix c = compute(p, alpha, beta), want = matrix_copy(&p->c), before = p->c;
-    const ref_dfgemm gemm = typed(p, &want, alpha, beta), start = typed(p, &before, alpha, beta);
-    double worst = 0.0;
-    ref_df_typed(&gemm);
-    for (int64_t j = 0; j < c.cols; j++)
-        for (int64_t i = 0; i < c.rows; i++) {
-            const tandem_df x = df_at(&c, i, j), y = df_at(&want, i, j);
-            CHECK(same_df(x, y), "C(%d, %d) is (%a, %a), the definition gives (%a, %a): %s", (int)i,
-                  (int)j, x.hi, x.lo, y.hi, y.lo, product_text(&p->of));
-            if (!has_bound || (i * j) % 3) continue;
-            const double error = ref_error_typed(&start, i, j, x);
-            CHECK_AT_MOST(error, BOUND, "C(%d, %d): %s", (int)i, (int)j, product_text(&p->of));
-            worst = fmax(worst, error);
+        for (int64_t i = 0; i < x->rows; i++) {
+            const scalar s = third_of(3.0 * format->join(typed_at(x, i, j)));
+            memcpy(typed_at(x, i, j), s.bytes, format->bytes);
         }
-    matrix_free(&c);
-    matrix_free(&want);
-    return worst;
 }
 
-/* alpha and beta of the product only decide which matrices are poison. */
-static problem make(int m, int n, int k, int ops, const char *data, bool reads_ab, bool reads_c)
+/* The scalars of the product decide which matrices are poison. */
+static typed_problem make(int m, int n, int k, int ops, const char *data, double alpha, double beta)
 {
     product of = {.data = data,
                   .m = m,
@@ -171,18 +145,76 @@ static problem make(int m, int n, int k, int ops, const char *data, bool reads_a
                   .pad_b = 3 - ops,
                   .pad_c = (m + ops) % 3,
                   .guard = (n + ops) % 3,
-                  .alpha = reads_ab,
-                  .beta = reads_c};
+                  .alpha = alpha,
+                  .beta = beta};
     of.op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N;
     of.op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N;
     problem p = problem_make(&of);
-    if (reads_ab) split_in_place(&p.a);
-    if (reads_ab) split_in_place(&p.b);
-    if (reads_c) split_in_place(&p.c);
-    return p;
+    typed_problem t = {.of = of, .alpha = scalar_of(alpha), .beta = scalar_of(beta)};
+    t.a = typed_of(&p.a, alpha != 0.0);
+    t.b = typed_of(&p.b, alpha != 0.0);
+    t.c = typed_of(&p.c, beta != 0.0);
+    problem_free(&p);
+    return t;
 }
 
-static const tandem_df one = {1.0f, 0.0f}, zero = {0.0f, 0.0f};
+static void clear(typed_problem *t)
+{
+    typed_free(&t->a);
+    typed_free(&t->b);
+    typed_free(&t->c);
+}
+
+static ref_typed gemm_of(const typed_problem *t, const void *a, const void *b, void *c)
+{
+    return (ref_typed){format,  t->of.op_a,     t->of.op_b,    t->of.m, t->of.n,
+                       t->of.k, t->alpha.bytes, t->beta.bytes, a,       b,
+                       c,       t->a.ld,        t->b.ld,       t->c.ld};
+}
+
+static typed_matrix compute(const typed_problem *t)
+{
+    typed_matrix c = typed_copy(&t->c);
+    double *a = device_upload(&t->a.storage), *b = device_upload(&t->b.storage),
+           *dc = device_upload(&c.storage);
+    const ref_typed gemm =
+        gemm_of(t, typed_data(&t->a, a), typed_data(&t->b, b), typed_data(&c, dc));
+    const tandem_status status = functions->gemm(&gemm);
+    CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&t->of));
+    device_check_clean(product_text(&t->of));
+    device_download(&c.storage, dc);
+    CHECK(typed_damage(&c, &t->c) == -1, "something outside C was written: %s",
+          product_text(&t->of));
+    device_free(a);
+    device_free(b);
+    device_free(dc);
+    return c;
+}
+
+/* Bits of the reference, and the bound if there is one; the worst error of some elements. */
+static double check(const typed_problem *t, bool has_bound)
+{
+    typed_matrix c = compute(t), want = typed_copy(&t->c);
+    const void *a = typed_at(&t->a, 0, 0), *b = typed_at(&t->b, 0, 0);
+    const ref_typed gemm = gemm_of(t, a, b, typed_at(&want, 0, 0)),
+                    start = gemm_of(t, a, b, typed_at(&t->c, 0, 0));
+    double worst = 0.0;
+    format->typed(&gemm);
+    for (int64_t j = 0; j < c.cols; j++)
+        for (int64_t i = 0; i < c.rows; i++) {
+            const void *x = typed_at(&c, i, j), *y = typed_at(&want, i, j);
+            CHECK(typed_same(format, x, y), "C(%d, %d) is %s, the definition gives %s: %s", (int)i,
+                  (int)j, typed_text(format, x), typed_text(format, y), product_text(&t->of));
+            if (!has_bound || (i * j) % 3) continue;
+            const double error = ref_error_typed(&start, i, j, x);
+            CHECK_AT_MOST(error, tested->typed_bound, "C(%d, %d): %s", (int)i, (int)j,
+                          product_text(&t->of));
+            worst = fmax(worst, error);
+        }
+    typed_free(&c);
+    typed_free(&want);
+    return worst;
+}
 
 static void products_are_those_of_the_definition(void **unused)
 {
@@ -190,35 +222,52 @@ static void products_are_those_of_the_definition(void **unused)
     static const int shapes[][3] = {{1, 1, 1},     {64, 64, 32},   {65, 63, 33},
                                     {3, 130, 511}, {130, 3, 513},  {17, 16, 64},
                                     {5, 4, 2000},  {66, 70, 1025}, {2, 2, 16384}};
-    static const char *const data[] = {"uniform", "both signs", "wide 2", "zeros", "constant"};
+    static const char *const data[] = {"uniform", "both signs", "wide 2",
+                                       "zeros",   "constant",   "all but cancelling"};
     double worst = 0.0;
     for (int i = 0; i < 9; i++)
         for (int ops = 0; ops < 4; ops++) {
-            problem p = make(shapes[i][0], shapes[i][1], shapes[i][2], ops, data[(i + ops) % 5],
-                             true, i % 2);
-            const tandem_df alpha = ops ? td_df_split(bits_of(-1.7), 0) : one;
-            const tandem_df beta = i % 2 ? td_df_split(bits_of(0.3), 0) : zero;
-            worst = fmax(worst, check(&p, alpha, beta, true));
-            problem_free(&p);
+            typed_problem t = make(shapes[i][0], shapes[i][1], shapes[i][2], ops,
+                                   data[(i + ops) % 6], ops ? -1.7 : 1.0, i % 2 ? 0.3 : 0.0);
+            if (ops) t.alpha = third_of(-1.7);
+            if (i % 2) t.beta = third_of(0.3);
+            if (i % 3) lengthen(&t.a);
+            if (i % 3 == 1) lengthen(&t.b);
+            if (i % 2) lengthen(&t.c);
+            worst = fmax(worst, check(&t, true));
+            clear(&t);
         }
-    test_note("worst error of tandem_dfgemm: %s", test_power(worst));
+    test_note("worst error of tandem_%s products: %s", format->type, test_power(worst));
+}
+
+/* Where the type does not keep all bits, too, the bits are those of the definition. */
+static void bits_of_wide_products_are_defined(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"graded", "lines apart", "half units", "half units 106",
+                                       "far crossing"};
+    for (int i = 0; i < 5; i++) {
+        typed_problem t = make(40, 30, 100, i % 4, data[i], 1.0, i % 2);
+        check(&t, false);
+        clear(&t);
+    }
 }
 
 static void products_without_operands(void **unused)
 {
     (void)unused;
-    const tandem_df half = {0.5f, 0.0f};
     for (int which = 0; which < 4; which++) {
         const bool no_k = which & 1, reads_c = which & 2;
-        problem p = make(70, 9, no_k ? 0 : 12, 0, "uniform", false, reads_c);
-        check(&p, no_k ? one : zero, reads_c ? half : zero, true);
-        problem_free(&p);
+        typed_problem t = make(70, 9, no_k ? 0 : 12, 0, "uniform", 0.0, reads_c ? 0.5 : 0.0);
+        if (no_k) t.alpha = scalar_of(1.0);
+        check(&t, true);
+        clear(&t);
     }
     static const int empty[][2] = {{0, 5}, {5, 0}};
     for (int i = 0; i < 2; i++) {
-        problem p = make(empty[i][0], empty[i][1], 4, 0, "uniform", true, true);
-        check(&p, one, one, true);
-        problem_free(&p);
+        typed_problem t = make(empty[i][0], empty[i][1], 4, 0, "uniform", 1.0, 1.0);
+        check(&t, true);
+        clear(&t);
     }
 }
 
@@ -226,25 +275,46 @@ static void products_without_operands(void **unused)
 static void special_values_stay_where_they_are(void **unused)
 {
     (void)unused;
-    static const float values[] = {NAN, INFINITY, -INFINITY};
+    static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
-        problem p = make(70, 66, 40, i, "uniform", true, i == 1);
-        const int64_t row = p.of.op_a == TANDEM_OP_N ? 7 : 11,
-                      col = p.of.op_a == TANDEM_OP_N ? 11 : 7;
-        set_df(&p.a, row, col, td_df(values[i], 0.0f));
-        test_matrix c = compute(&p, one, i == 1 ? one : zero);
+        typed_problem t = make(70, 66, 40, i, "uniform", 1.0, i == 1);
+        const int64_t row = t.of.op_a == TANDEM_OP_N ? 7 : 11,
+                      col = t.of.op_a == TANDEM_OP_N ? 11 : 7;
+        format->split(values[i], typed_at(&t.a, row, col));
+        typed_matrix c = compute(&t);
         for (int64_t j = 0; j < c.cols; j++)
             for (int64_t l = 0; l < c.rows; l++)
-                CHECK(!isfinite(df_at(&c, l, j).hi) == (l == 7), "C(%d, %d) is %g", (int)l, (int)j,
-                      df_at(&c, l, j).hi);
-        matrix_free(&c);
-        problem_free(&p);
+                CHECK(!isfinite(format->join(typed_at(&c, l, j))) == (l == 7), "C(%d, %d) is %s",
+                      (int)l, (int)j, typed_text(format, typed_at(&c, l, j)));
+        typed_free(&c);
+        clear(&t);
     }
+}
+
+/* One bit of the last part of an operand is seen in C, on the device. */
+static void last_parts_count(void **unused)
+{
+    (void)unused;
+    typed_problem t = make(40, 50, 1, 0, "uniform", 1.0, 0.0);
+    lengthen(&t.a);
+    typed_matrix good = compute(&t);
+    const size_t last = format == &ref_dd_format ? 8 : 4; /* bytes of the last part */
+    char *end = (char *)typed_at(&t.a, 39, 0) + format->bytes - last;
+    end[last - 2] ^= 0x40; /* little-endian: a high bit of its fraction */
+    typed_matrix bad = compute(&t);
+    for (int64_t j = 0; j < 50; j++)
+        for (int64_t i = 0; i < 40; i++)
+            CHECK(typed_same(format, typed_at(&good, i, j), typed_at(&bad, i, j)) == (i < 39),
+                  "C(%d, %d)", (int)i, (int)j);
+    typed_free(&good);
+    typed_free(&bad);
+    clear(&t);
 }
 
 /* Invalid arguments: the status, and a line that names the argument. C stays as it is. */
 
-static double *memory; /* device memory, 4096 elements of 1.0 */
+enum { MEMORY = 4096 };
+static double *memory; /* device memory, so many elements of 1.0 */
 
 static void check_refused(tandem_status status, const char *word)
 {
@@ -257,28 +327,53 @@ typedef struct {
     const char *word;
     int op_a, op_b;
     int64_t m, n, k, a, lda, b, ldb, c, ldc; /* a, b, c: elements from memory; -1: NULL */
-    int misaligned;
+    int misaligned;                          /* bit 0: a, 1: b, 2: c */
 } call;
 
-static double *at(int64_t offset, int bytes)
+/* An operand of a call whose elements have so many bytes. */
+static void *operand_of(const call *x, int which, size_t bytes, size_t alignment)
 {
-    return offset < 0 ? NULL : (double *)((char *)(memory + offset) + bytes);
+    const int64_t offset = which == 0 ? x->a : which == 1 ? x->b : x->c;
+    const size_t off = x->misaligned >> which & 1 ? alignment / 2 : 0;
+    return offset < 0 ? NULL : (char *)memory + (size_t)offset * bytes + off;
 }
 
 static tandem_status call_dgemm(const call *x)
 {
-    return tandem_dgemm("df", (tandem_op)x->op_a, (tandem_op)x->op_b, x->m, x->n, x->k, 1.0,
-                        at(x->a, x->misaligned & 1 ? 4 : 0), x->lda,
-                        at(x->b, x->misaligned & 2 ? 4 : 0), x->ldb, 0.0,
-                        at(x->c, x->misaligned & 4 ? 4 : 0), x->ldc, NULL);
+    return tandem_dgemm(format->mode, (tandem_op)x->op_a, (tandem_op)x->op_b, x->m, x->n, x->k, 1.0,
+                        operand_of(x, 0, 8, 8), x->lda, operand_of(x, 1, 8, 8), x->ldb, 0.0,
+                        operand_of(x, 2, 8, 8), x->ldc, NULL);
 }
 
-static tandem_status call_dfgemm(const call *x)
+static tandem_status call_typed(const call *x)
 {
-    return tandem_dfgemm((tandem_op)x->op_a, (tandem_op)x->op_b, x->m, x->n, x->k, one,
-                         (tandem_df *)at(x->a, x->misaligned & 1 ? 4 : 0), x->lda,
-                         (tandem_df *)at(x->b, x->misaligned & 2 ? 4 : 0), x->ldb, zero,
-                         (tandem_df *)at(x->c, x->misaligned & 4 ? 4 : 0), x->ldc, NULL);
+    const scalar one = scalar_of(1.0), zero = scalar_of(0.0);
+    const size_t bytes = format->bytes, alignment = format->alignment;
+    const ref_typed gemm = {format,
+                            (tandem_op)x->op_a,
+                            (tandem_op)x->op_b,
+                            x->m,
+                            x->n,
+                            x->k,
+                            one.bytes,
+                            zero.bytes,
+                            operand_of(x, 0, bytes, alignment),
+                            operand_of(x, 1, bytes, alignment),
+                            operand_of(x, 2, bytes, alignment),
+                            x->lda,
+                            x->ldb,
+                            x->ldc};
+    return functions->gemm(&gemm);
+}
+
+/* No refused call has written anything. */
+static void check_untouched(void)
+{
+    test_matrix now = matrix_make(MEMORY, 1, MEMORY, 0);
+    device_check_clean("refused calls");
+    device_download(&now, memory);
+    for (int i = 0; i < MEMORY; i++) CHECK(now.storage[i] == 1.0, "element %d was written", i);
+    matrix_free(&now);
 }
 
 static void invalid_products_are_refused(void **unused)
@@ -310,33 +405,49 @@ static void invalid_products_are_refused(void **unused)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         check_refused(call_dgemm(&calls[i]), calls[i].word);
-        check_refused(call_dfgemm(&calls[i]), calls[i].word);
+        check_refused(call_typed(&calls[i]), calls[i].word);
+        if (!calls[i].misaligned) continue;
+        char text[40];
+        snprintf(text, sizeof text, "aligned to %d bytes", (int)format->alignment);
+        check_refused(call_typed(&calls[i]), text);
     }
     static const char *const modes[] = {NULL, "", "native", "nonsense", "df:3", "DF"};
     for (int i = 0; i < 6; i++)
         check_refused(tandem_dgemm(modes[i], TANDEM_OP_N, TANDEM_OP_N, 1, 1, 1, 1.0, memory, 1,
                                    memory + 1, 1, 0.0, memory + 2, 1, NULL),
                       "mode");
+    check_untouched();
 }
 
 static void invalid_conversions_are_refused(void **unused)
 {
     (void)unused;
-    tandem_df *s = (tandem_df *)(memory + 1000);
-    check_refused(tandem_df_split(-1, 1, memory, 1, s, 1, NULL), "rows");
-    check_refused(tandem_df_split(1, -1, memory, 1, s, 1, NULL), "cols");
-    check_refused(tandem_df_split(3, 2, memory, 2, s, 3, NULL), "lda");
-    check_refused(tandem_df_split(3, 2, memory, 3, s, 2, NULL), "lds");
-    check_refused(tandem_df_split(3, 2, NULL, 3, s, 3, NULL), "a is NULL");
-    check_refused(tandem_df_split(3, 2, memory, 3, NULL, 3, NULL), "s is NULL");
-    check_refused(tandem_df_split(3, 2, memory, 3, (tandem_df *)(memory + 5), 3, NULL), "overlaps");
-    check_refused(tandem_df_join(-1, 1, s, 1, memory, 1, NULL), "rows");
-    check_refused(tandem_df_join(1, -1, s, 1, memory, 1, NULL), "cols");
-    check_refused(tandem_df_join(3, 2, s, 3, memory, 2, NULL), "lda");
-    check_refused(tandem_df_join(3, 2, s, 2, memory, 3, NULL), "lds");
-    check_refused(tandem_df_join(3, 2, NULL, 3, memory, 3, NULL), "s is NULL");
-    check_refused(tandem_df_join(3, 2, s, 3, NULL, 3, NULL), "a is NULL");
-    check_refused(tandem_df_join(3, 2, (tandem_df *)memory, 3, memory + 1, 3, NULL), "overlaps");
+    static const struct {
+        const char *word;
+        int64_t rows, cols, a, lda, s,
+            lds; /* a: elements from memory; s: bytes, past alignment; -1: NULL */
+    } calls[] = {
+        {"rows", -1, 1, 0, 1, 8192, 1},       {"cols", 1, -1, 0, 1, 8192, 1},
+        {"lda", 3, 2, 0, 2, 8192, 3},         {"lds", 3, 2, 0, 3, 8192, 2},
+        {"a is NULL", 3, 2, -1, 3, 8192, 3},  {"s is NULL", 3, 2, 0, 3, -1, 3},
+        {"overlaps", 3, 2, 0, 3, 32, 3},      {"overlaps", 3, 2, 5, 3, 0, 3},
+        {"aligned", 3, 2, 0, 3, 8192 + 2, 3},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        double *a = calls[i].a < 0 ? NULL : memory + calls[i].a;
+        void *s = calls[i].s < 0 ? NULL : (char *)memory + calls[i].s;
+        check_refused(
+            functions->split(calls[i].rows, calls[i].cols, a, calls[i].lda, s, calls[i].lds),
+            calls[i].word);
+        check_refused(
+            functions->join(calls[i].rows, calls[i].cols, s, calls[i].lds, a, calls[i].lda),
+            calls[i].word);
+    }
+    double *misaligned = (double *)((char *)memory + 4);
+    void *s = memory + 1000;
+    check_refused(functions->split(3, 2, misaligned, 3, s, 3), "aligned to 8 bytes");
+    check_refused(functions->join(3, 2, s, 3, misaligned, 3), "aligned to 8 bytes");
+    check_untouched();
 }
 
 /* Parts of one array side by side are no overlap, and what is not needed may be NULL. */
@@ -350,10 +461,10 @@ static void valid_corners_are_accepted(void **unused)
     for (int i = 0; i < 3; i++) {
         CHECK(call_dgemm(calls[i]) == TANDEM_OK, "%d: %s", i, tandem_last_message());
         CHECK(tandem_last_message()[0] == '\0', "a message after success");
-        CHECK(call_dfgemm(calls[i]) == TANDEM_OK, "%d: %s", i, tandem_last_message());
+        CHECK(call_typed(calls[i]) == TANDEM_OK, "%d: %s", i, tandem_last_message());
     }
-    CHECK(tandem_df_split(0, 0, NULL, 1, NULL, 1, NULL) == TANDEM_OK, "%s", tandem_last_message());
-    CHECK(tandem_df_join(5, 0, NULL, 5, NULL, 5, NULL) == TANDEM_OK, "%s", tandem_last_message());
+    CHECK(functions->split(0, 0, NULL, 1, NULL, 1) == TANDEM_OK, "%s", tandem_last_message());
+    CHECK(functions->join(5, 0, NULL, 5, NULL, 5) == TANDEM_OK, "%s", tandem_last_message());
     device_check_clean("valid corners");
 }
 
@@ -369,8 +480,8 @@ static void texts_are_there(void **unused)
 static int set_up(void **unused)
 {
     (void)unused;
-    test_matrix ones = matrix_make(4096, 1, 4096, 0);
-    for (int i = 0; i < 4096; i++) ones.storage[i] = 1.0;
+    test_matrix ones = matrix_make(MEMORY, 1, MEMORY, 0);
+    for (int i = 0; i < MEMORY; i++) ones.storage[i] = 1.0;
     memory = device_upload(&ones);
     matrix_free(&ones);
     return 0;
@@ -388,13 +499,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversions_are_those_of_the_header),
         cmocka_unit_test(products_are_those_of_the_definition),
+        cmocka_unit_test(bits_of_wide_products_are_defined),
         cmocka_unit_test(products_without_operands),
         cmocka_unit_test(special_values_stay_where_they_are),
+        cmocka_unit_test(last_parts_count),
         cmocka_unit_test(invalid_products_are_refused),
         cmocka_unit_test(invalid_conversions_are_refused),
         cmocka_unit_test(valid_corners_are_accepted),
         cmocka_unit_test(texts_are_there),
     };
+    int failed = 0;
     device_require();
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    while ((tested = mode_after(tested))) {
+        format = tested->format;
+        functions = typed_functions_of(format);
+        failed += cmocka_run_group_tests_name(format->type, tests, set_up, tear_down);
+    }
+    return failed;
 }

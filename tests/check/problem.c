@@ -94,23 +94,39 @@ static double some_scattered(test_random *r, const place *at)
     return ldexp(random_uniform(r) - 0.5, at->line % 5 ? 0 : random_int(r, -120, 120));
 }
 
-static int along(const place *at) { return at->k > 1 ? (int)(240 * at->l / (at->k - 1)) - 120 : 0; }
+static double far_scattered(test_random *r, const place *at)
+{
+    (void)at;
+    return ldexp(random_uniform(r) - 0.5, random_int(r, -480, 480));
+}
+
+/* From -limit to limit along k. */
+static int along(const place *at, int limit)
+{
+    return at->k > 1 ? (int)(2 * limit * at->l / (at->k - 1)) - limit : 0;
+}
 
 /* Exponents rise along k in both operands: the last products are all. */
 static double rising(test_random *r, const place *at)
 {
-    return ldexp(random_uniform(r) - 0.5, along(at));
+    return ldexp(random_uniform(r) - 0.5, along(at, 120));
 }
 
 static double falling(test_random *r, const place *at)
 {
-    return ldexp(random_uniform(r) - 0.5, -along(at));
+    return ldexp(random_uniform(r) - 0.5, -along(at, 120));
 }
 
 /* They rise in A and fall in B: all products are of one size. */
 static double crossing(test_random *r, const place *at)
 {
-    return ldexp(random_uniform(r) - 0.5, at->which ? -along(at) : along(at));
+    return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 120) : along(at, 120));
+}
+
+/* Of one sign, beyond the exponents of modes that compute in binary64. */
+static double far_crossing(test_random *r, const place *at)
+{
+    return ldexp(random_uniform(r), at->which ? -along(at, 485) : along(at, 485));
 }
 
 /* Half of the lines of A are subnormal; B makes up for it. */
@@ -137,7 +153,7 @@ static double zeros(test_random *r, const place *at)
     return at->line % 7 == 3 || random_int(r, 0, 2) == 0 ? copysign(0.0, x) : x;
 }
 
-/* The first of two products that cancel to 2^-44 of their size; element() makes the second. */
+/* The first of two products that all but cancel; element() makes the second. */
 static double cancelling(test_random *r, const place *at)
 {
     (void)at;
@@ -163,27 +179,57 @@ static double opposite(test_random *r, const place *at)
     return ldexp(1.0 + random_uniform(r), at->which ? -1022 : 1023);
 }
 
-/* The first product of every 16 is 1, the others round off half a unit of it. */
-static double half_units(test_random *r, const place *at)
+/* The first product of every 16 is 1, the others round off half a unit 2^e of it. */
+static double half_units(test_random *r, const place *at, int e)
 {
     if (at->l % 16 == 0) return 1.0 + random_uniform(r) * 0x1p-10;
-    return at->which ? 0x1p-24 * (0.9 + 0.1 * random_uniform(r)) : 1.0 + random_uniform(r);
+    return at->which ? ldexp(0.9 + 0.1 * random_uniform(r), e) : 1.0 + random_uniform(r);
 }
 
+/* Half units of binary32, */
+static double half_units_24(test_random *r, const place *at) { return half_units(r, at, -24); }
+
+/* of a pair of them, */
+static double half_units_48(test_random *r, const place *at) { return half_units(r, at, -48); }
+
+/* of binary64, */
+static double half_units_53(test_random *r, const place *at) { return half_units(r, at, -53); }
+
+/* and of a pair of them. */
+static double half_units_106(test_random *r, const place *at) { return half_units(r, at, -106); }
+
 const distribution distributions[] = {
-    {"uniform", uniform, false},      {"both signs", both_signs, false},
-    {"wide 1", wide1, false},         {"wide 2", wide2, false},
-    {"wide 4", wide4, false},         {"constant", constant, false},
-    {"graded", graded, false},        {"2^480", huge, false},
-    {"2^-480", tiny, false},          {"lines apart", apart, false},
-    {"scattered", scattered, false},  {"some scattered", some_scattered, false},
-    {"rising", rising, false},        {"falling", falling, false},
-    {"crossing", crossing, false},    {"subnormal", subnormal, false},
-    {"vanishing", vanishing, false},  {"overflowing", overflowing, false},
-    {"zeros", zeros, false},          {"cancelling", cancelling, false},
-    {"one huge", one_huge, false},    {"integers", integers, false},
-    {"opposite", opposite, false},    {"worst constant", worst_constant, false},
-    {"half units", half_units, true},
+    {"uniform", uniform, 0, false},
+    {"both signs", both_signs, 0, false},
+    {"wide 1", wide1, 0, false},
+    {"wide 2", wide2, 0, false},
+    {"wide 4", wide4, 0, false},
+    {"constant", constant, 0, false},
+    {"graded", graded, 0, false},
+    {"2^480", huge, 0, false},
+    {"2^-480", tiny, 0, false},
+    {"lines apart", apart, 0, false},
+    {"scattered", scattered, 0, false},
+    {"some scattered", some_scattered, 0, false},
+    {"rising", rising, 0, false},
+    {"falling", falling, 0, false},
+    {"crossing", crossing, 0, false},
+    {"subnormal", subnormal, 0, false},
+    {"vanishing", vanishing, 0, false},
+    {"overflowing", overflowing, 0, false},
+    {"zeros", zeros, 0, false},
+    {"cancelling", cancelling, 0x1p-44, false},
+    {"one huge", one_huge, 0, false},
+    {"integers", integers, 0, false},
+    {"opposite", opposite, 0, false},
+    {"worst constant", worst_constant, 0, false},
+    {"half units", half_units_24, 0, true},
+    {"half units 48", half_units_48, 0, true},
+    {"half units 53", half_units_53, 0, true},
+    {"half units 106", half_units_106, 0, true},
+    {"far scattered", far_scattered, 0, false},
+    {"far crossing", far_crossing, 0, false},
+    {"all but cancelling", cancelling, 0x1p-51, false},
 };
 const int distribution_count = sizeof distributions / sizeof *distributions;
 
@@ -202,11 +248,11 @@ static double element(const product *of, const distribution *d, const place *at)
                                  (UINT64_C(0x2545f4914f6cdd1d) * (uint64_t)at->line) +
                                  (at->which ? UINT64_C(0x6a09e667f3bcc909) : 0));
     random_bits(&r);
-    if (d->element != cancelling || at->l % 2 == 0) return d->element(&r, at);
+    if (d->cancels_to == 0.0 || at->l % 2 == 0) return d->element(&r, at);
     place partner = *at;
     partner.l--;
     const double x = element(of, d, &partner);
-    return at->which ? -x * (1.0 + 0x1p-44 * random_uniform(&r)) : x;
+    return at->which ? -x * (1.0 + d->cancels_to * random_uniform(&r)) : x;
 }
 
 static void fill_operand(const product *of, int which, test_matrix *x)
@@ -235,6 +281,15 @@ static void fill_c(const problem *p)
             *matrix_at(&p->c, i, j) = size * (random_uniform(&r) - 0.5);
 }
 
+static void fill_c_with_product(problem *p)
+{
+    ref_gemm gemm = problem_gemm(p, &p->c);
+    gemm.beta = 0.0;
+    for (int64_t j = 0; j < p->of.n; j++)
+        for (int64_t i = 0; i < p->of.m; i++)
+            *matrix_at(&p->c, i, j) = ref_measure(&gemm, i, j, 0.0).nearest;
+}
+
 static int64_t least_ld(int64_t rows, int pad) { return (rows > 1 ? rows : 1) + pad; }
 
 problem problem_make(const product *of)
@@ -247,7 +302,10 @@ problem problem_make(const product *of)
     p.c = matrix_make(of->m, of->n, least_ld(of->m, of->pad_c), of->guard);
     if (of->alpha != 0.0) fill_operand(of, 0, &p.a);
     if (of->alpha != 0.0) fill_operand(of, 1, &p.b);
-    if (of->beta != 0.0) fill_c(&p);
+    if (of->takes_product)
+        fill_c_with_product(&p);
+    else if (of->beta != 0.0)
+        fill_c(&p);
     return p;
 }
 
@@ -281,9 +339,9 @@ const char *product_text(const product *of)
 {
     static char text[256];
     snprintf(text, sizeof text,
-             "%c%c %d x %d x %d, %s, alpha %g, beta %g, ld +%d +%d +%d, guard %d, seed %d",
+             "%c%c %d x %d x %d, %s, alpha %g, beta %g, ld +%d +%d +%d, guard %d, seed %d%s",
              of->op_a == TANDEM_OP_N ? 'N' : 'T', of->op_b == TANDEM_OP_N ? 'N' : 'T', (int)of->m,
              (int)of->n, (int)of->k, of->data, of->alpha, of->beta, of->pad_a, of->pad_b, of->pad_c,
-             of->guard, (int)of->seed);
+             of->guard, (int)of->seed, of->takes_product ? ", less its product" : "");
     return text;
 }

@@ -17,6 +17,8 @@ typedef struct {
 typedef struct {
     const char *name;
     double (*element)(test_random *r, const place *at);
+    double
+        cancels_to;  /* every second product takes all but so much of the one before away; 0: no */
     bool is_hostile; /* built against the mode: the error bound of ordinary data does not hold */
 } distribution;
 
@@ -32,6 +34,7 @@ typedef struct {
     int guard;               /* elements around each matrix; odd: not aligned to 16 bytes */
     double alpha, beta;
     uint64_t seed;
+    bool takes_product; /* C is alpha op(A) op(B) rounded: beta = -1 leaves a mode's errors */
 } product;
 
 /* The operands on the host. Elements depend on data, seed and (m, n, k) alone, not on layout. C is all NaN if beta

@@ -3,7 +3,7 @@
 usage: check_preload.py CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
 CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its lines without
-Tandem are what its lines with Tandem must be, but that products become those of mode df.
+Tandem are what its lines with Tandem must be, but that products become those of the mode.
 """
 
 import json
@@ -18,7 +18,8 @@ hostgpu = sys.argv[5] if len(sys.argv) > 5 else None  # None: a GPU, and the rea
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
-ORDINARY = ["70", "35", "50"]
+MODES = ["df", "ts", "dd", "d+s"]
+ORDINARY = ["df", "70", "35", "50"]
 
 
 def run(program, arguments=(), tandem=True, **variables):
@@ -59,9 +60,11 @@ class Preload(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.plain = run(client, tandem=False)
-        cls.native = run(client, TANDEM_MODE="native", TANDEM_REPORT=cls.path("native"))
-        cls.df = run(client, TANDEM_MODE="df", TANDEM_REPORT=cls.path("df"))
+        cls.plain = run(client, ["df"], tandem=False)
+        cls.native = run(client, ["df"], TANDEM_MODE="native", TANDEM_REPORT=cls.path("native"))
+        cls.emulated = {
+            mode: run(client, [mode], TANDEM_MODE=mode, TANDEM_REPORT=cls.path(mode)) for mode in MODES
+        }
 
     @classmethod
     def tearDownClass(cls):
@@ -89,7 +92,7 @@ class Preload(unittest.TestCase):
         return parts[1]
 
     def test_client_runs_everywhere(self):
-        for process in (self.plain, self.native, self.df):
+        for process in (self.plain, self.native, *self.emulated.values()):
             self.assert_ran(process)
             self.assertEqual(said(process), [])
         self.assertGreater(len(parse(self.plain.stdout)), 400)
@@ -103,34 +106,40 @@ class Preload(unittest.TestCase):
         self.assertGreater(became.count("c other"), 200)
         self.assertGreater(became.count("c unchanged"), 100)
 
-    def test_df_changes_products_alone(self):
-        plain, df = parse(self.plain.stdout), parse(self.df.stdout)
-        self.assertEqual(list(plain), list(df))
-        for name, parts in plain.items():
-            with self.subTest(name):
-                became = "c df" if parts[1] in ("c other", "c df") else parts[1]
-                self.assertIn(became, ("c df", "c unchanged"))
-                expected = [parts[0], became, *parts[2:]]
-                if not hostgpu and " scalars 0 " in name:
-                    # cuBLAS 13.1 multiplies NaN by alpha = 0 if alpha is in device memory, or matrices are in arrays.
-                    expected[2] = df[name][2]
-                self.assertEqual(df[name], expected)
+    def test_products_alone_change(self):
+        plain = parse(self.plain.stdout)
+        for mode, process in self.emulated.items():
+            lines = parse(process.stdout)
+            self.assertEqual(list(plain), list(lines))
+            for name, parts in plain.items():
+                with self.subTest(mode=mode, call=name):
+                    became = f"c {mode}" if parts[1] in ("c other", "c df") else parts[1]
+                    self.assertIn(became, (f"c {mode}", "c unchanged"))
+                    expected = [parts[0], became, *parts[2:]]
+                    if not hostgpu and " scalars 0 " in name:
+                        # cuBLAS 13.1 multiplies NaN by alpha = 0 if alpha is in device memory, or matrices are in arrays.
+                        expected[2] = lines[name][2]
+                    self.assertEqual(lines[name], expected)
 
     def test_report_counts_what_ran(self):
-        report = read_report(self.path("df"))
-        self.assertEqual(report["mode"], "df")
+        for mode, process in self.emulated.items():
+            with self.subTest(mode):
+                self.check_report(read_report(self.path(mode)), mode, parse(process.stdout))
+
+    def check_report(self, report, mode, lines):
+        self.assertEqual(report["mode"], mode)
         self.assertEqual(report["host_device"], hostgpu is not None)
         emulated = {}
         reasons = set()
         for call in report["calls"]:
             reasons.add(call["native_reason"])
             if call["native_reason"] is None:
-                self.assertEqual(call["mode"], "df")
+                self.assertEqual(call["mode"], mode)
                 emulated[call["function"]] = emulated.get(call["function"], 0) + call["count"]
         expected = {}
-        for name, parts in parse(self.df.stdout).items():
+        for name, parts in lines.items():
             function, what = name.split(" ", 1)
-            count = 16 if what == "threads" else parts[1] == "c df"
+            count = 16 if what == "threads" else parts[1] == f"c {mode}"
             expected[function] = expected.get(function, 0) + count
         self.assertEqual(len(expected), 9)
         self.assertEqual(emulated, expected)
@@ -145,9 +154,9 @@ class Preload(unittest.TestCase):
         self.assertEqual(native["native"], native["intercepted"])
 
     def test_program_bound_at_start(self):
-        process = run(client_now, TANDEM_MODE="df", TANDEM_REPORT=self.path("now"))
+        process = run(client_now, ["df"], TANDEM_MODE="df", TANDEM_REPORT=self.path("now"))
         self.assert_ran(process)
-        self.assertEqual(process.stdout, self.df.stdout)
+        self.assertEqual(process.stdout, self.emulated["df"].stdout)
         self.assertEqual(
             read_report(self.path("now"))["totals"]["emulated"], read_report(self.path("df"))["totals"]["emulated"]
         )
@@ -167,15 +176,17 @@ class Preload(unittest.TestCase):
         self.assertEqual(self.what_became_of_c(process), "c df")
 
     def test_small_workspace_gives_the_same_bits(self):
-        process = run(client, ["300", "200", "2000"], TANDEM_MODE="df", TANDEM_WORKSPACE="1M")
-        self.assert_ran(process)
-        self.assertEqual(self.what_became_of_c(process), "c df")
+        for mode in MODES:
+            with self.subTest(mode):
+                process = run(client, [mode, "300", "200", "2000"], TANDEM_MODE=mode, TANDEM_WORKSPACE="2M")
+                self.assert_ran(process)
+                self.assertEqual(self.what_became_of_c(process), f"c {mode}")
 
     def test_malformed_values_leave_the_program_native(self):
         for variables, words in (
             ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense", "native", "df")),
             ({"TANDEM_MODE": "df:3"}, ("TANDEM_MODE", "df:3")),
-            ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "1M")),
+            ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "2M")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
             ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "syrk"}, ("TANDEM_ENTRY", "syrk", "gemm")),
@@ -202,7 +213,7 @@ class Preload(unittest.TestCase):
             with self.subTest(workspace):
                 process = run(
                     client,
-                    ["300", "300", "600"],
+                    ["df", "300", "300", "600"],
                     TANDEM_MODE="df",
                     TANDEM_WORKSPACE=workspace,
                     HOSTGPU_MEMORY="4M",

@@ -3,7 +3,7 @@
  *
  *   NAME ; status N ; c WHAT ; kinds HASH ; device N stream N mode N math N error N
  *
- * WHAT: `unchanged` if C's bits are what they were, `df` if they are those of the definition of mode df, else `other`;
+ * WHAT: `unchanged` if C's bits are what they were, MODE if they are those of the definition of that mode, else `other`;
  * kinds: which elements of C are NaN or infinite; the rest: the state that a call must leave alone. check_preload.py
  * compares the lines of runs with and without Tandem. */
 #include "forms.h"
@@ -17,6 +17,8 @@
 #include "../check/problem.h"
 #include "../support/bits.h"
 #include "../support/hash.h"
+
+static const ref_format *expected; /* of the mode that C is compared with */
 
 enum { BATCH = 3, THREADS = 2, REPETITIONS = 8 };
 
@@ -155,18 +157,18 @@ static test_matrix member_after(const job *j, int z)
 
 static const char *describe_c(const job *j)
 {
-    bool is_same = true, is_df = true;
+    bool is_same = true, is_expected = true;
     for (int z = 0; z < j->count; z++) {
         test_matrix now = member_after(j, z), want = matrix_copy(&j->host[z].c);
         const ref_gemm gemm = problem_gemm(&j->host[z], &want);
         if (memcmp(now.storage, want.storage, now.count * sizeof(double)) != 0) is_same = false;
         if (matrix_damage(&now) != -1) return "damaged";
-        ref_df(&gemm);
-        if (matrix_difference(&now, &want) != -1) is_df = false;
+        expected->product(&gemm);
+        if (matrix_difference(&now, &want) != -1) is_expected = false;
         matrix_free(&now);
         matrix_free(&want);
     }
-    return is_same ? "unchanged" : is_df ? "df" : "other";
+    return is_same ? "unchanged" : is_expected ? expected->mode : "other";
 }
 
 /* Which elements are NaN, infinite of either sign, or finite. */
@@ -464,7 +466,7 @@ static void *work(void *argument)
         REQUIRE(j.form->call(&j.call));
         REQUIRE(cudaStreamSynchronize(stream));
         job_download(&j);
-        w->wrong += strcmp(describe_c(&j), "df") != 0;
+        w->wrong += strcmp(describe_c(&j), expected->mode) != 0;
         job_free(&j);
     }
     REQUIRE(cublasDestroy_v2(handle));
@@ -486,7 +488,7 @@ static void run_threads(void)
         wrong += workers[t].wrong;
     }
     printf("cublasDgemm_v2 threads ; status 0 ; c %s ; kinds 0 ; %d threads\n",
-           wrong == 0                       ? "df"
+           wrong == 0                       ? expected->mode
            : wrong == THREADS * REPETITIONS ? "other"
                                             : "mixed",
            THREADS);
@@ -517,9 +519,11 @@ static void run_one(const setting *how, int m, int n, int k)
     run_plain(&forms[0], how, &of, "one");
 }
 
-/* client [M N K]: everything, or one product of that size. */
+/* client MODE [M N K]: everything, or one product of that size. */
 int main(int argc, char **argv)
 {
+    expected = argc > 1 ? ref_find(argv[1]) : NULL;
+    if (!expected) return 2;
     cublasHandle_t handles[2];
     cudaStream_t streams[2];
     for (int i = 0; i < 2; i++) {
@@ -533,8 +537,8 @@ int main(int argc, char **argv)
         {handles[1], streams[1], true, false},
         {handles[1], streams[1], false, true},
     };
-    if (argc == 4) {
-        run_one(&ways[0], atoi(argv[1]), atoi(argv[2]), atoi(argv[3]));
+    if (argc == 5) {
+        run_one(&ways[0], atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
     } else {
         REQUIRE(cublasInit());
         run_everything(ways);

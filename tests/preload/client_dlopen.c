@@ -50,7 +50,7 @@ int main(void)
         fprintf(stderr, "client_dlopen: %s\n", dlerror());
         return 3;
     }
-    ref_df(&gemm);
+    ref_find("df")->product(&gemm);
     if (cudaMalloc((void **)&c, bytes) || multiply(&p, c) ||
         cudaMemcpy(got.storage, c, bytes, cudaMemcpyDeviceToHost))
         return 3;

@@ -1,8 +1,9 @@
-/* ref.h - what products should be, in plain C for matrices in host memory: the definition of mode df bit for bit, a
- * plain binary64 loop, and the distance from the exact product. */
+/* ref.h - what products should be, in plain C for matrices in host memory: the definition of every multi-float mode
+ * and of every typed product bit for bit, a plain binary64 loop, and the distance from the exact product. */
 #ifndef REF_H
 #define REF_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../../include/tandem.h"
@@ -17,30 +18,64 @@ typedef struct {
     int64_t lda, ldb, ldc;
 } ref_gemm;
 
-/* The same with double-float matrices and scalars. */
+typedef struct ref_format ref_format;
+
+/* The same with matrices and scalars of a multi-float type. */
 typedef struct {
+    const ref_format *format;
     tandem_op op_a, op_b;
     int64_t m, n, k;
-    tandem_df alpha, beta;
-    const tandem_df *a, *b;
-    tandem_df *c;
+    const void *alpha, *beta;
+    const void *a, *b;
+    void *c;
     int64_t lda, ldb, ldc;
-} ref_dfgemm;
+} ref_typed;
 
-/* Mode df. Returns how many elements were left to binary64. */
-int64_t ref_df(const ref_gemm *p);
-void ref_df_typed(const ref_dfgemm *p);
+/* A multi-float format: a mode, and a type. */
+struct ref_format {
+    const char *mode, *type; /* as in TANDEM_MODE; as in tandem_TYPE */
+    size_t bytes, alignment; /* of the type */
+    int parts;
+
+    /* The mode. Returns how many elements were repaired. */
+    int64_t (*product)(const ref_gemm *p);
+    void (*typed)(const ref_typed *p);
+
+    /* One element, from and to binary64. */
+    void (*split)(double x, void *s);
+    double (*join)(const void *s);
+
+    /* The parts of *s, the largest first. */
+    void (*get)(const void *s, double part[3]);
+};
+
+extern const ref_format ref_df_format, ref_ts_format, ref_dd_format, ref_ds_format;
+enum { REF_FORMATS = 4 };
+extern const ref_format *const ref_formats[REF_FORMATS];
+
+/* The format of a mode, or NULL. */
+const ref_format *ref_find(const char *mode);
+
+/* The product of binary64 matrices as one of a type with a single part. Only for distances from the exact product. */
+ref_typed ref_as_typed(const ref_gemm *p);
 
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
 
-/* The distance of `value` from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
- * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Not counted: the roundings of a result
- * below 2^-1022. 0 for an infinite value where the exact one is beyond binary64. Operands must be finite. */
-double ref_error(const ref_gemm *p, int64_t i, int64_t j, double value);
+/* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
+ * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */
+typedef struct {
+    double error; /* not counted: the roundings of a result below 2^-1022 */
+    double
+        unrounded; /* nor half a unit in the last place of the value: what was wrong before it was rounded, at least */
+    double nearest; /* the exact element rounded to binary64 */
+} ref_distance;
 
-/* The same for double-float operands and value. */
-double ref_error_typed(const ref_dfgemm *p, int64_t i, int64_t j, tandem_df value);
+/* An infinite value where the exact one is beyond binary64 has no error. */
+ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value);
+
+/* Of a typed value; without the exceptions above. */
+double ref_error_typed(const ref_typed *p, int64_t i, int64_t j, const void *value);
 
 static inline int64_t ref_index_a(tandem_op op, int64_t i, int64_t l, int64_t ld)
 {

@@ -1,65 +1,102 @@
-/* ref_exact.c - distances from the exact product, with binary128: its significand holds a product of two binary64
- * numbers, its exponent range any of binary64's matrices, and the sum of k products is off by less than k 2^-112 of
- * |A||B|, which errors of 2^-60 do not see. */
+/* ref_exact.c - distances from the exact product: sums in fixed-point numbers, sizes in 64 bits. */
 #include "ref.h"
 
 #include <float.h>
 #include <math.h>
 
-typedef _Float128 wide;
+#include "fixed.h"
 
-static wide magnitude(wide x) { return x < 0 ? -x : x; }
+typedef struct {
+    double part[3];
+} number;
 
-/* error / size, each of which binary64 may be too small for. */
-static double relative(wide error, wide size)
+/* Element `index` of a matrix. */
+static number number_at(const ref_format *format, const void *data, int64_t index)
 {
-    if (error <= 0) return 0.0;
-    return size == 0 ? (double)INFINITY : (double)(error / size);
+    number x = {{0.0}};
+    format->get((const char *)data + index * (int64_t)format->bytes, x.part);
+    return x;
 }
 
-double ref_error(const ref_gemm *p, int64_t i, int64_t j, double value)
+static long double size_of(const number *x)
 {
-    const wide tiny = (wide)0x1p-1074; /* one rounding of alpha sum + beta c, and one of beta c */
-    wide sum = 0, size = 0, exact = 0;
-    for (int64_t l = 0; l < p->k && p->alpha != 0.0; l++) {
-        const wide product = (wide)p->a[ref_index_a(p->op_a, i, l, p->lda)] *
-                             p->b[ref_index_b(p->op_b, l, j, p->ldb)];
-        sum += product;
-        size += magnitude(product);
-    }
-    exact = p->alpha * sum;
-    size *= magnitude(p->alpha);
-    if (p->beta != 0.0) {
-        const wide c = (wide)p->beta * p->c[i + j * p->ldc];
-        exact += c;
-        size += magnitude(c);
-    }
-    if (isnan(value)) return (double)NAN;
-    if (isinf(value))
-        return magnitude(exact) >= (wide)DBL_MAX && (value > 0.0) == (exact > 0) ? 0.0
-                                                                                 : (double)INFINITY;
-    const wide off = magnitude(value - exact);
-    return relative(magnitude(exact) < (wide)DBL_MIN ? off - tiny : off, size);
+    return fabsl((long double)x->part[0] + x->part[1] + x->part[2]);
 }
 
-double ref_error_typed(const ref_dfgemm *p, int64_t i, int64_t j, tandem_df value)
+/* sum += x y; returns |x y|. */
+static long double add_product(fixed *sum, const ref_format *format, number x, number y)
 {
-    const wide alpha = (wide)p->alpha.hi + p->alpha.lo, beta = (wide)p->beta.hi + p->beta.lo;
-    wide sum = 0, size = 0;
-    for (int64_t l = 0; l < p->k && p->alpha.hi != 0.0f; l++) {
-        const tandem_df a = p->a[ref_index_a(p->op_a, i, l, p->lda)];
-        const tandem_df b = p->b[ref_index_b(p->op_b, l, j, p->ldb)];
-        const wide product = ((wide)a.hi + a.lo) * ((wide)b.hi + b.lo);
-        sum += product;
-        size += magnitude(product);
+    for (int p = 0; p < format->parts; p++)
+        for (int q = 0; q < format->parts; q++) fixed_add_product(sum, x.part[p], y.part[q]);
+    return size_of(&x) * size_of(&y);
+}
+
+/* An element of the product: its value, and the same with all signs positive. */
+typedef struct {
+    fixed value;
+    long double size;
+} element;
+
+static element exact_element(const ref_typed *p, int64_t i, int64_t j)
+{
+    const number alpha = number_at(p->format, p->alpha, 0), beta = number_at(p->format, p->beta, 0);
+    element e = {.size = 0.0L};
+    fixed sum = {{{0}}};
+    for (int64_t l = 0; l < p->k && alpha.part[0] != 0.0; l++)
+        e.size += add_product(&sum, p->format,
+                              number_at(p->format, p->a, ref_index_a(p->op_a, i, l, p->lda)),
+                              number_at(p->format, p->b, ref_index_b(p->op_b, l, j, p->ldb)));
+    e.size *= size_of(&alpha);
+    for (int q = 0; q < p->format->parts; q++) fixed_add_multiple(&e.value, &sum, alpha.part[q]);
+    if (beta.part[0] != 0.0)
+        e.size +=
+            add_product(&e.value, p->format, beta, number_at(p->format, p->c, i + j * p->ldc));
+    return e;
+}
+
+static double relative(long double error, long double size)
+{
+    if (error <= 0.0L) return 0.0;
+    return size == 0.0L ? (double)INFINITY : (double)(error / size);
+}
+
+static void get_binary64(const void *s, double part[3]) { part[0] = *(const double *)s; }
+
+ref_typed ref_as_typed(const ref_gemm *p)
+{
+    static const ref_format binary64 = {.bytes = sizeof(double), .parts = 1, .get = get_binary64};
+    return (ref_typed){&binary64, p->op_a, p->op_b, p->m, p->n,   p->k,   &p->alpha,
+                       &p->beta,  p->a,    p->b,    p->c, p->lda, p->ldb, p->ldc};
+}
+
+ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
+{
+    const ref_typed same = ref_as_typed(p);
+    element e = exact_element(&same, i, j);
+    const long double exact = fixed_value(&e.value);
+    ref_distance d = {.nearest = (double)exact};
+    if (!isfinite(value)) {
+        if (value != d.nearest)
+            d.error = d.unrounded = isnan(value) ? (double)NAN : (double)INFINITY;
+        return d;
     }
-    wide exact = alpha * sum;
-    size *= magnitude(alpha);
-    if (p->beta.hi != 0.0f) {
-        const tandem_df c = p->c[i + j * p->ldc];
-        exact += beta * ((wide)c.hi + c.lo);
-        size += magnitude(beta * ((wide)c.hi + c.lo));
+    fixed_add_product(&e.value, value, -1.0);
+    long double off = fabsl(fixed_value(&e.value));
+    if (fabsl(exact) <
+        (long double)DBL_MIN) { /* a rounding of alpha sum + beta c, and one of beta c */
+        d.error = d.unrounded = relative(off - 0x1p-1074L, e.size);
+        return d;
     }
-    if (isnan(value.hi) || isinf(value.hi)) return (double)value.hi;
-    return relative(magnitude((wide)value.hi + value.lo - exact), size);
+    d.error = relative(off, e.size);
+    d.unrounded = relative(value == 0.0 ? off : off - ldexpl(1.0L, ilogb(value) - 53), e.size);
+    return d;
+}
+
+double ref_error_typed(const ref_typed *p, int64_t i, int64_t j, const void *value)
+{
+    const number x = number_at(p->format, value, 0);
+    if (!isfinite(x.part[0])) return x.part[0];
+    element e = exact_element(p, i, j);
+    for (int q = 0; q < p->format->parts; q++) fixed_add_product(&e.value, x.part[q], -1.0);
+    return relative(fabsl(fixed_value(&e.value)), e.size);
 }

@@ -3,16 +3,20 @@
 
 #include <math.h>
 #include <mpfr.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../support/bits.h"
 #include "../support/matrix.h"
 #include "../support/random.h"
-#include "../../kernels/df.h"
+#include "fixed.h"
 #include "ref.h"
 
 enum { SEED = 31, M = 5, N = 4, MAX_K = 600, ROUNDS = 60 };
+
+/* Any sum of products of three binary64 numbers is exact in so many bits. */
+enum { BITS = 6700 };
 
 typedef struct {
     test_matrix a, b, c, c0;
@@ -52,6 +56,11 @@ static void make(problem *p, int64_t k, test_random *r, int spread, int scale)
     };
 }
 
+static void restore_c(problem *p)
+{
+    memcpy(p->c.storage, p->c0.storage, p->c.count * sizeof(double));
+}
+
 static void clear(problem *p)
 {
     matrix_free(&p->a);
@@ -60,44 +69,126 @@ static void clear(problem *p)
     matrix_free(&p->c0);
 }
 
-/* The distance of the computed element (i, j) as ref_error has it, with every sum exact. */
-static double exact_error(const problem *p, int64_t i, int64_t j)
+/* Fixed-point numbers */
+
+static double any_double(test_random *r)
 {
-    enum { BITS = 4500 };
-    mpfr_t sum, size, term;
-    mpfr_inits2(BITS, sum, size, term, (mpfr_ptr)0);
+    double x;
+    do x = double_of(random_bits(r) & ~(random_int(r, 0, 3) ? 0 : UINT64_C(0x7ff) << 52));
+    while (!isfinite(x));
+    return random_int(r, 0, 20) ? x : 0.0;
+}
+
+/* sum += x y z, exactly. */
+static void add_term(mpfr_t sum, mpfr_t term, double x, double y, double z)
+{
+    mpfr_set_d(term, x, MPFR_RNDN);
+    mpfr_mul_d(term, term, y, MPFR_RNDN);
+    mpfr_mul_d(term, term, z, MPFR_RNDN);
+    mpfr_add(sum, sum, term, MPFR_RNDN);
+}
+
+/* The whole range, subnormals and deep cancellation included. */
+static void fixed_numbers_are_exact(void **unused)
+{
+    (void)unused;
+    test_random r = random_start(SEED);
+    mpfr_t sum, inner, term;
+    mpfr_inits2(BITS, sum, inner, term, (mpfr_ptr)0);
+    for (int round = 0; round < 3000; round++) {
+        const double factor = any_double(&r), again = any_double(&r);
+        double last[2] = {0.0, 0.0};
+        fixed x = {{{0}}}, y = {{{0}}};
+        mpfr_set_zero(sum, 1);
+        for (int i = random_int(&r, 1, 20); i > 0; i--) {
+            const bool cancels = random_int(&r, 0, 2) == 0;
+            const double a = cancels ? -last[0] : any_double(&r),
+                         b = cancels ? last[1] : any_double(&r);
+            fixed_add_product(&y, a, b);
+            add_term(sum, term, a, b, factor);
+            last[0] = a, last[1] = b;
+        }
+        fixed_add_multiple(&x, &y, factor);
+        fixed_add_product(&x, again, factor);
+        add_term(sum, term, again, factor, 1.0);
+        const long double got = fixed_value(&x);
+        const double want = mpfr_get_d(sum, MPFR_RNDN);
+        CHECK(same_bits((double)got, want) || (want == 0.0 && got == 0.0L),
+              "round %d, seed %d: %a, not %a", round, SEED, (double)got, want);
+        mpfr_set_ld(inner, got, MPFR_RNDN);
+        mpfr_sub(inner, inner, sum, MPFR_RNDN);
+        mpfr_div(inner, inner, sum, MPFR_RNDN);
+        CHECK(mpfr_zero_p(sum) || fabs(mpfr_get_d(inner, MPFR_RNDN)) < 0x1p-62,
+              "round %d, seed %d: %Lg is not that close", round, SEED, got);
+    }
+    mpfr_clears(sum, inner, term, (mpfr_ptr)0);
+}
+
+/* Errors */
+
+static void set_number(mpfr_t x, const ref_format *format, const void *data, int64_t index)
+{
+    double part[3] = {0.0, 0.0, 0.0};
+    format->get((const char *)data + index * (int64_t)format->bytes, part);
+    mpfr_set_d(x, part[0], MPFR_RNDN);
+    mpfr_add_d(x, x, part[1], MPFR_RNDN);
+    mpfr_add_d(x, x, part[2], MPFR_RNDN);
+}
+
+/* The error of a value of element (i, j) with every sum exact, for operands as they are stored; *nearest takes the
+ * exact element. */
+static double exact_error(const ref_typed *p, int64_t i, int64_t j, const void *value,
+                          double *nearest)
+{
+    mpfr_t sum, size, x, y;
+    mpfr_inits2(BITS, sum, size, x, y, (mpfr_ptr)0);
     mpfr_set_zero(sum, 1);
     mpfr_set_zero(size, 1);
-    for (int64_t l = 0; l <= p->gemm.k; l++) {
-        const int is_last = l == p->gemm.k;
-        mpfr_set_d(term, is_last ? *matrix_at(&p->c0, i, j) : *matrix_at(&p->a, i, l), MPFR_RNDN);
-        mpfr_mul_d(term, term, is_last ? 1.0 : *matrix_at(&p->b, l, j), MPFR_RNDN);
-        mpfr_mul_d(term, term, is_last ? p->gemm.beta : p->gemm.alpha, MPFR_RNDN);
-        mpfr_add(sum, sum, term, MPFR_RNDN);
-        mpfr_abs(term, term, MPFR_RNDN);
-        mpfr_add(size, size, term, MPFR_RNDN);
+    for (int64_t l = 0; l <= p->k; l++) {
+        const bool is_c = l == p->k;
+        set_number(x, p->format, is_c ? p->beta : p->alpha, 0);
+        if (is_c) {
+            set_number(y, p->format, p->c, i + j * p->ldc);
+        } else {
+            set_number(y, p->format, p->a, ref_index_a(p->op_a, i, l, p->lda));
+            mpfr_mul(x, x, y, MPFR_RNDN);
+            set_number(y, p->format, p->b, ref_index_b(p->op_b, l, j, p->ldb));
+        }
+        mpfr_mul(x, x, y, MPFR_RNDN);
+        mpfr_add(sum, sum, x, MPFR_RNDN);
+        mpfr_abs(x, x, MPFR_RNDN);
+        mpfr_add(size, size, x, MPFR_RNDN);
     }
-    mpfr_sub_d(sum, sum, *matrix_at(&p->c, i, j), MPFR_RNDN);
+    *nearest = mpfr_get_d(sum, MPFR_RNDN);
+    set_number(x, p->format, value, 0);
+    mpfr_sub(sum, sum, x, MPFR_RNDN);
     mpfr_div(sum, sum, size, MPFR_RNDN);
     const double error = fabs(mpfr_get_d(sum, MPFR_RNDN));
-    mpfr_clears(sum, size, term, (mpfr_ptr)0);
+    mpfr_clears(sum, size, x, y, (mpfr_ptr)0);
     return error;
 }
 
 /* The worst error of all elements; every one is checked against MPFR. */
-static double worst_error(problem *p, uint64_t seed)
+static double worst_error(const problem *p, uint64_t seed)
 {
     double worst = 0.0;
     ref_gemm before = p->gemm;
     before.c = matrix_data(&p->c0);
+    const ref_typed same = ref_as_typed(&before);
     for (int64_t j = 0; j < N; j++)
         for (int64_t i = 0; i < M; i++) {
-            const double fast = ref_error(&before, i, j, *matrix_at(&p->c, i, j));
-            const double slow = exact_error(p, i, j);
-            CHECK_AT_MOST(fabs(fast - slow), 0x1p-95 + slow * 0x1p-40,
+            const double *value = matrix_at(&p->c, i, j), half = ldexp(1.0, ilogb(*value) - 53);
+            const ref_distance d = ref_measure(&before, i, j, *value);
+            double nearest;
+            const double error = exact_error(&same, i, j, value, &nearest);
+            CHECK_AT_MOST(fabs(d.error - error), error * 0x1p-50,
                           "element %d, %d of k = %d, seed %d: %a and %a", (int)i, (int)j,
-                          (int)p->gemm.k, (int)seed, fast, slow);
-            worst = fmax(worst, fast);
+                          (int)p->gemm.k, (int)seed, d.error, error);
+            CHECK(d.nearest == nearest, "seed %d: %a is not the nearest, %a", (int)seed, d.nearest,
+                  nearest);
+            CHECK(d.unrounded <= d.error && (*value != nearest || d.unrounded == 0.0),
+                  "seed %d: %a, %a, half an ulp is %a", (int)seed, d.unrounded, d.error, half);
+            worst = fmax(worst, d.error);
         }
     return worst;
 }
@@ -106,37 +197,114 @@ static void errors_equal_those_of_mpfr(void **unused)
 {
     (void)unused;
     static const int spreads[] = {0, 1, 10, 60, 120}, scales[] = {0, 380, -380};
-    double worst_df = 0.0, worst_ieee = 0.0;
+    static const double bounds[REF_FORMATS] = {0x1p-43, 0x1.001p-53, 0x1.001p-53, 0x1.001p-53};
+    double worst[REF_FORMATS] = {0.0}, worst_ieee = 0.0;
     for (int round = 0; round < ROUNDS; round++) {
-        test_random r = random_start((uint64_t)(SEED + round));
+        const uint64_t seed = (uint64_t)(SEED + round);
+        test_random r = random_start(seed);
         problem p;
         make(&p, random_int(&r, 1, MAX_K), &r, spreads[round % 5], scales[round % 3]);
-        ref_df(&p.gemm);
-        const double df = worst_error(&p, (uint64_t)(SEED + round));
-        CHECK_AT_MOST(df, 0x1p-43, "round %d", round);
-        memcpy(p.c.storage, p.c0.storage, p.c.count * sizeof(double));
+        for (int f = 0; f < REF_FORMATS; f++) {
+            restore_c(&p);
+            ref_formats[f]->product(&p.gemm);
+            const double error = worst_error(&p, seed);
+            CHECK_AT_MOST(error, bounds[f], "%s, round %d", ref_formats[f]->mode, round);
+            worst[f] = fmax(worst[f], error);
+        }
+        restore_c(&p);
         ref_ieee(&p.gemm);
-        const double ieee = worst_error(&p, (uint64_t)(SEED + round));
-        worst_df = fmax(worst_df, df);
-        worst_ieee = fmax(worst_ieee, ieee);
+        worst_ieee = fmax(worst_ieee, worst_error(&p, seed));
         clear(&p);
     }
-    test_note("worst error of df %s, of binary64 %s", test_power(worst_df), test_power(worst_ieee));
-    CHECK(worst_df > worst_ieee, "df cannot be more accurate than binary64");
+    for (int f = 0; f < REF_FORMATS; f++)
+        test_note("worst error of %s: %s", ref_formats[f]->mode, test_power(worst[f]));
+    test_note("worst error of binary64: %s", test_power(worst_ieee));
+    CHECK(worst[0] > worst_ieee, "df cannot be more accurate than binary64");
+    for (int f = 1; f < REF_FORMATS; f++)
+        CHECK(worst[f] < worst_ieee, "%s is not more accurate than binary64", ref_formats[f]->mode);
 }
 
-/* Double-float numbers of a matrix of binary64. */
-static tandem_df *split(const test_matrix *x)
+/* Types */
+
+/* A matrix of a format, in the shape of one of binary64; its borders are zeros. */
+static void *split(const ref_format *format, const test_matrix *x)
 {
-    tandem_df *s = malloc(x->count * sizeof *s);
+    char *s = calloc(x->count, format->bytes);
     CHECK(s, "no memory");
     for (int64_t j = 0; j < x->cols; j++)
         for (int64_t i = 0; i < x->rows; i++)
-            s[i + j * x->ld] = td_df_split(bits_of(*matrix_at(x, i, j)), 0);
+            format->split(*matrix_at(x, i, j), s + (i + j * x->ld) * (int64_t)format->bytes);
     return s;
 }
 
-/* Without scaling, alpha or beta, both references of df are one. */
+/* A product in a format's own type. */
+typedef struct {
+    ref_typed typed;
+    void *a, *b, *c, *c0;
+    _Alignas(16) char alpha[16];
+    _Alignas(16) char beta[16];
+} typed_problem;
+
+static void make_typed(typed_problem *t, const ref_format *format, const problem *p, double alpha,
+                       double beta)
+{
+    const ref_gemm *g = &p->gemm;
+    t->a = split(format, &p->a);
+    t->b = split(format, &p->b);
+    t->c = split(format, &p->c0);
+    t->c0 = split(format, &p->c0);
+    format->split(alpha, t->alpha);
+    format->split(beta, t->beta);
+    t->typed = (ref_typed){format,  g->op_a, g->op_b, g->m, g->n,   g->k,   t->alpha,
+                           t->beta, t->a,    t->b,    t->c, g->lda, g->ldb, g->ldc};
+}
+
+static void clear_typed(typed_problem *t)
+{
+    free(t->a);
+    free(t->b);
+    free(t->c);
+    free(t->c0);
+}
+
+static const double typed_bounds[REF_FORMATS] = {0x1p-43, 0x1p-66, 0x1p-99, 0x1p-75};
+
+static void typed_errors_equal_those_of_mpfr(void **unused)
+{
+    (void)unused;
+    double worst[REF_FORMATS] = {0.0};
+    for (int round = 0; round < ROUNDS; round++) {
+        test_random r = random_start((uint64_t)(SEED + round));
+        problem p;
+        make(&p, random_int(&r, 1, MAX_K), &r, round % 10, 0);
+        for (int f = 0; f < REF_FORMATS; f++) {
+            const ref_format *format = ref_formats[f];
+            typed_problem t;
+            make_typed(&t, format, &p, 1.7, round % 3 ? -0.3 : 0.0);
+            format->typed(&t.typed);
+            ref_typed before = t.typed;
+            before.c = t.c0;
+            for (int64_t e = 0; e < M * N; e++) {
+                const void *value = (const char *)t.c + e * (int64_t)format->bytes;
+                double nearest;
+                const double got = ref_error_typed(&before, e % M, e / M, value);
+                const double want = exact_error(&before, e % M, e / M, value, &nearest);
+                CHECK_AT_MOST(fabs(got - want), want * 0x1p-50, "%s, element %d, seed %d: %a, %a",
+                              format->type, (int)e, SEED + round, got, want);
+                CHECK_AT_MOST(got, typed_bounds[f], "%s, element %d, seed %d", format->type, (int)e,
+                              SEED + round);
+                worst[f] = fmax(worst[f], got);
+            }
+            clear_typed(&t);
+        }
+        clear(&p);
+    }
+    for (int f = 0; f < REF_FORMATS; f++)
+        test_note("worst error of tandem_%s products: %s", ref_formats[f]->type,
+                  test_power(worst[f]));
+}
+
+/* Without scaling, alpha or beta, the mode and the product in its type are one. */
 static void typed_reference_agrees(void **unused)
 {
     (void)unused;
@@ -151,62 +319,89 @@ static void typed_reference_agrees(void **unused)
         }
     p.gemm.alpha = 1.0;
     p.gemm.beta = 0.0;
-    tandem_df *a = split(&p.a), *b = split(&p.b), c[M * N];
-    const ref_dfgemm typed = {.m = M,
-                              .n = N,
-                              .k = MAX_K,
-                              .alpha = {1.0f, 0.0f},
-                              .a = a,
-                              .b = b,
-                              .c = c,
-                              .lda = p.a.ld,
-                              .ldb = p.b.ld,
-                              .ldc = M};
-    CHECK(ref_df(&p.gemm) == 0, "elements were repaired");
-    ref_df_typed(&typed);
-    for (int64_t i = 0; i < M * N; i++) {
-        const double want = *matrix_at(&p.c, i % M, i / M), got = td_df_join(c[i]);
-        CHECK(got == want, "element %d: %a and %a", (int)i, got, want);
-        CHECK_AT_MOST(ref_error_typed(&typed, i % M, i / M, c[i]), 0x1p-44, "element %d", (int)i);
+    for (int f = 0; f < REF_FORMATS; f++) {
+        const ref_format *format = ref_formats[f];
+        typed_problem t;
+        make_typed(&t, format, &p, 1.0, 0.0);
+        CHECK(format->product(&p.gemm) == 0, "elements were repaired");
+        format->typed(&t.typed);
+        for (int64_t e = 0; e < M * N; e++) {
+            const double want = *matrix_at(&p.c, e % M, e / M);
+            const double got = format->join((const char *)t.c + e * (int64_t)format->bytes);
+            CHECK(got == want, "%s, element %d: %a and %a", format->mode, (int)e, got, want);
+        }
+        clear_typed(&t);
     }
-    free(a);
-    free(b);
     clear(&p);
 }
 
 /* Rows and columns that pad k with zeros, as the kernels do, change no bit. */
+static void check_zeros_past(int64_t k, const ref_format *format)
+{
+    test_random r = random_start(SEED);
+    problem p, q;
+    make(&p, k, &r, 3, 0);
+    r = random_start(SEED + 1);
+    make(&q, k + 32, &r, 3, 0);
+    for (int64_t l = 0; l < k + 32; l++) {
+        for (int64_t i = 0; i < M; i++)
+            *matrix_at(&q.a, i, l) = l < k ? *matrix_at(&p.a, i, l) : 0.0;
+        for (int64_t j = 0; j < N; j++)
+            *matrix_at(&q.b, l, j) = l < k ? *matrix_at(&p.b, l, j) : 0.0;
+    }
+    memcpy(q.c.storage, p.c.storage, p.c.count * sizeof(double));
+    format->product(&p.gemm);
+    format->product(&q.gemm);
+    CHECK(matrix_difference(&p.c, &q.c) == -1, "%s, k = %d", format->mode, (int)k);
+    clear(&p);
+    clear(&q);
+}
+
 static void zeros_past_k_change_nothing(void **unused)
 {
     (void)unused;
-    for (int64_t k = 1; k < 100; k += 7) {
-        test_random r = random_start(SEED);
-        problem p, q;
-        make(&p, k, &r, 3, 0);
-        r = random_start(SEED + 1);
-        make(&q, k + 32, &r, 3, 0);
-        for (int64_t l = 0; l < k + 32; l++) {
-            for (int64_t i = 0; i < M; i++)
-                *matrix_at(&q.a, i, l) = l < k ? *matrix_at(&p.a, i, l) : 0.0;
-            for (int64_t j = 0; j < N; j++)
-                *matrix_at(&q.b, l, j) = l < k ? *matrix_at(&p.b, l, j) : 0.0;
-        }
-        memcpy(q.c.storage, p.c.storage, p.c.count * sizeof(double));
-        ref_df(&p.gemm);
-        ref_df(&q.gemm);
-        CHECK(matrix_difference(&p.c, &q.c) == -1, "k = %d", (int)k);
-        clear(&p);
-        clear(&q);
-    }
+    for (int f = 0; f < REF_FORMATS; f++)
+        for (int64_t k = 1; k < 100; k += 7) check_zeros_past(k, ref_formats[f]);
 }
 
-/* The three comparisons that tests of kernels use - bits, hash, error - see single bits. */
+/* One product is not 0, and the lines' largest elements have no part in it. */
+static void make_far(problem *p, int spread)
+{
+    test_random r = random_start(SEED);
+    make(p, 64, &r, 0, 0);
+    for (int64_t l = 0; l < 64; l++) {
+        *matrix_at(&p->a, 2, l) = l == 5 ? 1.0 : l == 7 ? ldexp(1.0, -spread / 2) : 0.0;
+        *matrix_at(&p->b, l, 3) = l == 6 ? 1.0 : l == 7 ? ldexp(1.0, spread / 2 - spread) : 0.0;
+    }
+    p->gemm.alpha = 1.0;
+    p->gemm.beta = 0.0;
+}
+
+static void far_terms_are_repaired(void **unused)
+{
+    (void)unused;
+    static const int spreads[REF_FORMATS] = {100, 75, 960, 960};
+    for (int f = 0; f < REF_FORMATS; f++)
+        for (int past = 0; past < 2; past++) {
+            problem p;
+            make_far(&p, spreads[f] + past);
+            const int64_t repaired = ref_formats[f]->product(&p.gemm);
+            CHECK(repaired == past, "%s repairs %d elements, %d past its exponents",
+                  ref_formats[f]->mode, (int)repaired, past);
+            const double want = ldexp(1.0, -spreads[f] - past), got = *matrix_at(&p.c, 2, 3);
+            CHECK(got == want, "%s: %a, not %a", ref_formats[f]->mode, got, want);
+            clear(&p);
+        }
+}
+
+/* The comparisons that tests of kernels use - bits, hash, error - see single bits. */
 static void planted_faults_are_seen(void **unused)
 {
     (void)unused;
     test_random r = random_start(SEED);
     problem p;
     make(&p, 64, &r, 0, 0);
-    ref_df(&p.gemm);
+    ref_find("df")->product(&p.gemm);
     test_matrix copy = matrix_copy(&p.c);
     const uint64_t hash = matrix_hash(&p.c);
     CHECK(matrix_difference(&p.c, &copy) == -1 && matrix_hash(&copy) == hash, "equal matrices");
@@ -221,11 +416,15 @@ static void planted_faults_are_seen(void **unused)
     ref_gemm before = p.gemm;
     before.c = matrix_data(&p.c0);
     const double value = *matrix_at(&p.c, 2, 3);
-    CHECK(!(ref_error(&before, 2, 3, NAN) <= 0x1p-43), "a NaN passes for a good result");
-    CHECK(!(ref_error(&before, 2, 3, INFINITY) <= 0x1p-43), "infinity passes for a good result");
-    CHECK(!(ref_error(&before, 2, 3, -value) <= 0x1p-43), "the wrong sign passes");
-    CHECK(!(ref_error(&before, 2, 3, (double)(float)value) <= 0x1p-43), "24 bits pass");
-    CHECK(!(ref_error(&before, 2, 2, value) <= 0x1p-43), "another element passes");
+    const double nearest = ref_measure(&before, 2, 3, value).nearest;
+    const double wrong[] = {NAN, INFINITY, -value, (double)(float)value};
+    for (int i = 0; i < 4; i++)
+        CHECK(!(ref_measure(&before, 2, 3, wrong[i]).error <= 0x1p-43), "%g passes", wrong[i]);
+    CHECK(!(ref_measure(&before, 2, 2, value).error <= 0x1p-43), "another element passes");
+    CHECK(ref_measure(&before, 2, 3, nearest).unrounded == 0.0, "the nearest is not rounded well");
+    CHECK(ref_measure(&before, 2, 3, nextafter(nearest, 9.0)).unrounded > 0x1p-66 ||
+              ref_measure(&before, 2, 3, nextafter(nearest, -9.0)).unrounded > 0x1p-66,
+          "neighbours of the nearest pass for it");
 
     *(copy.storage + copy.guard + copy.ld * copy.cols) = 0.0;
     CHECK(matrix_damage(&copy) == copy.guard + copy.ld * copy.cols, "a damaged border goes unseen");
@@ -236,13 +435,43 @@ static void planted_faults_are_seen(void **unused)
     clear(&p);
 }
 
+/* So are those of typed products: numbers with the upper half of their bits. */
+static void planted_faults_of_types_are_seen(void **unused)
+{
+    (void)unused;
+    for (int f = 0; f < REF_FORMATS; f++) {
+        const ref_format *format = ref_formats[f];
+        test_random r = random_start(SEED);
+        problem p;
+        make(&p, 1, &r, 0, 0);
+        typed_problem t;
+        make_typed(&t, format, &p, 1.0, 0.0);
+        format->typed(&t.typed);
+        const double joined = format->join(t.c);
+        const double wrong[] = {f == 0 ? (double)(float)joined : joined, -joined, NAN, INFINITY};
+        CHECK_AT_MOST(ref_error_typed(&t.typed, 0, 0, t.c), typed_bounds[f], "%s", format->type);
+        for (int i = 0; i < 4; i++) {
+            _Alignas(16) char value[16];
+            format->split(wrong[i], value);
+            CHECK(!(ref_error_typed(&t.typed, 0, 0, value) <= typed_bounds[f]), "%s: %g passes",
+                  format->type, wrong[i]);
+        }
+        clear_typed(&t);
+        clear(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_numbers_are_exact),
         cmocka_unit_test(errors_equal_those_of_mpfr),
+        cmocka_unit_test(typed_errors_equal_those_of_mpfr),
         cmocka_unit_test(typed_reference_agrees),
         cmocka_unit_test(zeros_past_k_change_nothing),
+        cmocka_unit_test(far_terms_are_repaired),
         cmocka_unit_test(planted_faults_are_seen),
+        cmocka_unit_test(planted_faults_of_types_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

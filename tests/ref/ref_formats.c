@@ -1,0 +1,238 @@
+/* ref_formats.c - the definition of the multi-float modes and typed products: docs/numerics.md. */
+#include "ref.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/dd.h"
+#include "../../kernels/df.h"
+#include "../../kernels/ts.h"
+
+/* Lines are rows of op(A) or columns of op(B). */
+typedef struct {
+    const void *data;
+    int64_t lines, k, line_step, k_step;
+} operand;
+
+static operand operand_of(const void *data, int64_t lines, int64_t k, int64_t ld, bool lines_apart)
+{
+    return (operand){data, lines, k, lines_apart ? ld : 1, lines_apart ? 1 : ld};
+}
+
+static int64_t place_of(const operand *o, int64_t line, int64_t l)
+{
+    return line * o->line_step + l * o->k_step;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void *allocate(int64_t count, size_t bytes)
+{
+    void *p = malloc((size_t)(count + 1) * bytes);
+    if (!p) abort();
+    return p;
+}
+
+/* The exponents of a line's largest and smallest nonzero elements. */
+typedef struct {
+    int top, bottom;
+    bool is_special; /* there are NaN or infinities */
+} range;
+
+static range range_of(const operand *o, int64_t line)
+{
+    range r = {0, 0, false};
+    bool is_zero = true;
+    for (int64_t l = 0; l < o->k; l++) {
+        const double x = ((const double *)o->data)[place_of(o, line, l)];
+        if (!isfinite(x)) return (range){0, 0, true};
+        if (x == 0.0) continue;
+        const int e = ilogb(x);
+        if (is_zero || e > r.top) r.top = e;
+        if (is_zero || e < r.bottom) r.bottom = e;
+        is_zero = false;
+    }
+    return r;
+}
+
+/* C <- beta C, which no mode does otherwise. Nothing is repaired. */
+static int64_t scale(const ref_gemm *p)
+{
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            double *c = p->c + i + j * p->ldc;
+            *c = p->beta == 0.0 ? 0.0 : p->beta * *c;
+        }
+    return 0;
+}
+
+static double axpby(double alpha, double sum, double beta, const double *c)
+{
+    return beta == 0.0 ? alpha * sum : fma(alpha, sum, beta * *c);
+}
+
+static double axpby_pair(double alpha, tandem_dd sum, int e, double beta, const double *c)
+{
+    return td_dd_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
+}
+
+static double a_at(const ref_gemm *p, int64_t i, int64_t l)
+{
+    return p->a[ref_index_a(p->op_a, i, l, p->lda)];
+}
+
+static double b_at(const ref_gemm *p, int64_t l, int64_t j)
+{
+    return p->b[ref_index_b(p->op_b, l, j, p->ldb)];
+}
+
+static double chain_of_fma(const ref_gemm *p, int64_t i, int64_t j)
+{
+    double sum = 0.0;
+    for (int64_t l = 0; l < p->k; l++) sum = fma(a_at(p, i, l), b_at(p, l, j), sum);
+    return sum;
+}
+
+/* The unscaled operands' sum, in binary64. */
+static double redone(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+{
+    return axpby(p->alpha, chain_of_fma(p, i, j), p->beta, c);
+}
+
+/* And for modes that are longer, in double-double where that is finite. */
+static double redone_pair(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+{
+    const double chain = chain_of_fma(p, i, j);
+    double sum = 0.0, rest = 0.0;
+    for (int64_t l = 0; l < p->k; l++) {
+        const tandem_dd a = td_dd(a_at(p, i, l), 0.0), b = td_dd(b_at(p, l, j), 0.0);
+        if (l == 0)
+            td_dd_start(&sum, &rest, a, b);
+        else
+            td_dd_accumulate(&sum, &rest, a, b);
+    }
+    sum = td_two_sum64(sum, rest, &rest);
+    if (!isfinite(chain) || !isfinite(sum)) return axpby(p->alpha, chain, p->beta, c);
+    return axpby_pair(p->alpha, td_dd(sum, rest), 0, p->beta, c);
+}
+
+void ref_ieee(const ref_gemm *p)
+{
+    if (p->k == 0 || p->alpha == 0.0) {
+        scale(p);
+        return;
+    }
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            double *c = p->c + i + j * p->ldc;
+            *c = redone(p, i, j, c);
+        }
+}
+
+/* Formats */
+
+#define AS_IT_IS(x)     (x)
+#define PAIR_PART(s, i) ((i) == 0 ? (s).hi : (s).lo)
+#define PAIR_SUM(s)     &(s).hi, &(s).lo
+#define PAIR_VALUE(s)   (s).hi, (s).lo
+
+#define NAME(name)                   ref_df_##name
+#define MODE                         "df"
+#define TYPE                         "df"
+#define STORED                       tandem_df
+#define COMPUTED                     tandem_df
+#define LOAD                         AS_IT_IS
+#define STORE                        AS_IT_IS
+#define SHORTEN                        AS_IT_IS
+#define PARTS                        2
+#define PART                         PAIR_PART
+#define BLOCK                        TD_BLOCK
+#define TD(name)                     td_df_##name
+#define SUM                          PAIR_SUM
+#define ADDEND                       PAIR_VALUE
+#define FINISH(s)                    td_df_renormalise(&(s))
+#define REAL                         float
+#define SPREAD                       100
+#define LEAST                        0x1p-102
+#define RESULT(alpha, t, e, beta, c) axpby(alpha, td_scale64(td_df_join(t), e), beta, c)
+#define REPAIR                       redone
+#include "format_tmpl.h"
+
+#define NAME(name)                   ref_ts_##name
+#define MODE                         "ts"
+#define TYPE                         "ts"
+#define STORED                       tandem_ts
+#define COMPUTED                     tandem_ts
+#define LOAD                         AS_IT_IS
+#define STORE                        AS_IT_IS
+#define SHORTEN                        AS_IT_IS
+#define PARTS                        3
+#define PART(s, i)                   ((i) == 0 ? (s).x : (i) == 1 ? (s).y : (s).z)
+#define BLOCK                        TD_TS_BLOCK
+#define TD(name)                     td_ts_##name
+#define SUM(s)                       &(s)
+#define ADDEND(s)                    (s)
+#define FINISH(s)                    (s) = td_ts_normalise(s)
+#define REAL                         float
+#define SPREAD                       75
+#define LEAST                        0x1p-75
+#define RESULT(alpha, t, e, beta, c) axpby_pair(alpha, td_ts_to_dd(t), e, beta, c)
+#define REPAIR                       redone_pair
+#include "format_tmpl.h"
+
+#define NAME(name) ref_dd_##name
+#define MODE       "dd"
+#define TYPE       "dd"
+#define STORED     tandem_dd
+#define COMPUTED   tandem_dd
+#define LOAD       AS_IT_IS
+#define STORE      AS_IT_IS
+#define SHORTEN      AS_IT_IS
+#define PARTS      2
+#define PART       PAIR_PART
+#define BLOCK      TD_BLOCK
+#define TD(name)   td_dd_##name
+#define SUM        PAIR_SUM
+#define ADDEND     PAIR_VALUE
+#define FINISH(s)  td_dd_renormalise(&(s))
+#define REAL       double
+#define SPREAD     960
+#define LEAST      0x1p-960
+#define RESULT     axpby_pair
+#define REPAIR     redone_pair
+#include "format_tmpl.h"
+
+/* Double+single: stored so, computed with as double-double. */
+#define NAME(name) ref_ds_##name
+#define MODE       "d+s"
+#define TYPE       "ds"
+#define STORED     tandem_ds
+#define COMPUTED   tandem_dd
+#define LOAD       td_dd_from_ds
+#define STORE      td_ds
+#define SHORTEN    td_dd_shorten
+#define PARTS      2
+#define PART       PAIR_PART
+#define BLOCK      TD_BLOCK
+#define TD(name)   td_dd_##name
+#define SUM        PAIR_SUM
+#define ADDEND     PAIR_VALUE
+#define FINISH(s)  td_dd_renormalise(&(s))
+#define REAL       double
+#define SPREAD     960
+#define LEAST      0x1p-960
+#define RESULT     axpby_pair
+#define REPAIR     redone_pair
+#include "format_tmpl.h"
+
+const ref_format *const ref_formats[REF_FORMATS] = {&ref_df_format, &ref_ts_format, &ref_dd_format,
+                                                    &ref_ds_format};
+
+const ref_format *ref_find(const char *mode)
+{
+    for (int i = 0; i < REF_FORMATS; i++)
+        if (strcmp(ref_formats[i]->mode, mode) == 0) return ref_formats[i];
+    return NULL;
+}
