@@ -15,6 +15,7 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
+#include "../kernels/order.h"
 #include "ceiling.h"
 #include "multifloat_data.h"
 #include "multifloat_exact.h"
@@ -64,13 +65,13 @@ TYPED_PRODUCT(ts, tandem_ts, x)
 TYPED_PRODUCT(dd, tandem_dd, hi)
 TYPED_PRODUCT(ds, tandem_ds, hi)
 
-/* Of a block of 16: one start, 15 accumulates and a flush, and half a renormalisation (kernels/df.h, ts.h, dd.h). Low
+/* Of a block: one start, accumulates and a flush, and a renormalisation every 32 terms (kernels/df.h, ts.h, dd.h). Low
  * parts that are zero spare a drop-in double-double product two instructions a term. */
-#define PER_TERM(start, accumulate, flush, renormalise)                                            \
-    (((start) + 15.0 * (accumulate) + (flush)) / 16.0 + (renormalise) / 32.0)
-#define PAIR_TYPED   PER_TERM(4, 10, 8, 3)
-#define PAIR_DROP_IN PER_TERM(2, 8, 8, 3)
-#define TRIPLE       PER_TERM(21, 41, 21, 12)
+#define PER_TERM(block, start, accumulate, flush, renormalise)                                     \
+    (((start) + ((block)-1.0) * (accumulate) + (flush)) / (block) + (renormalise) / 32.0)
+#define PAIR_TYPED   PER_TERM(TD_BLOCK, 4, 10, 8, 3)
+#define PAIR_DROP_IN PER_TERM(TD_BLOCK, 2, 8, 8, 3)
+#define TRIPLE       PER_TERM(TD_TS_BLOCK, 21, 41, 21, 12)
 
 static const format formats[] = {
     {"double", TYPE_DOUBLE, true, {1, 0, 0, 0}, 1, NULL},
