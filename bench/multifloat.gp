@@ -66,7 +66,7 @@ first = 1; last = 2; step = 1
 number(line) = 100 * column("of_roofline")
 plot @macro_curves
 
-# Efficiency as in the figures of 002, with what it states of them.
+# Efficiency as in the figures of the double-float paper, with what it states of them.
 array of_df[3] = ["DF(DF)", "D(DF)", "DF(DF), papers'"]
 $stated << END
 2304,71.6
