@@ -75,7 +75,7 @@ typedef struct tandem_dd {
 } tandem_dd;
 
 /* Double+single, hi + lo: binary64 and binary32. 77 significant bits and a sign. lo has binary32's exponent range: all
- * bits are kept for 2^-73 <= |hi| < 2^152; below, lo ends at 2^-149; above, it is at most the largest finite binary32
+ * bits are kept for 2^-73 <= |hi| < 2^181; below, lo ends at 2^-149; above, it is at most the largest finite binary32
  * number. 12 bytes, aligned to 4, hi first, no padding. */
 #pragma pack(push, 4)
 typedef struct tandem_ds {

@@ -153,7 +153,7 @@ static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device
 static size_t shared_bytes(const td_format *format, bool with_sums)
 {
     const int sums = with_sums ? TD_TILE * TD_TILE * format->sum_bytes : 0;
-    return (size_t)(format->blocks * (format->stage_bytes + SHARED_RESERVED + sums));
+    return (size_t)format->blocks * (size_t)(format->stage_bytes + SHARED_RESERVED + sums);
 }
 
 static bool make_plan(mf_plan *plan, const td_gemm *p, const arithmetic *in,
@@ -226,7 +226,7 @@ static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
 {
     const mf_plan *plan = &product->plan;
     const td_format *format = plan->format;
-    const cudaStream_t stream = product->p->stream;
+    cudaStream_t stream = product->p->stream;
     const int64_t tiles = tiles_of(part->m, part->n), spread = smaller(plan->spread_tiles, tiles);
     td_multiply whole = *multiply, last = *multiply;
     cudaError_t error = cudaSuccess;
@@ -314,7 +314,7 @@ static cudaError_t scale_part(mf_product *product, const mf_part *part)
     const td_target target = target_of(product, part);
     const td_multiply no_sums = {.tile_count = (int)tiles_of(part->m, part->n),
                                  .output = output_of(product, &target)};
-    const cudaStream_t stream = product->p->stream;
+    cudaStream_t stream = product->p->stream;
     cudaError_t error = product->plan.type == TD_BINARY64
                             ? td_scale_run(&target, part->batch, stream)
                             : product->plan.format->join(&no_sums, part->batch, stream);

@@ -145,7 +145,7 @@ void ref_ieee(const ref_gemm *p)
 #define COMPUTED                     tandem_df
 #define LOAD                         AS_IT_IS
 #define STORE                        AS_IT_IS
-#define SHORTEN                        AS_IT_IS
+#define SHORTEN                      AS_IT_IS
 #define PARTS                        2
 #define PART                         PAIR_PART
 #define BLOCK                        TD_BLOCK
@@ -167,7 +167,7 @@ void ref_ieee(const ref_gemm *p)
 #define COMPUTED                     tandem_ts
 #define LOAD                         AS_IT_IS
 #define STORE                        AS_IT_IS
-#define SHORTEN                        AS_IT_IS
+#define SHORTEN                      AS_IT_IS
 #define PARTS                        3
 #define PART(s, i)                   ((i) == 0 ? (s).x : (i) == 1 ? (s).y : (s).z)
 #define BLOCK                        TD_TS_BLOCK
@@ -189,7 +189,7 @@ void ref_ieee(const ref_gemm *p)
 #define COMPUTED   tandem_dd
 #define LOAD       AS_IT_IS
 #define STORE      AS_IT_IS
-#define SHORTEN      AS_IT_IS
+#define SHORTEN    AS_IT_IS
 #define PARTS      2
 #define PART       PAIR_PART
 #define BLOCK      TD_BLOCK
