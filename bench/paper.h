@@ -86,14 +86,19 @@ TD_BOTH tandem_ts paper_ts_fma(tandem_ts a, tandem_ts b, tandem_ts c)
     return paper_ts_add(paper_ts_mul(a, b), c);
 }
 
+/* a with its lower part rounded to binary32. */
+TD_BOTH tandem_ds paper_ds(tandem_dd a)
+{
+    tandem_ds r;
+    r.hi = a.hi;
+    r.lo = (float)a.lo;
+    return r;
+}
+
 /* a b + c: every step widens and rounds. */
 TD_BOTH tandem_ds paper_ds_fma(tandem_ds a, tandem_ds b, tandem_ds c)
 {
-    const tandem_dd sum = td_dd_fma(td_dd_from_ds(a), td_dd_from_ds(b), td_dd_from_ds(c));
-    tandem_ds r;
-    r.hi = sum.hi;
-    r.lo = (float)sum.lo;
-    return r;
+    return paper_ds(td_dd_fma(td_dd_from_ds(a), td_dd_from_ds(b), td_dd_from_ds(c)));
 }
 
 #endif

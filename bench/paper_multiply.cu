@@ -108,20 +108,13 @@ struct ds {
     using real = double;
     using value = tandem_ds;
     enum { parts = 2 };
-    TD_DEVICE value shorten(tandem_dd x)
-    {
-        value r;
-        r.hi = x.hi;
-        r.lo = (float)x.lo;
-        return r;
-    }
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
-        return shorten(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
+        return paper_ds(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
     }
     TD_DEVICE value add(value a, value b)
     {
-        return shorten(td_dd_add(td_dd_from_ds(a), td_dd_from_ds(b)));
+        return paper_ds(td_dd_add(td_dd_from_ds(a), td_dd_from_ds(b)));
     }
 };
 

@@ -112,6 +112,7 @@ extern const td_format td_format_dd = {
     td_shape<format<2>, K_TILE>::stage_bytes,
     960,
     0x1p-960,
+    1,
     pack_run,
     multiply_run,
     td_join_launch<format<1>>,

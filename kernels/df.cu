@@ -78,6 +78,7 @@ extern const td_format td_format_df = {
     td_shape<format, 32>::stage_bytes,
     100,
     0x1p-102,
+    0,
     td_pack_either<from_binary64, from_df>,
     multiply_run,
     td_join_launch<format>,

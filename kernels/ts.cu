@@ -209,6 +209,7 @@ extern const td_format td_format_ts = {
     td_shape<format, K_TILE>::stage_bytes,
     75,
     0x1p-75,
+    1,
     td_pack_either<from_binary64, from_ts>,
     td_multiply_launch<format, K_TILE>,
     td_join_launch<format>,

@@ -302,7 +302,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
-        .is_accurate = plan->format != &td_format_df,
+        .is_accurate = plan->format->is_long,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
