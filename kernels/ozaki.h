@@ -1,0 +1,120 @@
+/* ozaki.h - fixed-point operands and their exact products, for the modes of the Ozaki family; for host C and for kernels.
+ *
+ * Every line (a row of op(A), a column of op(B)) becomes whole numbers A' = RN(a 2^(shift + scale)), ties away from zero:
+ * the scale belongs to the line, the shift to the index of k (rows of op(B) have its negative). A scheme cuts A' and B'
+ * into planes of small numbers, multiplies these exactly, and puts X = A' B' together, or a stated part of it; then
+ * C = alpha X 2^-(scale of row + scale of column) + beta C. */
+#ifndef TD_OZAKI_H
+#define TD_OZAKI_H
+
+#include "product.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Logarithms here are to base 2 and in units of 1/256: whole numbers, the same on every device. */
+enum { TD_LOG = 256 };
+
+/* Lines are measured in units of so many elements of k; part of the modes' definition. */
+enum { TD_UNIT = 64 };
+
+/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
+typedef struct {
+    int32_t norm; /* logarithm of the Euclidean norm, at least; 0 for a line of zeros */
+    int32_t
+        mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if an element is zero */
+    int32_t
+        peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f); 0 for a line of zeros */
+    int16_t
+        low; /* exponent of the lowest bit set in any element; TD_NO_LOW for a line of zeros; TD_SPECIAL */
+    int16_t scale; /* 0 for a line of zeros */
+} td_line;
+enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
+
+/* What is decided for one member of the batch, from the data or by the mode's parameter. */
+typedef struct {
+    int32_t parameter; /* number of moduli, or of slices */
+    int32_t
+        level; /* scale = (level - norm) / TD_LOG rounded down, for schemes that scale by norms */
+    int32_t need; /* see td_finish */
+    int32_t unused;
+} td_choice;
+
+/* A plane is small whole numbers, [line][k], zeros in the padding of lines and of k: tensor cores like such sizes. */
+enum { TD_LINE_PAD = 16, TD_K_PAD = 64 };
+
+/* Part of a product that becomes planes. The first line of member z of the part is at line[o] + z * lines_of_member[o]. */
+typedef struct {
+    td_operand operand[2];
+    td_scalar alpha; /* nothing is read if it is 0 */
+    int64_t batch_first;
+    int batch;
+    int64_t k_first, k_count; /* of this pass over k */
+    const td_line *line[2];
+    int64_t lines_of_member[2];
+    const int16_t *shift;    /* [batch][k] */
+    const td_choice *choice; /* [batch] */
+} td_fixed;
+
+/* How X becomes C. */
+typedef enum {
+    TD_FINISH_ROUND, /* X rounded to binary64, then alpha and beta as cuBLAS has them */
+    TD_FINISH_EXACT /* alpha X + beta C with one rounding; repaired where that may not be within one ulp */
+} td_finish_kind;
+
+/* An element is left to the repair kernel if its row or column is special. With TD_FINISH_ROUND also if it is not
+ * certified: it is if both lines became whole numbers without rounding, or if their means + TD_LOG * scales add up to at
+ * least choice.need (INT32_MIN: always). */
+typedef struct {
+    td_target target;
+    td_finish_kind kind;
+    int64_t k;
+    const td_line *line[2];
+    int64_t lines_of_member[2];
+    const td_choice *choice;
+} td_finish;
+
+/* Measures whole operands: their lines' records but for the scale, and the shifts. */
+typedef struct {
+    td_operand operand[2];
+    td_scalar alpha;
+    int64_t batch_first;
+    int batch;
+    void *units
+        [2]; /* scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time */
+    int strip_lines;  /* multiple of TD_TILE */
+    int32_t *tops[2]; /* scratch: [batch][k] */
+    td_line *line[2]; /* [batch][lines] */
+    int16_t *shift;   /* [batch][k] */
+    int32_t *shifted; /* scratch: [batch] */
+} td_measure;
+size_t td_unit_bytes(void);
+cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
+
+/* Decides, and sets the scales. */
+typedef enum { TD_SCALE_BY_NORM, TD_SCALE_BY_PEAK } td_scale_rule;
+enum { TD_CHOICES = 7 };
+typedef struct {
+    td_line *line[2]; /* [batch][lines] */
+    int lines[2];
+    int batch;
+    td_scale_rule rule;
+    int width; /* TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
+    int peak_limit; /* ... this */
+    int candidates; /* 1: as given. More: what is cheapest for the data */
+    td_choice candidate[TD_CHOICES];
+    int limit
+        [TD_CHOICES]; /* a pair is certified with a candidate if floor((norm - mean) / TD_LOG) of both add up to less */
+    td_choice *choice; /* [batch] */
+} td_choose;
+cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
+
+/* Loads these kernels on the current device: once, before the first launch. */
+cudaError_t td_lines_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

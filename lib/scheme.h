@@ -1,0 +1,35 @@
+/* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what lib/engine_ozaki.c needs of each. */
+#ifndef TD_SCHEME_H
+#define TD_SCHEME_H
+
+#include "../kernels/ozaki.h"
+#include "device.h"
+
+/* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
+typedef struct {
+    td_device *device;
+    int parameter;  /* 0: from the data */
+    td_fixed fixed; /* operands, lines, choice; k_first and k_count are the scheme's to set */
+    td_finish finish;
+    int64_t k_pass;  /* a multiple of TD_K_PAD */
+    char *workspace; /* of scheme->bytes(), 256-byte aligned */
+    cudaStream_t stream;
+} td_scheme_part;
+
+typedef struct {
+    /* The most elements of k that one pass can take. */
+    int64_t (*most_k)(int parameter, int64_t k);
+
+    /* Workspace of a part of m x n elements and `batch` members whose k of `k_pass` elements is in planes at a time. */
+    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch);
+
+    /* How lines are scaled, and what is certified: sets rule, width, peak_limit, candidates, candidate, limit. */
+    void (*choose)(int parameter, int64_t k, td_choose *choose);
+
+    /* Enqueues everything from the operands to C and the masks, in finish.target.masks. */
+    cudaError_t (*run)(const td_scheme_part *part);
+} td_scheme;
+
+extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices;
+
+#endif
