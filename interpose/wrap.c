@@ -4,23 +4,24 @@
 
 #include "../lib/policy.h"
 
-static _Thread_local int depth; /* of original functions under way in this thread */
-
 /* A call that is not looked at: td_wrap_end then does nothing but leave. */
 static bool pass(td_call *call)
 {
     memset(call, 0, sizeof *call);
-    depth++;
+    td_original_enter();
     return true;
 }
 
-static bool is_wanted(td_entry entry) { return depth == 0 && td_dispatch_wants(entry); }
+static bool is_wanted(td_entry entry)
+{
+    return !td_original_is_running() && td_dispatch_wants(entry);
+}
 
 /* True if the original function must run. */
 static bool decide(const td_call *call)
 {
     if (call->outcome != TD_CALL_NATIVE) return false;
-    depth++;
+    td_original_enter();
     return true;
 }
 
@@ -65,7 +66,7 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_gemm *p, t
 
 void td_wrap_end(td_call *call)
 {
-    depth--;
+    td_original_leave();
     td_dispatch_end(call);
 }
 

@@ -5,12 +5,9 @@
 #include <cublas_api.h>
 
 #include "../lib/dispatch.h"
-#include "originals.h"
+#include "../lib/originals.h"
 
 #define TD_EXPORT __attribute__((visibility("default")))
-
-/* The original of a function, with the type of the wrapper that asks. */
-#define TD_ORIGINAL(function) ((__typeof__(&(function)))td_original_find(TD_ORIGINAL_##function))
 
 /* Starts a wrapped call whose matrices and sizes are in *p: adds stream and scalars as the handle says, and
  * dispatches. True if the original function must run, followed by td_wrap_end. Calls that cuBLAS makes of its own
