@@ -146,42 +146,84 @@ static void add_f32(const product *p, const void *a, const void *b, void *c)
                 (int)p->c.ld);
 }
 
-/* Copies `count` vectors of k bytes next to each other; element (l, i) of the source is at l * step_l + i *
- * step_i. */
-static void pack(int8_t *packed, const int8_t *x, int64_t count, int64_t k, int64_t step_i,
-                 int64_t step_l)
+/* Products of int8 matrices: tiles of ROWS x COLUMNS elements of C, over K_BLOCK of k at a time, of panels of int16,
+ * which compilers multiply and add in pairs. */
+enum { ROWS = 2, COLUMNS = 4, K_BLOCK = 1024 };
+
+/* Vectors (rows of op(A), or columns of op(B)) of int8: element l of vector i is at i * step_i + l * step_l. */
+typedef struct {
+    const int8_t *data;
+    int64_t count, step_i, step_l;
+} vectors;
+
+/* Copies elements `first` to first + k of the vectors next to each other, and zeros for those up to `padded`. */
+static void pack(int16_t *packed, int64_t padded, const vectors *v, int64_t first, int64_t k)
 {
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t l = 0; l < k; l++) packed[i * k + l] = x[i * step_i + l * step_l];
+    for (int64_t i = 0; i < v->count; i++)
+        for (int64_t l = 0; l < k; l++)
+            packed[i * k + l] = v->data[i * v->step_i + (first + l) * v->step_l];
+    memset(packed + v->count * k, 0, (size_t)((padded - v->count) * k) * sizeof *packed);
+}
+
+/* Products of ROWS rows x with COLUMNS columns y, k elements each: below 2^24 for k to K_BLOCK. */
+static void multiply_tile(const int16_t *x, const int16_t *y, int64_t k,
+                          int32_t tile[ROWS][COLUMNS])
+{
+    int32_t s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+
+    for (int64_t l = 0; l < k; l++) {
+        s00 += x[l] * y[l];
+        s01 += x[l] * y[l + k];
+        s02 += x[l] * y[l + 2 * k];
+        s03 += x[l] * y[l + 3 * k];
+        s10 += x[l + k] * y[l];
+        s11 += x[l + k] * y[l + k];
+        s12 += x[l + k] * y[l + 2 * k];
+        s13 += x[l + k] * y[l + 3 * k];
+    }
+    memcpy(tile[0], (int32_t[]){s00, s01, s02, s03}, sizeof tile[0]);
+    memcpy(tile[1], (int32_t[]){s10, s11, s12, s13}, sizeof tile[1]);
 }
 
 /* Modulo 2^32, as a device's integer units. */
-static uint32_t dot(const int8_t *x, const int8_t *y, int64_t k)
+static void add_tile(const product *p, int64_t i0, int64_t j0, int32_t tile[ROWS][COLUMNS],
+                     int32_t *c)
 {
-    uint32_t sum = 0;
+    const uint32_t alpha = *(const uint32_t *)p->alpha;
 
-    for (int64_t l = 0; l < k; l++) sum += (uint32_t)((int16_t)x[l] * (int16_t)y[l]);
-    return sum;
+    for (int64_t j = 0; j < COLUMNS && j0 + j < p->n; j++)
+        for (int64_t i = 0; i < ROWS && i0 + i < p->m; i++) {
+            int32_t *target = &c[i0 + i + (j0 + j) * p->c.ld];
+
+            *target = (int32_t)((uint32_t)*target + alpha * (uint32_t)tile[i][j]);
+        }
 }
+
+static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 static cublasStatus_t add_i8(const product *p, const int8_t *a, const int8_t *b, int32_t *c)
 {
-    const uint32_t alpha = *(const uint32_t *)p->alpha;
     const bool is_a_plain = p->op_a == CUBLAS_OP_N, is_b_plain = p->op_b == CUBLAS_OP_N;
-    int8_t *rows = malloc((size_t)((p->m + p->n) * p->k));
-    int8_t *columns = rows + p->m * p->k;
+    const vectors rows = {a, p->m, is_a_plain ? 1 : p->a.ld, is_a_plain ? p->a.ld : 1};
+    const vectors columns = {b, p->n, is_b_plain ? p->b.ld : 1, is_b_plain ? 1 : p->b.ld};
+    const int64_t m = round_up(p->m, ROWS), n = round_up(p->n, COLUMNS);
+    const int64_t k_block = p->k < K_BLOCK ? p->k : K_BLOCK;
+    int16_t *packed = malloc((size_t)((m + n) * k_block) * sizeof *packed);
+    int32_t tile[ROWS][COLUMNS];
 
-    REQUIRE(rows, CUBLAS_STATUS_ALLOC_FAILED);
-    pack(rows, a, p->m, p->k, is_a_plain ? 1 : p->a.ld, is_a_plain ? p->a.ld : 1);
-    pack(columns, b, p->n, p->k, is_b_plain ? p->b.ld : 1, is_b_plain ? 1 : p->b.ld);
-    for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            int32_t *target = &c[i + j * p->c.ld];
+    REQUIRE(packed, CUBLAS_STATUS_ALLOC_FAILED);
+    for (int64_t l = 0; l < p->k; l += K_BLOCK) {
+        const int64_t k = p->k - l < K_BLOCK ? p->k - l : K_BLOCK;
 
-            *target = (int32_t)((uint32_t)*target +
-                                alpha * dot(rows + i * p->k, columns + j * p->k, p->k));
-        }
-    free(rows);
+        pack(packed, m, &rows, l, k);
+        pack(packed + m * k, n, &columns, l, k);
+        for (int64_t j = 0; j < n; j += COLUMNS)
+            for (int64_t i = 0; i < m; i += ROWS) {
+                multiply_tile(packed + i * k, packed + (m + j) * k, k, tile);
+                add_tile(p, i, j, tile, c);
+            }
+    }
+    free(packed);
     return CUBLAS_STATUS_SUCCESS;
 }
 

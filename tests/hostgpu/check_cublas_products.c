@@ -278,38 +278,43 @@ static void test_sgemm(void **state)
     cudaFree(c);
 }
 
-static void check_int8(cublasOperation_t op_a, cublasOperation_t op_b, int32_t alpha, int32_t beta)
+/* Sums modulo 2^32; matrices without padding. */
+static void check_int8(cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
+                       int32_t alpha, int32_t beta)
 {
-    enum { M = 8, N = 12, K = 1000 };
-    const int lda = op_a == CUBLAS_OP_N ? M : K, ldb = op_b == CUBLAS_OP_N ? K : N;
-    int8_t *a = acquire(M * K), *b = acquire(K * N);
-    int32_t *c = acquire(M * N * sizeof *c), old[M * N];
+    const int lda = op_a == CUBLAS_OP_N ? m : k, ldb = op_b == CUBLAS_OP_N ? k : n;
+    int8_t *a = acquire((size_t)(m * k)), *b = acquire((size_t)(k * n));
+    const size_t bytes = (size_t)(m * n) * sizeof(int32_t);
+    int32_t *c = acquire(bytes), *old = acquire(bytes);
 
-    for (int i = 0; i < M * K; i++) a[i] = (int8_t)(i % 5 ? (int)(127 * random_number()) : -128);
-    for (int i = 0; i < K * N; i++) b[i] = (int8_t)(i % 3 ? (int)(127 * random_number()) : -128);
-    for (int i = 0; i < M * N; i++) c[i] = old[i] = 1000 * i - 17;
-    expect_ok(cublasGemmEx(handle, op_a, op_b, M, N, K, &alpha, a, CUDA_R_8I, lda, b, CUDA_R_8I,
-                           ldb, &beta, c, CUDA_R_32I, M, CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT));
-    for (int j = 0; j < N; j++)
-        for (int i = 0; i < M; i++) {
-            int32_t sum = 0;
+    for (int i = 0; i < m * k; i++) a[i] = (int8_t)(i % 5 ? (int)(127 * random_number()) : -128);
+    for (int i = 0; i < k * n; i++) b[i] = (int8_t)(i % 3 ? (int)(127 * random_number()) : -128);
+    for (int i = 0; i < m * n; i++) c[i] = old[i] = 1000 * i - 17;
+    expect_ok(cublasGemmEx(handle, op_a, op_b, m, n, k, &alpha, a, CUDA_R_8I, lda, b, CUDA_R_8I,
+                           ldb, &beta, c, CUDA_R_32I, m, CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT));
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            int64_t sum = 0;
 
-            for (int l = 0; l < K; l++)
+            for (int l = 0; l < k; l++)
                 sum += a[op_a == CUBLAS_OP_N ? i + l * lda : l + i * lda] *
                        b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb];
-            assert_int_equal(c[i + j * M], alpha * sum + beta * old[i + j * M]);
+            assert_int_equal(c[i + j * m], (int32_t)(alpha * sum + (int64_t)beta * old[i + j * m]));
         }
     cudaFree(a);
     cudaFree(b);
     cudaFree(c);
+    cudaFree(old);
 }
 
 static void test_int8(void **state)
 {
     (void)state;
     for (int op = 0; op < 4; op++) {
-        check_int8(ops[op / 2], ops[op % 2], 1, 0);
-        check_int8(ops[op / 2], ops[op % 2], -2, 3);
+        check_int8(ops[op / 2], ops[op % 2], 8, 12, 1000, 1, 0);
+        check_int8(ops[op / 2], ops[op % 2], 7, 9, 2500, -2, 3);
+        check_int8(ops[op / 2], ops[op % 2], 1, 1, 1, 5, -1);
+        check_int8(ops[op / 2], ops[op % 2], 3, 2, 4096, 12345, 1 << 20);
     }
 }
 
