@@ -159,7 +159,7 @@ HOSTGPU_INLINE int __clzll(long long a)
     return a ? __builtin_clzll(static_cast<unsigned long long>(a)) : 64;
 }
 
-/* Sum of four products of signed bytes, plus c; wraps. */
+/* Sum of four products of bytes, signed or unsigned as the arguments are, plus c; wraps. */
 HOSTGPU_INLINE int __dp4a(int a, int b, int c)
 {
     uint32_t sum = static_cast<uint32_t>(c);
@@ -167,6 +167,11 @@ HOSTGPU_INLINE int __dp4a(int a, int b, int c)
         sum += static_cast<uint32_t>(static_cast<int8_t>(a >> 8 * i) *
                                      static_cast<int8_t>(b >> 8 * i));
     return static_cast<int>(sum);
+}
+HOSTGPU_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (unsigned i = 0; i < 4; i++) c += (a >> 8 * i & 255u) * (b >> 8 * i & 255u);
+    return c;
 }
 
 /* Byte i of the result is the byte of (b:a) that selector's nibble i names. */

@@ -1,8 +1,7 @@
 /* finish.h - from the exact X of the Ozaki family to C: one block a tile, one thread a subtile. A template argument `source`
  * has
- *   limbs                               of X
- *   load(row, col, x)                   X of rows row .. row + 3 of one column, past the end of C too
- */
+ *   limbs                        of X
+ *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
 #ifndef TD_FINISH_H
 #define TD_FINISH_H
 
@@ -22,9 +21,9 @@ TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice)
 
 /* Stores C from one column of a subtile; returns the bits of the elements that are left to the repair kernel. */
 template <int limbs>
-TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
-                                    const td_wide<limbs> *x, const td_line *a, td_line b, int count,
-                                    double *c, double alpha, double beta)
+TD_DEVICE unsigned td_finish_column(const td_choice &choice, const td_wide<limbs> *x,
+                                    const td_line *a, td_line b, int count, double *c, double alpha,
+                                    double beta)
 {
     unsigned mask = 0;
     TD_UNROLL
@@ -60,9 +59,9 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
     TD_UNROLL_N(1)
     for (int j = 0; j < cols; j++) {
         td_wide<source::limbs> x[TD_SUBTILE];
-        from.load(row, col + j, x);
-        mask |= td_finish_column(finish, choice, x, a, line[1][col + j], rows,
-                                 c + (int64_t)j * target.c.ld, alpha, beta)
+        source::load(from, row, col + j, x);
+        mask |= td_finish_column(choice, x, a, line[1][col + j], rows, c + (int64_t)j * target.c.ld,
+                                 alpha, beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;

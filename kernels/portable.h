@@ -6,6 +6,8 @@
  *       static shared array; nothing after the name for a single value
  *   TD_DYNAMIC_SHARED(type, name);
  *       type *name: the block's dynamic shared memory, 128-byte aligned
+ *   TD_CONSTANT(type, name, value);
+ *       a table that kernels read, computed by the compiler
  *   TD_UNROLL, TD_UNROLL_N(n)
  *       before a loop: unroll it fully, or n times
  *   TD_LANES
@@ -35,6 +37,8 @@
 #define TD_LANES           TD_UNROLL
 
 #define TD_SHARED(type, name, dims) __shared__ type name dims
+
+#define TD_CONSTANT(type, name, value) static __constant__ const type name = value
 
 #define TD_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                            \
@@ -79,6 +83,8 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
     static char hostgpu_key_##name;                                                                \
     auto &name = *static_cast<type(*) dims>(                                                       \
         hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
+
+#define TD_CONSTANT(type, name, value) static constexpr type name = value
 
 #define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
 

@@ -10,13 +10,13 @@ template <int limbs> struct td_wide {
     uint32_t limb[limbs];
 };
 
-template <int limbs> TD_HOST_DEVICE bool td_wide_is_negative(const td_wide<limbs> &x)
+template <int limbs> TD_DEVICE bool td_wide_is_negative(const td_wide<limbs> &x)
 {
     return (x.limb[limbs - 1] >> 31) != 0;
 }
 
 /* sum over i of column[i] 2^(32 i), modulo 2^(32 limbs). */
-template <int limbs> TD_HOST_DEVICE td_wide<limbs> td_wide_carry(const int64_t *column)
+template <int limbs> TD_DEVICE td_wide<limbs> td_wide_carry(const int64_t *column)
 {
     td_wide<limbs> x;
     int64_t carry = 0;
@@ -29,7 +29,7 @@ template <int limbs> TD_HOST_DEVICE td_wide<limbs> td_wide_carry(const int64_t *
     return x;
 }
 
-template <int limbs> TD_HOST_DEVICE td_wide<limbs> td_wide_magnitude(const td_wide<limbs> &x)
+template <int limbs> TD_DEVICE td_wide<limbs> td_wide_magnitude(const td_wide<limbs> &x)
 {
     const uint32_t sign = td_wide_is_negative(x) ? ~0u : 0u;
     td_wide<limbs> r;
@@ -45,7 +45,7 @@ template <int limbs> TD_HOST_DEVICE td_wide<limbs> td_wide_magnitude(const td_wi
 
 /* The 64 leading bits of x > 0, from its highest one on, the last bit set if any bit below is: x is about
  * significand 2^*exponent. 0 for 0. */
-template <int limbs> TD_HOST_DEVICE uint64_t td_wide_leading(const td_wide<limbs> &x, int *exponent)
+template <int limbs> TD_DEVICE uint64_t td_wide_leading(const td_wide<limbs> &x, int *exponent)
 {
     td_wide<limbs> y = x;
     int shift = 0;
@@ -69,7 +69,7 @@ template <int limbs> TD_HOST_DEVICE uint64_t td_wide_leading(const td_wide<limbs
 
 /* +-m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m is 0 or has its highest bit
  * set; its last bit may stand for bits below. */
-TD_HOST_DEVICE double td_round64(bool is_negative, uint64_t m, int e)
+TD_DEVICE double td_round64(bool is_negative, uint64_t m, int e)
 {
     const uint64_t sign = (uint64_t)is_negative << 63;
     if (m == 0) return td_from_bits64(0);
@@ -86,7 +86,7 @@ TD_HOST_DEVICE double td_round64(bool is_negative, uint64_t m, int e)
 }
 
 /* x 2^e rounded once to binary64; +0 for 0. */
-template <int limbs> TD_HOST_DEVICE double td_wide_round64(const td_wide<limbs> &x, int e)
+template <int limbs> TD_DEVICE double td_wide_round64(const td_wide<limbs> &x, int e)
 {
     int exponent;
     const uint64_t m = td_wide_leading(td_wide_magnitude(x), &exponent);

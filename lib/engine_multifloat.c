@@ -6,6 +6,7 @@
 
 #include "../kernels/order.h"
 #include "device.h"
+#include "part.h"
 
 /* Most lines, elements of k and batch members of a launch: keeps tile numbers in 31 bits, grids in their limits. */
 enum { MAX_LINES = 1 << 20, MAX_K = 1 << 20, MAX_BATCH = 32767 };
@@ -59,17 +60,6 @@ typedef struct {
     int m, n, batch;
 } mf_part;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
-static size_t reserve(size_t *end, int64_t bytes)
-{
-    const size_t at = *end;
-    *end = at + (size_t)round_up(bytes, 256);
-    return at;
-}
-
 /* True if sums of superblocks are kept in device memory: there are several, and one launch cannot do with a running
  * sum in shared memory. */
 static bool keeps_sums(const mf_plan *plan, int64_t k)
@@ -82,42 +72,42 @@ static void lay_out(mf_plan *plan, int64_t k)
 {
     const td_format *format = plan->format;
     const bool scaled = plan->type == TD_BINARY64;
-    const int64_t lines[2] = {round_up(plan->m, TD_TILE), round_up(plan->n, TD_TILE)};
+    const int64_t lines[2] = {td_round_up(plan->m, TD_TILE), td_round_up(plan->n, TD_TILE)};
     const int64_t elements = lines[0] * lines[1] * plan->batch;
     const int64_t element_bytes =
         (int64_t)format->part_bytes * (scaled ? format->parts_of_64 : format->parts);
     plan->bytes = 0;
     for (int o = 0; o < 2; o++) {
         const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;
-        plan->partial[o] = reserve(&plan->bytes, ranges * plan->chunks);
-        plan->range[o] = reserve(&plan->bytes, ranges);
-        plan->panel[o] = reserve(&plan->bytes, lines[o] * plan->batch *
-                                                   round_up(plan->k, TD_K_TILE) * element_bytes);
+        plan->partial[o] = td_reserve(&plan->bytes, ranges * plan->chunks);
+        plan->range[o] = td_reserve(&plan->bytes, ranges);
+        plan->panel[o] = td_reserve(
+            &plan->bytes, lines[o] * plan->batch * td_round_up(plan->k, TD_K_TILE) * element_bytes);
     }
-    plan->masks = reserve(&plan->bytes, scaled ? elements / 8 : 0);
+    plan->masks = td_reserve(&plan->bytes, scaled ? elements / 8 : 0);
     int64_t sums = keeps_sums(plan, k) ? elements : 0;
     if (plan->slots > 1) sums = plan->spread_tiles * TD_TILE * TD_TILE * plan->batch * plan->slots;
-    plan->sums = reserve(&plan->bytes, sums * format->sum_bytes);
+    plan->sums = td_reserve(&plan->bytes, sums * format->sum_bytes);
 }
 
 /* Makes the parts of a plan smaller; false if they are as small as they can be. */
 static bool shrink(mf_plan *plan)
 {
     if (plan->batch > 1) {
-        plan->batch = ceil_div(plan->batch, 2);
+        plan->batch = td_ceil_div(plan->batch, 2);
         return true;
     }
-    if (plan->k > 4 * (int64_t)TD_SUPERBLOCK && plan->k > smaller(plan->m, plan->n)) {
-        plan->k = round_up(plan->k / 2, TD_SUPERBLOCK);
+    if (plan->k > 4 * (int64_t)TD_SUPERBLOCK && plan->k > td_smaller(plan->m, plan->n)) {
+        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
         return true;
     }
     int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
     if (*lines > TD_TILE) {
-        *lines = round_up(*lines / 2, TD_TILE);
+        *lines = td_round_up(*lines / 2, TD_TILE);
         return true;
     }
     if (plan->k > TD_SUPERBLOCK) {
-        plan->k = round_up(plan->k / 2, TD_SUPERBLOCK);
+        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
         return true;
     }
     return false;
@@ -125,7 +115,7 @@ static bool shrink(mf_plan *plan)
 
 static int64_t tiles_of(int64_t m, int64_t n)
 {
-    return ceil_div(m, TD_TILE) * ceil_div(n, TD_TILE);
+    return td_ceil_div(m, TD_TILE) * td_ceil_div(n, TD_TILE);
 }
 
 /* If there are too few tiles to fill the device, or the last of them leave most of it idle, the superblocks of these go
@@ -134,17 +124,17 @@ static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device
 {
     const int64_t tiles = tiles_of(plan->m, plan->n), all_tiles = tiles * plan->batch;
     const int64_t places = (int64_t)plan->format->blocks * device->multiprocessors;
-    const int64_t superblocks = ceil_div(k, TD_SUPERBLOCK);
+    const int64_t superblocks = td_ceil_div(k, TD_SUPERBLOCK);
     const bool is_whole = all_tiles <= places;
     const int64_t last = is_whole ? all_tiles : all_tiles % places;
     if (plan->k < k || last == 0) return;
     if (!is_whole && (plan->batch > 1 || !plan->has_shared)) return;
-    const int64_t blocks = smaller(places / last, superblocks);
+    const int64_t blocks = td_smaller(places / last, superblocks);
     if (blocks < 2) return;
     mf_plan spread = *plan;
     spread.spread_tiles = is_whole ? tiles : last;
     spread.slots = (int)superblocks;
-    spread.blocks_per_tile = (int)ceil_div(superblocks, ceil_div(superblocks, blocks));
+    spread.blocks_per_tile = (int)td_ceil_div(superblocks, td_ceil_div(superblocks, blocks));
     lay_out(&spread, k);
     if (spread.bytes <= limit) *plan = spread;
 }
@@ -163,13 +153,13 @@ static bool make_plan(mf_plan *plan, const td_gemm *p, const arithmetic *in,
     plan->format = in->format;
     plan->type = in->type;
     plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(in->format, true);
-    plan->m = smaller(p->m, MAX_LINES);
-    plan->n = smaller(p->n, MAX_LINES);
-    plan->k = smaller(p->k, MAX_K);
-    plan->batch = smaller(p->batch, MAX_BATCH);
-    plan->chunk = ceil_div(p->k, TD_MAX_CHUNKS);
+    plan->m = td_smaller(p->m, MAX_LINES);
+    plan->n = td_smaller(p->n, MAX_LINES);
+    plan->k = td_smaller(p->k, MAX_K);
+    plan->batch = td_smaller(p->batch, MAX_BATCH);
+    plan->chunk = td_ceil_div(p->k, TD_MAX_CHUNKS);
     if (plan->chunk < LEAST_CHUNK) plan->chunk = LEAST_CHUNK;
-    plan->chunks = (int)ceil_div(p->k, plan->chunk);
+    plan->chunks = (int)td_ceil_div(p->k, plan->chunk);
     plan->slots = plan->blocks_per_tile = 1;
     for (lay_out(plan, p->k); plan->bytes > limit; lay_out(plan, p->k))
         if (!shrink(plan)) return false;
@@ -177,31 +167,10 @@ static bool make_plan(mf_plan *plan, const td_gemm *p, const arithmetic *in,
     return true;
 }
 
-/* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
-static td_operand operand_of(const td_gemm *p, int which, int64_t first, int lines)
-{
-    const td_matrix *matrix = which ? &p->b : &p->a;
-    const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
-    td_operand o = {.matrix = *matrix, .k = p->k, .lines = lines};
-    o.line_step = lines_apart ? matrix->ld : 1;
-    o.k_step = lines_apart ? 1 : matrix->ld;
-    o.offset = first * o.line_step;
-    return o;
-}
-
 static td_target target_of(const mf_product *product, const mf_part *part)
 {
-    const td_gemm *p = product->p;
-    return (td_target){
-        .c = p->c,
-        .c_offset = part->i + part->j * p->c.ld,
-        .m = part->m,
-        .n = part->n,
-        .batch_first = part->z,
-        .alpha = p->alpha,
-        .beta = p->beta,
-        .masks = (uint16_t *)(product->workspace + product->plan.masks),
-    };
+    return td_target_of(product->p, part->i, part->j, part->z, part->m, part->n,
+                        (uint16_t *)(product->workspace + product->plan.masks));
 }
 
 static td_output output_of(const mf_product *product, const td_target *target)
@@ -227,7 +196,8 @@ static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
     const mf_plan *plan = &product->plan;
     const td_format *format = plan->format;
     cudaStream_t stream = product->p->stream;
-    const int64_t tiles = tiles_of(part->m, part->n), spread = smaller(plan->spread_tiles, tiles);
+    const int64_t tiles = tiles_of(part->m, part->n),
+                  spread = td_smaller(plan->spread_tiles, tiles);
     td_multiply whole = *multiply, last = *multiply;
     cudaError_t error = cudaSuccess;
     whole.slots = 1;
@@ -269,10 +239,10 @@ static cudaError_t multiply_part(mf_product *product, const mf_part *part, const
     cudaError_t error = cudaSuccess;
     for (int64_t l = 0; l < k && error == cudaSuccess; l += plan->k) {
         pack.k_first = l;
-        pack.k_count = smaller(plan->k, k - l);
+        pack.k_count = td_smaller(plan->k, k - l);
         error = format->pack(&pack, part->batch, product->p->stream);
         if (error != cudaSuccess) break;
-        multiply.k_tiles = ceil_div(pack.k_count, TD_K_TILE);
+        multiply.k_tiles = td_ceil_div(pack.k_count, TD_K_TILE);
         multiply.resume = l > 0;
         multiply.finish = l + plan->k >= k;
         error = multiply_tiles(product, part, &multiply);
@@ -286,7 +256,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_gemm *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
     td_scan scan = {
-        .operand = {operand_of(p, 0, part->i, part->m), operand_of(p, 1, part->j, part->n)},
+        .operand = {td_operand_of(p, 0, part->i, part->m), td_operand_of(p, 1, part->j, part->n)},
         .chunks = plan->chunks,
         .chunk = plan->chunk,
         .batch_first = part->z,
@@ -330,9 +300,9 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
     for (part.z = 0; part.z < p->batch; part.z += plan->batch)
         for (part.j = 0; part.j < p->n; part.j += plan->n)
             for (part.i = 0; part.i < p->m; part.i += plan->m) {
-                part.batch = (int)smaller(plan->batch, p->batch - part.z);
-                part.n = (int)smaller(plan->n, p->n - part.j);
-                part.m = (int)smaller(plan->m, p->m - part.i);
+                part.batch = (int)td_smaller(plan->batch, p->batch - part.z);
+                part.n = (int)td_smaller(plan->n, p->n - part.j);
+                part.m = (int)td_smaller(plan->m, p->m - part.i);
                 cudaError_t error =
                     scale_only ? scale_part(product, &part) : run_part(product, &part);
                 if (td_cuda_ok(error)) continue;
@@ -362,9 +332,9 @@ static td_run_status scale_product(mf_product *product)
     const td_gemm *p = product->p;
     product->plan = (mf_plan){.format = product->in->format,
                               .type = product->in->type,
-                              .m = smaller(p->m, MAX_LINES),
-                              .n = smaller(p->n, MAX_LINES),
-                              .batch = smaller(p->batch, MAX_BATCH)};
+                              .m = td_smaller(p->m, MAX_LINES),
+                              .n = td_smaller(p->n, MAX_LINES),
+                              .batch = td_smaller(p->batch, MAX_BATCH)};
     return run_parts(product, true);
 }
 

@@ -9,10 +9,12 @@
 typedef struct {
     td_device *device;
     int parameter;  /* 0: from the data */
-    td_fixed fixed; /* operands, lines, choice; k_first and k_count are the scheme's to set */
+    td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
     int64_t k_pass;  /* a multiple of TD_K_PAD */
     char *workspace; /* of scheme->bytes(), 256-byte aligned */
+    void *cublas_workspace;
+    size_t cublas_bytes;
     cudaStream_t stream;
 } td_scheme_part;
 
@@ -20,14 +22,15 @@ typedef struct {
     /* The most elements of k that one pass can take. */
     int64_t (*most_k)(int parameter, int64_t k);
 
-    /* Workspace of a part of m x n elements and `batch` members whose k of `k_pass` elements is in planes at a time. */
-    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch);
+    /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
+    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch);
 
-    /* How lines are scaled, and what is certified: sets rule, width, peak_limit, candidates, candidate, limit. */
+    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
     void (*choose)(int parameter, int64_t k, td_choose *choose);
 
-    /* Enqueues everything from the operands to C and the masks, in finish.target.masks. */
-    cudaError_t (*run)(const td_scheme_part *part);
+    /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
+    cudaError_t (*multiply)(const td_scheme_part *part);
+    cudaError_t (*finish)(const td_scheme_part *part);
 } td_scheme;
 
 extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices;

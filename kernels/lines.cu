@@ -1,0 +1,430 @@
+/* lines.cu - what the Ozaki family must know of its operands before it cuts them: the norm, the mean magnitude and the exactness
+ * of every line, the shifts along k, and what these decide. Whole numbers throughout. */
+#include "access.h"
+#include "logarithm.h"
+#include "ozaki.h"
+
+enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
+enum { NO_TOP = -0x7fff };
+
+/* Shifts are not worth it while the exponents that they could even out spread no further. */
+enum { LEAST_SPREAD = 16 };
+
+/* What is known of TD_UNIT elements of a line. */
+struct unit {
+    uint32_t squares; /* of the magnitudes over 2^(top - 11), rounded up */
+    int32_t logs;     /* sum of the logarithms, at most */
+    int16_t top;      /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;      /* as in td_line */
+    int16_t zeros;
+    int16_t fraction; /* of the largest element, in 1/TD_LOG */
+};
+
+size_t td_unit_bytes(void) { return sizeof(unit); }
+
+/* ---- measuring ---- */
+
+/* The magnitudes of a tile, as bits; zeros past the ends. */
+TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+                         uint64_t (*tile)[TD_UNIT + 1])
+{
+    const bool along = o.k_step == 1;
+    const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
+    TD_UNROLL
+    for (int step = 0; step < 64; step += PARTS) {
+        const int line = along ? outer + step : inner, l = along ? inner : outer + step;
+        const bool inside = line0 + line < o.lines && l0 + l < o.k;
+        tile[line][l] =
+            inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) & ~(1ull << 63) : 0;
+    }
+}
+
+/* The largest exponents over the lines of a tile, for every element of k. */
+TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0, int64_t k)
+{
+    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
+    uint64_t largest = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_TILE / PARTS; i++) {
+        const uint64_t bits = tile[part * (TD_TILE / PARTS) + i][l];
+        if (td_is_finite64(bits) && bits > largest) largest = bits;
+    }
+    if (largest && l0 + l < k) atomicMax(&tops[l0 + l], td_exponent64(largest));
+}
+
+/* Some elements of a unit. */
+struct summary {
+    int peak, low, zeros, logs;
+    bool is_special;
+};
+
+/* TD_LOG e + floor(TD_LOG f) of 2^e (1 + f), at most the logarithm. */
+TD_DEVICE int log_of(uint64_t bits)
+{
+    int q;
+    const uint64_t m = td_significand64(bits, &q);
+    return TD_LOG * (q + 52) + (int)(m >> 44 & 255);
+}
+
+/* Exponent of the lowest bit that is set. */
+TD_DEVICE int low_of(uint64_t bits)
+{
+    int q;
+    const uint64_t m = td_significand64(bits, &q);
+    return q + 63 - td_clz64(m & (0 - m));
+}
+
+TD_DEVICE summary summarise(const uint64_t *bits, const int *shift, int64_t count)
+{
+    summary s = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0, false};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (i * PARTS >= count) continue;
+        if (bits[i] == 0) {
+            s.zeros++;
+            continue;
+        }
+        s.is_special |= !td_is_finite64(bits[i]);
+        const int log = log_of(bits[i]) + TD_LOG * shift[i], low = low_of(bits[i]) + shift[i];
+        s.peak = log > s.peak ? log : s.peak;
+        s.low = low < s.low ? low : s.low;
+        s.logs += log;
+    }
+    return s;
+}
+
+/* Squares of the magnitudes over 2^(top - 11), each rounded up: at most 2^24. */
+TD_DEVICE uint32_t squares_of(const uint64_t *bits, const int *shift, int top)
+{
+    uint32_t squares = 0;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (bits[i] == 0) continue;
+        int q;
+        const uint64_t m = td_significand64(bits[i], &q);
+        const int drop = min(41 + top - (q + 52 + shift[i]), 63);
+        const uint32_t magnitude = (uint32_t)((m + (1ull << drop) - 1) >> drop);
+        squares += magnitude * magnitude;
+    }
+    return squares;
+}
+
+/* Grid: unit, strip of the lines from line_first on, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS)
+    measure_kernel(const td_measure p, int line_first, int again)
+{
+    TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
+    TD_SHARED(int, peaks, [PARTS][TD_TILE]);
+    TD_SHARED(int, lows, [PARTS][TD_TILE]);
+    TD_SHARED(int, zeros, [PARTS][TD_TILE]);
+    TD_SHARED(int, logs, [PARTS][TD_TILE]);
+    TD_SHARED(uint32_t, squares, [PARTS][TD_TILE]);
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_operand &o = p.operand[which];
+    const int line0 = line_first + (int)blockIdx.y * TD_TILE;
+    const int64_t l0 = (int64_t)blockIdx.x * TD_UNIT;
+    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
+    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
+
+    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
+    __syncthreads();
+    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0, o.k);
+    uint64_t bits[PER_THREAD];
+    int shift[PER_THREAD];
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int64_t l = l0 + part + i * PARTS;
+        bits[i] = tile[line][part + i * PARTS];
+        shift[i] = again && l < o.k ? p.shift[batch * o.k + l] : 0;
+        if (which) shift[i] = -shift[i];
+    }
+    const summary mine = summarise(bits, shift, o.k - l0 - part);
+    peaks[part][line] = mine.peak;
+    lows[part][line] = mine.is_special ? TD_SPECIAL : mine.low;
+    zeros[part][line] = mine.zeros;
+    logs[part][line] = mine.logs;
+    __syncthreads();
+    int peak = peaks[0][line];
+    TD_UNROLL
+    for (int i = 1; i < PARTS; i++) peak = max(peak, peaks[i][line]);
+    const int top = peak >> 8;
+    squares[part][line] = mine.is_special ? 0 : squares_of(bits, shift, top);
+    __syncthreads();
+    if (part == 0 && line0 + line < o.lines) {
+        unit u = {0, 0, (int16_t)top, TD_NO_LOW, 0, (int16_t)(peak & 255)};
+        TD_UNROLL
+        for (int i = 0; i < PARTS; i++) {
+            u.squares += squares[i][line];
+            u.logs += logs[i][line];
+            u.zeros = (int16_t)(u.zeros + zeros[i][line]);
+            u.low = (int16_t)min((int)u.low, lows[i][line]);
+        }
+        unit *units = static_cast<unit *>(p.units[which]);
+        units[((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + blockIdx.y * TD_TILE +
+              line] = u;
+    }
+}
+
+/* ---- units to lines ---- */
+
+enum { LINES = 32, GROUPS = THREADS / LINES };
+
+struct line_sums {
+    int64_t logs;
+    uint64_t squares;
+};
+
+TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
+{
+    td_line line = {0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    const int top = peak >> 8;
+    if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
+    line.norm = TD_LOG * (top - 11) + ((td_log_above(sums.squares) + 1) >> 1);
+    if (!has_zeros) /* rounded down, also below zero */
+        line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
+    line.peak = peak;
+    return line;
+}
+
+/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS)
+    lines_kernel(const td_measure p, int line_first, int units, int again)
+{
+    TD_SHARED(int, peaks, [GROUPS][LINES]);
+    TD_SHARED(int, lows, [GROUPS][LINES]);
+    TD_SHARED(int, zeros, [GROUPS][LINES]);
+    TD_SHARED(int64_t, logs, [GROUPS][LINES]);
+    TD_SHARED(uint64_t, squares, [GROUPS][LINES]);
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_operand &o = p.operand[which];
+    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    const int in_strip = (int)blockIdx.x * LINES + line, at = line_first + in_strip;
+    if (line_first + (int)blockIdx.x * LINES >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
+        (again && !p.shifted[batch]))
+        return;
+
+    const unit *of_line = static_cast<const unit *>(p.units[which]) +
+                          (int64_t)batch * units * p.strip_lines + in_strip;
+    int peak = TD_LOG * NO_TOP, low = TD_NO_LOW, any_zeros = 0;
+    line_sums sums = {0, 0};
+    for (int u = group; u < units && at < o.lines; u += GROUPS) {
+        const unit x = of_line[(int64_t)u * p.strip_lines];
+        peak = max(peak, TD_LOG * x.top + x.fraction);
+        low = min(low, (int)x.low);
+        any_zeros |= x.zeros;
+        sums.logs += x.logs;
+    }
+    peaks[group][line] = peak;
+    lows[group][line] = low;
+    zeros[group][line] = any_zeros;
+    logs[group][line] = sums.logs;
+    __syncthreads();
+    TD_UNROLL
+    for (int i = 0; i < GROUPS; i++) {
+        peak = max(peak, peaks[i][line]);
+        low = min(low, lows[i][line]);
+        any_zeros |= zeros[i][line];
+        if (i != group) sums.logs += logs[i][line];
+    }
+    const int top = peak >> 8;
+    for (int u = group; u < units && at < o.lines; u += GROUPS) {
+        const unit x = of_line[(int64_t)u * p.strip_lines];
+        const int drop = 2 * (top - x.top);
+        if (x.squares)
+            sums.squares += drop > 31 ? 1 : (x.squares + (uint64_t)((1ull << drop) - 1)) >> drop;
+    }
+    squares[group][line] = sums.squares;
+    __syncthreads();
+    if (group == 0 && at < o.lines) {
+        for (int i = 1; i < GROUPS; i++) sums.squares += squares[i][line];
+        p.line[which][(int64_t)batch * o.lines + at] =
+            line_of(peak, low, any_zeros != 0, sums, o.k);
+    }
+}
+
+/* ---- shifts ---- */
+
+/* Half of what B's exponents are above A's, where they spread. Grid: 1, 1, batch member. */
+static __global__ void __launch_bounds__(4 * THREADS) shift_kernel(const td_measure p)
+{
+    TD_SHARED(int, most, );
+    TD_SHARED(int, least, );
+    const int batch = (int)blockIdx.z;
+    const int64_t k = p.operand[0].k;
+    const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
+    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (threadIdx.x == 0) {
+        most = INT32_MIN;
+        least = INT32_MAX;
+    }
+    __syncthreads();
+    int my_most = INT32_MIN, my_least = INT32_MAX;
+    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+        if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
+        my_most = max(my_most, b[l] - a[l]);
+        my_least = min(my_least, b[l] - a[l]);
+    }
+    if (my_most >= my_least) {
+        atomicMax(&most, my_most);
+        atomicMin(&least, my_least);
+    }
+    __syncthreads();
+    const bool spread = most >= least && most - least > LEAST_SPREAD;
+    if (threadIdx.x == 0) p.shifted[batch] = spread;
+    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
+        p.shift[batch * k + l] = (int16_t)(spread && both ? (b[l] - a[l]) >> 1 : 0);
+    }
+}
+
+/* Grid: blocks over both operands' exponents. */
+static __global__ void clear_tops_kernel(const td_measure p)
+{
+    const int64_t count = p.operand[0].k * p.batch;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+}
+
+static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t stream)
+{
+    const int lines = max(p->operand[0].lines, p->operand[1].lines);
+    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    cudaError_t error = cudaSuccess;
+    for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
+        const int count = min(p->strip_lines, lines - first);
+        const unsigned members = 2 * (unsigned)p->batch;
+        const dim3 tiles((unsigned)units, (unsigned)td_tiles(count), members);
+        error = TD_LAUNCH(measure_kernel, tiles, THREADS, 0, stream, *p, first, again);
+        if (error != cudaSuccess) break;
+        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
+        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
+    }
+    return error;
+}
+
+cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
+{
+    cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = measure_strips(p, 0, stream);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH(shift_kernel, dim3(1, 1, (unsigned)p->batch), 4 * THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = measure_strips(p, 1, stream);
+    return error;
+}
+
+/* ---- decisions ---- */
+
+enum {
+    BINS = 64,
+    REPAIR_COST = 64 /* moduli whose products take as long as the repair of all of C */
+};
+
+/* Lines of both operands by floor((norm - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
+struct histogram {
+    uint32_t all[2][BINS], exact[2][BINS];
+};
+
+TD_DEVICE void count_lines(const td_choose &p, histogram *seen)
+{
+    for (int o = 0; o < 2; o++)
+        for (int i = (int)threadIdx.x; i < p.lines[o]; i += (int)blockDim.x) {
+            const td_line line = p.line[o][(int64_t)blockIdx.z * p.lines[o] + i];
+            if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) continue;
+            const int bin = line.mean == TD_NO_MEAN ? BINS - 1 : (line.norm - line.mean) / TD_LOG;
+            const int clamped = max(0, min((int)BINS - 1, bin));
+            atomicAdd(&seen->all[o][clamped], 1u);
+            if (((p.candidate[0].level - line.norm) >> 8) + line.low >= 0)
+                atomicAdd(&seen->exact[o][clamped], 1u);
+        }
+}
+
+/* Pairs of lines that a candidate does not certify, of those in one bin of op(A). */
+TD_DEVICE uint64_t count_bad(const histogram &seen, int bin, int limit)
+{
+    uint64_t bad = 0;
+    for (int other = 0; other < BINS; other++)
+        if (bin + other + 1 > limit)
+            bad += (uint64_t)seen.all[0][bin] * seen.all[1][other] -
+                   (uint64_t)seen.exact[0][bin] * seen.exact[1][other];
+    return bad;
+}
+
+TD_DEVICE int cheapest(const td_choose &p, const histogram &seen, const unsigned long long *bad)
+{
+    uint64_t lines[2] = {0, 0}, least = 0;
+    int best = 0;
+    for (int o = 0; o < 2; o++)
+        for (int bin = 0; bin < BINS; bin++) lines[o] += seen.all[o][bin];
+    for (int i = 0; i < p.candidates; i++) {
+        const uint64_t cost =
+            (uint64_t)p.candidate[i].parameter * lines[0] * lines[1] + REPAIR_COST * bad[i];
+        if (i == 0 || cost < least) {
+            best = i;
+            least = cost;
+        }
+    }
+    return best;
+}
+
+/* Grid: 1, 1, batch member. */
+static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
+{
+    TD_SHARED(histogram, seen, );
+    TD_SHARED(unsigned long long, bad, [TD_CHOICES]);
+    const int tid = (int)threadIdx.x;
+    for (int i = tid; i < (int)(sizeof seen / sizeof(uint32_t)); i += (int)blockDim.x)
+        reinterpret_cast<uint32_t *>(&seen)[i] = 0;
+    if (tid < TD_CHOICES) bad[tid] = 0;
+    __syncthreads();
+    if (p.candidates > 1) count_lines(p, &seen);
+    __syncthreads();
+    const int candidate = tid / BINS;
+    if (p.candidates > 1 && candidate < p.candidates)
+        atomicAdd(&bad[candidate],
+                  (unsigned long long)count_bad(seen, tid % BINS, p.limit[candidate]));
+    __syncthreads();
+    if (tid == 0) p.choice[blockIdx.z] = p.candidate[p.candidates > 1 ? cheapest(p, seen, bad) : 0];
+}
+
+/* Grid: blocks over lines, 1, batch member * 2 + operand. */
+static __global__ void scale_kernel(const td_choose p)
+{
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_choice choice = p.choice[batch];
+    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
+         i += (int)(gridDim.x * blockDim.x)) {
+        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
+        int scale = 0;
+        if (line->low == TD_SPECIAL || line->low == TD_NO_LOW)
+            scale = 0;
+        else if (p.rule == TD_SCALE_BY_NORM)
+            scale = (choice.level - line->norm) >> 8;
+        else
+            scale = p.width - (line->peak >> 8) - ((line->peak & 255) >= p.peak_limit);
+        line->scale = (int16_t)scale;
+    }
+}
+
+cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
+{
+    const dim3 members(1, 1, (unsigned)p->batch);
+    cudaError_t error = TD_LAUNCH(choose_kernel, members, 4 * THREADS, 0, stream, *p);
+    if (error != cudaSuccess) return error;
+    const int lines = max(p->lines[0], p->lines[1]);
+    const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
+    return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);
+}
+
+cudaError_t td_lines_prepare(void)
+{
+    const void *const kernels[] = {(const void *)measure_kernel,    (const void *)lines_kernel,
+                                   (const void *)shift_kernel,      (const void *)choose_kernel,
+                                   (const void *)clear_tops_kernel, (const void *)scale_kernel};
+    cudaFuncAttributes attributes;
+    for (const void *kernel : kernels) {
+        const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}

@@ -1,0 +1,310 @@
+/* engine_ozaki.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
+ * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
+ * decided for whole operands, and every sum is exact. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cublas.h"
+#include "part.h"
+#include "scheme.h"
+
+/* Most lines, members and elements of k of a product: keeps line and tile numbers in 31 bits, grids in their limits. */
+enum { MAX_LINES = 1 << 24, MAX_BATCH = 16383 };
+static const int64_t max_k = INT64_C(0x7fffff00);
+
+/* Smallest part that is worth making smaller. */
+enum { LEAST_K_PASS = 512 };
+
+typedef struct {
+    const td_scheme *scheme;
+    td_finish_kind kind;
+} ozaki_mode;
+
+typedef struct {
+    int64_t m, n, batch; /* of a part */
+    int64_t k_pass;
+    int strip_lines; /* measured at a time */
+
+    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
+    size_t line[2], shift, shifted, choice;
+    size_t units[2], tops[2];
+    size_t masks, cublas, planes;
+    size_t cublas_bytes, bytes;
+} ozaki_plan;
+
+typedef struct {
+    const td_gemm *p;
+    const ozaki_mode *mode;
+    int parameter;
+    td_device *device;
+    td_counters *counters;
+    ozaki_plan plan;
+    char *workspace;
+    bool touched; /* a kernel that writes C is enqueued */
+} ozaki_product;
+
+/* ---- plans ---- */
+
+static void lay_out_measure(ozaki_plan *plan, const td_gemm *p, size_t end)
+{
+    const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
+    for (int o = 0; o < 2; o++) {
+        plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
+        plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
+    }
+    if (end > plan->bytes) plan->bytes = end;
+}
+
+static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t end)
+{
+    const int64_t tiles = td_ceil_div(plan->m, TD_TILE) * td_ceil_div(plan->n, TD_TILE);
+    const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
+    plan->masks = td_reserve(&end, plan->batch * mask_bytes);
+    plan->cublas = td_reserve(&end, (int64_t)plan->cublas_bytes);
+    plan->planes =
+        td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, plan->m, plan->n,
+                                                               plan->k_pass, plan->batch));
+    if (end > plan->bytes) plan->bytes = end;
+}
+
+static void lay_out(ozaki_plan *plan, const ozaki_product *product)
+{
+    const td_gemm *p = product->p;
+    const int64_t lines[2] = {p->m, p->n};
+    size_t end = 0;
+    for (int o = 0; o < 2; o++)
+        plan->line[o] = td_reserve(&end, lines[o] * plan->batch * (int64_t)sizeof(td_line));
+    plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
+    plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
+    plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->bytes = end;
+    lay_out_measure(plan, p, end);
+    lay_out_part(plan, product, end);
+}
+
+static bool halve(int64_t *size, int64_t unit)
+{
+    if (*size <= unit) return false;
+    *size = td_round_up(*size / 2, unit);
+    return true;
+}
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+static bool shrink(ozaki_plan *plan)
+{
+    int64_t strip = plan->strip_lines;
+    const bool has_strips = halve(&strip, TD_TILE);
+    plan->strip_lines = (int)strip;
+    if (plan->batch > 1) {
+        plan->batch = td_ceil_div(plan->batch, 2);
+        return true;
+    }
+    if (plan->cublas_bytes > TD_CUBLAS_LEAST_WORKSPACE) {
+        plan->cublas_bytes = plan->cublas_bytes / 8 > TD_CUBLAS_LEAST_WORKSPACE
+                                 ? plan->cublas_bytes / 8
+                                 : TD_CUBLAS_LEAST_WORKSPACE;
+        return true;
+    }
+    if (plan->k_pass > td_smaller(plan->m, plan->n) && halve(&plan->k_pass, LEAST_K_PASS))
+        return true;
+    if (halve(plan->m > plan->n ? &plan->m : &plan->n, TD_TILE)) return true;
+    return halve(&plan->k_pass, TD_K_PAD) || has_strips;
+}
+
+static bool make_plan(ozaki_product *product, size_t limit)
+{
+    const td_gemm *p = product->p;
+    ozaki_plan *plan = &product->plan;
+    *plan = (ozaki_plan){.m = p->m, .n = p->n, .batch = td_smaller(p->batch, MAX_BATCH)};
+    plan->k_pass = td_round_up(
+        td_smaller(p->k, product->mode->scheme->most_k(product->parameter, p->k)), TD_K_PAD);
+    plan->strip_lines = (int)td_round_up(p->m > p->n ? p->m : p->n, TD_TILE);
+    plan->cublas_bytes = TD_CUBLAS_WORKSPACE;
+    for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
+        if (!shrink(plan)) return false;
+    return true;
+}
+
+/* ---- running ---- */
+
+/* Lines, shifts and choices of batch members z ... */
+static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    char *const at = product->workspace;
+    td_measure measure = {
+        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .alpha = p->alpha,
+        .batch_first = z,
+        .batch = batch,
+        .strip_lines = plan->strip_lines,
+        .shift = (int16_t *)(at + plan->shift),
+        .shifted = (int32_t *)(at + plan->shifted),
+    };
+    td_choose choose = {.lines = {(int)p->m, (int)p->n},
+                        .batch = batch,
+                        .choice = (td_choice *)(at + plan->choice)};
+    for (int o = 0; o < 2; o++) {
+        measure.units[o] = at + plan->units[o];
+        measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
+    }
+    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    const cudaError_t error = td_measure_run(&measure, p->stream);
+    return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
+}
+
+/* Rows i .., columns j .., batch members z ... */
+typedef struct {
+    int64_t i, j, z;
+    int m, n, batch;
+} ozaki_part;
+
+static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_part *part)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    char *const at = product->workspace;
+    td_scheme_part s = {
+        .device = product->device,
+        .parameter = product->parameter,
+        .k_pass = plan->k_pass,
+        .workspace = at + plan->planes,
+        .cublas_workspace = at + plan->cublas,
+        .cublas_bytes = plan->cublas_bytes,
+        .stream = p->stream,
+        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
+                              td_operand_of(p, 1, part->j, part->n)},
+                  .alpha = p->alpha,
+                  .batch_first = part->z,
+                  .batch = part->batch,
+                  .lines_of_member = {p->m, p->n},
+                  .shift = (const int16_t *)(at + plan->shift),
+                  .choice = (const td_choice *)(at + plan->choice)},
+        .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
+                                          (uint16_t *)(at + plan->masks)),
+                   .kind = product->mode->kind,
+                   .k = p->k,
+                   .lines_of_member = {p->m, p->n},
+                   .choice = (const td_choice *)(at + plan->choice)},
+    };
+    const int64_t first[2] = {part->i, part->j};
+    for (int o = 0; o < 2; o++)
+        s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
+    return s;
+}
+
+static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
+{
+    const td_scheme_part s = scheme_part_of(product, part);
+    cudaError_t error = product->mode->scheme->multiply(&s);
+    if (error != cudaSuccess) return error;
+    error = product->mode->scheme->finish(&s);
+    if (error != cudaSuccess) return error;
+    product->touched = true;
+    const td_repair repair = {
+        .operand = {s.fixed.operand[0], s.fixed.operand[1]},
+        .target = s.finish.target,
+        .repaired = product->counters ? &product->counters->repaired : NULL,
+    };
+    return td_repair_run(&repair, part->batch, product->p->stream);
+}
+
+static cudaError_t run_members(ozaki_product *product, int64_t z)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    ozaki_part part = {.z = z, .batch = (int)td_smaller(plan->batch, p->batch - z)};
+    cudaError_t error = decide(product, z, part.batch);
+    for (part.j = 0; part.j < p->n; part.j += plan->n)
+        for (part.i = 0; part.i < p->m && error == cudaSuccess; part.i += plan->m) {
+            part.n = (int)td_smaller(plan->n, p->n - part.j);
+            part.m = (int)td_smaller(plan->m, p->m - part.i);
+            error = run_part(product, &part);
+        }
+    return error;
+}
+
+/* Fewer bytes are tried if the device has not as many left as the limit allows. */
+enum { MEMORY_TRIES = 4 };
+
+static td_run_status run_product(ozaki_product *product, size_t limit)
+{
+    const td_gemm *p = product->p;
+    cudaError_t error = cudaSuccess;
+    if (p->m > MAX_LINES || p->n > MAX_LINES || p->k > max_k) return TD_RUN_NO_MEMORY;
+    for (int i = 0; i < MEMORY_TRIES && !product->workspace; i++, limit /= 4) {
+        if (!make_plan(product, limit)) break;
+        product->workspace = td_workspace_acquire(product->device, product->plan.bytes, p->stream);
+    }
+    if (!product->workspace) return TD_RUN_NO_MEMORY;
+    for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
+        error = run_members(product, z);
+    td_workspace_release(product->workspace, p->stream);
+    if (td_cuda_ok(error)) return TD_RUN_DONE;
+    return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+}
+
+/* C <- beta C. */
+static td_run_status scale_product(const td_gemm *p)
+{
+    for (int64_t z = 0; z < p->batch; z += MAX_BATCH)
+        for (int64_t j = 0; j < p->n; j += MAX_LINES)
+            for (int64_t i = 0; i < p->m; i += MAX_LINES) {
+                const td_target target =
+                    td_target_of(p, i, j, z, (int)td_smaller(p->m - i, MAX_LINES),
+                                 (int)td_smaller(p->n - j, MAX_LINES), NULL);
+                const int batch = (int)td_smaller(p->batch - z, MAX_BATCH);
+                if (td_cuda_ok(td_scale_run(&target, batch, p->stream))) continue;
+                return i + j + z > 0 ? TD_RUN_BROKEN : TD_RUN_FAILED;
+            }
+    return TD_RUN_DONE;
+}
+
+static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
+                              td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    ozaki_product product = {
+        .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(p);
+    if (!td_cublas_ready(device)) return TD_RUN_FAILED;
+    return run_product(&product, workspace_limit);
+}
+
+/* ---- modes ---- */
+
+/* A whole number from least to most; 0, for what the data decide, if there is no text. */
+static bool parse_count(const char *text, int least, int most, int *parameter)
+{
+    char *end;
+    *parameter = 0;
+    if (!text) return true;
+    if (*text < '0' || *text > '9') return false;
+    const long value = strtol(text, &end, 10);
+    *parameter = (int)value;
+    return *end == '\0' && value >= least && value <= most;
+}
+
+#define MODE(id, scheme_, least, most, kind_)                                                      \
+    static bool id##_parse(const char *text, int *parameter)                                       \
+    {                                                                                              \
+        return parse_count(text, least, most, parameter);                                          \
+    }                                                                                              \
+    static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
+                                  size_t workspace_limit, td_counters *counters)                   \
+    {                                                                                              \
+        static const ozaki_mode mode = {&scheme_, kind_};                                          \
+        return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
+    }
+
+MODE(ozaki2, td_scheme_residues, 2, 20, TD_FINISH_ROUND)
+
+const td_engine td_engine_ozaki2 = {
+    .name = "ozaki2",
+    .summary = "int8 residues modulo N coprime moduli (Ozaki scheme II); N from the data",
+    .bound = "k 2^-53 |alpha||A||B| + one rounding; with N given, by N and the data",
+    .parse = ozaki2_parse,
+    .run = ozaki2_run,
+};

@@ -1,0 +1,188 @@
+/* scheme_residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
+ * arXiv 2504.08009). If the data decide N, cuBLAS multiplies the residues that are needed always, and a kernel that knows
+ * what was decided multiplies the others. */
+#include <limits.h>
+#include <string.h>
+
+#include "../kernels/int8_multiply.h"
+#include "../kernels/moduli.h"
+#include "../kernels/residues.h"
+#include "cublas.h"
+#include "part.h"
+#include "scheme.h"
+
+/* As good as binary64 for all but wide exponents. */
+enum { FEWEST_MODULI = 14 };
+
+static int base_moduli(int parameter) { return parameter ? parameter : FEWEST_MODULI; }
+static int most_moduli(int parameter) { return parameter ? parameter : TD_MAX_MODULI; }
+
+/* Where things are, and how far apart, in elements. */
+typedef struct {
+    int64_t lines[2], sums; /* padded lines of a member; sums of a member */
+    int64_t plane_step[2], sum_step;
+    size_t plane[2], sum, bytes;
+} layout;
+
+static layout lay_out(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+{
+    const int moduli = most_moduli(parameter);
+    layout l = {.lines = {td_round_up(m, TD_LINE_PAD), td_round_up(n, TD_LINE_PAD)}};
+    for (int o = 0; o < 2; o++) {
+        l.plane_step[o] = l.lines[o] * k_pass * batch;
+        l.plane[o] = td_reserve(&l.bytes, moduli * l.plane_step[o]);
+    }
+    l.sums = l.lines[0] * l.lines[1];
+    l.sum_step = l.sums * batch;
+    l.sum = td_reserve(&l.bytes, moduli * l.sum_step * (int64_t)sizeof(int32_t));
+    return l;
+}
+
+static int64_t most_k(int parameter, int64_t k)
+{
+    (void)parameter, (void)k;
+    return TD_RESIDUE_K;
+}
+
+static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+{
+    return lay_out(parameter, m, n, k_pass, batch).bytes;
+}
+
+/* Rounding A' and B' to whole numbers changes X by at most sqrt(k) 2^level + k / 4; that is at most k 2^-53 |A'||B'| if the
+ * means of the logarithms of both lines add up to so much, because a mean is no less than the geometric one. */
+static int32_t need_of(int level, int64_t k)
+{
+    return 53 * TD_LOG + level + 3 - (3 * td_log_below((uint64_t)k) >> 1);
+}
+
+static void choose(int parameter, int64_t k, td_choose *c)
+{
+    c->rule = TD_SCALE_BY_NORM;
+    c->candidates = parameter ? 1 : TD_MAX_MODULI - FEWEST_MODULI + 1;
+    for (int i = 0; i < c->candidates; i++) {
+        const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
+        c->candidate[i] = (td_choice){
+            .parameter = moduli, .level = level, .need = parameter ? INT32_MIN : need_of(level, k)};
+        c->limit[i] = (level - 54 * TD_LOG + (3 * td_log_below((uint64_t)k) >> 1)) >> 8;
+    }
+}
+
+/* Moduli that are multiplied whatever the data. */
+static cudaError_t multiply_base(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    const td_panels panels = {
+        .type = TD_PANEL_INT8,
+        .m = l->lines[0],
+        .n = l->lines[1],
+        .k = k_padded,
+        .a = part->workspace + l->plane[0],
+        .b = part->workspace + l->plane[1],
+        .c = part->workspace + l->sum,
+        .ld_a = k_padded,
+        .ld_b = k_padded,
+        .ld_c = l->lines[0],
+        .stride_a = l->lines[0] * k_padded,
+        .stride_b = l->lines[1] * k_padded,
+        .stride_c = l->sums,
+        .count = base_moduli(part->parameter) * part->fixed.batch,
+        .accumulate = part->fixed.k_first > 0,
+        .workspace = part->cublas_workspace,
+        .workspace_bytes = part->cublas_bytes,
+    };
+    return td_cublas_multiply(part->device, &panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
+}
+
+/* Those that the data may ask for. */
+static cudaError_t multiply_others(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    const int base = base_moduli(part->parameter);
+    const int64_t a_step = l->lines[0] * k_padded, b_step = l->lines[1] * k_padded;
+    const int batch = part->fixed.batch;
+    if (part->parameter) return cudaSuccess;
+    const td_int8_multiply multiply = {
+        .a = (const int8_t *)(part->workspace + l->plane[0]) + base * batch * a_step,
+        .b = (const int8_t *)(part->workspace + l->plane[1]) + base * batch * b_step,
+        .c = (int32_t *)(part->workspace + l->sum) + base * batch * l->sums,
+        .m = l->lines[0],
+        .n = l->lines[1],
+        .k = k_padded,
+        .ld_a = k_padded,
+        .ld_b = k_padded,
+        .ld_c = l->lines[0],
+        .stride_a = a_step * batch,
+        .stride_b = b_step * batch,
+        .stride_c = l->sums * batch,
+        .batch_a = a_step,
+        .batch_b = b_step,
+        .batch_c = l->sums,
+        .planes = TD_MAX_MODULI - base,
+        .batch = batch,
+        .accumulate = part->fixed.k_first > 0,
+        .choice = part->fixed.choice,
+        .plane_first = base,
+    };
+    return td_int8_multiply_run(&multiply, part->stream);
+}
+
+static td_residue_sums sums_of(const td_scheme_part *part, const layout *l)
+{
+    return (td_residue_sums){
+        .sum = (int32_t *)(part->workspace + l->sum),
+        .sum_step = l->sums * part->fixed.batch,
+        .batch_step = l->sums,
+        .m_padded = l->lines[0],
+    };
+}
+
+static layout layout_of(const td_scheme_part *part)
+{
+    return lay_out(part->parameter, part->finish.target.m, part->finish.target.n, part->k_pass,
+                   part->fixed.batch);
+}
+
+static cudaError_t multiply_pass(const td_scheme_part *part, const layout *l)
+{
+    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
+    td_residues residues = {.fixed = part->fixed};
+    for (int o = 0; o < 2; o++) {
+        residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
+        residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
+    }
+    cudaError_t error = td_residues_run(&residues, part->stream);
+    if (error == cudaSuccess) error = multiply_base(part, l, k_padded);
+    return error == cudaSuccess ? multiply_others(part, l, k_padded) : error;
+}
+
+static cudaError_t multiply(const td_scheme_part *whole)
+{
+    const layout l = layout_of(whole);
+    const int64_t k = whole->fixed.operand[0].k;
+    const td_residue_sums sums = sums_of(whole, &l);
+    td_scheme_part part = *whole;
+    cudaError_t error = cudaSuccess;
+    for (int64_t first = 0; first < k && error == cudaSuccess; first += whole->k_pass) {
+        part.fixed.k_first = first;
+        part.fixed.k_count = td_smaller(whole->k_pass, k - first);
+        if (first > 0)
+            error = td_residues_reduce(&sums, whole->fixed.choice, most_moduli(whole->parameter),
+                                       l.sums, whole->fixed.batch, whole->stream);
+        if (error == cudaSuccess) error = multiply_pass(&part, &l);
+    }
+    return error;
+}
+
+static cudaError_t finish(const td_scheme_part *part)
+{
+    const layout l = layout_of(part);
+    const td_residue_sums sums = sums_of(part, &l);
+    return td_residues_finish(&sums, &part->finish, part->fixed.batch, part->stream);
+}
+
+const td_scheme td_scheme_residues = {
+    .most_k = most_k,
+    .bytes = bytes,
+    .choose = choose,
+    .multiply = multiply,
+    .finish = finish,
+};
