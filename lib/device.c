@@ -8,7 +8,10 @@
 #include "log.h"
 
 #include "../kernels/multifloat.h"
+#include "../kernels/int8_multiply.h"
+#include "../kernels/ozaki.h"
 #include "../kernels/product.h"
+#include "../kernels/residues.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(td_device *) devices[TD_MAX_DEVICES]; /* set once, under the lock */
@@ -98,6 +101,10 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_format_ts.prepare();
     if (error == cudaSuccess) error = td_format_dd.prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
+    if (error == cudaSuccess) error = td_lines_prepare();
+    if (error == cudaSuccess) error = td_residues_prepare();
+    if (error == cudaSuccess) error = td_int8_multiply_prepare();
+    if (error == cudaSuccess) error = td_crt_prepare();
 out:
     if (td_cuda_ok(error)) return d;
     td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",

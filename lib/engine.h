@@ -39,7 +39,8 @@ typedef struct td_engine {
                          td_counters *counters);
 } td_engine;
 
-extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds;
+extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
+    td_engine_ozaki2;
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
