@@ -20,6 +20,7 @@ static bool choose_pivot(const lu_system *s, int j, double *pivot)
     int place = 0; /* from 1 */
 
     CHECK_CUBLAS(cublasIdamax(s->blas, s->n - j, at(s, j, j), 1, &place));
+    if (s->pivots) s->pivots[j] = j + place - 1;
     if (place > 1)
         CHECK_CUBLAS(
             cublasDswap(s->blas, s->n + 1, at(s, j, 0), s->n, at(s, j + place - 1, 0), s->n));
@@ -77,12 +78,32 @@ bool lu_factor(const lu_system *s)
     return true;
 }
 
-bool lu_back_substitute(const lu_system *s)
+/* b <- inv(U) b */
+static bool solve_upper(const lu_system *s, double *b)
 {
     CHECK_CUBLAS(cublasDtrsm(s->blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                             CUBLAS_DIAG_NON_UNIT, s->n, 1, &one, s->entries, s->n, at(s, 0, s->n),
-                             s->n));
+                             CUBLAS_DIAG_NON_UNIT, s->n, 1, &one, s->entries, s->n, b, s->n));
     return true;
+out:
+    return false;
+}
+
+bool lu_back_substitute(const lu_system *s) { return solve_upper(s, at(s, 0, s->n)); }
+
+bool lu_solve_again(const lu_system *s, double *b, double *rows)
+{
+    size_t bytes = (size_t)s->n * sizeof *rows;
+
+    CHECK_CUDA(cudaMemcpy(rows, b, bytes, cudaMemcpyDeviceToHost));
+    for (int j = 0; j < s->n; j++) {
+        double row = rows[j];
+        rows[j] = rows[s->pivots[j]];
+        rows[s->pivots[j]] = row;
+    }
+    CHECK_CUDA(cudaMemcpy(b, rows, bytes, cudaMemcpyHostToDevice));
+    CHECK_CUBLAS(cublasDtrsm(s->blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                             CUBLAS_DIAG_UNIT, s->n, 1, &one, s->entries, s->n, b, s->n));
+    return solve_upper(s, b);
 out:
     return false;
 }

@@ -13,14 +13,19 @@ typedef struct {
     double *entries;
     int n;
     int block; /* columns of a panel, and k of the products that update the rest */
+    int *
+        pivots; /* n rows, in host memory: row j was swapped with pivots[j] >= j; NULL: not recorded */
 } lu_system;
 
-/* Overwrites A with L below and U on and above the diagonal, and b with inv(L) P b. The rows that
- * were swapped are not recorded: b went through the same swaps. False, with a message, if a call
- * fails or a pivot vanishes. */
+/* Overwrites A with L below U on and above the diagonal, and b with inv(L) P b. P is recorded if there is
+ * room for it. False, with a message, if a call fails or a pivot vanishes. */
 bool lu_factor(const lu_system *s);
 
 /* After lu_factor: overwrites column n with the solution x. */
 bool lu_back_substitute(const lu_system *s);
+
+/* After lu_factor with pivots: overwrites the vector b, n numbers in device memory, with the solution of
+ * A x = b. rows: room for n numbers in host memory. */
+bool lu_solve_again(const lu_system *s, double *b, double *rows);
 
 #endif

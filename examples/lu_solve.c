@@ -9,6 +9,7 @@
 
 #include "common.h"
 #include "lu.h"
+#include "lu_refine.h"
 #include "matrix_market.h"
 
 const char program_name[] = "lu_solve";
@@ -25,6 +26,9 @@ static const char usage[] =
     "  --random N   a random N x N matrix, entries uniform in [-1/2, 1/2)\n"
     "  --seed S     seed of the random matrix, default 1\n"
     "  --block B    columns of a panel, default 64\n"
+    "  --refine K   K steps of iterative refinement, x + inv(LU) (b - A x), by one cublasDgemm "
+    "each;\n"
+    "               b is the sum of two vectors then, so that x solves the system to binary64\n"
     "  --json       print the results as one JSON object\n"
     "  --help       print this\n"
     "\n"
@@ -34,15 +38,19 @@ static const char usage[] =
 
 typedef struct {
     const char *path; /* NULL: a random matrix */
-    long random_n, seed, block;
+    long random_n, seed, block, refine;
     bool wants_json, wants_help;
 } settings;
+
+enum { MAX_REFINE = 100 };
 
 typedef struct {
     double residual;      /* scaled as the LINPACK benchmark does */
     double forward_error; /* max |x_i - exact_i| / |exact_i| */
     double digits;        /* decimal digits that are right in every component of x */
     double seconds;       /* of the factorisation, on the device */
+    solution_errors
+        refined[MAX_REFINE + 1]; /* before the first step of refinement, and after each */
     device_name device;
 } result;
 
@@ -51,6 +59,7 @@ typedef struct {
     dense_matrix a;
     double *exact; /* the solution: 1 + i/n, rounded */
     double *b;     /* A exact, rounded */
+    double *rest;  /* what the rounding took away; NULL: not wanted */
     double *x;     /* what the device computed */
 } problem;
 
@@ -63,6 +72,8 @@ static bool parse_option(int option, settings *s)
         return parse_integer("--seed", optarg, 0, 1000000000, &s->seed);
     case 'b':
         return parse_integer("--block", optarg, 1, 1000000, &s->block);
+    case 'f':
+        return parse_integer("--refine", optarg, 1, MAX_REFINE, &s->refine);
     case 'j':
         s->wants_json = true;
         return true;
@@ -77,9 +88,13 @@ static bool parse_option(int option, settings *s)
 static bool parse_arguments(int argc, char **argv, settings *s)
 {
     static const struct option options[] = {
-        {"random", required_argument, NULL, 'r'}, {"seed", required_argument, NULL, 's'},
-        {"block", required_argument, NULL, 'b'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"random", required_argument, NULL, 'r'},
+        {"seed", required_argument, NULL, 's'},
+        {"block", required_argument, NULL, 'b'},
+        {"refine", required_argument, NULL, 'f'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option = 0;
 
@@ -121,6 +136,12 @@ static void multiply_add(const dense_matrix *a, const double *x, long double *y)
             y[i] += (long double)a->entries[i + (ptrdiff_t)j * a->rows] * x[j];
 }
 
+static bool make_rest(problem *p)
+{
+    p->rest = host_matrix(p->a.rows, 1);
+    return p->rest && right_side_rest(&p->a, p->exact, p->b, p->rest);
+}
+
 static bool make_problem(const settings *s, problem *p)
 {
     long double *sums = NULL;
@@ -136,7 +157,7 @@ static bool make_problem(const settings *s, problem *p)
     for (int i = 0; i < n; i++) p->exact[i] = 1.0 + (double)i / n;
     multiply_add(&p->a, p->exact, sums);
     for (int i = 0; i < n; i++) p->b[i] = (double)sums[i];
-    is_made = true;
+    is_made = !s->refine || make_rest(p);
 out:
     free(sums);
     return is_made;
@@ -147,6 +168,7 @@ static void free_problem(problem *p)
     free(p->a.entries);
     free(p->exact);
     free(p->b);
+    free(p->rest);
     free(p->x);
 }
 
@@ -172,24 +194,53 @@ out:
     return is_done;
 }
 
+/* Copies the solution from the device to p->x. */
+static bool fetch(const problem *p, const double *x)
+{
+    CHECK_CUDA(cudaMemcpy(p->x, x, (size_t)p->a.rows * sizeof *x, cudaMemcpyDeviceToHost));
+    return true;
+out:
+    return false;
+}
+
+/* Refines the solution x, in device memory; p->x = what comes out. */
+static bool refine(const problem *p, const lu_system *s, long steps, double *x, result *r)
+{
+    refinement f = {0};
+    bool is_refined = false;
+
+    if (!refinement_make(s, p->a.entries, p->b, p->rest, &f)) goto out;
+    for (long step = 0; step <= steps; step++)
+        if ((step && !refinement_step(&f, x)) || !fetch(p, x) ||
+            !solution_check(&p->a, p->b, p->rest, p->exact, p->x, &r->refined[step]))
+            goto out;
+    is_refined = true;
+out:
+    refinement_free(&f);
+    return is_refined;
+}
+
 /* p->x = the solution of p->a x = p->b, computed on the device. */
-static bool solve(const problem *p, int block, double *seconds)
+static bool solve(const problem *p, const settings *settings, result *r)
 {
     int n = p->a.rows;
     size_t column_bytes = (size_t)n * sizeof(double), matrix_bytes = (size_t)n * column_bytes;
-    lu_system s = {.n = n, .block = block};
+    lu_system s = {.n = n, .block = (int)settings->block};
     bool is_solved = false;
 
     CHECK_CUBLAS(cublasCreate(&s.blas));
     s.entries = device_matrix(n, n + 1);
-    if (!s.entries) goto out;
+    s.pivots = calloc((size_t)n, sizeof *s.pivots);
+    if (!s.pivots) complain("no memory for %d pivots", n);
+    if (!s.entries || !s.pivots) goto out;
     double *right_side = s.entries + (ptrdiff_t)n * n;
     CHECK_CUDA(cudaMemcpy(s.entries, p->a.entries, matrix_bytes, cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMemcpy(right_side, p->b, column_bytes, cudaMemcpyHostToDevice));
-    if (!factor_timed(&s, seconds) || !lu_back_substitute(&s)) goto out;
-    CHECK_CUDA(cudaMemcpy(p->x, right_side, column_bytes, cudaMemcpyDeviceToHost));
-    is_solved = true;
+    if (!factor_timed(&s, &r->seconds) || !lu_back_substitute(&s)) goto out;
+    is_solved =
+        settings->refine ? refine(p, &s, settings->refine, right_side, r) : fetch(p, right_side);
 out:
+    free(s.pivots);
     cudaFree(s.entries);
     if (s.blas) cublasDestroy(s.blas);
     return is_solved;
@@ -256,14 +307,39 @@ static const char *matrix_name(const settings *s)
     return slash ? slash + 1 : s->path;
 }
 
+static void print_refined(long steps, const solution_errors *refined)
+{
+    printf("refinement     %4s  %22s  %17s  %13s\n", "step", "componentwise backward",
+           "normwise backward", "forward error");
+    for (long step = 0; step <= steps; step++)
+        printf("               %4ld  %22.1e  %17.1e  %13.1e\n", step, refined[step].componentwise,
+               refined[step].normwise, refined[step].forward);
+}
+
 static void print_text(const settings *s, int n, const result *r)
 {
     printf("matrix         %s, %d x %d\n", matrix_name(s), n, n);
     printf("device         %s\n", r->device.text);
     printf("factorisation  %.6f s, panels of %ld columns\n", r->seconds, s->block);
+    if (s->refine) print_refined(s->refine, r->refined);
     printf("residual       %.3e  (%s: the limit is %g)\n", r->residual,
            r->residual <= RESIDUAL_LIMIT ? "passed" : "FAILED", RESIDUAL_LIMIT);
     printf("forward error  %.3e  (%.1f correct digits)\n", r->forward_error, r->digits);
+}
+
+static void print_refined_json(long steps, const solution_errors *refined)
+{
+    fputs(", \"refinement\": [", stdout);
+    for (long step = 0; step <= steps; step++) {
+        printf("%s{\"componentwise\": ", step ? ", " : "");
+        print_json_number(stdout, refined[step].componentwise);
+        fputs(", \"normwise\": ", stdout);
+        print_json_number(stdout, refined[step].normwise);
+        fputs(", \"forward_error\": ", stdout);
+        print_json_number(stdout, refined[step].forward);
+        fputs("}", stdout);
+    }
+    fputs("]", stdout);
 }
 
 static void print_json(const settings *s, int n, const result *r)
@@ -278,6 +354,7 @@ static void print_json(const settings *s, int n, const result *r)
     print_json_number(stdout, r->digits);
     fputs(", \"seconds\": ", stdout);
     print_json_number(stdout, r->seconds);
+    if (s->refine) print_refined_json(s->refine, r->refined);
     fputs(", \"device\": ", stdout);
     print_json_string(stdout, r->device.text);
     puts("}");
@@ -296,7 +373,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (!make_problem(&s, &p) || !query_device_name(&r.device)) goto out;
-    if (!solve(&p, (int)s.block, &r.seconds) || !judge(&p, &r)) goto out;
+    if (!solve(&p, &s, &r) || !judge(&p, &r)) goto out;
     (s.wants_json ? print_json : print_text)(&s, p.a.rows, &r);
     if (r.residual <= RESIDUAL_LIMIT) status = EXIT_SUCCESS;
 out:

@@ -4,13 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 24 };
+#include "wide.h"
 
-#ifdef __SIZEOF_FLOAT128__
-typedef __float128 wide;
-#else
-typedef long double wide; /* binary128 where the compiler has no __float128 */
-#endif
+enum { SAMPLES = 24 };
 
 int product_rows_a(const product *p) { return p->trans_a == 'N' ? p->m : p->k; }
 int product_columns_a(const product *p) { return p->trans_a == 'N' ? p->k : p->m; }
@@ -53,8 +49,6 @@ void operands_free(operands *o)
     *o = (operands){NULL, NULL, NULL};
 }
 
-static wide magnitude(wide x) { return x < 0 ? -x : x; }
-
 /* |computed - exact| of element (i, j), relative to |alpha| |A| |B| + |beta| |C0| there. */
 static double element_error(const product *p, const operands *o, int i, int j, double computed)
 {
@@ -67,16 +61,16 @@ static double element_error(const product *p, const operands *o, int i, int j, d
     for (ptrdiff_t l = 0; l < p->k; l++) {
         wide term = (wide)a[l * step_a] * (wide)b[l * step_b];
         sum += term;
-        scale += magnitude(term);
+        scale += wide_magnitude(term);
     }
     sum *= (wide)p->alpha;
-    scale *= magnitude((wide)p->alpha);
+    scale *= wide_magnitude((wide)p->alpha);
     if (p->beta != 0.0) {
         wide term = (wide)p->beta * (wide)o->c[i + (ptrdiff_t)j * p->m];
         sum += term;
-        scale += magnitude(term);
+        scale += wide_magnitude(term);
     }
-    wide error = magnitude((wide)computed - sum);
+    wide error = wide_magnitude((wide)computed - sum);
     return error == 0 ? 0.0 : (double)(error / scale);
 }
 

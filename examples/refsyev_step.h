@@ -1,0 +1,43 @@
+/* refsyev_step.h - refinement of symmetric eigenvectors by matrix products alone.
+ *
+ * Ogita and Aishima, Iterative refinement for symmetric eigenvalue decomposition, JJIAM 35 (2018): a step squares
+ * the error of X as long as its products are accurate enough and the eigenvalues are apart. */
+#ifndef EXAMPLES_REFSYEV_STEP_H
+#define EXAMPLES_REFSYEV_STEP_H
+
+#include <stdbool.h>
+
+#include <cublas_v2.h>
+
+/* How much of what does not fit one binary64 number is kept. */
+typedef enum {
+    KEEP_NOTHING, /* the method's four products */
+    KEEP_PRODUCT, /* A X as the sum of two matrices: six products */
+    KEEP_VECTORS  /* X too: eleven products */
+} refsyev_kept;
+
+/* n x n matrices in device memory, column-major, leading dimension n. */
+typedef struct {
+    cublasHandle_t blas; /* host pointer mode, default stream */
+    refsyev_kept kept;
+    int n;
+    double *a;
+    double *x_hi, *x_lo; /* X = x_hi + x_lo; x_lo is zero unless vectors are kept */
+    double *p_hi, *p_lo; /* A X */
+    double *r, *s, *e;   /* I - X'X, X'A X, and the correction: X <- X + X E */
+    double *next;        /* room for the next X, or for X E */
+    double *host;        /* three such matrices in host memory */
+} refsyev;
+
+/* Allocates everything, with A and X given in host memory. False, with a message, if that fails; to be freed by
+ * refsyev_free in either case. */
+bool refsyev_make(int n, refsyev_kept kept, const double *a, const double *x, refsyev *f);
+void refsyev_free(refsyev *f);
+
+/* X <- X + X E. False, with a message, if a call fails. */
+bool refsyev_step(refsyev *f);
+
+/* Copies X to host memory. */
+bool refsyev_vectors(const refsyev *f, double *hi, double *lo);
+
+#endif
