@@ -54,15 +54,22 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
-/* The masked elements of C from the operands: one chain of binary64 FMAs over k, in order; if is_accurate, a
- * double-double sum where that chain is finite. */
+/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; as a double-double sum, where that
+ * chain is finite; or as the exact result rounded once, +0 for an exact 0, where operands and scalars are finite, else by
+ * the chain. */
+typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_LONG, TD_REPAIR_EXACT } td_repair_kind;
+
+/* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that need no chain out of the masks. */
 typedef struct {
     td_operand operand[2];
     td_target target;
-    int is_accurate;
+    td_repair_kind kind;
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 } td_repair;
 cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
+
+/* The part of TD_REPAIR_EXACT that is no chain. */
+cudaError_t td_exact_run(const td_repair *repair, int batch, cudaStream_t stream);
 
 /* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
 cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
@@ -70,6 +77,7 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_scan_prepare(void);
 cudaError_t td_repair_prepare(void);
+cudaError_t td_exact_prepare(void); /* part of td_repair_prepare */
 
 #ifdef __cplusplus
 }

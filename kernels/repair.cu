@@ -96,8 +96,12 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
     dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), 1, (unsigned)batch);
-    return p->is_accurate ? TD_LAUNCH(repair_kernel<true>, grid, THREADS, 0, stream, *p)
-                          : TD_LAUNCH(repair_kernel<false>, grid, THREADS, 0, stream, *p);
+    if (p->kind == TD_REPAIR_LONG)
+        return TD_LAUNCH(repair_kernel<true>, grid, THREADS, 0, stream, *p);
+    cudaError_t error = cudaSuccess;
+    if (p->kind == TD_REPAIR_EXACT) error = td_exact_run(p, batch, stream);
+    if (error == cudaSuccess) error = TD_LAUNCH(repair_kernel<false>, grid, THREADS, 0, stream, *p);
+    return error;
 }
 
 /* Grid: blocks over columns, 1, batch member. */
@@ -124,5 +128,6 @@ cudaError_t td_repair_prepare(void)
     cudaError_t error = cudaFuncGetAttributes(&attributes, repair_kernel<false>);
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, repair_kernel<true>);
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, scale_kernel);
+    if (error == cudaSuccess) error = td_exact_prepare();
     return error;
 }

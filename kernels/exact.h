@@ -1,0 +1,312 @@
+/* exact.h - sums of products of binary64 numbers without any rounding but the last, by whole numbers alone; for C on the
+ * host and CUDA C on the device. A product is a whole number of 2^-2148 and less than 2^2048: a sum of them is kept in
+ * words of 32 bits each, with room for the carries of many additions (Kulisch and Miranker, Computer Arithmetic in
+ * Theory and Practice, 1981). The order of the terms changes nothing. */
+#ifndef TD_EXACT_H
+#define TD_EXACT_H
+
+#include <stdbool.h>
+
+#include "float32.h"
+#include "logarithm.h"
+
+/* sum over i of word[i * stride] 2^(32 i + e), modulo 2^(32 words + e), in two's complement. After td_exact_carry every
+ * word is in [0, 2^32); between carries fewer than 2^31 products may be added. */
+typedef struct {
+    int64_t *word;
+    int64_t stride;
+    int words, e;
+} td_exact;
+
+/* Words at both ends that td_exact_combine needs: zeros below the sum, copies of its sign above. */
+enum { TD_EXACT_BELOW = 4, TD_EXACT_ABOVE = 8 };
+
+/* Words and exponent of a sum of any products, up to 2^60 of them. */
+enum {
+    TD_EXACT_WORDS = TD_EXACT_BELOW + 134 + TD_EXACT_ABOVE,
+    TD_EXACT_LOWEST = -2148 - 32 * TD_EXACT_BELOW
+};
+
+/* high 2^64 + low. */
+typedef struct {
+    uint64_t low, high;
+} td_exact_term;
+
+/* The finite binary64 with the given bits is +- m 2^*q, m < 2^53 and -1074 <= *q <= 971. */
+TD_BOTH uint64_t td_exact_significand(uint64_t bits, int *q)
+{
+    const uint64_t fraction = bits & 0xfffffffffffffull;
+    const int field = (int)(bits >> 52) & 0x7ff;
+    *q = (field ? field : 1) - 1075;
+    return field ? fraction | 1ull << 52 : fraction;
+}
+
+/* a b for a, b < 2^53. */
+TD_BOTH td_exact_term td_exact_product(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t low = a0 * b0, middle = a0 * b1 + a1 * b0 + (low >> 32);
+    td_exact_term r;
+    r.low = middle << 32 | (uint32_t)low;
+    r.high = a1 * b1 + (middle >> 32);
+    return r;
+}
+
+/* Bits 32 i .. 32 i + 31. */
+TD_BOTH uint32_t td_exact_limb(td_exact_term term, int i)
+{
+    const uint64_t half = i < 2 ? term.low : term.high;
+    return i < 0 || i > 3 ? 0 : (uint32_t)(i & 1 ? half >> 32 : half);
+}
+
+/* The same bits of the term times 2^shift; 0 <= shift < 32. */
+TD_BOTH uint32_t td_exact_digit(td_exact_term term, int i, int shift)
+{
+    const uint64_t pair = (uint64_t)td_exact_limb(term, i) << 32 | td_exact_limb(term, i - 1);
+    return (uint32_t)(pair << shift >> 32);
+}
+
+/* The term times 2^-count, count > 0; the last bit is set if any bit set was shifted out (rounding to odd). */
+TD_BOTH td_exact_term td_exact_shift_down(td_exact_term term, int count)
+{
+    uint64_t lost = 0;
+    if (count >= 128) {
+        lost = term.low | term.high;
+        term.low = term.high = 0;
+        count = 0;
+    } else if (count >= 64) {
+        lost = term.low;
+        term.low = term.high;
+        term.high = 0;
+        count -= 64;
+    }
+    if (count > 0) {
+        lost |= term.low << (64 - count);
+        term.low = term.low >> count | term.high << (64 - count);
+        term.high >>= count;
+    }
+    term.low |= lost != 0;
+    return term;
+}
+
+TD_BOTH void td_exact_clear(const td_exact *x)
+{
+    for (int i = 0; i < x->words; i++) x->word[i * x->stride] = 0;
+}
+
+/* Adds the product of two binary64 numbers given by their bits; without carries. The words from TD_EXACT_LOWEST on are
+ * there, TD_EXACT_WORDS of them. Infinities and NaN add some number, and stay within the words. */
+TD_BOTH void td_exact_add_product(const td_exact *x, uint64_t a, uint64_t b)
+{
+    int qa, qb;
+    const uint64_t ma = td_exact_significand(a, &qa), mb = td_exact_significand(b, &qb);
+    const td_exact_term term = td_exact_product(ma, mb);
+    const int position = qa + qb - TD_EXACT_LOWEST, shift = position & 31;
+    const int64_t sign = -(int64_t)((a ^ b) >> 63);
+    int64_t *word = x->word + (position >> 5) * x->stride;
+    for (int i = 0; i < 5; i++)
+        word[i * x->stride] += ((int64_t)td_exact_digit(term, i, shift) ^ sign) - sign;
+}
+
+TD_BOTH void td_exact_carry(const td_exact *x)
+{
+    int64_t carry = 0;
+    for (int i = 0; i < x->words; i++) {
+        int64_t *word = x->word + i * x->stride;
+        const int64_t sum = *word + carry;
+        *word = (uint32_t)sum;
+        carry = sum >> 32;
+    }
+}
+
+/* x m for m < 2^53; words as td_exact_carry leaves them, then and now. */
+TD_BOTH void td_exact_multiply(const td_exact *x, uint64_t m)
+{
+    const uint64_t m0 = (uint32_t)m, m1 = m >> 32;
+    uint64_t carry = 0, previous = 0;
+    for (int i = 0; i < x->words; i++) {
+        int64_t *word = x->word + i * x->stride;
+        const uint64_t w = (uint64_t)*word, p0 = m0 * w, p1 = m1 * previous + carry;
+        const uint64_t low = (p0 & 0xffffffffu) + (p1 & 0xffffffffu);
+        *word = (uint32_t)low;
+        carry = (p0 >> 32) + (p1 >> 32) + (low >> 32);
+        previous = w;
+    }
+}
+
+/* Adds +- term 2^(position + e), position >= 0; words as td_exact_carry leaves them, then and now. */
+TD_BOTH void td_exact_add(const td_exact *x, td_exact_term term, int position, bool is_negative)
+{
+    const int first = position >> 5, shift = position & 31;
+    const int64_t sign = -(int64_t)is_negative;
+    int64_t carry = 0;
+    for (int i = 0; i < x->words; i++) {
+        int64_t *word = x->word + i * x->stride;
+        uint32_t digit = 0;
+        for (int j = 0; j < 5; j++) digit = i - first == j ? td_exact_digit(term, j, shift) : digit;
+        const int64_t sum = *word + (((int64_t)digit ^ sign) - sign) + carry;
+        *word = (uint32_t)sum;
+        carry = sum >> 32;
+    }
+}
+
+TD_BOTH bool td_exact_is_negative(const td_exact *x)
+{
+    return (uint64_t)x->word[(x->words - 1) * x->stride] >> 31 != 0;
+}
+
+TD_BOTH bool td_exact_is_zero(const td_exact *x)
+{
+    int64_t any = 0;
+    for (int i = 0; i < x->words; i++) any |= x->word[i * x->stride];
+    return any == 0;
+}
+
+/* A sum that is nonzero and far below another number, and so counts by its sign alone: +- 2^e. */
+TD_BOTH void td_exact_make_tiny(const td_exact *x)
+{
+    const bool is_negative = td_exact_is_negative(x);
+    for (int i = 0; i < x->words; i++) x->word[i * x->stride] = is_negative ? 0xffffffff : 0;
+    if (!is_negative) x->word[0] = 1;
+}
+
+/* Adds +- term 2^q to a sum that td_exact_multiply has been to. Whichever of the two is so far below the other's last bit
+ * that it can neither cancel it nor decide a rounding but by being there, is rounded to odd. */
+TD_BOTH void td_exact_add_far(td_exact *x, td_exact_term term, int q, bool is_negative)
+{
+    const int margin = 32 * TD_EXACT_BELOW;
+    const int end = 32 * (x->words - TD_EXACT_ABOVE + 2); /* |x| < 2^(end - 1 + e) */
+    int position = q - x->e;
+    if ((term.low | term.high) == 0) return;
+    const bool is_zero = td_exact_is_zero(x);
+    if (is_zero || position > end + 64) { /* the term's last bit is above x 2^64 */
+        if (!is_zero) td_exact_make_tiny(x);
+        x->e = q - margin;
+        position = margin;
+    }
+    if (position < 0) { /* the term, less than 2^106, is below x's last bit 2^-22 */
+        term = td_exact_shift_down(term, -position);
+        position = 0;
+    }
+    td_exact_add(x, term, position, is_negative);
+}
+
+/* +- m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m has its highest bit set;
+ * its last bit may stand for bits below. */
+TD_BOTH double td_exact_round64(bool is_negative, uint64_t m, int e)
+{
+    const uint64_t sign = (uint64_t)is_negative << 63;
+    const int top = e + 63, drop = top >= -1022 ? 11 : -1074 - e;
+    if (top > 1023) return td_from_bits64(sign | 0x7ff0000000000000ull);
+    if (drop > 64) return td_from_bits64(sign);
+    /* Half of the last place at the highest bit of rest. */
+    const uint64_t kept = drop == 64 ? 0 : m >> drop, rest = drop == 64 ? m : m << (64 - drop);
+    const uint64_t half = 1ull << 63;
+    const uint64_t field = drop == 11 ? (uint64_t)(top + 1022) << 52 : 0;
+    return td_from_bits64(sign | (field + kept + (rest > half || (rest == half && (kept & 1)))));
+}
+
+/* x, or -x, rounded once to binary64; +0 for 0. x is carried, and lost. */
+TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
+{
+    const bool is_negative = td_exact_is_negative(x);
+    const uint32_t flip = is_negative ? ~0u : 0u;
+    uint64_t carry = flip & 1u;
+    for (int i = 0; i < x->words; i++) {
+        int64_t *word = x->word + i * x->stride;
+        carry += (uint32_t)*word ^ flip;
+        *word = (uint32_t)carry;
+        carry >>= 32;
+    }
+    /* From the top: three words from the first that is not zero, and whether there is more. */
+    uint32_t upper = 0, middle = 0, lower = 0, rest = 0;
+    int e = 0;
+    for (int i = x->words - 1; i >= -2; i--) {
+        const uint32_t word = i < 0 ? 0 : (uint32_t)x->word[i * x->stride];
+        if (upper) {
+            rest |= word;
+            continue;
+        }
+        upper = middle;
+        middle = lower;
+        lower = word;
+        e = x->e + 32 * i;
+    }
+    if (!upper) return 0.0;
+    const uint64_t head = (uint64_t)upper << 32 | middle;
+    const int zeros = td_clz64(head);
+    const uint64_t next = (uint64_t)lower << zeros;
+    const uint64_t m = head << zeros | next >> 32 | ((uint32_t)next | rest ? 1 : 0);
+    return td_exact_round64(is_negative != is_negated, m, e + 32 - zeros);
+}
+
+/* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. All are finite; c counts if beta is not 0. x has
+ * TD_EXACT_BELOW and TD_EXACT_ABOVE words as said there, and is lost. */
+TD_BOTH double td_exact_combine(td_exact *x, double alpha, double beta, double c)
+{
+    const uint64_t alpha_bits = td_bits64(alpha), beta_bits = td_bits64(beta);
+    const bool is_negated = alpha_bits >> 63 != 0;
+    int q_alpha, q_beta, q_c;
+    td_exact_multiply(x, td_exact_significand(alpha_bits, &q_alpha));
+    x->e += q_alpha;
+    if (beta_bits << 1) {
+        const uint64_t c_bits = td_bits64(c), sign = alpha_bits ^ beta_bits ^ c_bits;
+        const uint64_t b = td_exact_significand(beta_bits, &q_beta);
+        const uint64_t m = td_exact_significand(c_bits, &q_c);
+        td_exact_add_far(x, td_exact_product(b, m), q_beta + q_c, sign >> 63 != 0);
+    }
+    return td_exact_round(x, is_negated);
+}
+
+/* True if the arguments that count are finite. */
+TD_BOTH bool td_exact_takes(double alpha, double beta, double c)
+{
+    const uint64_t beta_bits = td_bits64(beta);
+    return td_is_finite64(td_bits64(alpha)) && td_is_finite64(beta_bits) &&
+           (beta_bits << 1 == 0 || td_is_finite64(td_bits64(c)));
+}
+
+/* 256 log2 of half a unit in the last place of the numbers around `result`, the smaller of both sides: what an exact value
+ * that was rounded to it may be off by, for the result to stay less than a unit away. Infinity counts as 2^1024, zero as
+ * subnormal. */
+TD_BOTH int td_exact_slack_log(double result)
+{
+    const uint64_t magnitude = td_bits64(result) & 0x7fffffffffffffffull;
+    const int field = (int)(magnitude >> 52);
+    const bool is_power = (magnitude & 0xfffffffffffffull) == 0 && field > 1;
+    return 256 * ((field ? field : 1) - 1076 - is_power);
+}
+
+/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first. */
+enum { TD_EXACT_LIMBS = 5, TD_EXACT_NO_ERROR = -(1 << 28) };
+
+/* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not 0. X may be off by
+ * 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_faithful: the result is less than one unit in the
+ * last place from what the exact X gives, that is, one of the two binary64 numbers around it, or equal to it. False if
+ * alpha, beta or c that counts is not finite; then the result is 0. */
+TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
+                              double c, int eta_log, bool *is_faithful)
+{
+    enum { WORDS = TD_EXACT_BELOW + TD_EXACT_LIMBS + TD_EXACT_ABOVE };
+    int64_t word[WORDS];
+    td_exact x;
+    *is_faithful = td_exact_takes(alpha, beta, c);
+    if (!*is_faithful) return 0.0;
+    const uint32_t sign = limb[TD_EXACT_LIMBS - 1] >> 31 ? ~0u : 0u;
+    for (int i = 0; i < WORDS; i++) {
+        const int j = i - TD_EXACT_BELOW;
+        word[i] = j < 0 ? 0 : j < TD_EXACT_LIMBS ? limb[j] : sign;
+    }
+    x.word = word;
+    x.stride = 1;
+    x.words = WORDS;
+    x.e = e - 32 * TD_EXACT_BELOW;
+    const double result = td_exact_combine(&x, alpha, beta, c);
+    if (eta_log == TD_EXACT_NO_ERROR) return result;
+    int q;
+    const uint64_t m = td_exact_significand(td_bits64(alpha), &q);
+    if (m) *is_faithful = td_log_above(m) + 256 * (q + e) + eta_log < td_exact_slack_log(result);
+    return result;
+}
+
+#endif
