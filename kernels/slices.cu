@@ -1,0 +1,414 @@
+/* slices.cu - operands into planes of balanced digits, and sums of digit products into C. */
+#include "slices.h"
+
+#include "../include/tandem.h"
+#include "finish.h"
+
+/* A tile is so many lines and elements of k; a thread makes digits of QUAD neighbouring elements at a time. */
+enum { THREADS = 256, LINES = 32, TILE_K = TD_K_PAD, QUAD = 4, QUADS = TILE_K / QUAD };
+
+/* Blocks of a grid over columns, and over rows. */
+enum { MAX_COLUMNS = 8192, MAX_ROW_BLOCKS = 64 };
+
+namespace
+{
+
+/* The whole number value 2^shift. */
+struct whole {
+    int64_t value;
+    int shift;
+};
+
+/* RN(+-m 2^e), ties away from zero; m < 2^53. */
+TD_DEVICE whole round_to_whole(bool is_negative, uint64_t m, int e)
+{
+    const uint64_t magnitude = e < 0 ? ((m >> min(-e - 1, 63)) + 1) >> 1 : m;
+    whole w;
+    w.value = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    w.shift = max(e, 0);
+    return w;
+}
+
+/* floor(w 2^-at) modulo 2^32, of which the lowest 12 bits are right for at < 0. */
+TD_DEVICE int bits_from(whole w, int at)
+{
+    const int down = at - w.shift;
+    if (down < 0) return (int)((uint64_t)w.value << min(-down, 63));
+    return (int)(w.value >> min(down, 63));
+}
+
+/* A source of elements: parts, each a binary floating-point number, whose sum is the element. */
+struct from_binary64 {
+    using element = double;
+    enum { parts = 1 };
+    TD_DEVICE element zero() { return 0.0; }
+
+    TD_DEVICE void round(const element &x, int exponent, whole *w)
+    {
+        int q;
+        const uint64_t bits = td_bits64(x), m = td_significand64(bits, &q);
+        w[0] = round_to_whole(bits >> 63 != 0, m, q + exponent);
+    }
+};
+
+struct from_ts {
+    using element = tandem_ts;
+    enum { parts = 3 };
+    TD_DEVICE element zero() { return tandem_ts{0.0f, 0.0f, 0.0f}; }
+
+    TD_DEVICE whole round_part(float x, int exponent)
+    {
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        const uint32_t field = bits >> 23 & 0xff;
+        const uint32_t m = (bits & 0x7fffff) | (field ? 0x800000u : 0u);
+        return round_to_whole(bits >> 31 != 0, m, (int)(field ? field : 1) - 150 + exponent);
+    }
+
+    TD_DEVICE void round(const element &x, int exponent, whole *w)
+    {
+        w[0] = round_part(x.x, exponent);
+        w[1] = round_part(x.y, exponent);
+        w[2] = round_part(x.z, exponent);
+    }
+};
+
+TD_DEVICE void store(int8_t *to, const int *digit)
+{
+    uint32_t packed = 0;
+    TD_UNROLL
+    for (int i = 0; i < QUAD; i++) packed |= (uint32_t)(digit[i] & 255) << (8 * i);
+    *reinterpret_cast<uint32_t *>(to) = packed;
+}
+
+TD_DEVICE void store(float *to, const int *digit)
+{
+    struct alignas(16) quad {
+        float x[QUAD];
+    } packed;
+    TD_UNROLL
+    for (int i = 0; i < QUAD; i++) packed.x[i] = (float)digit[i];
+    *reinterpret_cast<quad *>(to) = packed;
+}
+
+/* The digits of QUAD elements, the least significant first. */
+template <int parts, class digit>
+TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit *to, int64_t step)
+{
+    const int half = 1 << (bits - 1), mask = (1 << bits) - 1;
+    int carry[QUAD] = {};
+    TD_UNROLL_N(1)
+    for (int p = slices - 1, at = 0; p >= 0; p--, at += bits) {
+        int low[QUAD];
+        TD_UNROLL
+        for (int i = 0; i < QUAD; i++) {
+            int sum = carry[i];
+            TD_UNROLL
+            for (int s = 0; s < parts; s++) sum += bits_from(w[i][s], at) & (p ? mask : ~0);
+            low[i] = p ? ((sum + half) & mask) - half : sum;
+            carry[i] = (sum - low[i]) >> bits;
+        }
+        store(to + p * step, low);
+    }
+}
+
+/* What a thread works on in one step: neighbouring threads along a line if k is contiguous in memory, else such that
+ * shared memory likes it. */
+struct item {
+    int line, quad;
+};
+
+TD_DEVICE item item_of(int step, bool along)
+{
+    const int tid = (int)threadIdx.x + step * THREADS, lane = tid % 32, warp = tid / 32;
+    item at;
+    at.line = along ? tid / QUADS : warp / 2 * 4 + lane / 8;
+    at.quad = along ? tid % QUADS : warp % 2 * 8 + lane % 8;
+    return at;
+}
+
+/* Where a block's tile of an operand is. */
+struct place {
+    int which, batch, line0, padded_lines;
+    int64_t first, count, in_pass; /* of k: of the pass, and the tile's within it */
+    bool along;                    /* k is contiguous in memory */
+};
+
+TD_DEVICE place place_of_block(const td_fixed &fixed)
+{
+    place at;
+    at.which = (int)blockIdx.z % 2;
+    at.batch = (int)blockIdx.z / 2;
+    const td_operand &o = fixed.operand[at.which];
+    at.line0 = (int)blockIdx.y * LINES;
+    at.padded_lines = (o.lines + TD_LINE_PAD - 1) / TD_LINE_PAD * TD_LINE_PAD;
+    at.first = fixed.k_first;
+    at.count = fixed.k_count;
+    at.in_pass = (int64_t)blockIdx.x * TILE_K;
+    at.along = o.k_step == 1;
+    return at;
+}
+
+/* A tile of an operand whose lines are contiguous in memory. */
+template <class source>
+TD_DEVICE void load_tile(const td_operand &o, const place &at, const typename source::element *data,
+                         typename source::element (*tile)[LINES + 1])
+{
+    const int line = at.line0 + (int)threadIdx.x % LINES;
+    for (int i = (int)threadIdx.x / LINES; i < TILE_K; i += THREADS / LINES) {
+        const int64_t l = at.in_pass + i;
+        const bool inside = line < o.lines && l < at.count;
+        tile[i][line - at.line0] =
+            inside ? data[td_operand_at(o, line, at.first + l)] : source::zero();
+    }
+}
+
+/* Digits of QUAD elements of a line, loaded from memory or from the tile. */
+template <class source, class digit>
+TD_DEVICE void slice_quad(const td_slices &p, const place &at, item own,
+                          const typename source::element *data,
+                          const typename source::element (*tile)[LINES + 1])
+{
+    const td_operand &o = p.fixed.operand[at.which];
+    const int line = at.line0 + own.line;
+    const int64_t l0 = at.in_pass + own.quad * QUAD;
+    int scale = 0;
+    bool exists = data && line < o.lines;
+    if (exists) {
+        const td_line *record =
+            p.fixed.line[at.which] + at.batch * p.fixed.lines_of_member[at.which] + line;
+        scale = record->scale;
+        exists = record->low != TD_SPECIAL;
+    }
+    whole w[QUAD][source::parts];
+    TD_UNROLL
+    for (int i = 0; i < QUAD; i++) {
+        const bool inside = exists && l0 + i < at.count;
+        typename source::element x = source::zero();
+        int shift = 0;
+        if (inside) {
+            const int64_t l = at.first + l0 + i;
+            x = at.along ? data[td_operand_at(o, line, l)] : tile[own.quad * QUAD + i][own.line];
+            shift = p.is_ts ? 0 : p.fixed.shift[at.batch * o.k + l];
+        }
+        source::round(x, scale + (at.which ? -shift : shift), w[i]);
+    }
+    digit *to = static_cast<digit *>(p.plane[at.which]) + at.batch * p.member_step[at.which] +
+                line * p.line_step + l0;
+    store_digits<source::parts>(w, p.slices, p.bits, to, p.slice_step[at.which]);
+}
+
+} // namespace
+
+/* Grid: tile of k, strip of LINES lines, batch member * 2 + operand. */
+template <class source, class digit>
+static __global__ void __launch_bounds__(THREADS) slices_kernel(const td_slices p)
+{
+    TD_SHARED(typename source::element, tile, [TILE_K][LINES + 1]);
+    const place at = place_of_block(p.fixed);
+    const td_operand &o = p.fixed.operand[at.which];
+    if (at.line0 >= at.padded_lines) return;
+    const typename source::element *data = NULL;
+    if (td_scalar_value(p.fixed.alpha) != 0.0)
+        data = td_member<const typename source::element>(o.matrix, p.fixed.batch_first + at.batch);
+    if (data && !at.along) load_tile<source>(o, at, data, tile);
+    __syncthreads();
+    for (int step = 0; step < LINES * QUADS / THREADS; step++) {
+        const item own = item_of(step, at.along);
+        if (at.line0 + own.line < at.padded_lines)
+            slice_quad<source, digit>(p, at, own, data, tile);
+    }
+}
+
+template <class source, class digit>
+static cudaError_t slices_launch(const td_slices *p, cudaStream_t stream)
+{
+    const int lines = max(p->fixed.operand[0].lines, p->fixed.operand[1].lines);
+    const dim3 grid((unsigned)((p->fixed.k_count + TILE_K - 1) / TILE_K),
+                    (unsigned)((lines + LINES - 1) / LINES), 2 * (unsigned)p->fixed.batch);
+    return TD_LAUNCH((slices_kernel<source, digit>), grid, THREADS, 0, stream, *p);
+}
+
+cudaError_t td_slices_run(const td_slices *p, cudaStream_t stream)
+{
+    if (p->type == TD_DIGIT_INT8) return slices_launch<from_binary64, int8_t>(p, stream);
+    return p->is_ts ? slices_launch<from_ts, float>(p, stream)
+                    : slices_launch<from_binary64, float>(p, stream);
+}
+
+/* Grid: columns, rows, batch member. */
+static dim3 sums_grid(const td_slice_sums *p)
+{
+    const int64_t row_blocks = (p->ld + THREADS - 1) / THREADS;
+    return dim3((unsigned)min(p->n, (int)MAX_COLUMNS),
+                (unsigned)min(row_blocks, (int64_t)MAX_ROW_BLOCKS), (unsigned)p->batch);
+}
+
+/* Calls work(row, column) for the thread's elements of the planes. */
+template <class function> TD_DEVICE void each_sum(const td_slice_sums &p, function work)
+{
+    for (int64_t j = blockIdx.x; j < p.n; j += gridDim.x)
+        for (int64_t i = blockIdx.y * THREADS + threadIdx.x; i < p.ld; i += gridDim.y * THREADS)
+            work(i, j);
+}
+
+TD_DEVICE int32_t *sums_of_block(const td_slice_sums &p)
+{
+    return p.sum + blockIdx.z * p.planes * p.plane_step;
+}
+
+static __global__ void __launch_bounds__(THREADS) carry_kernel(const td_slice_sums p)
+{
+    int32_t *const sum = sums_of_block(p);
+    const int half = 1 << (p.bits - 1), mask = (1 << p.bits) - 1;
+    each_sum(p, [&](int64_t i, int64_t j) {
+        int32_t *const at = sum + i + j * p.ld;
+        int64_t carry = 0;
+        for (int plane = p.planes - 1; plane > 0; plane--) {
+            const int64_t total = at[plane * p.plane_step] + carry;
+            const int digit = (int)((total + half) & mask) - half;
+            at[plane * p.plane_step] = digit;
+            carry = (total - digit) >> p.bits;
+        }
+        at[0] += (int32_t)carry;
+    });
+}
+
+cudaError_t td_slices_carry(const td_slice_sums *sums, cudaStream_t stream)
+{
+    return TD_LAUNCH(carry_kernel, sums_grid(sums), THREADS, 0, stream, *sums);
+}
+
+static __global__ void __launch_bounds__(THREADS) clear_kernel(const td_slice_sums p)
+{
+    int32_t *const sum = sums_of_block(p);
+    each_sum(p, [&](int64_t i, int64_t j) {
+        for (int plane = 0; plane < p.carries; plane++)
+            sum[plane * p.plane_step + i + j * p.ld] = 0;
+    });
+}
+
+cudaError_t td_slices_clear_carries(const td_slice_sums *sums, cudaStream_t stream)
+{
+    return TD_LAUNCH(clear_kernel, sums_grid(sums), THREADS, 0, stream, *sums);
+}
+
+static __global__ void __launch_bounds__(THREADS) add_kernel(const td_slice_products p)
+{
+    const td_slice_sums &s = p.sums;
+    int32_t *const sum = sums_of_block(s) + s.carries * s.plane_step;
+    const float *const product = p.product + blockIdx.z * p.member_step;
+    const int end = p.p_first + p.p_count;
+    int reached = 2 * p.slices; /* by products that were added before */
+    if (p.is_first) reached = p.p_first > 0 ? p.p_first + p.slices - 1 : 0;
+    each_sum(s, [&](int64_t i, int64_t j) {
+        for (int weight = p.p_first; weight < end + p.slices - 1; weight++) {
+            int32_t *const at = sum + weight * s.plane_step + i + j * s.ld;
+            int32_t total = weight < reached ? *at : 0;
+            for (int d = max(p.p_first, weight - p.slices + 1); d < min(end, weight + 1); d++)
+                total += (int32_t)
+                    product[(d - p.p_first) * p.p_step + (weight - d) * p.q_step + i + j * p.ld];
+            *at = total;
+        }
+    });
+}
+
+cudaError_t td_slices_add(const td_slice_products *products, cudaStream_t stream)
+{
+    return TD_LAUNCH(add_kernel, sums_grid(&products->sums), THREADS, 0, stream, *products);
+}
+
+namespace
+{
+
+/* x 2^bits + digit, modulo 2^(32 limbs); bits < 32. */
+template <int limbs> TD_DEVICE void append(td_wide<limbs> *x, int bits, int32_t digit)
+{
+    uint64_t carry = (uint32_t)digit;
+    const uint32_t sign = digit < 0 ? ~0u : 0u;
+    TD_UNROLL
+    for (int i = limbs - 1; i > 0; i--)
+        x->limb[i] = x->limb[i] << bits | x->limb[i - 1] >> (32 - bits);
+    x->limb[0] <<= bits;
+    TD_UNROLL
+    for (int i = 0; i < limbs; i++) {
+        carry += x->limb[i];
+        x->limb[i] = (uint32_t)carry;
+        carry = (carry >> 32) + sign;
+    }
+}
+
+/* A td_finish source. */
+template <int count> struct from_sums {
+    enum { limbs = count };
+    const td_slice_sums *sums;
+
+    TD_DEVICE void load(const from_sums &from, int row, int col, td_wide<limbs> *x)
+    {
+        struct alignas(16) quad {
+            int32_t x[TD_SUBTILE];
+        };
+        const td_slice_sums &sums = *from.sums;
+        const int32_t *at = sums_of_block(sums) + row + col * sums.ld;
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) x[i] = {};
+        TD_UNROLL_N(2)
+        for (int plane = 0; plane < sums.planes + sums.dropped; plane++) {
+            quad q = {};
+            if (plane < sums.planes)
+                q = *reinterpret_cast<const quad *>(at + plane * sums.plane_step);
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) append(&x[i], sums.bits, q.x[i]);
+        }
+    }
+};
+
+} // namespace
+
+/* Grid: tile, 1, batch member. */
+template <int limbs>
+static __global__ void __launch_bounds__(TD_FINISH_THREADS)
+    finish_kernel(const td_slice_sums sums, const td_finish finish)
+{
+    const int m_tiles = td_tiles(finish.target.m), in_tile = TD_TILE / TD_SUBTILE;
+    const int row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
+    const int col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+    from_sums<limbs> source;
+    source.sums = &sums;
+    td_finish_subtile(finish, source, row, col);
+}
+
+/* Limbs that hold X: 2^32 more than base^(2 slices), if k < 2^31 and |A'|, |B'| <= base^slices / 2. */
+enum { FEW_LIMBS = 6, LIMBS = 10 };
+
+cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
+                             cudaStream_t stream)
+{
+    const td_target *target = &finish->target;
+    const dim3 grid((unsigned)td_tiles(target->m) * (unsigned)td_tiles(target->n), 1,
+                    (unsigned)sums->batch);
+    const int weights = sums->planes - sums->carries + sums->dropped;
+    const bool fits = (weights + 1) * sums->bits + 32 <= 32 * FEW_LIMBS;
+    return fits ? TD_LAUNCH(finish_kernel<FEW_LIMBS>, grid, TD_FINISH_THREADS, 0, stream, *sums,
+                            *finish)
+                : TD_LAUNCH(finish_kernel<LIMBS>, grid, TD_FINISH_THREADS, 0, stream, *sums,
+                            *finish);
+}
+
+template <class kernel> static cudaError_t load(cudaError_t error, kernel function)
+{
+    cudaFuncAttributes attributes;
+    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, function) : error;
+}
+
+cudaError_t td_slices_prepare(void)
+{
+    cudaError_t error = load(cudaSuccess, slices_kernel<from_binary64, int8_t>);
+    error = load(error, slices_kernel<from_binary64, float>);
+    error = load(error, slices_kernel<from_ts, float>);
+    error = load(error, carry_kernel);
+    error = load(error, clear_kernel);
+    error = load(error, add_kernel);
+    error = load(error, finish_kernel<FEW_LIMBS>);
+    return load(error, finish_kernel<LIMBS>);
+}
