@@ -102,24 +102,34 @@ TD_DEVICE void multiply_stage(warp_sums &sums, const int8_t *x, const int8_t *y)
 
 TD_DEVICE int place(int line, int chunk) { return line * K_STEP + chunk * CHUNK; }
 
-TD_DEVICE int32_t dot(const int8_t *x, const int8_t *y)
+/* int16, which compilers multiply and add in pairs, if they leave the loops loops. */
+TD_DEVICE void widen(int16_t *to, const int8_t *from)
+{
+    TD_UNROLL_N(1)
+    for (int l = 0; l < K_STEP; l++) to[l] = from[l];
+}
+
+TD_DEVICE int32_t dot(const int16_t *x, const int16_t *y)
 {
     int32_t sum = 0;
-    for (int l = 0; l < K_STEP; l++) sum += (int16_t)x[l] * (int16_t)y[l];
+    TD_UNROLL_N(1)
+    for (int l = 0; l < K_STEP; l++) sum += x[l] * y[l];
     return sum;
 }
 
 TD_DEVICE void multiply_stage(warp_sums &sums, const int8_t *x, const int8_t *y)
 {
     const int lane = (int)threadIdx.x % 32;
-    for (int i = 0; i < COLUMN_MMAS; i++)
-        for (int j = 0; j < ROW_MMAS; j++)
-            for (int e = 0; e < 4; e++) {
-                const int column = MMA_COLUMNS * i + 8 * (e / 2) + lane / 4;
-                const int row = MMA_ROWS * j + lane % 4 * 2 + e % 2;
-                const int32_t sum = dot(x + column * K_STEP, y + row * K_STEP);
-                sums[i][j][e] = (int32_t)((uint32_t)sums[i][j][e] + (uint32_t)sum);
-            }
+    int16_t column[K_STEP], rows[2 * ROW_MMAS][K_STEP];
+    for (int j = 0; j < 2 * ROW_MMAS; j++)
+        widen(rows[j], y + (j / 2 * MMA_ROWS + lane % 4 * 2 + j % 2) * K_STEP);
+    for (int i = 0; i < 2 * COLUMN_MMAS; i++) {
+        widen(column, x + (i * MMA_COLUMNS / 2 + lane / 4) * K_STEP);
+        for (int j = 0; j < 2 * ROW_MMAS; j++) {
+            int32_t *sum = &sums[i / 2][j / 2][i % 2 * 2 + j % 2];
+            *sum = (int32_t)((uint32_t)*sum + (uint32_t)dot(column, rows[j]));
+        }
+    }
 }
 
 #endif
