@@ -9,7 +9,6 @@
  * the roofline of the prototypes. Errors are those of sampled elements, of three kinds of data. At the end, products
  * that memory bounds, of double-double and double+single. One line a measurement: Markdown on stdout, and CSV. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +16,14 @@
 #include "../include/tandem.h"
 #include "../kernels/order.h"
 #include "ceiling.h"
-#include "multifloat_data.h"
-#include "multifloat_exact.h"
 #include "paper_multiply.h"
+#include "samples.h"
+#include "table.h"
+#include "timing.h"
 
 const char program_name[] = "multifloat";
 
-enum { SAMPLES = 24, MOST_RUNS = 15, MOST_SIZES = 64, LARGEST = 32768 };
+enum { MOST_SIZES = 64, LARGEST = 32768 };
 #define BUDGET 1.5 /* seconds of one product's runs */
 
 typedef struct {
@@ -97,9 +97,8 @@ enum { KINDS_OF_DATA = sizeof kinds_of_data / sizeof *kinds_of_data };
 
 typedef struct {
     cublasHandle_t handle;
-    cudaEvent_t start, stop;
     double binary32, binary64; /* ceilings */
-    FILE *csv;
+    table out;
 } bench;
 
 /* One line of the output. Not a number: not measured. */
@@ -108,94 +107,51 @@ typedef struct {
     product_kind kind;
     shape shape;
     const char *data;
-    int runs;
-    double seconds;
+    timing timing;
     exact_errors errors;
 } measurement;
 
 /* ---- output ---- */
 
-enum { COLUMNS = 15, COLUMN_WIDTH = 24 };
-static const char *const column_names[COLUMNS] = {"type",
-                                                  "product",
-                                                  "m",
-                                                  "n",
-                                                  "k",
-                                                  "beta",
-                                                  "data",
-                                                  "runs",
-                                                  "ms",
-                                                  "TFLOP/s",
-                                                  "instructions",
-                                                  "of_roofline",
-                                                  "of_reference",
-                                                  "err",
-                                                  "relerr"};
-
-static void print_line(FILE *file, const char *start, const char *between, const char *end,
-                       const char *const texts[COLUMNS])
-{
-    for (int i = 0; i < COLUMNS; i++) fprintf(file, "%s%s", i ? between : start, texts[i]);
-    fputs(end, file);
-    fflush(file);
-}
-
-static void print_texts(const bench *b, const char *const texts[COLUMNS])
-{
-    print_line(stdout, "| ", " | ", " |\n", texts);
-    if (b->csv) print_line(b->csv, "", ",", "\n", texts);
-}
-
-/* One line for people, and for programs that read the CSV. */
-__attribute__((format(printf, 2, 3))) static void print_remark(const bench *b, const char *format,
-                                                               ...)
-{
-    char line[320];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    printf("%s\n", line);
-    if (b->csv) fprintf(b->csv, "# %s\n", line);
-}
-
-static void print_header(const bench *b)
-{
-    static const char *const rule[COLUMNS] = {"---", "---", "---", "---", "---",
-                                              "---", "---", "---", "---", "---",
-                                              "---", "---", "---", "---", "---"};
-    printf("\n");
-    print_texts(b, column_names);
-    print_line(stdout, "|", "|", "|\n", rule);
-}
+static const char *const columns[] = {"type",
+                                      "product",
+                                      "m",
+                                      "n",
+                                      "k",
+                                      "beta",
+                                      "data",
+                                      "runs",
+                                      "ms",
+                                      "TFLOP/s",
+                                      "instructions",
+                                      "of_roofline",
+                                      "of_reference",
+                                      "err",
+                                      "relerr"};
 
 static void print_measurement(const bench *b, const measurement *r)
 {
-    char texts[COLUMNS][COLUMN_WIDTH] = {{0}};
-    const char *line[COLUMNS];
-    int column = 0;
-    const double macs = (double)r->shape.m * r->shape.n * r->shape.k, rate = macs / r->seconds;
+    table_line line = {.count = 0};
+    const double macs = (double)r->shape.m * r->shape.n * r->shape.k;
+    const double rate = macs / r->timing.seconds;
     const double ceiling = r->format->binary64 ? b->binary64 : b->binary32;
     const double instructions = r->format->instructions[r->kind];
-#define PUT(...)              snprintf(texts[column++], COLUMN_WIDTH, __VA_ARGS__)
-#define PUT_NUMBER(format, x) (isnan(x) ? column++ : PUT(format, x))
-    PUT("%s", r->format->name);
-    PUT("%s", kind_names[r->kind]);
-    PUT("%d", r->shape.m);
-    PUT("%d", r->shape.n);
-    PUT("%d", r->shape.k);
-    PUT("%g", r->shape.beta);
-    PUT("%s", r->data);
-    PUT("%d", r->runs);
-    PUT_NUMBER("%.5g", r->seconds * 1e3);
-    PUT_NUMBER("%.4g", 2e-12 * rate);
-    PUT("%.4g", instructions);
-    PUT_NUMBER("%.4f", rate * instructions / ceiling);
-    PUT_NUMBER("%.4f", rate * r->format->reference / ceiling);
-    PUT_NUMBER("%.3g", r->errors.err);
-    PUT_NUMBER("%.3g", r->errors.relerr);
-    for (int i = 0; i < COLUMNS; i++) line[i] = texts[i];
-    print_texts(b, line);
+    table_put(&line, "%s", r->format->name);
+    table_put(&line, "%s", kind_names[r->kind]);
+    table_put(&line, "%d", r->shape.m);
+    table_put(&line, "%d", r->shape.n);
+    table_put(&line, "%d", r->shape.k);
+    table_put(&line, "%g", r->shape.beta);
+    table_put(&line, "%s", r->data);
+    table_put(&line, "%d", r->timing.runs);
+    table_put_number(&line, "%.5g", r->timing.seconds * 1e3);
+    table_put_number(&line, "%.4g", 2e-12 * rate);
+    table_put(&line, "%.4g", instructions);
+    table_put_number(&line, "%.4f", rate * instructions / ceiling);
+    table_put_number(&line, "%.4f", rate * r->format->reference / ceiling);
+    table_put_number(&line, "%.3g", r->errors.err);
+    table_put_number(&line, "%.3g", r->errors.relerr);
+    table_print(&b->out, &line);
 }
 
 /* ---- operands ---- */
@@ -229,43 +185,6 @@ static bool operands_fill(operands *o, data_type type, shape s, const data_kind 
            fill(o->b, type, data, 2, s.k, s.n) && fill(o->c, type, data, 3, s.m, s.n);
 }
 
-/* Sampled elements in host memory, to be freed; NULL, with a message, if that fails. */
-static double *fetch(data_type type, const void *matrix, data_lines rows, data_lines columns)
-{
-    const size_t bytes =
-        sizeof(double) * DATA_PARTS * (size_t)(data_sampled(rows) * data_sampled(columns));
-    double *parts = malloc(bytes), *on_device = NULL;
-    bool fetched = false;
-    if (!parts) complain("no memory for samples");
-    if (!parts) goto out;
-    CHECK_CUDA(cudaMalloc((void **)&on_device, bytes));
-    CHECK_CUDA(data_sample(type, matrix, rows, columns, on_device));
-    CHECK_CUDA(cudaMemcpy(parts, on_device, bytes, cudaMemcpyDeviceToHost));
-    fetched = true;
-out:
-    cudaFree(on_device);
-    if (!fetched) free(parts);
-    return fetched ? parts : NULL;
-}
-
-static data_lines some(int size) { return (data_lines){size, SAMPLES}; }
-static data_lines all(int size) { return (data_lines){size, size}; }
-
-static exact_product *exact_of(const operands *o)
-{
-    const shape *s = &o->shape;
-    double *a = fetch(o->type, o->a, some(s->m), all(s->k));
-    double *b = fetch(o->type, o->b, all(s->k), some(s->n));
-    exact_product *e = NULL;
-    if (a && b) {
-        e = exact_make(data_sampled(some(s->m)), data_sampled(some(s->n)), s->k, a, b);
-        if (!e) complain("no memory for exact sums");
-    }
-    free(a);
-    free(b);
-    return e;
-}
-
 /* ---- measuring ---- */
 
 static bool enqueue(const bench *b, const measurement *r, const operands *o)
@@ -293,49 +212,29 @@ static bool enqueue(const bench *b, const measurement *r, const operands *o)
     return status == TANDEM_OK;
 }
 
-static bool run_once(const bench *b, const measurement *r, const operands *o, float *milliseconds)
-{
-    bool ran = false;
-    CHECK_CUDA(cudaEventRecord(b->start, NULL));
-    if (!enqueue(b, r, o)) goto out;
-    CHECK_CUDA(cudaEventRecord(b->stop, NULL));
-    CHECK_CUDA(cudaEventSynchronize(b->stop));
-    CHECK_CUDA(cudaEventElapsedTime(milliseconds, b->start, b->stop));
-    ran = true;
-out:
-    return ran;
-}
+/* A product to be enqueued, as timing_measure wants it. */
+typedef struct {
+    const bench *bench;
+    const measurement *measurement;
+    const operands *operands;
+} work;
 
-static int ascending(const void *a, const void *b)
+static bool enqueue_work(const void *context)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+    const work *w = context;
+    return enqueue(w->bench, w->measurement, w->operands);
 }
 
 /* Runs the product once, or, if it is to be timed, as often as the budget allows. */
 static bool run(const bench *b, measurement *r, const operands *o, bool timed)
 {
-    float milliseconds[1 + MOST_RUNS], total = 0.0f;
-    int runs = 0;
-    do {
-        if (!run_once(b, r, o, &milliseconds[runs])) return false;
-        total += milliseconds[runs++];
-    } while (timed && runs <= MOST_RUNS && total < 1e3f * (float)BUDGET);
-    if (!timed) return true;
-    float *counted = milliseconds;
-    if (runs > 1) counted++, runs--; /* the first warmed up */
-    qsort(counted, (size_t)runs, sizeof *counted, ascending);
-    r->runs = runs;
-    r->seconds = (double)counted[runs / 2] * 1e-3;
-    return true;
+    const work w = {b, r, o};
+    return timed ? timing_measure(enqueue_work, &w, BUDGET, &r->timing) : enqueue_work(&w);
 }
 
 static bool find_errors(measurement *r, const operands *o, const exact_product *exact)
 {
-    double *c = fetch(o->type, o->c, some(o->shape.m), some(o->shape.n));
-    if (!c) return false;
-    r->errors = exact_compare(exact, c);
-    free(c);
+    if (!samples_compare(exact, o->type, o->shape.m, o->shape.n, o->c, &r->errors)) return false;
     if (isnan(r->errors.err)) complain("%s, %s: NaN", r->format->name, kind_names[r->kind]);
     return !isnan(r->errors.err);
 }
@@ -344,7 +243,8 @@ static bool find_errors(measurement *r, const operands *o, const exact_product *
 static bool measure(const bench *b, const format *format, product_kind kind, const operands *o,
                     const char *data, bool timed, const exact_product *exact)
 {
-    measurement r = {format, kind, o->shape, data, 0, (double)NAN, {(double)NAN, (double)NAN}};
+    measurement r = {.format = format, .kind = kind, .shape = o->shape, .data = data};
+    r.timing.seconds = r.errors.err = r.errors.relerr = (double)NAN;
     if (exact) { /* what a product leaves out shows as NaN */
         const size_t elements = (size_t)o->shape.m * (size_t)o->shape.n;
         if (!cuda_succeeded(cudaMemset(o->c, 0xff, data_size(o->type) * elements), "cudaMemset"))
@@ -361,7 +261,7 @@ static bool measure_type(const bench *b, data_type type, int n, const data_kind 
     operands o = {0};
     exact_product *exact = NULL;
     bool good = operands_fill(&o, type, (shape){n, n, n, 0.0}, data);
-    good = good && (exact = exact_of(&o)) != NULL;
+    good = good && (exact = samples_multiply(type, n, n, n, o.a, o.b)) != NULL;
     for (int i = 0; i < FORMATS * KINDS && good; i++) {
         const format *format = &formats[i / KINDS];
         const product_kind kind = (product_kind)(i % KINDS);
@@ -409,8 +309,8 @@ static bool measure_ceilings(bench *b, const char *when)
     b->binary64 = ceiling_binary64();
     const bool measured = b->binary32 > 0.0 && b->binary64 > 0.0;
     if (!measured) complain("the device's rates of instructions cannot be measured");
-    print_remark(b, "Ceilings %s: %.4g T binary32, %.4g T binary64 instructions a second.", when,
-                 b->binary32 * 1e-12, b->binary64 * 1e-12);
+    table_remark(&b->out, "Ceilings %s: %.4g T binary32, %.4g T binary64 instructions a second.",
+                 when, b->binary32 * 1e-12, b->binary64 * 1e-12);
     return measured;
 }
 
@@ -419,9 +319,9 @@ static bool measure_all(bench *b, const int *sizes, int count)
     device_name name;
     int largest = 1;
     if (!query_device_name(&name)) return false;
-    print_remark(b, "Device: %s", name.text);
+    table_remark(&b->out, "Device: %s", name.text);
     if (!measure_ceilings(b, "before")) return false;
-    print_header(b);
+    table_print_head(&b->out);
     for (int i = 0; i < count; i++) {
         if (!measure_size(b, sizes[i])) return false;
         if (sizes[i] > largest) largest = sizes[i];
@@ -458,25 +358,14 @@ static bool parse_options(int argc, char **argv, options *o)
 
 int main(int argc, char **argv)
 {
-    bench b = {0};
+    bench b = {.out = {columns, sizeof columns / sizeof *columns, NULL}};
     options o;
     bool good = false;
-    if (!parse_options(argc, argv, &o)) return 2;
-    if (o.csv && !(b.csv = fopen(o.csv, "w"))) {
-        complain("%s cannot be written", o.csv);
-        return 2;
-    }
+    if (!parse_options(argc, argv, &o) || !table_open(&b.out, o.csv)) return 2;
     CHECK_CUBLAS(cublasCreate(&b.handle));
-    CHECK_CUDA(cudaEventCreate(&b.start));
-    CHECK_CUDA(cudaEventCreate(&b.stop));
     good = measure_all(&b, o.sizes, o.count);
 out:
     if (b.handle) cublasDestroy(b.handle);
-    if (b.start) cudaEventDestroy(b.start);
-    if (b.stop) cudaEventDestroy(b.stop);
-    if (b.csv && fclose(b.csv) != 0) {
-        complain("%s could not be written", o.csv);
-        good = false;
-    }
+    good = table_close(&b.out, o.csv) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -9,26 +9,21 @@ Without PAGE, prints all tables. With it, replaces in that page what stands betw
 by the table of that name. Cells of what was not measured hold a dash.
 """
 
-import csv
-import math
-import os
-import re
 import sys
+
+import report
+from report import largest, machine, percent, power, table, text, yes
 
 TYPES = ("df", "ts", "dd", "d+s")
 PRODUCTS = ("typed", "drop-in", "paper")
 NAMES = {"double": "binary64", "df": "DF", "ts": "TS", "dd": "DD", "d+s": "D+S"}
 
 
-class Results:
+class Results(report.Measurements):
     """The lines of one file."""
 
     def __init__(self, path, page="."):
-        self.path, self.page = path, page
-        with open(path, encoding="utf-8", newline="") as file:
-            lines = file.readlines()
-        self.remarks = [line[2:].strip() for line in lines if line.startswith("# ")]
-        self.lines = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        super().__init__(path, page)
         self.squares = [line for line in self.lines if line["m"] == line["n"] == line["k"]]
         self.shapes = [line for line in self.lines if not line["m"] == line["n"] == line["k"]]
         self.sizes = sorted({int(line["n"]) for line in self.squares})
@@ -36,8 +31,7 @@ class Results:
 
     def values(self, column, **wanted):
         """The numbers in a column of the lines of squares that have the wanted texts."""
-        return [float(line[column]) for line in self.squares
-                if line[column] and all(line[key] == str(text) for key, text in wanted.items())]
+        return self.numbers(self.squares, column, **wanted)
 
     def value(self, column, **wanted):
         """The only such number, or None."""
@@ -53,29 +47,6 @@ class Results:
         return {n: a / b for n, (a, b) in times.items() if a and b}
 
 
-def table(head, rows):
-    return ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
-
-
-def text(form, value):
-    return "-" if value is None else form.format(value)
-
-
-def percent(value):
-    return text("{:.1f} %", None if value is None else 100 * value)
-
-
-def power(value):
-    """2^-43.2"""
-    if value is None:
-        return "-"
-    return f"2^{math.log2(value):.1f}" if value > 0 else "0"
-
-
-def largest(values):
-    return max(values) if values else None
-
-
 def label(kind, product):
     return f"{NAMES[kind]}, {product}"
 
@@ -85,10 +56,6 @@ def by_size(results, show, products=PRODUCTS, native=True):
     pairs = [("double", "native")] * native + [(t, p) for t in TYPES for p in products]
     return table(["N ="] + [str(n) for n in results.sizes],
                  [[label(*pair)] + [show(*pair, n) for n in results.sizes] for pair in pairs])
-
-
-def machine(results):
-    return [f"- {remark}" for remark in results.remarks]
 
 
 def times(results):
@@ -229,7 +196,7 @@ def goals(results):
         value = results.value("of_reference", type=kind, product="typed", n=n)
         count = 43.4 if kind == "ts" else 10.44
         return [f"{NAMES[kind]}, typed, N = {n}: part of ceiling / {count}", f">= {percent(least)}",
-                percent(value), "-" if value is None else "yes" if value >= least else "no"]
+                percent(value), yes(None if value is None else value >= least)]
 
     rows = [part("ts", 1024, .85), part("ts", 4096, .88), part("dd", 1024, .86),
             part("dd", 4096, .86)]
@@ -238,18 +205,16 @@ def goals(results):
                  if n >= 2048]
         worst = largest(ratio)
         rows.append([f"{NAMES[kind]}: time of drop-in over typed, N >= 2048", "<= 1.05",
-                     text("{:.3f}", worst),
-                     "-" if worst is None else "yes" if worst <= 1.05 else "no"])
+                     text("{:.3f}", worst), yes(None if worst is None else worst <= 1.05)])
     return table(["", "goal", "measured", "met"], rows)
 
 
 def plots(results):
     """Links to the drawings beside the CSV, as multifloat.gp names them."""
-    stem = os.path.splitext(os.path.relpath(results.path, os.path.dirname(results.page) or "."))[0]
     names = {"time": "Time of a product against N", "speed": "TFLOP/s against N",
              "roofline": "Part of the roofline against N", "df": "Efficiency of DF against N",
              "error": "Largest err against N"}
-    return [f"![{title}]({stem}-{name}.svg)" for name, title in names.items()]
+    return results.drawings(names)
 
 
 TABLES = {
@@ -260,35 +225,5 @@ TABLES = {
 }
 
 
-def fill(page, results):
-    """The page with its tables replaced; KeyError if it names one that there is not."""
-    def replacement(match):
-        # Blank lines, or the line above the table becomes part of it.
-        return "\n".join([match.group(1), "", *TABLES[match.group(2)](results), "", "<!-- end -->"])
-
-    return re.sub(r"(<!-- multifloat: ([^\n]*?) -->)\n.*?<!-- end -->", replacement, page,
-                  flags=re.DOTALL)
-
-
-def main(arguments):
-    if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
-        print(__doc__.split("\n\n")[1], file=sys.stderr)
-        return 2
-    results = Results(*arguments)
-    if not results.squares:
-        print(f"{arguments[0]}: no measurements", file=sys.stderr)
-        return 1
-    if len(arguments) == 1:
-        for name, make in TABLES.items():
-            print(f"## {name}\n", *make(results), "", sep="\n")
-        return 0
-    with open(arguments[1], encoding="utf-8") as file:
-        page = file.read()
-    filled = fill(page, results)
-    with open(arguments[1], "w", encoding="utf-8") as file:
-        file.write(filled)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(report.main("multifloat", __doc__.split("\n\n")[1], Results, TABLES))

@@ -73,7 +73,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(len(table) - 2, len(self.lines))
 
     def test_report(self):
-        report = run(sys.executable, REPORT, self.csv)
+        report = run(sys.executable, "-B", REPORT, self.csv)
         self.assertEqual((report.returncode, report.stderr), (0, ""))
         for line in self.squares:
             if line["ms"]:
@@ -88,7 +88,7 @@ class Bench(unittest.TestCase):
         for old in ("", "old\n"):
             with open(page, "w", encoding="utf-8") as file:
                 file.write(text.format(old))
-            self.assertEqual(run(sys.executable, REPORT, self.csv, page).returncode, 0)
+            self.assertEqual(run(sys.executable, "-B", REPORT, self.csv, page).returncode, 0)
             with open(page, encoding="utf-8") as file:
                 contents.append(file.read())
         self.assertEqual(contents[0], contents[1])
@@ -96,7 +96,7 @@ class Bench(unittest.TestCase):
 
     def test_the_page_of_the_documentation(self):
         page = shutil.copy(os.path.join(os.path.dirname(REPORT), "../docs/multifloat.md"), self.folder)
-        self.assertEqual(run(sys.executable, REPORT, self.csv, page).returncode, 0)
+        self.assertEqual(run(sys.executable, "-B", REPORT, self.csv, page).returncode, 0)
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count("<!-- multifloat:"), text.count("<!-- end -->"))
@@ -126,7 +126,7 @@ class Report(unittest.TestCase):
             for line in lines:
                 writer.writerow({"beta": 0, "data": "U(0;1)", **line})
             file.flush()
-            report = run(sys.executable, REPORT, file.name)
+            report = run(sys.executable, "-B", REPORT, file.name)
         self.assertEqual((report.returncode, report.stderr), (0, ""))
         return report.stdout
 
@@ -171,10 +171,10 @@ class Arguments(unittest.TestCase):
 
     def test_report(self):
         for arguments in ([], ["--help"], ["a", "b", "c"]):
-            ran = run(sys.executable, REPORT, *arguments)
+            ran = run(sys.executable, "-B", REPORT, *arguments)
             self.assertEqual((ran.returncode, ran.stdout), (2, ""))
             self.assertIn("usage: ", ran.stderr)
-        self.assertEqual(run(sys.executable, REPORT, os.devnull).returncode, 1)
+        self.assertEqual(run(sys.executable, "-B", REPORT, os.devnull).returncode, 1)
 
 
 if __name__ == "__main__":

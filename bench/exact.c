@@ -1,19 +1,19 @@
-#include "multifloat_exact.h"
+#include "exact.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include <mpfr.h>
 
-#include "multifloat_data.h"
+#include "data.h"
 
 /* Bits of an element, all of a number's parts in one, and of a sum. */
 enum { ELEMENT_BITS = 256, SUM_BITS = 320 };
 
 struct exact_product {
     int64_t m, n;
-    mpfr_t *sum;  /* A B */
-    double *size; /* |A||B| */
+    mpfr_t *sum;  /* A B, or alpha A B + beta C0 */
+    double *size; /* |A||B|, or |alpha||A||B| + |beta||C0| */
 };
 
 static double value_of(const double *parts) { return parts[0] + (parts[1] + parts[2]); }
@@ -87,19 +87,45 @@ void exact_free(exact_product *e)
 /* The larger one; NaN if either is. */
 static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
 
+void exact_update(exact_product *e, double alpha, double beta, const double *c0)
+{
+    mpfr_t term;
+    mpfr_init2(term, SUM_BITS);
+    for (int64_t i = 0; i < e->m * e->n; i++) {
+        set(term, c0 + DATA_PARTS * i);
+        mpfr_mul_d(term, term, beta, MPFR_RNDN);
+        mpfr_mul_d(e->sum[i], e->sum[i], alpha, MPFR_RNDN);
+        mpfr_add(e->sum[i], e->sum[i], term, MPFR_RNDN);
+        e->size[i] = fabs(alpha) * e->size[i] + fabs(beta * value_of(c0 + DATA_PARTS * i));
+    }
+    mpfr_clear(term);
+}
+
+/* |error| in units in the last place that x has in binary64. */
+static double in_ulps(double error, const mpfr_t x)
+{
+    const int least = -1074, exponent = mpfr_zero_p(x) ? least : (int)mpfr_get_exp(x) - 53;
+    return ldexp(error, -(exponent > least ? exponent : least));
+}
+
 exact_errors exact_compare(const exact_product *e, const double *c)
 {
-    exact_errors worst = {0.0, 0.0};
+    exact_errors worst = {0};
+    const int64_t count = e->m * e->n;
+    double squares = 0.0;
     mpfr_t off;
     mpfr_init2(off, SUM_BITS);
-    for (int64_t i = 0; i < e->m * e->n; i++) {
+    for (int64_t i = 0; i < count; i++) {
         set(off, c + DATA_PARTS * i);
         mpfr_sub(off, off, e->sum[i], MPFR_RNDN);
-        const double error = fabs(mpfr_get_d(off, MPFR_RNDN));
+        const double error = fabs(mpfr_get_d(off, MPFR_RNDN)), err = error / e->size[i];
         if (error == 0.0) continue;
-        worst.err = larger(worst.err, error / e->size[i]);
+        worst.err = larger(worst.err, err);
         worst.relerr = larger(worst.relerr, error / fabs(value_of(c + DATA_PARTS * i)));
+        worst.ulps = larger(worst.ulps, in_ulps(error, e->sum[i]));
+        squares += err * err;
     }
+    worst.rms = sqrt(squares / (double)count);
     mpfr_clear(off);
     return worst;
 }

@@ -1,6 +1,6 @@
-/* multifloat_data.h - operands of bench/multifloat: filled on the device, and samples of them brought to the host. */
-#ifndef BENCH_MULTIFLOAT_DATA_H
-#define BENCH_MULTIFLOAT_DATA_H
+/* data.h - operands of the benches: filled on the device, and samples of them brought to the host. */
+#ifndef BENCH_DATA_H
+#define BENCH_DATA_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,13 @@
-#include "multifloat_data.h"
+#include "data.h"
 
 #include "../kernels/portable.h"
 
 #include "../kernels/dd.h"
 #include "../kernels/df.h"
 #include "../kernels/ts.h"
+#include "random.h"
 
-enum { BLOCKS = 1024, THREADS = 128, TILE = 64, DRAWS = 4 };
+enum { BLOCKS = 1024, THREADS = 128, TILE = 64 };
 
 /* A double-double rounded to each type, and each type as a sum of binary64 numbers. */
 TD_DEVICE void from_dd(tandem_dd x, double *to) { *to = x.hi; }
@@ -26,25 +27,12 @@ TD_DEVICE void parts_of(tandem_ts x, double *p) { p[0] = x.x, p[1] = x.y, p[2] =
 TD_DEVICE void parts_of(tandem_dd x, double *p) { p[0] = x.hi, p[1] = x.lo, p[2] = 0.0; }
 TD_DEVICE void parts_of(tandem_ds x, double *p) { p[0] = x.hi, p[1] = x.lo, p[2] = 0.0; }
 
-/* Uniform in (0, 1): number `index` of SplitMix64 (Steele, Lea, Flood 2014). */
-TD_DEVICE double uniform(uint64_t seed, uint64_t index)
-{
-    uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((z ^ (z >> 31)) >> 12) + 0.5) * 0x1p-52;
-}
-
 /* Element `index` of a matrix. lo is at most a quarter of a unit in the last place of hi. */
 TD_DEVICE tandem_dd element(data_distribution d, uint64_t seed, uint64_t index)
 {
-    const uint64_t draw = DRAWS * index;
-    double hi = uniform(seed, draw) - d.shift;
-    if (d.phi != 0.0) { /* Box and Muller's method */
-        const double radius = sqrt(-2.0 * log(uniform(seed, draw + 1)));
-        hi *= exp(d.phi * radius * cos(6.283185307179586 * uniform(seed, draw + 2)));
-    }
-    return td_dd(hi, hi * 0x1p-53 * (uniform(seed, draw + 3) - 0.5));
+    const double hi = random_element(d.shift, d.phi, seed, index);
+    const double u = random_uniform(seed, RANDOM_DRAWS * index + RANDOM_DRAWS - 1);
+    return td_dd(hi, hi * 0x1p-53 * (u - 0.5));
 }
 
 template <typename type>

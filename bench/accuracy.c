@@ -1,0 +1,515 @@
+/* accuracy - errors of products in every mode, against the data, k and the number of slices or moduli; beside native.
+ *
+ * Usage: accuracy [--csv FILE] [--quick] [--times] [MODE ...]     (default: all modes, with all parameters)
+ *
+ * Errors: 256 x 256 x k products of all kinds of data, k from 64 to 16384; modes with a parameter on fewer. Slices: the
+ * relative errors of the papers' slices beside triple-single, N x N x N, N from 256 to 4096; --times: their times. With
+ * --times also the times of products up to N = 16384 in the modes without parameters. Errors are those of sampled
+ * elements. --quick has small products, for the host device; no time is measured there. One line a measurement:
+ * Markdown on stdout, and CSV. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../examples/common.h"
+#include "../include/tandem.h"
+#include "../lib/device.h"
+#include "../lib/dispatch.h"
+#include "../lib/engine.h"
+#include "accuracy_data.h"
+#include "samples.h"
+#include "table.h"
+#include "timing.h"
+
+const char program_name[] = "accuracy";
+
+#ifdef TD_HOSTGPU
+static const bool has_clock = false;
+#else
+static const bool has_clock = true;
+#endif
+
+enum { MOST_MODES = 256, MODE_BYTES = 24, LARGEST_PARAMETER = 99 };
+#define BUDGET  0.5  /* seconds of one product's timed runs */
+#define LONGEST 0.25 /* seconds: a mode that takes longer is left out at larger sizes */
+
+typedef struct {
+    const char *name;
+    accuracy_pattern pattern;
+    double alpha, beta;
+} data_kind;
+
+#define PHI(x) .shift = 0.5, .phi = (x)
+
+static const data_kind kinds[] = {
+    {"U(0;1)", {.shift = 0.0}, 1.0, 0.0},
+    {"phi 0", {PHI(0.0)}, 1.0, 0.0},
+    {"phi 0.5", {PHI(0.5)}, 1.0, 0.0},
+    {"phi 1", {PHI(1.0)}, 1.0, 0.0},
+    {"phi 2", {PHI(2.0)}, 1.0, 0.0},
+    {"phi 4", {PHI(4.0)}, 1.0, 0.0},
+    {"phi 0.5 with C", {PHI(0.5)}, 1.7, -0.3},
+    {"lines 64", {PHI(0.5), .lines = 64}, 1.0, 0.0},
+    {"lines 240", {PHI(0.5), .lines = 240}, 1.0, 0.0},
+    {"columns of A 64", {PHI(0.5), .along_a = 64}, 1.0, 0.0},
+    {"columns of A 240", {PHI(0.5), .along_a = 240}, 1.0, 0.0},
+    {"rows of B 64", {PHI(0.5), .along_b = 64}, 1.0, 0.0},
+    {"rows of B 240", {PHI(0.5), .along_b = 240}, 1.0, 0.0},
+    {"along k 64", {PHI(0.5), .along_a = 64, .along_b = -64}, 1.0, 0.0},
+    {"along k 240", {PHI(0.5), .along_a = 240, .along_b = -240}, 1.0, 0.0},
+    {"circulant 8", {.circulant = 8}, 1.0, 0.0},
+    {"circulant 16", {.circulant = 16}, 1.0, 0.0},
+    {"circulant 32", {.circulant = 32}, 1.0, 0.0},
+    {"circulant 256", {.circulant = 256}, 1.0, 0.0},
+    {"cancelling", {PHI(0.5), .cancelling = true}, 1.0, 0.0},
+};
+enum {
+    KINDS = sizeof kinds / sizeof *kinds,
+    DISTRIBUTIONS = 6, /* the first ones: those that modes with a parameter are measured with */
+    TIMED_KIND = 2,
+    SLICED_KIND = 3
+};
+
+/* A mode as TANDEM_MODE has it. */
+typedef struct {
+    char text[MODE_BYTES];
+    const td_engine *engine;
+    int parameter;
+    bool is_slow, is_broken;
+} mode;
+
+typedef struct {
+    mode modes[MOST_MODES]; /* native first */
+    int mode_count;
+    bool quick, times;
+    bool is_incomplete; /* a mode failed */
+    cublasHandle_t handle;
+    td_device *device;
+    td_counters *counters; /* in device memory */
+    double native_seconds; /* of the same operands; NaN: not measured */
+    table out;
+} bench;
+
+typedef struct {
+    int m, n, k;
+} shape;
+
+/* A product on the device. */
+typedef struct {
+    shape shape;
+    data_type type;
+    const char *data; /* their name */
+    double alpha, beta;
+    void *a, *b, *c, *c0; /* c0 is NULL if beta is 0 */
+} operands;
+
+/* One line of the output. Not a number: not measured. */
+typedef struct {
+    const char *study, *mode;
+    const operands *operands;
+    exact_errors errors;
+    double repaired;  /* elements of C that the mode left to binary64 or exact sums */
+    double workspace; /* bytes, the most at a time */
+    timing timing;
+} measurement;
+
+/* ---- modes ---- */
+
+static bool has_parameter(const mode *m) { return strchr(m->text, ':') != NULL; }
+
+static bool is_native(const mode *m) { return !m->engine->run; }
+
+/* Adds the mode that a text names; false if there is none, or no room. */
+static bool add_mode(bench *b, const char *text)
+{
+    mode *m = &b->modes[b->mode_count];
+    *m = (mode){.text = ""};
+    if (b->mode_count == MOST_MODES) return false;
+    if (snprintf(m->text, sizeof m->text, "%s", text) >= (int)sizeof m->text) return false;
+    m->engine = td_engine_parse(text, &m->parameter);
+    if (m->engine) b->mode_count++;
+    return m->engine != NULL;
+}
+
+/* Adds a mode of the registry without parameter, and with every one that it takes. */
+static void add_engine(bench *b, const td_engine *engine)
+{
+    char text[2 * MODE_BYTES];
+    add_mode(b, engine->name);
+    for (int i = 0; engine->parse && i <= LARGEST_PARAMETER; i++) {
+        snprintf(text, sizeof text, "%s:%d", engine->name, i);
+        add_mode(b, text);
+    }
+    snprintf(text, sizeof text, "%s:fp64", engine->name);
+    add_mode(b, text);
+}
+
+static void add_all_modes(bench *b)
+{
+    for (const td_engine *const *engine = td_engines; *engine; engine++) add_engine(b, *engine);
+}
+
+/* ---- output ---- */
+
+static const char *const columns[] = {"study", "mode", "data",    "m",      "n",        "k",
+                                      "err",   "rms",  "relerr",  "ulps",   "repaired", "workspace",
+                                      "runs",  "ms",   "TFLOP/s", "speedup"};
+
+static void print_measurement(const bench *b, const measurement *r)
+{
+    table_line line = {.count = 0};
+    const shape *s = &r->operands->shape;
+    table_put(&line, "%s", r->study);
+    table_put(&line, "%s", r->mode);
+    table_put(&line, "%s", r->operands->data);
+    table_put(&line, "%d", s->m);
+    table_put(&line, "%d", s->n);
+    table_put(&line, "%d", s->k);
+    table_put_number(&line, "%.4g", r->errors.err);
+    table_put_number(&line, "%.4g", r->errors.rms);
+    table_put_number(&line, "%.4g", r->errors.relerr);
+    table_put_number(&line, "%.4g", r->errors.ulps);
+    table_put_number(&line, "%.0f", r->repaired);
+    table_put_number(&line, "%.0f", r->workspace);
+    table_put(&line, "%d", r->timing.runs);
+    table_put_number(&line, "%.5g", r->timing.seconds * 1e3);
+    table_put_number(&line, "%.4g", 2e-12 * s->m * s->n * s->k / r->timing.seconds);
+    table_put_number(&line, "%.3f", b->native_seconds / r->timing.seconds);
+    table_print(&b->out, &line);
+}
+
+/* ---- operands ---- */
+
+static void operands_free_all(operands *o)
+{
+    cudaFree(o->a);
+    cudaFree(o->b);
+    cudaFree(o->c);
+    cudaFree(o->c0);
+    *o = (operands){.a = NULL};
+}
+
+static bool allocate(void **matrix, data_type type, int rows, int cols)
+{
+    return cuda_succeeded(cudaMalloc(matrix, data_size(type) * (size_t)rows * (size_t)cols),
+                          "cudaMalloc");
+}
+
+static bool operands_allocate(operands *o)
+{
+    const shape *s = &o->shape;
+    return allocate(&o->a, o->type, s->m, s->k) && allocate(&o->b, o->type, s->k, s->n) &&
+           allocate(&o->c, o->type, s->m, s->n) &&
+           (o->beta == 0.0 || allocate(&o->c0, o->type, s->m, s->n));
+}
+
+/* Binary64 operands. */
+static bool operands_fill(operands *o, shape s, const data_kind *kind)
+{
+    const accuracy_pattern *pattern = &kind->pattern;
+    bool filled = false;
+    *o = (operands){s, TYPE_DOUBLE, kind->name, kind->alpha, kind->beta, NULL, NULL, NULL, NULL};
+    if (!operands_allocate(o)) goto out;
+    CHECK_CUDA(accuracy_fill(pattern, ACCURACY_A, 1, s.m, s.k, o->a));
+    CHECK_CUDA(accuracy_fill(pattern, ACCURACY_B, 2, s.n, s.k, o->b));
+    if (o->c0) CHECK_CUDA(accuracy_fill(pattern, ACCURACY_A, 3, s.m, s.n, o->c0));
+    filled = true;
+out:
+    return filled;
+}
+
+/* Triple-single operands: all of their bits random, or those of binary64 operands. */
+static bool operands_fill_ts(operands *o, const operands *binary64)
+{
+    const data_distribution distribution = {kinds[SLICED_KIND].pattern.shift,
+                                            kinds[SLICED_KIND].pattern.phi};
+    const shape s = o->shape;
+    const int64_t a_count = (int64_t)s.m * s.k, b_count = (int64_t)s.k * s.n;
+    bool filled = false;
+    if (!operands_allocate(o)) goto out;
+    if (!binary64) {
+        CHECK_CUDA(data_fill(TYPE_TS, distribution, 1, a_count, o->a));
+        CHECK_CUDA(data_fill(TYPE_TS, distribution, 2, b_count, o->b));
+        return true;
+    }
+    filled = tandem_ts_split(a_count, 1, binary64->a, a_count, o->a, a_count, NULL) == TANDEM_OK &&
+             tandem_ts_split(b_count, 1, binary64->b, b_count, o->b, b_count, NULL) == TANDEM_OK;
+    if (!filled) complain("splitting to triple-single: %s", tandem_last_message());
+out:
+    return filled;
+}
+
+static exact_product *exact_of(const operands *o)
+{
+    const shape *s = &o->shape;
+    exact_product *e = samples_multiply(o->type, s->m, s->n, s->k, o->a, o->b);
+    if (!e || !o->c0) return e;
+    if (samples_update(e, o->alpha, o->beta, o->type, s->m, s->n, o->c0)) return e;
+    exact_free(e);
+    return NULL;
+}
+
+/* C as a product finds it: C0, or NaN, which shows what the product leaves out. */
+static bool reset_c(const operands *o)
+{
+    const size_t bytes = data_size(o->type) * (size_t)o->shape.m * (size_t)o->shape.n;
+    return cuda_succeeded(o->c0 ? cudaMemcpy(o->c, o->c0, bytes, cudaMemcpyDeviceToDevice)
+                                : cudaMemset(o->c, 0xff, bytes),
+                          "preparing C");
+}
+
+/* ---- measuring ---- */
+
+/* A product to be enqueued. */
+typedef struct {
+    const bench *bench;
+    const mode *mode;
+    const operands *operands;
+} product;
+
+static bool enqueue_native(const bench *b, const operands *o)
+{
+    const shape *s = &o->shape;
+    return cublas_succeeded(cublasDgemm(b->handle, CUBLAS_OP_N, CUBLAS_OP_N, s->m, s->n, s->k,
+                                        &o->alpha, o->a, s->m, o->b, s->k, &o->beta, o->c, s->m),
+                            "cublasDgemm");
+}
+
+/* Not tandem_dgemm, which counts no repaired elements. */
+static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
+{
+    const shape *s = &o->shape;
+    const td_gemm gemm = {
+        .op_a = TD_OP_N,
+        .op_b = TD_OP_N,
+        .m = s->m,
+        .n = s->n,
+        .k = s->k,
+        .alpha = {.value = o->alpha},
+        .beta = {.value = o->beta},
+        .a = {.data = o->a, .ld = s->m},
+        .b = {.data = o->b, .ld = s->k},
+        .c = {.data = o->c, .ld = s->m},
+        .batch = 1,
+    };
+    const bool enqueued = m->engine->run(&gemm, m->parameter, b->device,
+                                         td_workspace_limit(b->device), b->counters) == TD_RUN_DONE;
+    if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
+    return enqueued;
+}
+
+static bool enqueue_ts(const operands *o)
+{
+    const shape *s = &o->shape;
+    const tandem_ts one = {.x = 1.0f}, zero = {.x = 0.0f};
+    const bool enqueued = tandem_tsgemm(TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, one, o->a, s->m,
+                                        o->b, s->k, zero, o->c, s->m, NULL) == TANDEM_OK;
+    if (!enqueued) complain("tandem_tsgemm: %s", tandem_last_message());
+    return enqueued;
+}
+
+static bool enqueue(const void *context)
+{
+    const product *p = context;
+    if (p->operands->type == TYPE_TS) return enqueue_ts(p->operands);
+    if (is_native(p->mode)) return enqueue_native(p->bench, p->operands);
+    return enqueue_mode(p->bench, p->mode, p->operands);
+}
+
+/* Runs the product once and finds what it needs, counts and errs by. */
+static bool run(const product *p, const exact_product *exact, measurement *r)
+{
+    const bench *b = p->bench;
+    const operands *o = p->operands;
+    uint64_t bytes = 0;
+    td_counters counters = {0};
+    bool good = false;
+    CHECK_CUDA(cudaMemset(b->counters, 0, sizeof counters));
+    CHECK_CUDA(cudaMemPoolSetAttribute(b->device->pool, cudaMemPoolAttrUsedMemHigh, &bytes));
+    if (!reset_c(o) || !enqueue(p)) goto out;
+    CHECK_CUDA(cudaMemcpy(&counters, b->counters, sizeof counters, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemPoolGetAttribute(b->device->pool, cudaMemPoolAttrUsedMemHigh, &bytes));
+    good = samples_compare(exact, o->type, o->shape.m, o->shape.n, o->c, &r->errors);
+    r->repaired = (double)counters.repaired;
+    r->workspace = (double)bytes;
+    if (good && isnan(r->errors.err)) complain("%s: NaN in C, data %s", r->mode, o->data);
+    good = good && !isnan(r->errors.err);
+out:
+    return good;
+}
+
+/* One product, with its time if that is wanted and means anything. */
+static bool measure(bench *b, const char *study, mode *m, const operands *o,
+                    const exact_product *exact, bool timed)
+{
+    const product p = {b, m, o};
+    measurement r = {.study = study, .mode = m->text, .operands = o, .timing = {0, (double)NAN}};
+    if (!run(&p, exact, &r)) return false;
+    if (timed && has_clock) {
+        if (!timing_measure(enqueue, &p, BUDGET, &r.timing)) return false;
+        if (is_native(m)) b->native_seconds = r.timing.seconds;
+        m->is_slow = r.timing.seconds > LONGEST;
+    }
+    print_measurement(b, &r);
+    return true;
+}
+
+typedef bool mode_filter(const mode *m);
+
+/* The products of some modes with the same operands. A mode that fails is left out from then on. */
+static bool measure_modes(bench *b, const char *study, const operands *o, mode_filter *wants,
+                          bool timed)
+{
+    exact_product *exact = exact_of(o);
+    bool good = exact != NULL;
+    b->native_seconds = (double)NAN;
+    for (int i = 0; i < b->mode_count && good; i++) {
+        mode *m = &b->modes[i];
+        if (m->is_broken || !wants(m)) continue;
+        m->is_broken = !measure(b, study, m, o, exact, timed);
+        b->is_incomplete |= m->is_broken;
+    }
+    exact_free(exact);
+    return good;
+}
+
+static bool measure_kind(bench *b, const char *study, shape s, const data_kind *kind,
+                         mode_filter *wants, bool timed)
+{
+    operands o;
+    const bool good = operands_fill(&o, s, kind) && measure_modes(b, study, &o, wants, timed);
+    operands_free_all(&o);
+    return good;
+}
+
+/* ---- studies ---- */
+
+static bool is_any(const mode *m) { return m != NULL; }
+
+static bool is_plain(const mode *m) { return !has_parameter(m); }
+
+/* Errors against the data, k and parameters. */
+static bool study_errors(bench *b)
+{
+    static const int full[] = {64, 256, 1024, 4096, 16384}, quick[] = {64, 192};
+    const int count = b->quick ? 2 : 5, lines = b->quick ? 40 : 256;
+    bool good = true;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < count && good; i++) {
+            const bool all = kind < DISTRIBUTIONS && i % 2 == 0;
+            const shape s = {lines, lines, b->quick ? quick[i] : full[i]};
+            good = measure_kind(b, "errors", s, &kinds[kind], all ? is_any : is_plain, false);
+        }
+    return good;
+}
+
+/* The modes that the papers compare, with as many slices as they take. */
+static bool is_sliced(const mode *m)
+{
+    if (is_native(m) || strcmp(m->text, "ts") == 0) return true;
+    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter >= 9 && m->parameter <= 12;
+}
+
+/* Triple-single operands of either sort. */
+static bool measure_typed(bench *b, shape s, const operands *binary64)
+{
+    mode typed = {.text = "ts typed", .engine = &td_engine_ts};
+    operands o = {.shape = s, .type = TYPE_TS, .alpha = 1.0};
+    exact_product *exact = NULL;
+    o.data = binary64 ? binary64->data : "phi 1 72 bits";
+    const bool good = operands_fill_ts(&o, binary64) && (exact = exact_of(&o)) != NULL &&
+                      measure(b, "slices", &typed, &o, exact, b->times);
+    exact_free(exact);
+    operands_free_all(&o);
+    return good;
+}
+
+static bool study_slices(bench *b)
+{
+    const int smallest = b->quick ? 64 : 256, largest = b->quick ? 64 : 4096;
+    bool good = true;
+    for (int n = smallest; n <= largest && good; n *= 2) {
+        const shape s = {n, n, n};
+        operands o;
+        good = operands_fill(&o, s, &kinds[SLICED_KIND]) &&
+               measure_modes(b, "slices", &o, is_sliced, b->times) && measure_typed(b, s, &o) &&
+               measure_typed(b, s, NULL);
+        operands_free_all(&o);
+    }
+    return good;
+}
+
+static bool is_timed(const mode *m) { return is_plain(m) && !m->is_slow; }
+
+static bool study_times(bench *b)
+{
+    const int smallest = b->quick ? 64 : 1024, largest = b->quick ? 64 : 16384;
+    bool good = true;
+    for (int i = 0; i < b->mode_count; i++) b->modes[i].is_slow = false;
+    for (int n = smallest; n <= largest && good; n *= 2)
+        good = measure_kind(b, "times", (shape){n, n, n}, &kinds[TIMED_KIND], is_timed, true);
+    return good;
+}
+
+static bool study_all(bench *b)
+{
+    device_name name;
+    if (!query_device_name(&name)) return false;
+    table_remark(&b->out, "Device: %s", name.text);
+    table_remark(&b->out, "Workspace: at most %.0f MiB.",
+                 (double)td_workspace_limit(b->device) / 0x1p20);
+    table_print_head(&b->out);
+    return study_errors(b) && study_slices(b) && (!b->times || study_times(b));
+}
+
+/* ---- the program ---- */
+
+static bool parse_mode(bench *b, const char *text)
+{
+    const int before = b->mode_count;
+    if (before == 0) add_engine(b, &td_engine_native);
+    if (text[0] == '-') {
+        complain("unknown option %s; there are --csv FILE, --quick and --times", text);
+        return false;
+    }
+    if (strcmp(text, td_engine_native.name) == 0 || add_mode(b, text)) return true;
+    complain("there is no mode '%s'; `tandem modes` lists them", text);
+    return false;
+}
+
+static bool parse_options(int argc, char **argv, bench *b, const char **csv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            b->quick = true;
+        } else if (strcmp(argv[i], "--times") == 0) {
+            b->times = true;
+        } else if (strcmp(argv[i], "--csv") == 0) {
+            *csv = argv[++i];
+            if (!*csv) complain("--csv wants the name of a file");
+            if (!*csv) return false;
+        } else if (!parse_mode(b, argv[i])) {
+            return false;
+        }
+    }
+    if (b->mode_count == 0) add_all_modes(b);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static bench b = {.out = {columns, sizeof columns / sizeof *columns, NULL}};
+    const char *csv = NULL;
+    bool good = false;
+    if (!parse_options(argc, argv, &b, &csv) || !table_open(&b.out, csv)) return 2;
+    CHECK_CUBLAS(cublasCreate(&b.handle));
+    CHECK_CUDA(cudaMalloc((void **)&b.counters, sizeof *b.counters));
+    b.device = td_device_current();
+    if (!b.device) complain("the current device cannot run Tandem's kernels");
+    good = b.device && study_all(&b) && !b.is_incomplete;
+out:
+    if (b.handle) cublasDestroy(b.handle);
+    cudaFree(b.counters);
+    good = table_close(&b.out, csv) && good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
