@@ -28,26 +28,27 @@ TD_DEVICE td_wide<limbs> less_multiple(int moduli, int64_t *column, uint64_t fra
     return td_wide_carry<limbs>(column);
 }
 
-/* limbs_: of X; columns: limbs of P / G. */
-template <int limbs_, int columns> struct residue_source {
+/* limbs_: of X; columns: limbs of P / G; fixed: the number of moduli, 0: known at run time. */
+template <int limbs_, int columns, int fixed> struct residue_source {
     enum { limbs = limbs_ };
     const int32_t *sum; /* of the first modulus */
     int64_t sum_step, m_padded;
-    int moduli;
+    int moduli_;
 
     TD_DEVICE void load(const residue_source &s, int row, int col, td_wide<limbs> *x)
     {
+        const int moduli = fixed ? fixed : s.moduli_;
         const int32_t *at = s.sum + (int64_t)col * s.m_padded + row;
         uint64_t fraction[TD_SUBTILE] = {};
         int64_t column[TD_SUBTILE][limbs] = {};
         TD_UNROLL
         for (int g = 0; g < TD_GROUPS; g++) {
-            if (TD_GROUP * g >= s.moduli) continue;
-            const td_group &group = td_tables.group[s.moduli][g];
+            if (TD_GROUP * g >= moduli) continue;
+            const td_group &group = td_tables.group[moduli][g];
             uint32_t y[TD_SUBTILE] = {};
             TD_UNROLL
             for (int i = 0; i < TD_GROUP; i++)
-                if (TD_GROUP * g + i < TD_MAX_MODULI && TD_GROUP * g + i < s.moduli)
+                if (TD_GROUP * g + i < TD_MAX_MODULI && TD_GROUP * g + i < moduli)
                     add_residue(at + (TD_GROUP * g + i) * s.sum_step, TD_GROUP * g + i,
                                 group.weight[i], y);
             TD_UNROLL
@@ -61,39 +62,50 @@ template <int limbs_, int columns> struct residue_source {
         }
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++)
-            x[e] = less_multiple<limbs>(s.moduli, column[e], fraction[e]);
+            x[e] = less_multiple<limbs>(moduli, column[e], fraction[e]);
     }
 };
 
-/* One block a tile, one thread a subtile. Grid: tile, 1, batch member. */
-template <int limbs, int columns>
-TD_DEVICE void finish_tile(const td_residue_sums &sums, const td_finish &finish, int moduli)
+/* One block a tile, one thread a subtile; for members of `least` to `most` moduli. Grid: tile, 1, batch member. */
+template <int limbs, int columns, int least, int most, int blocks>
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
+    finish_kernel(const td_residue_sums sums, const td_finish finish)
 {
+    const int moduli = finish.choice[blockIdx.z].parameter;
+    if (moduli < least || moduli > most) return;
     const int m_tiles = td_tiles(finish.target.m), tid = (int)threadIdx.x;
     const int in_row = TD_TILE / TD_SUBTILE;
     const int row = (int)blockIdx.x % m_tiles * TD_TILE + tid % in_row * TD_SUBTILE;
     const int col = (int)blockIdx.x / m_tiles * TD_TILE + tid / in_row * TD_SUBTILE;
-    const residue_source<limbs, columns> source = {sums.sum + blockIdx.z * sums.batch_step,
-                                                   sums.sum_step, sums.m_padded, moduli};
+    const residue_source<limbs, columns, least == most ? least : 0> source = {
+        sums.sum + blockIdx.z * sums.batch_step, sums.sum_step, sums.m_padded, moduli};
     td_finish_subtile(finish, source, row, col);
 }
 
-static __global__ void __launch_bounds__(TD_FINISH_THREADS)
-    finish_kernel(const td_residue_sums sums, const td_finish finish)
-{
-    const int moduli = finish.choice[blockIdx.z].parameter;
-    if (moduli <= 15)
-        finish_tile<4, 3>(sums, finish, moduli);
-    else
-        finish_tile<5, 5>(sums, finish, moduli);
-}
+/* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. What is most common has a kernel of its own. */
+enum { COMMON_MODULI = 14, SHORT_MODULI = 15 };
 
-cudaError_t td_residues_finish(const td_residue_sums *sums, const td_finish *finish, int batch,
-                               cudaStream_t stream)
+typedef void finish_function(td_residue_sums, td_finish);
+static const struct {
+    int least, most;
+    finish_function *kernel;
+} finish_kernels[] = {
+    {TD_MIN_MODULI, COMMON_MODULI - 1, finish_kernel<4, 3, TD_MIN_MODULI, COMMON_MODULI - 1, 3>},
+    {COMMON_MODULI, COMMON_MODULI, finish_kernel<4, 3, COMMON_MODULI, COMMON_MODULI, 3>},
+    {SHORT_MODULI, SHORT_MODULI, finish_kernel<4, 3, SHORT_MODULI, SHORT_MODULI, 3>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, finish_kernel<5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 2>},
+};
+
+cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
+                               const td_finish *finish, int batch, cudaStream_t stream)
 {
     const dim3 grid((unsigned)td_tiles(finish->target.m) * (unsigned)td_tiles(finish->target.n), 1,
                     (unsigned)batch);
-    return TD_LAUNCH(finish_kernel, grid, TD_FINISH_THREADS, 0, stream, *sums, *finish);
+    cudaError_t error = cudaSuccess;
+    for (const auto &one : finish_kernels)
+        if (one.least <= most && one.most >= least && error == cudaSuccess)
+            error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *sums, *finish);
+    return error;
 }
 
 /* ---- room for another pass ---- */
@@ -123,6 +135,8 @@ cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *cho
 cudaError_t td_crt_prepare(void)
 {
     cudaFuncAttributes attributes;
-    const cudaError_t error = cudaFuncGetAttributes(&attributes, finish_kernel);
-    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, reduce_kernel) : error;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, reduce_kernel);
+    for (const auto &one : finish_kernels)
+        if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, one.kernel);
+    return error;
 }

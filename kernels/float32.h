@@ -30,6 +30,7 @@ TD_BOTH double td_mul64(double a, double b) { return __dmul_rn(a, b); }
 TD_BOTH double td_fma64(double a, double b, double c) { return __fma_rn(a, b, c); }
 TD_BOTH uint64_t td_bits64(double a) { return (uint64_t)__double_as_longlong(a); }
 TD_BOTH double td_from_bits64(uint64_t a) { return __longlong_as_double((long long)a); }
+TD_BOTH uint32_t td_bits32(float a) { return __float_as_uint(a); }
 TD_BOTH float td_from_bits32(uint32_t a) { return __uint_as_float(a); }
 TD_BOTH int td_clz64(uint64_t a) { return __clzll((long long)a); }
 #else
@@ -52,6 +53,12 @@ TD_BOTH double td_from_bits64(uint64_t a)
     double d;
     memcpy(&d, &a, sizeof d);
     return d;
+}
+TD_BOTH uint32_t td_bits32(float a)
+{
+    uint32_t u;
+    memcpy(&u, &a, sizeof u);
+    return u;
 }
 TD_BOTH float td_from_bits32(uint32_t a)
 {

@@ -39,7 +39,7 @@ TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int
     }
 }
 
-/* The largest exponents over the lines of a tile, for every element of k. */
+/* The largest exponents over the lines of a tile, for every element of k. Special elements do not count. */
 TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0, int64_t k)
 {
     const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
@@ -47,7 +47,7 @@ TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, in
     TD_UNROLL
     for (int i = 0; i < TD_TILE / PARTS; i++) {
         const uint64_t bits = tile[part * (TD_TILE / PARTS) + i][l];
-        if (td_is_finite64(bits) && bits > largest) largest = bits;
+        largest = bits > largest && td_is_finite64(bits) ? bits : largest;
     }
     if (largest && l0 + l < k) atomicMax(&tops[l0 + l], td_exponent64(largest));
 }
@@ -55,8 +55,10 @@ TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, in
 /* Some elements of a unit. */
 struct summary {
     int peak, low, zeros, logs;
-    bool is_special;
 };
+
+/* Of a zero by the formula for normal numbers; below that of any of these. */
+enum { LOG_OF_ZERO = -1023 * TD_LOG };
 
 /* TD_LOG e + floor(TD_LOG f) of 2^e (1 + f), at most the logarithm. */
 TD_DEVICE int log_of(uint64_t bits)
@@ -69,55 +71,117 @@ TD_DEVICE int log_of(uint64_t bits)
 /* Exponent of the lowest bit that is set. */
 TD_DEVICE int low_of(uint64_t bits)
 {
-    int q;
-    const uint64_t m = td_significand64(bits, &q);
-    return q + 63 - td_clz64(m & (0 - m));
+    const int field = (int)(bits >> 52);
+    const uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32) | (field ? 1u << 20 : 0u);
+    const int zeros = low ? __ffs((int)low) - 1 : 31 + __ffs((int)high);
+    return (field ? field : 1) - 1075 + zeros;
 }
 
-TD_DEVICE summary summarise(const uint64_t *bits, const int *shift, int64_t count)
+/* m 2^(log - 52) over 2^(top - 11), rounded up; m has 53 bits. */
+TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
 {
-    summary s = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0, false};
+    const uint32_t high = (uint32_t)(m >> 32);
+    const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
+    const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
+    return (high >> drop) + (rest != 0);
+}
+
+/* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+
+TD_DEVICE bool are_normal(const uint64_t *bits)
+{
+    bool normal = true;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++)
+        normal &= (uint32_t)(bits[i] >> 52) - 1u < 0x7feu || bits[i] == 0;
+    return normal;
+}
+
+/* The last PER_THREAD - count elements are past the end of k. */
+TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
+{
+    summary s = {LOG_OF_ZERO, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        if (i * PARTS >= count) continue;
-        if (bits[i] == 0) {
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        s.peak = max(s.peak, log);
+        s.logs += log; /* of no use to lines that have zeros */
+        s.zeros += bits[i] == 0;
+        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
+    }
+    s.peak = s.peak == LOG_OF_ZERO ? TD_LOG * NO_TOP : s.peak;
+    return s;
+}
+
+TD_DEVICE uint32_t squares_of_normal(const uint64_t *bits, int top)
+{
+    uint32_t squares = 0;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
+        const uint32_t magnitude = magnitude_of(m, (int)(bits[i] >> 44) + LOG_OF_ZERO, top);
+        squares += bits[i] == 0 ? 0 : magnitude * magnitude;
+    }
+    return squares;
+}
+
+/* ---- any elements ---- */
+
+/* Where a thread's elements of a line are, and the shifts. */
+struct elements {
+    const uint64_t *at;   /* every PARTS-th */
+    const int16_t *shift; /* the same; NULL: none */
+    int sign;             /* of the shifts */
+    int count;
+
+    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
+    {
+        return log_of(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
+    }
+};
+
+TD_DEVICE summary summarise_any(const elements &e)
+{
+    summary s = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = e.at[i * PARTS];
+        if (bits == 0) {
             s.zeros++;
             continue;
         }
-        s.is_special |= !td_is_finite64(bits[i]);
-        const int log = log_of(bits[i]) + TD_LOG * shift[i], low = low_of(bits[i]) + shift[i];
-        s.peak = log > s.peak ? log : s.peak;
-        s.low = low < s.low ? low : s.low;
+        const int log = elements::log(e, i, bits);
+        const int low = low_of(bits) + (e.shift ? e.sign * e.shift[i * PARTS] : 0);
+        s.peak = max(s.peak, log);
+        s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
         s.logs += log;
     }
     return s;
 }
 
-/* Squares of the magnitudes over 2^(top - 11), each rounded up: at most 2^24. */
-TD_DEVICE uint32_t squares_of(const uint64_t *bits, const int *shift, int top)
+TD_DEVICE uint32_t squares_of_any(const elements &e, int top)
 {
     uint32_t squares = 0;
-    TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) {
-        if (bits[i] == 0) continue;
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = e.at[i * PARTS];
+        if (bits == 0) continue;
         int q;
-        const uint64_t m = td_significand64(bits[i], &q);
-        const int drop = min(41 + top - (q + 52 + shift[i]), 63);
-        const uint32_t magnitude = (uint32_t)((m + (1ull << drop) - 1) >> drop);
+        const uint64_t m = td_significand64(bits, &q);
+        const uint32_t magnitude = magnitude_of(m, elements::log(e, i, bits), top);
         squares += magnitude * magnitude;
     }
     return squares;
 }
 
-/* Grid: unit, strip of the lines from line_first on, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS)
-    measure_kernel(const td_measure p, int line_first, int again)
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
+ * from line_first on, batch member * 2 + operand. */
+template <bool again>
+static __global__ void __launch_bounds__(THREADS, 4)
+    measure_kernel(const td_measure p, int line_first)
 {
     TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
-    TD_SHARED(int, peaks, [PARTS][TD_TILE]);
-    TD_SHARED(int, lows, [PARTS][TD_TILE]);
-    TD_SHARED(int, zeros, [PARTS][TD_TILE]);
-    TD_SHARED(int, logs, [PARTS][TD_TILE]);
+    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
     TD_SHARED(uint32_t, squares, [PARTS][TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
@@ -130,35 +194,39 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0, o.k);
     uint64_t bits[PER_THREAD];
-    int shift[PER_THREAD];
     TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) {
-        const int64_t l = l0 + part + i * PARTS;
-        bits[i] = tile[line][part + i * PARTS];
-        shift[i] = again && l < o.k ? p.shift[batch * o.k + l] : 0;
-        if (which) shift[i] = -shift[i];
-    }
-    const summary mine = summarise(bits, shift, o.k - l0 - part);
-    peaks[part][line] = mine.peak;
-    lows[part][line] = mine.is_special ? TD_SPECIAL : mine.low;
-    zeros[part][line] = mine.zeros;
-    logs[part][line] = mine.logs;
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
+    const int64_t left = o.k - l0 - part;
+    const int16_t *shift = again ? p.shift + batch * o.k + l0 + part : NULL;
+    const int count = (int)min((int64_t)PER_THREAD, (left + PARTS - 1) / PARTS);
+    const elements mine = {&tile[line][part], shift, which ? -1 : 1, max(0, count)};
+    const bool normal = !again && are_normal(bits);
+    summary all = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    summaries[part][line] = all;
     __syncthreads();
-    int peak = peaks[0][line];
+    all = summaries[0][line];
     TD_UNROLL
-    for (int i = 1; i < PARTS; i++) peak = max(peak, peaks[i][line]);
-    const int top = peak >> 8;
-    squares[part][line] = mine.is_special ? 0 : squares_of(bits, shift, top);
+    for (int i = 1; i < PARTS; i++) {
+        const summary s = summaries[i][line];
+        all.peak = max(all.peak, s.peak);
+        all.low = min(all.low, s.low);
+        all.zeros += s.zeros;
+        all.logs += s.logs;
+    }
+    const int top = all.peak >> 8;
+    squares[part][line] = 0;
+    if (all.low != TD_SPECIAL && top != NO_TOP)
+        squares[part][line] = normal ? squares_of_normal(bits, top) : squares_of_any(mine, top);
     __syncthreads();
     if (part == 0 && line0 + line < o.lines) {
-        unit u = {0, 0, (int16_t)top, TD_NO_LOW, 0, (int16_t)(peak & 255)};
+        unit u = {0,
+                  all.logs,
+                  (int16_t)top,
+                  (int16_t)all.low,
+                  (int16_t)all.zeros,
+                  (int16_t)(all.peak & 255)};
         TD_UNROLL
-        for (int i = 0; i < PARTS; i++) {
-            u.squares += squares[i][line];
-            u.logs += logs[i][line];
-            u.zeros = (int16_t)(u.zeros + zeros[i][line]);
-            u.low = (int16_t)min((int)u.low, lows[i][line]);
-        }
+        for (int i = 0; i < PARTS; i++) u.squares += squares[i][line];
         unit *units = static_cast<unit *>(p.units[which]);
         units[((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + blockIdx.y * TD_TILE +
               line] = u;
@@ -295,7 +363,8 @@ static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t s
         const int count = min(p->strip_lines, lines - first);
         const unsigned members = 2 * (unsigned)p->batch;
         const dim3 tiles((unsigned)units, (unsigned)td_tiles(count), members);
-        error = TD_LAUNCH(measure_kernel, tiles, THREADS, 0, stream, *p, first, again);
+        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first)
+                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first);
         if (error != cudaSuccess) break;
         const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
         error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
@@ -416,15 +485,16 @@ cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
     return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);
 }
 
+template <class... kernel> static cudaError_t load_kernels(kernel *...kernels)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaSuccess;
+    ((error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, kernels) : error), ...);
+    return error;
+}
+
 cudaError_t td_lines_prepare(void)
 {
-    const void *const kernels[] = {(const void *)measure_kernel,    (const void *)lines_kernel,
-                                   (const void *)shift_kernel,      (const void *)choose_kernel,
-                                   (const void *)clear_tops_kernel, (const void *)scale_kernel};
-    cudaFuncAttributes attributes;
-    for (const void *kernel : kernels) {
-        const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-        if (error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
+    return load_kernels(clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
+                        lines_kernel, shift_kernel, choose_kernel, scale_kernel);
 }

@@ -54,6 +54,7 @@ typedef struct {
     const td_line *line[2];
     int64_t lines_of_member[2];
     const int16_t *shift;    /* [batch][k] */
+    const int32_t *shifted;  /* [batch]: 0 if the shifts are */
     const td_choice *choice; /* [batch] */
 } td_fixed;
 
@@ -87,7 +88,7 @@ typedef struct {
     int32_t *tops[2]; /* scratch: [batch][k] */
     td_line *line[2]; /* [batch][lines] */
     int16_t *shift;   /* [batch][k] */
-    int32_t *shifted; /* scratch: [batch] */
+    int32_t *shifted; /* [batch]: 0 if the shifts are */
 } td_measure;
 size_t td_unit_bytes(void);
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);

@@ -15,16 +15,17 @@ enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P
 /* Numbers are cut into bytes after TD_OFFSET_SHORT or TD_OFFSET_LONG, a power of two, is added, which makes them positive. */
 enum { TD_OFFSET_SHORT = 63, TD_OFFSET_LONG = 79, TD_SHORT_MODULI = 16 };
 
-/* Residues modulo p of numbers of 12 bytes: the sum of byte b times 256^b factor mod p, and of `start`, is the number times
- * factor, plus floor(p / 2). */
+/* Residues modulo p of numbers of 12 bytes: byte b times 256^b factor mod p, added up, is the number times factor. The sum
+ * starts at such a multiple of p, less the offset, that its bits are those of a binary32 between 2^23 and 2^24. */
 struct td_byte_weights {
     uint32_t word[3];  /* of four bytes */
     uint32_t start[2]; /* with TD_OFFSET_SHORT, TD_OFFSET_LONG */
 };
 
 struct td_modulus {
-    uint32_t p, above, below; /* 2^32 / p rounded up and down */
-    uint32_t bias;            /* least multiple of p that is at least 2^31 */
+    uint32_t p, below; /* 2^32 / p rounded down */
+    uint32_t bias;     /* least multiple of p that is at least 2^31 */
+    float inverse;     /* of p */
 };
 
 /* Up to three moduli. y = sum of r_t weight_t is a residue modulo their product G; X gets y P / G. */
@@ -57,7 +58,9 @@ static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
     for (int byte = 0; byte < 12; byte++)
         w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
     const int offset[2] = {TD_OFFSET_SHORT, TD_OFFSET_LONG};
-    for (int i = 0; i < 2; i++) w.start[i] = p - td_power_mod(factor, offset[i], p) + p / 2;
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    for (int i = 0; i < 2; i++)
+        w.start[i] = 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, offset[i], p);
     return w;
 }
 
@@ -109,7 +112,7 @@ static constexpr td_residue_tables td_make_residue_tables()
         const uint32_t p = td_moduli[t];
         tables.modulus[t].p = p;
         tables.modulus[t].below = (uint32_t)((1ull << 32) / p);
-        tables.modulus[t].above = tables.modulus[t].below + 1;
+        tables.modulus[t].inverse = 1.0f / (float)p;
         tables.modulus[t].bias = (uint32_t)(((1ull << 31) + p - 1) / p * p);
         tables.b[t] = td_make_weights(1, p);
     }

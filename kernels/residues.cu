@@ -43,22 +43,23 @@ template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32
     word[1] = (uint32_t)(number >> 32);
 }
 
-/* The centred residues of QUAD numbers as bytes. */
+/* The centred residues of QUAD numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
+ * by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 1 / 4 p before it rounds, and no residue of an odd p
+ * is nearer than 1 / 2 to p / 2. The constants have no influence on the lowest byte. */
 template <int words>
 TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const td_byte_weights &weights,
                                const td_modulus &modulus)
 {
-    uint32_t packed = 0;
+    uint32_t r[QUAD];
     TD_UNROLL
     for (int i = 0; i < QUAD; i++) {
         uint32_t sum = weights.start[words - 2];
         TD_UNROLL
         for (int w = 0; w < words; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
-        const uint32_t quotient = __umulhi(sum, modulus.above);
-        const uint32_t r = sum - modulus.p / 2 - quotient * modulus.p;
-        packed |= (r & 255u) << (8 * i);
+        const float quotient = td_fma(td_from_bits32(sum), modulus.inverse, 0x1.8p23f);
+        r[i] = sum - td_bits32(quotient) * modulus.p;
     }
-    return packed;
+    return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
 }
 
 template <int words>
@@ -105,7 +106,7 @@ static __global__ void __launch_bounds__(THREADS) residues_kernel(const td_resid
     __syncthreads();
 
     const td_line *lines = p.fixed.line[which] + batch * p.fixed.lines_of_member[which];
-    const int16_t *shifts = p.fixed.shift + batch * o.k;
+    const int16_t *shifts = p.fixed.shifted[batch] ? p.fixed.shift + batch * o.k : NULL;
     const int moduli = p.fixed.choice[batch].parameter;
     TD_UNROLL_N(1)
     for (int step = 0; step < STEPS; step++) {
@@ -119,7 +120,7 @@ static __global__ void __launch_bounds__(THREADS) residues_kernel(const td_resid
         for (int i = 0; i < QUAD; i++) {
             const int64_t l = l0 + QUAD * at.quad + i;
             const bool inside = record.low != TD_SPECIAL && l < end;
-            const int shift = inside ? shifts[l] : 0;
+            const int shift = inside && shifts ? shifts[l] : 0;
             exponent[i] = record.scale + (which ? -shift : shift);
             bits[i] = 0;
             if (inside)

@@ -182,6 +182,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                   .batch = part->batch,
                   .lines_of_member = {p->m, p->n},
                   .shift = (const int16_t *)(at + plan->shift),
+                  .shifted = (const int32_t *)(at + plan->shifted),
                   .choice = (const td_choice *)(at + plan->choice)},
         .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
                                           (uint16_t *)(at + plan->masks)),
