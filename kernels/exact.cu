@@ -4,16 +4,12 @@
 #include "access.h"
 #include "exact.h"
 
-/* A group is SIDE x SIDE elements of C: a block's share. */
-enum { SIDE = 16, GROUPS = TD_TILE / SIDE * (TD_TILE / SIDE), GROUP_SUBTILES = SIDE };
-
-/* First row and column of the block's group. Grid: tile, group, batch member. */
-TD_DEVICE void group_at(const td_target &target, int *row, int *col)
-{
-    const int m_tiles = td_tiles(target.m), group = (int)blockIdx.y;
-    *row = (int)blockIdx.x % m_tiles * TD_TILE + group % (TD_TILE / SIDE) * SIDE;
-    *col = (int)blockIdx.x / m_tiles * TD_TILE + group / (TD_TILE / SIDE) * SIDE;
-}
+/* A group is SIDE x SIDE elements of C. A block has a strip of them, one below the other, in turn. */
+enum {
+    SIDE = 16,
+    STRIP = TD_TILE / SIDE,
+    GROUP_SUBTILES = SIDE / TD_SUBTILE * (SIDE / TD_SUBTILE)
+};
 
 /* The mask of a group's subtile, NULL if that has no elements. Subtiles are counted by columns. */
 TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int subtile)
@@ -21,6 +17,33 @@ TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int su
     row += subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE;
     col += subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE;
     return row < target.m && col < target.n ? td_target_mask(target, row, col) : NULL;
+}
+
+/* First row and column of the block's strip. Grid: tile, strip, batch member. */
+TD_DEVICE void strip_at(const td_target &target, int *row, int *col)
+{
+    const int m_tiles = td_tiles(target.m);
+    *row = (int)blockIdx.x % m_tiles * TD_TILE;
+    *col = (int)blockIdx.x / m_tiles * TD_TILE + (int)blockIdx.y * SIDE;
+}
+
+/* True if no element of a strip is masked. All threads take part. */
+TD_DEVICE bool strip_is_empty(const td_target &target, int row, int col)
+{
+    unsigned any = 0;
+    for (int s = (int)threadIdx.x; s < STRIP * GROUP_SUBTILES; s += (int)blockDim.x) {
+        const int group = s / GROUP_SUBTILES, subtile = s % GROUP_SUBTILES;
+        const uint16_t *mask = group_mask(target, row + group * SIDE, col, subtile);
+        if (mask) any |= *mask;
+    }
+    return !__syncthreads_or(any != 0);
+}
+
+TD_DEVICE void operand_data(const td_repair &p, const double **data)
+{
+    TD_UNROLL
+    for (int o = 0; o < 2; o++)
+        data[o] = td_member<const double>(p.operand[o].matrix, p.target.batch_first + blockIdx.z);
 }
 
 /* Takes the elements that are done out of a subtile's mask. */
@@ -168,26 +191,17 @@ TD_DEVICE double sum_digits(const td_repair &p, const double *const *data, int r
     return combine_columns(column, s.bottom[0][i] + s.bottom[1][j], alpha, beta, c);
 }
 
-/* One thread an element. */
-static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair p)
-{
-    TD_SHARED(digits, slab, [2][K_STEP][SIDE]);
-    TD_SHARED(spans, lines, );
-    TD_SHARED(unsigned, done, [GROUP_SUBTILES]);
-    const int tid = (int)threadIdx.x, i = tid % SIDE, j = tid / SIDE;
-    const int subtile = j / TD_SUBTILE * (SIDE / TD_SUBTILE) + i / TD_SUBTILE;
-    const unsigned bit = 1u << (j % TD_SUBTILE * TD_SUBTILE + i % TD_SUBTILE);
-    int row0, col0;
-    group_at(p.target, &row0, &col0);
-    const uint16_t *mask = group_mask(p.target, row0, col0, subtile);
-    const bool is_wanted = mask && (*mask & bit);
-    if (!__syncthreads_or(is_wanted)) return;
+struct narrow_shared {
+    digits slab[2][K_STEP][SIDE];
+    spans lines;
+    unsigned done[GROUP_SUBTILES];
+};
 
-    const int64_t member = p.target.batch_first + blockIdx.z;
-    const double *data[2];
-    TD_UNROLL
-    for (int o = 0; o < 2; o++) data[o] = td_member<const double>(p.operand[o].matrix, member);
-    if (tid < GROUP_SUBTILES) done[tid] = 0;
+/* Measures the lines of a group. */
+TD_DEVICE void measure_group(const td_repair &p, const double *const *data, int row0, int col0,
+                             spans &lines)
+{
+    const int tid = (int)threadIdx.x;
     if (tid < 2 * SIDE) {
         lines.top[tid / SIDE][tid % SIDE] = NO_TOP;
         lines.bottom[tid / SIDE][tid % SIDE] = NO_BOTTOM;
@@ -196,24 +210,53 @@ static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair 
     measure_lines(p.operand[0], data[0], row0, 0, lines);
     measure_lines(p.operand[1], data[1], col0, 1, lines);
     __syncthreads();
+}
+
+/* One thread an element. */
+TD_DEVICE void narrow_group(const td_repair &p, const double *const *data, int row0, int col0,
+                            narrow_shared &shared)
+{
+    const int tid = (int)threadIdx.x, i = tid % SIDE, j = tid / SIDE;
+    const int subtile = j / TD_SUBTILE * (SIDE / TD_SUBTILE) + i / TD_SUBTILE;
+    const unsigned bit = 1u << (j % TD_SUBTILE * TD_SUBTILE + i % TD_SUBTILE);
+    const uint16_t *mask = group_mask(p.target, row0, col0, subtile);
+    const bool is_wanted = mask && (*mask & bit);
+    if (!__syncthreads_or(is_wanted)) return;
+    if (tid < GROUP_SUBTILES) shared.done[tid] = 0;
+    measure_group(p, data, row0, col0, shared.lines);
 
     const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
     double *element = td_target_c<double>(p.target) + row0 + i + (col0 + j) * p.target.c.ld;
     const double c = is_wanted && beta != 0.0 ? *element : 0.0;
-    const int span = max(span_of(lines, 0, i), span_of(lines, 1, j));
+    const int span = max(span_of(shared.lines, 0, i), span_of(shared.lines, 1, j));
     const bool is_ours = is_wanted && span <= DIGITS * DIGIT_BITS && td_exact_takes(alpha, beta, c);
     if (!__syncthreads_or(is_ours)) return;
-    double result;
-    if (__syncthreads_or(is_ours && span > (DIGITS - 1) * DIGIT_BITS))
-        result = sum_digits<DIGITS>(p, data, row0, col0, lines, slab, alpha, beta, c);
-    else
-        result = sum_digits<DIGITS - 1>(p, data, row0, col0, lines, slab, alpha, beta, c);
+    const bool needs_all = __syncthreads_or(is_ours && span > (DIGITS - 1) * DIGIT_BITS);
+    const double result = needs_all ? sum_digits<DIGITS>(p, data, row0, col0, shared.lines,
+                                                         shared.slab, alpha, beta, c)
+                                    : sum_digits<DIGITS - 1>(p, data, row0, col0, shared.lines,
+                                                             shared.slab, alpha, beta, c);
     if (is_ours) {
         *element = result;
-        atomicOr(&done[subtile], bit);
+        atomicOr(&shared.done[subtile], bit);
     }
     __syncthreads();
-    if (tid < GROUP_SUBTILES) clear_mask(p, row0, col0, tid, done[tid]);
+    if (tid < GROUP_SUBTILES) clear_mask(p, row0, col0, tid, shared.done[tid]);
+}
+
+static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair p)
+{
+    TD_SHARED(narrow_shared, shared, );
+    int row, col;
+    strip_at(p.target, &row, &col);
+    if (strip_is_empty(p.target, row, col)) return;
+    const double *data[2];
+    operand_data(p, data);
+    TD_UNROLL_N(1)
+    for (int group = 0; group < STRIP; group++) {
+        narrow_group(p, data, row + group * SIDE, col, shared);
+        __syncthreads();
+    }
 }
 
 /* ---- all others ---- */
@@ -238,48 +281,66 @@ TD_DEVICE bool sum_products(const td_repair &p, const double *const *data, int r
     return is_finite;
 }
 
-/* One thread an element, two subtiles at a time. */
-static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
+/* An element of C; false if it needs the chain. */
+TD_DEVICE bool wide_element(const td_repair &p, const double *const *data, int row, int col,
+                            int64_t *words)
 {
-    TD_SHARED(int64_t, words, [TD_EXACT_WORDS][WARP]);
-    TD_SHARED(unsigned, masks, [GROUP_SUBTILES]);
-    TD_SHARED(unsigned, done, [GROUP_SUBTILES]);
+    const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
+    double *element = td_target_c<double>(p.target) + row + col * p.target.c.ld;
+    const double c = beta == 0.0 ? 0.0 : *element;
+    td_exact x = {words, WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
+    if (!td_exact_takes(alpha, beta, c) || !sum_products(p, data, row, col, &x)) return false;
+    *element = td_exact_combine(&x, alpha, beta, c);
+    return true;
+}
+
+struct wide_shared {
+    int64_t words[TD_EXACT_WORDS][WARP];
+    unsigned masks[GROUP_SUBTILES], done[GROUP_SUBTILES];
+};
+
+/* One thread an element, two subtiles at a time. */
+TD_DEVICE void wide_group(const td_repair &p, const double *const *data, int row0, int col0,
+                          wide_shared &shared)
+{
     const int lane = (int)threadIdx.x;
-    int row0, col0;
-    group_at(p.target, &row0, &col0);
-    unsigned wanted = 0;
     if (lane < GROUP_SUBTILES) {
         const uint16_t *mask = group_mask(p.target, row0, col0, lane);
-        masks[lane] = wanted = mask ? *mask : 0;
-        done[lane] = 0;
-    }
-    if (!__syncthreads_or(wanted != 0)) return;
-
-    const int64_t member = p.target.batch_first + blockIdx.z;
-    const double *data[2];
-    TD_UNROLL
-    for (int o = 0; o < 2; o++) data[o] = td_member<const double>(p.operand[o].matrix, member);
-    const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
-    double *c0 = td_target_c<double>(p.target);
-    for (int e = lane; e < SIDE * SIDE; e += WARP) {
-        const int subtile = e / (TD_SUBTILE * TD_SUBTILE), at = e % (TD_SUBTILE * TD_SUBTILE);
-        if (!(masks[subtile] >> at & 1)) continue;
-        const int row = row0 + subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE + at % TD_SUBTILE;
-        const int col = col0 + subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE + at / TD_SUBTILE;
-        double *element = c0 + row + col * p.target.c.ld;
-        const double c = beta == 0.0 ? 0.0 : *element;
-        td_exact x = {&words[0][lane], WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
-        if (!td_exact_takes(alpha, beta, c) || !sum_products(p, data, row, col, &x)) continue;
-        *element = td_exact_combine(&x, alpha, beta, c);
-        atomicOr(&done[subtile], 1u << at);
+        shared.masks[lane] = mask ? *mask : 0;
+        shared.done[lane] = 0;
     }
     __syncthreads();
-    if (lane < GROUP_SUBTILES) clear_mask(p, row0, col0, lane, done[lane]);
+    TD_UNROLL_N(1)
+    for (int e = lane; e < SIDE * SIDE; e += WARP) {
+        const int subtile = e / (TD_SUBTILE * TD_SUBTILE), at = e % (TD_SUBTILE * TD_SUBTILE);
+        const int row = row0 + subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE + at % TD_SUBTILE;
+        const int col = col0 + subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE + at / TD_SUBTILE;
+        if ((shared.masks[subtile] >> at & 1) &&
+            wide_element(p, data, row, col, &shared.words[0][lane]))
+            atomicOr(&shared.done[subtile], 1u << at);
+    }
+    __syncthreads();
+    if (lane < GROUP_SUBTILES) clear_mask(p, row0, col0, lane, shared.done[lane]);
+}
+
+static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
+{
+    TD_SHARED(wide_shared, shared, );
+    int row, col;
+    strip_at(p.target, &row, &col);
+    if (strip_is_empty(p.target, row, col)) return;
+    const double *data[2];
+    operand_data(p, data);
+    TD_UNROLL_N(1)
+    for (int group = 0; group < STRIP; group++) {
+        wide_group(p, data, row + group * SIDE, col, shared);
+        __syncthreads();
+    }
 }
 
 cudaError_t td_exact_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), GROUPS,
+    const dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), STRIP,
                     (unsigned)batch);
     cudaError_t error = TD_LAUNCH(narrow_kernel, grid, THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = TD_LAUNCH(wide_kernel, grid, WARP, 0, stream, *p);
