@@ -25,7 +25,7 @@ static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, const problem *p
     cudaGraphExec_t executable = NULL;
     CHECK_CUDA(cudaStreamBeginCapture(stream, mode));
     const tandem_status status =
-        tandem_dgemm(tested->format->mode, of.op_a, of.op_b, of.m, of.n, of.k, of.alpha,
+        tandem_dgemm(tested->name, of.op_a, of.op_b, of.m, of.n, of.k, of.alpha,
                      device_data(&p->a, to[0]), p->a.ld, device_data(&p->b, to[1]), p->b.ld,
                      of.beta, device_data(&p->c, to[2]), p->c.ld, stream);
     CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
@@ -43,7 +43,7 @@ static void check_mode(enum cudaStreamCaptureMode mode)
     double *to[3] = {device_upload(&p.a), device_upload(&p.b), device_upload(&p.c)};
     const size_t bytes = p.c.count * sizeof(double);
     cudaStream_t stream;
-    tested->format->product(&gemm);
+    ref_account account = mode_product(tested, &gemm);
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     cudaGraphExec_t executable = capture(mode, &p, to, stream);
     CHECK_CUDA(cudaMemcpy(got.storage, to[2], bytes, cudaMemcpyDeviceToHost));
@@ -61,6 +61,7 @@ static void check_mode(enum cudaStreamCaptureMode mode)
     CHECK_CUDA(cudaGraphExecDestroy(executable));
     CHECK_CUDA(cudaStreamDestroy(stream));
     for (int i = 0; i < 3; i++) device_free(to[i]);
+    ref_account_free(&account);
     matrix_free(&want);
     matrix_free(&got);
     problem_free(&p);
@@ -112,6 +113,6 @@ int main(void)
     require_capture();
     int failed = 0;
     while ((tested = mode_after(tested)))
-        failed += cmocka_run_group_tests_name(tested->format->mode, tests, NULL, NULL);
+        failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
     return failed;
 }

@@ -511,6 +511,7 @@ int main(void)
     int failed = 0;
     device_require();
     while ((tested = mode_after(tested))) {
+        if (!tested->format) continue;
         format = tested->format;
         functions = typed_functions_of(format);
         failed += cmocka_run_group_tests_name(format->type, tests, set_up, tear_down);

@@ -1,10 +1,13 @@
 #include "modes.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/engine.h"
+#include "../support/test.h"
 
 /* tests/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what splitting loses. */
 static double proven_df(int64_t k)
@@ -44,35 +47,147 @@ static double one_chain(int64_t k)
     return (terms * terms / 2.0 + 5.5 * terms + 9.0) * 0x1p-106;
 }
 
-static const mode modes[] = {
-    {&ref_df_format, false, 0x1p-43, 0x1p-43, proven_df, none},
-    {&ref_ts_format, true, 0x1p-66, 0x1p-66, proven_ts, one_chain},
-    {&ref_dd_format, true, 0x1p-101, 0x1p-101, proven_dd, one_chain},
-    {&ref_ds_format, true, 0x1p-77, 0x1p-77, proven_ds, one_chain},
-};
-
-static const mode *find(const char *name)
+/* Errors of one chain of k binary64 FMAs. */
+static double binary64_chain(int64_t k)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(modes[i].format->mode, name) == 0) return &modes[i];
-    fprintf(stderr, "tests/check/modes.c knows nothing of mode %s\n", name);
+    const double u = 0x1p-53 * (double)k;
+    return u / (1.0 - u);
+}
+
+/* Several for the modes that have a parameter. */
+static const mode modes[] = {
+    {"df", &ref_df_format, {0}, false, false, 0x1p-43, 0x1p-43, proven_df, none},
+    {"ts", &ref_ts_format, {0}, false, true, 0x1p-66, 0x1p-66, proven_ts, one_chain},
+    {"dd", &ref_dd_format, {0}, false, true, 0x1p-101, 0x1p-101, proven_dd, one_chain},
+    {"d+s", &ref_ds_format, {0}, false, true, 0x1p-77, 0x1p-77, proven_ds, one_chain},
+    {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0, false}},
+    {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9, false}, .is_variant = true},
+    {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0, false}},
+    {.name = "ozaki1:7", .ozaki = {REF_INT8_SLICES, 7, false}, .is_variant = true},
+    {.name = "ozaki2", .ozaki = {REF_RESIDUES, 0, false}},
+    {.name = "ozaki2:6", .ozaki = {REF_RESIDUES, 6, false}, .is_variant = true},
+    {.name = "ozaki2:14", .ozaki = {REF_RESIDUES, 14, false}, .is_variant = true},
+    {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20, false}, .is_variant = true},
+    {.name = "faithful", .ozaki = {REF_RESIDUES, 0, true}},
+};
+enum { MODES = sizeof modes / sizeof *modes };
+
+mode mode_of_family(const char *name)
+{
+    mode m = {.name = name};
+    if (ref_ozaki_parse(name, &m.ozaki)) return m;
+    fprintf(stderr, "tests/ref/ref_ozaki.c knows nothing of mode %s\n", name);
     exit(1);
+}
+
+bool mode_exists(const char *name)
+{
+    int parameter;
+    return td_engine_parse(name, &parameter) != NULL;
+}
+
+static bool is_of(const mode *m, const td_engine *engine)
+{
+    const size_t length = strcspn(m->name, ":");
+    return strlen(engine->name) == length && strncmp(engine->name, m->name, length) == 0;
+}
+
+/* True if there are rows for the engine, and the library has all of them. */
+static bool is_known(const td_engine *engine)
+{
+    bool is_any = false;
+    for (int i = 0; i < MODES; i++) {
+        if (!is_of(&modes[i], engine)) continue;
+        if (!mode_exists(modes[i].name)) return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
+static void check_rows(void)
+{
+    for (const td_engine *const *engine = td_engines; *engine; engine++)
+        if ((*engine)->run && !is_known(*engine)) {
+            fprintf(stderr, "tests/check/modes.c and the library disagree about mode %s\n",
+                    (*engine)->name);
+            exit(1);
+        }
+}
+
+/* Where everything is slow: what computes as another mode does. */
+static bool is_left_out(const mode *m)
+{
+    return test_is_sanitized() && (m->is_variant || m->format == &ref_ds_format);
 }
 
 const mode *mode_after(const mode *m)
 {
+    if (!m) check_rows();
     bool is_next = !m;
-    for (const td_engine *const *engine = td_engines; *engine; engine++) {
-        if (!(*engine)->run) continue;
-        const mode *here = find((*engine)->name);
-        if (is_next) return here;
-        is_next = here == m;
+    for (int i = 0; i < MODES; i++) {
+        if (is_next && mode_exists(modes[i].name) && !is_left_out(&modes[i])) return &modes[i];
+        is_next |= &modes[i] == m;
     }
     return NULL;
 }
 
-double mode_error(const mode *m, const ref_gemm *p, int64_t i, int64_t j, double value)
+bool mode_repairs(const mode *m) { return m->format || m->ozaki.parameter == 0; }
+
+ref_account mode_product(const mode *m, const ref_gemm *p)
+{
+    ref_account account = {0};
+    if (m->format)
+        account.repaired = m->format->product(p);
+    else
+        ref_ozaki_product(&m->ozaki, p, &account);
+    return account;
+}
+
+/* Multi-float modes. */
+static double bound_of_format(const mode *m, int64_t k, bool is_hostile, int64_t repaired)
+{
+    if (is_hostile || k > 16384) return m->proven(k);
+    return repaired > 0 ? fmax(m->bound, m->repaired(k)) : m->bound;
+}
+
+/* What the sum may be off, and three roundings: of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074
+ * each. */
+static double bound_of_family(const ref_gemm *p, const ref_account *account, int64_t at,
+                              const ref_distance *d)
+{
+    const bool is_chain = account->is_repaired[at];
+    const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;
+    const long double sum =
+        is_chain ? (long double)binary64_chain(p->k) * d->size : alpha * account->off[at];
+    const long double subnormal =
+        least * (2.0L + alpha * (is_chain ? 1.0L + (long double)p->k : 1.0L));
+    const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
+    return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
+}
+
+/* True if no number of binary64 lies between the value and the exact element. */
+static bool is_faithful(const ref_gemm *p, int64_t i, int64_t j, double value,
+                        const ref_distance *d)
+{
+    if (value == d->nearest) return true;
+    if (nextafter(d->nearest, value) != value) return false;
+    if (!isfinite(value) || !isfinite(d->nearest)) return true;
+    const ref_distance other = ref_measure(p, i, j, d->nearest);
+    return d->off <= fabsl((long double)value - (long double)d->nearest) && other.off > 0.0L;
+}
+
+verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
+                   int64_t i, int64_t j, double value)
 {
     const ref_distance d = ref_measure(p, i, j, value);
-    return m->rounds_sum ? d.unrounded : d.error;
+    verdict v = {.error = d.error, .is_nearest = value == d.nearest};
+    if (m->format) {
+        if (m->rounds_sum) v.error = d.unrounded;
+        v.bound = bound_of_format(m, p->k, is_hostile, account->repaired);
+    } else if (m->ozaki.is_faithful) {
+        v.bound = is_faithful(p, i, j, value, &d) ? (double)INFINITY : 0.0;
+    } else if (account->off) {
+        v.bound = bound_of_family(p, account, i + j * p->m, &d);
+    }
+    return v;
 }

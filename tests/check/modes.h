@@ -5,11 +5,16 @@
 #include <stdbool.h>
 
 #include "../ref/ref.h"
+#include "../ref/ref_ozaki.h"
 
 typedef struct {
-    const ref_format *format;
-    /* True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in the last place of C
-     * comes on top. */
+    const char *name;         /* as in TANDEM_MODE */
+    const ref_format *format; /* NULL: of the Ozaki family */
+    ref_ozaki ozaki;
+    bool is_variant; /* one more parameter: some tests do with less */
+
+    /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in
+     * the last place of C comes on top. */
     bool rounds_sum;
     /* Errors relative to |alpha||A||B| + |beta||C|, docs/numerics.md: to k = 16384 for all data that are not built
      * against the mode, and the same of products in the mode's type; */
@@ -19,11 +24,31 @@ typedef struct {
         int64_t k); /* of elements that are repaired, if that is more than the bound. */
 } mode;
 
-/* The mode after *m in the library's registry, the first for NULL; NULL after the last. Ends the program if nothing is
- * known of it. */
+/* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends the program if the
+ * library's registry has a mode of which nothing is known. Where sanitizers make everything slow there are fewer. */
 const mode *mode_after(const mode *m);
 
-/* The error of `value` as element (i, j) that the bounds are meant for. */
-double mode_error(const mode *m, const ref_gemm *p, int64_t i, int64_t j, double value);
+/* The mode of the Ozaki family that is called so. The name is kept. */
+mode mode_of_family(const char *name);
+
+/* False if the library has no such mode. */
+bool mode_exists(const char *name);
+
+/* True if elements are repaired though their operands are finite, for some data. */
+bool mode_repairs(const mode *m);
+
+/* The definition, bit for bit; ref_account_free() frees what it returns. Of multi-float modes only the number of repaired
+ * elements is known. */
+ref_account mode_product(const mode *m, const ref_gemm *p);
+
+/* What is wrong with a value of an element, and what may be, both relative to |alpha||A||B| + |beta||C|. */
+typedef struct {
+    double error, bound;
+    bool is_nearest; /* it is the exact element rounded */
+} verdict;
+
+/* Of element (i, j) of a product whose C holds what it was before. is_hostile: data are built against the mode. */
+verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
+                   int64_t i, int64_t j, double value);
 
 #endif

@@ -24,6 +24,12 @@ static double wide(test_random *r, double phi)
     return x * exp(phi * random_normal(r));
 }
 
+static double wide_half(test_random *r, const place *at)
+{
+    (void)at;
+    return wide(r, 0.5);
+}
+
 static double wide1(test_random *r, const place *at)
 {
     (void)at;
@@ -121,6 +127,32 @@ static double falling(test_random *r, const place *at)
 static double crossing(test_random *r, const place *at)
 {
     return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 120) : along(at, 120));
+}
+
+/* Not as far apart. */
+static double apart64(test_random *r, const place *at)
+{
+    const int e = at->lines > 1 ? (int)(64 * at->line / (at->lines - 1)) - 32 : 0;
+    return ldexp(random_uniform(r) - 0.5, e);
+}
+
+static double crossing64(test_random *r, const place *at)
+{
+    return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 32) : along(at, 32));
+}
+
+/* Exponents rise over 24 bits and start again, elsewhere in each line: no scaling of lines or of k evens them out. */
+static double circulant(test_random *r, const place *at)
+{
+    const int64_t l = (at->l + (at->which ? 5 : 3) * at->line) % at->k;
+    return ldexp(random_uniform(r) - 0.5, (int)(24 * l / at->k) - 12);
+}
+
+/* All bits of a significand are set. */
+static double full(test_random *r, const place *at)
+{
+    const double x = ldexp(1.0 - 0x1p-53, (int)(at->line % 5) * 7);
+    return random_int(r, 0, 1) ? x : -x;
 }
 
 /* Of one sign, beyond the exponents of modes that compute in binary64. */
@@ -230,6 +262,12 @@ const distribution distributions[] = {
     {"far scattered", far_scattered, 0, false},
     {"far crossing", far_crossing, 0, false},
     {"all but cancelling", cancelling, 0x1p-51, false},
+    {"exact zeros", cancelling, 0x1p-100, false},
+    {"wide 0.5", wide_half, 0, false},
+    {"lines 64 apart", apart64, 0, false},
+    {"crossing 64", crossing64, 0, false},
+    {"circulant", circulant, 0, false},
+    {"full", full, 0, false},
 };
 const int distribution_count = sizeof distributions / sizeof *distributions;
 

@@ -34,12 +34,16 @@ static void add_two_words(uint64_t *words, two_words m, int place)
     add_at(words, (uint64_t)(m >> 64), place + 64);
 }
 
-void fixed_add_product(fixed *x, double a, double b)
+void fixed_add_scaled_product(fixed *x, double a, double b, int e)
 {
     int q_a, q_b;
-    const two_words m = (two_words)magnitude(a, &q_a) * magnitude(b, &q_b);
-    add_two_words(x->words[signbit(a) != signbit(b)], m, q_a + q_b - FIXED_LEAST);
+    two_words m = (two_words)magnitude(a, &q_a) * magnitude(b, &q_b);
+    int place = q_a + q_b + e - FIXED_LEAST;
+    for (; place < 0 && m; place++) m >>= 1;
+    if (m) add_two_words(x->words[signbit(a) != signbit(b)], m, place);
 }
+
+void fixed_add_product(fixed *x, double a, double b) { fixed_add_scaled_product(x, a, b, 0); }
 
 void fixed_add_multiple(fixed *x, const fixed *y, double factor)
 {

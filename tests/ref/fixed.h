@@ -14,6 +14,9 @@ typedef struct {
 /* x += a b, for finite a and b. */
 void fixed_add_product(fixed *x, double a, double b);
 
+/* x += a b 2^e, which must be a whole multiple of 2^-3328 too. */
+void fixed_add_scaled_product(fixed *x, double a, double b, int e);
+
 /* x += factor y, for finite factor. */
 void fixed_add_multiple(fixed *x, const fixed *y, double factor);
 

@@ -68,7 +68,8 @@ typedef struct {
     double error; /* not counted: the roundings of a result below 2^-1022 */
     double
         unrounded; /* nor half a unit in the last place of the value: what was wrong before it was rounded, at least */
-    double nearest; /* the exact element rounded to binary64 */
+    double nearest;        /* the exact element rounded to binary64 */
+    long double off, size; /* the distance itself, and what errors are relative to */
 } ref_distance;
 
 /* An infinite value where the exact one is beyond binary64 has no error. */

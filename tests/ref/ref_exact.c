@@ -74,14 +74,14 @@ ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
     const ref_typed same = ref_as_typed(p);
     element e = exact_element(&same, i, j);
     const long double exact = fixed_value(&e.value);
-    ref_distance d = {.nearest = (double)exact};
+    ref_distance d = {.nearest = (double)exact, .size = e.size};
     if (!isfinite(value)) {
         if (value != d.nearest)
-            d.error = d.unrounded = isnan(value) ? (double)NAN : (double)INFINITY;
+            d.off = d.error = d.unrounded = isnan(value) ? (double)NAN : (double)INFINITY;
         return d;
     }
     fixed_add_product(&e.value, value, -1.0);
-    long double off = fabsl(fixed_value(&e.value));
+    const long double off = d.off = fabsl(fixed_value(&e.value));
     if (fabsl(exact) <
         (long double)DBL_MIN) { /* a rounding of alpha sum + beta c, and one of beta c */
         d.error = d.unrounded = relative(off - 0x1p-1074L, e.size);

@@ -1,0 +1,41 @@
+/* ref_ozaki.h - the Ozaki family in plain C: fixed-point operands, what each scheme makes of their product, and how far
+ * that can be from the exact one. */
+#ifndef REF_OZAKI_H
+#define REF_OZAKI_H
+
+#include <stdbool.h>
+
+#include "ref.h"
+
+typedef enum { REF_RESIDUES, REF_INT8_SLICES, REF_FLOAT_SLICES } ref_scheme;
+
+typedef struct {
+    ref_scheme scheme;
+    int parameter; /* of moduli or slices; 0: from the data, and elements that are not certified are repaired */
+    bool is_faithful; /* alpha X + beta C with one rounding, and exact repairs */
+} ref_ozaki;
+
+/* What is known of a product besides C; by columns, m x n. */
+typedef struct {
+    int parameter;    /* the one that was used; 0 if nothing was multiplied */
+    int64_t repaired; /* elements */
+    bool *is_repaired;
+    long double *
+        off; /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */
+} ref_account;
+
+/* False if `mode` is none of the family. */
+bool ref_ozaki_parse(const char *mode, ref_ozaki *ozaki);
+
+/* The definition, bit for bit. With an account, which ref_account_free() frees. */
+void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *account);
+void ref_account_free(ref_account *account);
+
+/* Logarithms to base 2 in units of 1/256: at most and at least; x > 0. */
+int64_t ref_log_below(uint64_t x);
+int64_t ref_log_above(uint64_t x);
+
+/* Logarithm of the largest norm that lines may have before they are rounded to whole numbers. */
+int64_t ref_level(int moduli, int64_t k);
+
+#endif

@@ -1,0 +1,121 @@
+/* test_logarithm.c - the whole-number logarithms and the levels of the residue modes, against MPFR and the references. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <mpfr.h>
+
+#include "../../kernels/moduli.h"
+#include "../support/random.h"
+#include "ref_ozaki.h"
+
+enum { SEED = 61, SMALL = 1 << 16, RANDOM = 100000 };
+
+/* 256 log2(x) lies in [below, below + 2), and at most at above. The same numbers as the reference's. */
+static void check_logarithm(uint64_t x)
+{
+    static mpfr_t log;
+    static int is_ready;
+    if (!is_ready++) mpfr_init2(log, 160);
+    const int below = td_log_below(x), above = td_log_above(x);
+    mpfr_set_uj(log, x, MPFR_RNDN);
+    mpfr_log2(log, log, MPFR_RNDN);
+    mpfr_mul_ui(log, log, 256, MPFR_RNDN);
+    CHECK(mpfr_cmp_si(log, below) >= 0 && mpfr_cmp_si(log, below + 2) < 0, "%llu: %d",
+          (unsigned long long)x, below);
+    CHECK(mpfr_cmp_si(log, above) <= 0 && above - below <= 2, "%llu: %d", (unsigned long long)x,
+          above);
+    CHECK(below == ref_log_below(x) && above == ref_log_above(x),
+          "%llu: the references have %d, %d", (unsigned long long)x, (int)ref_log_below(x),
+          (int)ref_log_above(x));
+}
+
+/* Small numbers, all sizes, and both sides of every step. */
+static void logarithms_are_bounds(void **unused)
+{
+    (void)unused;
+    test_random r = random_start(SEED);
+    for (uint64_t x = 1; x <= SMALL; x++) check_logarithm(x);
+    for (int i = 0; i < RANDOM; i++) {
+        const uint64_t x = random_bits(&r) >> random_int(&r, 0, 63);
+        if (x) check_logarithm(x);
+    }
+    mpfr_t step;
+    mpfr_init2(step, 200);
+    for (int log = 16; log < 64 * 256; log++) {
+        mpfr_set_si(step, log, MPFR_RNDN);
+        mpfr_div_ui(step, step, 256, MPFR_RNDN);
+        mpfr_exp2(step, step, MPFR_RNDN);
+        const uint64_t x = mpfr_get_uj(step, MPFR_RNDD);
+        check_logarithm(x);
+        check_logarithm(x + 1 ? x + 1 : x);
+        check_logarithm(x > 1 ? x - 1 : x);
+    }
+    mpfr_clear(step);
+    check_logarithm(UINT64_MAX);
+}
+
+/* log2 of the product of the first moduli. */
+static void set_product(mpfr_t product, int count)
+{
+    static const unsigned long moduli[] = {TD_MODULI};
+    mpfr_set_ui(product, 1, MPFR_RNDN);
+    for (int t = 0; t < count; t++) mpfr_mul_ui(product, product, moduli[t], MPFR_RNDN);
+}
+
+static unsigned long common_divisor(unsigned long a, unsigned long b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+static void moduli_are_coprime(void **unused)
+{
+    (void)unused;
+    static const unsigned long moduli[] = {TD_MODULI};
+    assert_int_equal(sizeof moduli / sizeof *moduli, TD_MAX_MODULI);
+    for (int i = 0; i < TD_MAX_MODULI; i++)
+        for (int j = 0; j < i; j++)
+            CHECK(moduli[i] < moduli[j] && common_divisor(moduli[i], moduli[j]) == 1, "%lu, %lu",
+                  moduli[i], moduli[j]);
+}
+
+/* Two lines whose norms are at most 2^(level / 256) before rounding have products below P / 2 (1 - 2^-20) after it. */
+static void levels_keep_products_apart(void **unused)
+{
+    (void)unused;
+    static const int64_t depths[] = {
+        1, 2, 3, 4, 5, 63, 64, 1000, 16384, 131072, 131073, 1 << 20, (INT64_C(1) << 31) - 1};
+    mpfr_t product, norm, rounding;
+    mpfr_inits2(400, product, norm, rounding, (mpfr_ptr)0);
+    for (int count = TD_MIN_MODULI; count <= TD_MAX_MODULI; count++)
+        for (int i = 0; i < 13; i++) {
+            const int level = td_level(count, depths[i]);
+            CHECK(level == ref_level(count, depths[i]), "%d moduli, k = %lld: %d, the reference %d",
+                  count, (long long)depths[i], level, (int)ref_level(count, depths[i]));
+            if (level < 0)
+                continue; /* lines of numbers of at most a half, of which one may be that */
+            set_product(product, count);
+            mpfr_mul_d(product, product, 0.5 * (1.0 - 0x1p-20), MPFR_RNDN);
+            mpfr_set_si(norm, level, MPFR_RNDN);
+            mpfr_div_ui(norm, norm, 256, MPFR_RNDN);
+            mpfr_exp2(norm, norm, MPFR_RNDU);
+            mpfr_set_si(rounding, (long)depths[i], MPFR_RNDN);
+            mpfr_sqrt(rounding, rounding, MPFR_RNDU);
+            mpfr_div_ui(rounding, rounding, 2, MPFR_RNDN);
+            mpfr_add(norm, norm, rounding, MPFR_RNDU);
+            mpfr_sqr(norm, norm, MPFR_RNDU);
+            CHECK(mpfr_less_p(norm, product), "%d moduli, k = %lld", count, (long long)depths[i]);
+            mpfr_mul_d(norm, norm, 1.0 + 0x1p-6, MPFR_RNDD);
+            CHECK(count < 8 || mpfr_greater_p(norm, product), "%d moduli: room is wasted", count);
+        }
+    mpfr_clears(product, norm, rounding, (mpfr_ptr)0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logarithms_are_bounds),
+        cmocka_unit_test(moduli_are_coprime),
+        cmocka_unit_test(levels_keep_products_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
