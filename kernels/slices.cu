@@ -1,8 +1,7 @@
 /* slices.cu - operands into planes of balanced digits, and sums of digit products into C. */
-#include "slices.h"
-
 #include "../include/tandem.h"
 #include "finish.h"
+#include "slice_sums.h"
 
 /* A tile is so many lines and elements of k; a thread makes digits of QUAD neighbouring elements at a time. */
 enum { THREADS = 256, LINES = 32, TILE_K = TD_K_PAD, QUAD = 4, QUADS = TILE_K / QUAD };
@@ -252,14 +251,9 @@ template <class function> TD_DEVICE void each_sum(const td_slice_sums &p, functi
             work(i, j);
 }
 
-TD_DEVICE int32_t *sums_of_block(const td_slice_sums &p)
-{
-    return p.sum + blockIdx.z * p.planes * p.plane_step;
-}
-
 static __global__ void __launch_bounds__(THREADS) carry_kernel(const td_slice_sums p)
 {
-    int32_t *const sum = sums_of_block(p);
+    int32_t *const sum = td_sums_of_block(p);
     const int half = 1 << (p.bits - 1), mask = (1 << p.bits) - 1;
     each_sum(p, [&](int64_t i, int64_t j) {
         int32_t *const at = sum + i + j * p.ld;
@@ -281,7 +275,7 @@ cudaError_t td_slices_carry(const td_slice_sums *sums, cudaStream_t stream)
 
 static __global__ void __launch_bounds__(THREADS) clear_kernel(const td_slice_sums p)
 {
-    int32_t *const sum = sums_of_block(p);
+    int32_t *const sum = td_sums_of_block(p);
     each_sum(p, [&](int64_t i, int64_t j) {
         for (int plane = 0; plane < p.carries; plane++)
             sum[plane * p.plane_step + i + j * p.ld] = 0;
@@ -296,7 +290,7 @@ cudaError_t td_slices_clear_carries(const td_slice_sums *sums, cudaStream_t stre
 static __global__ void __launch_bounds__(THREADS) add_kernel(const td_slice_products p)
 {
     const td_slice_sums &s = p.sums;
-    int32_t *const sum = sums_of_block(s) + s.carries * s.plane_step;
+    int32_t *const sum = td_sums_of_block(s) + s.carries * s.plane_step;
     const float *const product = p.product + blockIdx.z * p.member_step;
     const int end = p.p_first + p.p_count;
     int reached = 2 * p.slices; /* by products that were added before */
@@ -318,53 +312,6 @@ cudaError_t td_slices_add(const td_slice_products *products, cudaStream_t stream
     return TD_LAUNCH(add_kernel, sums_grid(&products->sums), THREADS, 0, stream, *products);
 }
 
-namespace
-{
-
-/* x 2^bits + digit, modulo 2^(32 limbs); bits < 32. */
-template <int limbs> TD_DEVICE void append(td_wide<limbs> *x, int bits, int32_t digit)
-{
-    uint64_t carry = (uint32_t)digit;
-    const uint32_t sign = digit < 0 ? ~0u : 0u;
-    TD_UNROLL
-    for (int i = limbs - 1; i > 0; i--)
-        x->limb[i] = x->limb[i] << bits | x->limb[i - 1] >> (32 - bits);
-    x->limb[0] <<= bits;
-    TD_UNROLL
-    for (int i = 0; i < limbs; i++) {
-        carry += x->limb[i];
-        x->limb[i] = (uint32_t)carry;
-        carry = (carry >> 32) + sign;
-    }
-}
-
-/* A td_finish source. */
-template <int count> struct from_sums {
-    enum { limbs = count };
-    const td_slice_sums *sums;
-
-    TD_DEVICE void load(const from_sums &from, int row, int col, td_wide<limbs> *x)
-    {
-        struct alignas(16) quad {
-            int32_t x[TD_SUBTILE];
-        };
-        const td_slice_sums &sums = *from.sums;
-        const int32_t *at = sums_of_block(sums) + row + col * sums.ld;
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++) x[i] = {};
-        TD_UNROLL_N(2)
-        for (int plane = 0; plane < sums.planes + sums.dropped; plane++) {
-            quad q = {};
-            if (plane < sums.planes)
-                q = *reinterpret_cast<const quad *>(at + plane * sums.plane_step);
-            TD_UNROLL
-            for (int i = 0; i < TD_SUBTILE; i++) append(&x[i], sums.bits, q.x[i]);
-        }
-    }
-};
-
-} // namespace
-
 /* Grid: tile, 1, batch member. */
 template <int limbs>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS)
@@ -373,13 +320,10 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     const int m_tiles = td_tiles(finish.target.m), in_tile = TD_TILE / TD_SUBTILE;
     const int row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
     const int col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
-    from_sums<limbs> source;
+    td_slice_source<limbs> source;
     source.sums = &sums;
     td_finish_subtile(finish, source, row, col);
 }
-
-/* Limbs that hold X: 2^32 more than base^(2 slices), if k < 2^31 and |A'|, |B'| <= base^slices / 2. */
-enum { FEW_LIMBS = 6, LIMBS = 10 };
 
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                              cudaStream_t stream)
@@ -387,12 +331,10 @@ cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
     const td_target *target = &finish->target;
     const dim3 grid((unsigned)td_tiles(target->m) * (unsigned)td_tiles(target->n), 1,
                     (unsigned)sums->batch);
-    const int weights = sums->planes - sums->carries + sums->dropped;
-    const bool fits = (weights + 1) * sums->bits + 32 <= 32 * FEW_LIMBS;
-    return fits ? TD_LAUNCH(finish_kernel<FEW_LIMBS>, grid, TD_FINISH_THREADS, 0, stream, *sums,
-                            *finish)
-                : TD_LAUNCH(finish_kernel<LIMBS>, grid, TD_FINISH_THREADS, 0, stream, *sums,
-                            *finish);
+    return td_sums_are_short(sums) ? TD_LAUNCH(finish_kernel<TD_FEW_LIMBS>, grid, TD_FINISH_THREADS,
+                                               0, stream, *sums, *finish)
+                                   : TD_LAUNCH(finish_kernel<TD_LIMBS>, grid, TD_FINISH_THREADS, 0,
+                                               stream, *sums, *finish);
 }
 
 template <class kernel> static cudaError_t load(cudaError_t error, kernel function)
@@ -409,6 +351,6 @@ cudaError_t td_slices_prepare(void)
     error = load(error, carry_kernel);
     error = load(error, clear_kernel);
     error = load(error, add_kernel);
-    error = load(error, finish_kernel<FEW_LIMBS>);
-    return load(error, finish_kernel<LIMBS>);
+    error = load(error, finish_kernel<TD_FEW_LIMBS>);
+    return load(error, finish_kernel<TD_LIMBS>);
 }

@@ -7,6 +7,7 @@
 #ifndef TD_SLICES_H
 #define TD_SLICES_H
 
+#include "../include/tandem.h"
 #include "ozaki.h"
 
 #ifdef __cplusplus
@@ -63,8 +64,28 @@ cudaError_t td_slices_add(const td_slice_products *products, cudaStream_t stream
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                              cudaStream_t stream);
 
+/* Records of all lines of operands of tandem_ts: their peaks, whether they are special, and scales such that
+ * |A'| <= 2^(width + 1). One member; no shifts. */
+typedef struct {
+    td_operand operand[2];
+    td_line *line[2];
+    int width;
+} td_measure_ts;
+cudaError_t td_measure_ts_run(const td_measure_ts *measure, cudaStream_t stream);
+
+/* C = alpha X 2^-scales + beta C for C of tandem_ts; X is rounded part by part. Elements of special rows and columns become
+ * NaN. One member. */
+typedef struct {
+    td_target target; /* without masks and scalars */
+    const td_line *line[2];
+    tandem_ts alpha, beta;
+} td_finish_ts;
+cudaError_t td_slices_finish_ts(const td_slice_sums *sums, const td_finish_ts *finish,
+                                cudaStream_t stream);
+
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_slices_prepare(void);
+cudaError_t td_slices_ts_prepare(void);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "cublas.h"
 #include "part.h"
 #include "scheme.h"
+#include "scheme_slices.h"
 
 /* Most elements of k of one product of binary32 digits; part of the mode's definition, as the base depends on it. */
 enum { FLOAT_K = 4096 };
@@ -20,9 +21,11 @@ enum { MOST_AT_A_TIME = 4, WORTH_BYTES = 32 << 20 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* How operands are cut. */
+/* What is cut, and how. */
+typedef enum { INT8, FLOAT, FLOAT_OF_TS } operands;
 typedef struct {
     td_digit_type type;
+    bool is_ts;
     int slices, bits;
     int weights; /* of digit products that are kept, from the largest; of the others, none */
 } slicing;
@@ -35,13 +38,15 @@ static int float_bits(int64_t k)
     return (24 - log) / 2 + 1;
 }
 
-/* Without a parameter: 63 bits of every element. */
-static slicing slicing_of(td_digit_type type, int parameter, int64_t k)
+/* Without a parameter: 63 bits of every element, 76 of triple-single's, which have 74. */
+static slicing slicing_of(operands of, int parameter, int64_t k)
 {
-    slicing s = {.type = type, .slices = parameter, .bits = 8};
-    if (type == TD_DIGIT_FLOAT) s.bits = float_bits(k);
-    if (parameter == 0) s.slices = (64 + s.bits - 1) / s.bits;
-    s.weights = type == TD_DIGIT_INT8 ? s.slices : 2 * s.slices - 1;
+    slicing s = {.type = of == INT8 ? TD_DIGIT_INT8 : TD_DIGIT_FLOAT,
+                 .is_ts = of == FLOAT_OF_TS,
+                 .slices = parameter,
+                 .bits = of == INT8 ? 8 : float_bits(k)};
+    if (parameter == 0) s.slices = (int)td_ceil_div(s.is_ts ? 77 : 64, s.bits);
+    s.weights = of == INT8 ? s.slices : 2 * s.slices - 1;
     return s;
 }
 
@@ -88,10 +93,10 @@ static layout lay_out(const slicing *s, int carries, int64_t m, int64_t n, int64
     return l;
 }
 
-static layout layout_of(td_digit_type type, const td_scheme_part *part)
+static layout layout_of(operands of, const td_scheme_part *part)
 {
     const int64_t k = part->fixed.operand[0].k;
-    const slicing s = slicing_of(type, part->parameter, k);
+    const slicing s = slicing_of(of, part->parameter, k);
     return lay_out(&s, k > part->k_pass ? CARRIES : 0, part->finish.target.m, part->finish.target.n,
                    part->k_pass, part->fixed.batch);
 }
@@ -212,6 +217,7 @@ static cudaError_t multiply_float(const td_scheme_part *part, const layout *l)
     td_slices split = {
         .fixed = part->fixed,
         .type = TD_DIGIT_FLOAT,
+        .is_ts = l->s.is_ts,
         .slices = slices,
         .bits = l->s.bits,
         .line_step = k,
@@ -228,9 +234,9 @@ static cudaError_t multiply_float(const td_scheme_part *part, const layout *l)
     return error;
 }
 
-static cudaError_t multiply(td_digit_type type, const td_scheme_part *whole)
+static cudaError_t multiply(operands of, const td_scheme_part *whole)
 {
-    const layout l = layout_of(type, whole);
+    const layout l = layout_of(of, whole);
     const int64_t k = whole->fixed.operand[0].k;
     const td_slice_sums sums = sums_of(whole, &l);
     td_scheme_part part = *whole;
@@ -241,14 +247,14 @@ static cudaError_t multiply(td_digit_type type, const td_scheme_part *whole)
         part.fixed.k_count = td_smaller(whole->k_pass, k - first);
         if (first > 0) error = td_slices_carry(&sums, part.stream);
         if (error != cudaSuccess) break;
-        error = type == TD_DIGIT_INT8 ? multiply_int8(&part, &l) : multiply_float(&part, &l);
+        error = of == INT8 ? multiply_int8(&part, &l) : multiply_float(&part, &l);
     }
     return error;
 }
 
-static cudaError_t finish(td_digit_type type, const td_scheme_part *part)
+static cudaError_t finish(operands of, const td_scheme_part *part)
 {
-    const layout l = layout_of(type, part);
+    const layout l = layout_of(of, part);
     const td_slice_sums sums = sums_of(part, &l);
     return td_slices_finish(&sums, &part->finish, part->stream);
 }
@@ -280,30 +286,62 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
 
 /* ---- the schemes ---- */
 
-#define SCHEME(id, type)                                                                           \
+#define SCHEME(id, of)                                                                             \
     static int64_t id##_most_k(int parameter, int64_t k)                                           \
     {                                                                                              \
-        const slicing s = slicing_of(type, parameter, k);                                          \
+        const slicing s = slicing_of(of, parameter, k);                                            \
         return most_k_of(&s);                                                                      \
     }                                                                                              \
     static size_t id##_bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)   \
     {                                                                                              \
         /* Long k take the most slices, and carries. */                                            \
-        const slicing s = slicing_of(type, parameter, INT64_MAX);                                  \
+        const slicing s = slicing_of(of, parameter, INT64_MAX);                                    \
         return lay_out(&s, CARRIES, m, n, k_pass, batch).bytes;                                    \
     }                                                                                              \
     static void id##_choose(int parameter, int64_t k, td_choose *c)                                \
     {                                                                                              \
-        const slicing s = slicing_of(type, parameter, k);                                          \
+        const slicing s = slicing_of(of, parameter, k);                                            \
         choose(&s, parameter != 0, k, c);                                                          \
     }                                                                                              \
-    static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(type, part); }  \
-    static cudaError_t id##_finish(const td_scheme_part *part) { return finish(type, part); }      \
+    static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(of, part); }    \
+    static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \
     const td_scheme td_scheme_##id = {.most_k = id##_most_k,                                       \
                                       .bytes = id##_bytes,                                         \
                                       .choose = id##_choose,                                       \
                                       .multiply = id##_multiply,                                   \
                                       .finish = id##_finish};
 
-SCHEME(int8_slices, TD_DIGIT_INT8)
-SCHEME(float_slices, TD_DIGIT_FLOAT)
+SCHEME(int8_slices, INT8)
+SCHEME(float_slices, FLOAT)
+
+/* ---- triple-single ---- */
+
+int64_t td_ts_slices_most_k(int slices, int64_t k)
+{
+    const slicing s = slicing_of(FLOAT_OF_TS, slices, k);
+    return most_k_of(&s);
+}
+
+size_t td_ts_slices_bytes(int slices, int64_t m, int64_t n, int64_t k_pass)
+{
+    const slicing s = slicing_of(FLOAT_OF_TS, slices, INT64_MAX);
+    return lay_out(&s, CARRIES, m, n, k_pass, 1).bytes;
+}
+
+int td_ts_slices_width(int slices, int64_t k)
+{
+    const slicing s = slicing_of(FLOAT_OF_TS, slices, k);
+    return s.slices * s.bits - 2;
+}
+
+cudaError_t td_ts_slices_run(const td_scheme_part *part, tandem_ts alpha, tandem_ts beta)
+{
+    const layout l = layout_of(FLOAT_OF_TS, part);
+    const td_slice_sums sums = sums_of(part, &l);
+    const td_finish_ts finish = {.target = part->finish.target,
+                                 .line = {part->finish.line[0], part->finish.line[1]},
+                                 .alpha = alpha,
+                                 .beta = beta};
+    const cudaError_t error = multiply(FLOAT_OF_TS, part);
+    return error == cudaSuccess ? td_slices_finish_ts(&sums, &finish, part->stream) : error;
+}

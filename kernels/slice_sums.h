@@ -1,0 +1,66 @@
+/* slice_sums.h - X from sums of digit products. */
+#ifndef TD_SLICE_SUMS_H
+#define TD_SLICE_SUMS_H
+
+#include "product.h"
+#include "slices.h"
+#include "wide.h"
+
+/* Limbs that hold X, of short sums and of any: k base^(2 slices) / 4 < 2^32 base^(2 slices) in magnitude. */
+enum { TD_FEW_LIMBS = 6, TD_LIMBS = 10 };
+
+static inline bool td_sums_are_short(const td_slice_sums *sums)
+{
+    const int digits = sums->planes - sums->carries + sums->dropped + 1;
+    return digits * sums->bits + 32 <= 32 * TD_FEW_LIMBS;
+}
+
+/* Of the block's batch member. */
+TD_DEVICE int32_t *td_sums_of_block(const td_slice_sums &p)
+{
+    return p.sum + blockIdx.z * p.planes * p.plane_step;
+}
+
+/* x 2^bits + digit, modulo 2^(32 limbs); bits < 32. */
+template <int limbs> TD_DEVICE void td_append(td_wide<limbs> *x, int bits, int32_t digit)
+{
+    uint64_t carry = (uint32_t)digit;
+    const uint32_t sign = digit < 0 ? ~0u : 0u;
+    TD_UNROLL
+    for (int i = limbs - 1; i > 0; i--)
+        x->limb[i] = x->limb[i] << bits | x->limb[i - 1] >> (32 - bits);
+    x->limb[0] <<= bits;
+    TD_UNROLL
+    for (int i = 0; i < limbs; i++) {
+        carry += x->limb[i];
+        x->limb[i] = (uint32_t)carry;
+        carry = (carry >> 32) + sign;
+    }
+}
+
+/* A source as finish.h wants it. */
+template <int count> struct td_slice_source {
+    enum { limbs = count };
+    const td_slice_sums *sums;
+
+    TD_DEVICE void load(const td_slice_source &from, int row, int col, td_wide<limbs> *x)
+    {
+        struct alignas(16) quad {
+            int32_t x[TD_SUBTILE];
+        };
+        const td_slice_sums &sums = *from.sums;
+        const int32_t *at = td_sums_of_block(sums) + row + col * sums.ld;
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) x[i] = {};
+        TD_UNROLL_N(2)
+        for (int plane = 0; plane < sums.planes + sums.dropped; plane++) {
+            quad q = {};
+            if (plane < sums.planes)
+                q = *reinterpret_cast<const quad *>(at + plane * sums.plane_step);
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) td_append(&x[i], sums.bits, q.x[i]);
+        }
+    }
+};
+
+#endif
