@@ -39,7 +39,8 @@ static mode with_parameter(int family, int parameter)
 static void every_parameter(void **unused)
 {
     (void)unused;
-    static const char *const data[] = {"both signs", "full", "wide 4", "circulant", "crossing"};
+    static const char *const data[] = {"both signs", "full",     "wide 4",
+                                       "circulant",  "crossing", "least"};
     const int step = test_is_sanitized() ? 3 : 1;
     for (int f = 0; f < FAMILIES; f++)
         for (int parameter = families[f].least; parameter <= families[f].most; parameter += step) {
@@ -47,7 +48,7 @@ static void every_parameter(void **unused)
             if (!mode_exists(families[f].name)) break;
             const mode m = with_parameter(f, parameter);
             CHECK(mode_exists(m.name), "the library has no %s", m.name);
-            for (int d = 0; d < 5; d++) {
+            for (int d = 0; d < 6; d++) {
                 product of = plain(data[d], 19 - d, 17 + d, 130 + 37 * d);
                 of.op_a = d & 1 ? TANDEM_OP_T : TANDEM_OP_N;
                 of.op_b = d & 2 ? TANDEM_OP_T : TANDEM_OP_N;
@@ -69,6 +70,13 @@ static void other_parameters_do_not_exist(void **unused)
         CHECK(!mode_exists(below.name), "%s", below.name);
         CHECK(!mode_exists(above.name), "%s", above.name);
     }
+    static const char *const bad[] = {
+        "ozaki2:",   "ozaki2:x",  "ozaki2: 14",  "ozaki2:14 ",
+        "ozaki2:+9", "ozaki2:-9", "ozaki2:9.5",  "ozaki2:9:9",
+        "ozaki2:0",  "ozaki",     "ozaki2:0x10", "ozaki2:99999999999999999999",
+        "ozaki1:",   "ozaki1:x",  "faithful:18", "ozaki-sgemm:"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!mode_exists(bad[i]), "'%s' is accepted", bad[i]);
 }
 
 /* Sums at the edge of int32 */

@@ -168,6 +168,12 @@ static double subnormal(test_random *r, const place *at)
     return ldexp(random_uniform(r) - 0.5, at->line % 2 ? -1030 : random_int(r, -1060, -900));
 }
 
+/* A has the smallest numbers that there are. */
+static double least(test_random *r, const place *at)
+{
+    return at->which ? ldexp(random_uniform(r) - 0.5, 1000) : ldexp(random_int(r, -99, 99), -1074);
+}
+
 /* Results near the end of binary64, too small and too large. */
 static double vanishing(test_random *r, const place *at)
 {
@@ -268,6 +274,7 @@ const distribution distributions[] = {
     {"crossing 64", crossing64, 0, false},
     {"circulant", circulant, 0, false},
     {"full", full, 0, false},
+    {"least", least, 0, false},
 };
 const int distribution_count = sizeof distributions / sizeof *distributions;
 

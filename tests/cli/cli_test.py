@@ -143,6 +143,7 @@ class Run(Case):
     def test_bad_values_do_not_start_the_program(self):
         self.add_host_device()
         self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
+        self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2, "--mode is 'ozaki2:21'", 'ozaki2')
         self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
         self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '2M')
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')

@@ -644,3 +644,18 @@ bool ref_ozaki_parse(const char *mode, ref_ozaki *ozaki)
     }
     return false;
 }
+
+bool ref_product(const char *mode, const ref_gemm *p)
+{
+    const ref_format *format = ref_find(mode);
+    ref_ozaki ozaki;
+    ref_account account;
+    if (format) {
+        format->product(p);
+        return true;
+    }
+    if (!ref_ozaki_parse(mode, &ozaki)) return false;
+    ref_ozaki_product(&ozaki, p, &account);
+    ref_account_free(&account);
+    return true;
+}

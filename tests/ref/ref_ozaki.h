@@ -31,6 +31,9 @@ bool ref_ozaki_parse(const char *mode, ref_ozaki *ozaki);
 void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *account);
 void ref_account_free(ref_account *account);
 
+/* The product of any mode, by its name; false if there is none of that name. */
+bool ref_product(const char *mode, const ref_gemm *p);
+
 /* Logarithms to base 2 in units of 1/256: at most and at least; x > 0. */
 int64_t ref_log_below(uint64_t x);
 int64_t ref_log_above(uint64_t x);
