@@ -150,6 +150,17 @@ TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m
                                        const tandem_ds *b, int64_t ldb, tandem_ds beta,
                                        tandem_ds *c, int64_t ldc, tandem_stream stream);
 
+/* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's SGEMM.
+ *   slices  2 .. 12, or 0: as many as keep 76 bits below the largest number of each row of op(A) and column of op(B)
+ * Numbers are rounded to slices * bits - 1 bits below the power of two above that largest number, bits being
+ * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2); nothing else is lost before the sums are rounded to tandem_ts.
+ * Elements of C that depend on a NaN or an infinity are NaN. TANDEM_UNSUPPORTED or a failure without a cuBLAS. */
+TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m,
+                                              int64_t n, int64_t k, tandem_ts alpha,
+                                              const tandem_ts *a, int64_t lda, const tandem_ts *b,
+                                              int64_t ldb, tandem_ts beta, tandem_ts *c,
+                                              int64_t ldc, tandem_stream stream);
+
 /* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in TANDEM_MODE
  * ("df", "ts", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and refused here).
  * Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range of

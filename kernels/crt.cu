@@ -67,7 +67,7 @@ template <int limbs_, int columns, int fixed> struct residue_source {
 };
 
 /* One block a tile, one thread a subtile; for members of `least` to `most` moduli. Grid: tile, 1, batch member. */
-template <int limbs, int columns, int least, int most, int blocks>
+template <int limbs, int columns, int least, int most, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_sums sums, const td_finish finish)
 {
@@ -79,21 +79,26 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     const int col = (int)blockIdx.x / m_tiles * TD_TILE + tid / in_row * TD_SUBTILE;
     const residue_source<limbs, columns, least == most ? least : 0> source = {
         sums.sum + blockIdx.z * sums.batch_step, sums.sum_step, sums.m_padded, moduli};
-    td_finish_subtile(finish, source, row, col);
+    td_finish_subtile<kind>(finish, source, row, col);
 }
 
 /* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. What is most common has a kernel of its own. */
 enum { COMMON_MODULI = 14, SHORT_MODULI = 15 };
 
-typedef void finish_function(td_residue_sums, td_finish);
+#define FINISH(limbs, columns, least, most, blocks, kind)                                          \
+    {                                                                                              \
+        least, most, kind, finish_kernel<limbs, columns, least, most, blocks, kind>                \
+    }
 static const struct {
     int least, most;
-    finish_function *kernel;
+    td_finish_kind kind;
+    void (*kernel)(td_residue_sums, td_finish);
 } finish_kernels[] = {
-    {TD_MIN_MODULI, COMMON_MODULI - 1, finish_kernel<4, 3, TD_MIN_MODULI, COMMON_MODULI - 1, 3>},
-    {COMMON_MODULI, COMMON_MODULI, finish_kernel<4, 3, COMMON_MODULI, COMMON_MODULI, 3>},
-    {SHORT_MODULI, SHORT_MODULI, finish_kernel<4, 3, SHORT_MODULI, SHORT_MODULI, 3>},
-    {SHORT_MODULI + 1, TD_MAX_MODULI, finish_kernel<5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 2>},
+    FINISH(4, 3, TD_MIN_MODULI, COMMON_MODULI - 1, 3, TD_FINISH_ROUND),
+    FINISH(4, 3, COMMON_MODULI, COMMON_MODULI, 3, TD_FINISH_ROUND),
+    FINISH(4, 3, SHORT_MODULI, SHORT_MODULI, 3, TD_FINISH_ROUND),
+    FINISH(5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 2, TD_FINISH_ROUND),
+    FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 2, TD_FINISH_EXACT),
 };
 
 cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
@@ -103,7 +108,8 @@ cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
                     (unsigned)batch);
     cudaError_t error = cudaSuccess;
     for (const auto &one : finish_kernels)
-        if (one.least <= most && one.most >= least && error == cudaSuccess)
+        if (one.kind == finish->kind && one.least <= most && one.most >= least &&
+            error == cudaSuccess)
             error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *sums, *finish);
     return error;
 }

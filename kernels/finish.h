@@ -6,40 +6,91 @@
 #define TD_FINISH_H
 
 #include "access.h"
+#include "exact.h"
 #include "ozaki.h"
 #include "wide.h"
 
 enum { TD_FINISH_THREADS = TD_SUBTILES };
 
-/* True if the element is as good as a binary64 product's, or the mode does not ask. */
-TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice)
+/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
+ * larger part if that is 2^8 times the other. */
+TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
 {
-    if (choice.need == INT32_MIN) return true;
-    if (a.scale + a.low >= 0 && b.scale + b.low >= 0) return true;
-    return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >= choice.need;
+    const int rounding = max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale);
+    return max(rounding, choice.rest) + (abs(rounding - choice.rest) >= 8 * TD_LOG ? 2 : TD_LOG);
+}
+
+/* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
+ * their products are left out. */
+TD_DEVICE bool td_is_exact(td_line a, td_line b, int cut)
+{
+    if (a.low == TD_NO_LOW || b.low == TD_NO_LOW) return true;
+    const int low_a = a.scale + a.low, low_b = b.scale + b.low;
+    return low_a >= 0 && low_b >= 0 && (cut == 0 || low_a / 8 + low_b / 8 >= cut - 1);
+}
+
+/* True if the element is as good as a binary64 product's, or the mode does not ask. */
+TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, int cut)
+{
+    if (choice.need == INT32_MIN || td_is_exact(a, b, cut)) return true;
+    return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >=
+           choice.need + td_log_error(a, b, choice);
+}
+
+/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. */
+template <int limbs>
+TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
+                                 const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                                 double beta, double *c)
+{
+    if (!td_is_certified(a, b, choice, finish.cut)) return false;
+    *c = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
+    return true;
+}
+
+/* By TD_FINISH_EXACT. */
+template <int limbs>
+TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
+                               const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                               double beta, double *c)
+{
+    static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
+    const int error =
+        td_is_exact(a, b, finish.cut) ? (int)TD_EXACT_NO_ERROR : td_log_error(a, b, choice);
+    bool is_faithful;
+    const double r = td_exact_axpby(alpha, x.limb, -(a.scale + b.scale), beta,
+                                    beta == 0.0 ? 0.0 : *c, error, &is_faithful);
+    if (is_faithful) *c = r;
+    return is_faithful;
 }
 
 /* Stores C from one column of a subtile; returns the bits of the elements that are left to the repair kernel. */
-template <int limbs>
-TD_DEVICE unsigned td_finish_column(const td_choice &choice, const td_wide<limbs> *x,
-                                    const td_line *a, td_line b, int count, double *c, double alpha,
-                                    double beta)
+template <td_finish_kind kind, int limbs>
+TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
+                                    const td_wide<limbs> *x, const td_line *a, td_line b, int count,
+                                    double *c, double alpha, double beta)
 {
     unsigned mask = 0;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
         if (i >= count) continue;
-        const bool is_special = a[i].low == TD_SPECIAL || b.low == TD_SPECIAL;
-        if (alpha != 0.0 && (is_special || !td_is_certified(a[i], b, choice)))
-            mask |= 1u << i;
+        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL;
+        if (alpha == 0.0) { /* there are no lines, and no X */
+            c[i] = td_axpby(0.0, 0.0, beta, &c[i]);
+            continue;
+        }
+        if constexpr (kind == TD_FINISH_EXACT)
+            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
         else
-            c[i] = td_axpby(alpha, td_wide_round64(x[i], -(a[i].scale + b.scale)), beta, &c[i]);
+            is_done =
+                is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
+        mask |= is_done ? 0u : 1u << i;
     }
     return mask;
 }
 
 /* One subtile of C at (row, col). */
-template <class source>
+template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
 {
     const td_target &target = finish.target;
@@ -60,8 +111,8 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
     for (int j = 0; j < cols; j++) {
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
-        mask |= td_finish_column(choice, x, a, line[1][col + j], rows, c + (int64_t)j * target.c.ld,
-                                 alpha, beta)
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], rows,
+                                       c + (int64_t)j * target.c.ld, alpha, beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;

@@ -10,15 +10,16 @@ enum { NO_TOP = -0x7fff };
 /* Shifts are not worth it while the exponents that they could even out spread no further. */
 enum { LEAST_SPREAD = 16 };
 
-/* What is known of TD_UNIT elements of a line. */
+/* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
 struct unit {
-    uint32_t squares; /* of the magnitudes over 2^(top - 11), rounded up */
-    int32_t logs;     /* sum of the logarithms, at most */
-    int16_t top;      /* exponent of the largest element; NO_TOP: all are zero */
-    int16_t low;      /* as in td_line */
-    int16_t zeros;
-    int16_t fraction; /* of the largest element, in 1/TD_LOG */
+    uint32_t squares; /* of the magnitudes */
+    uint32_t
+        magnitudes; /* their sum; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero */
+    int32_t logs;   /* sum of the logarithms, at most */
+    int16_t top;    /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;    /* as in td_line */
 };
+enum { FRACTION = 20, ZEROS = 28 };
 
 size_t td_unit_bytes(void) { return sizeof(unit); }
 
@@ -40,19 +41,31 @@ TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int
 }
 
 /* The largest exponents over the lines of a tile, for every element of k. Special elements do not count. */
-TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0, int64_t k)
+TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0)
 {
     const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
-    uint64_t largest = 0;
+    const uint64_t(*mine)[TD_UNIT + 1] = tile + part * (TD_TILE / PARTS);
+    const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
+    uint32_t largest = 0; /* upper half */
     TD_UNROLL
     for (int i = 0; i < TD_TILE / PARTS; i++) {
-        const uint64_t bits = tile[part * (TD_TILE / PARTS) + i][l];
-        largest = bits > largest && td_is_finite64(bits) ? bits : largest;
+        const uint32_t high = (uint32_t)(mine[i][l] >> 32);
+        largest = max(largest, high < first_special ? high : 0u);
     }
-    if (largest && l0 + l < k) atomicMax(&tops[l0 + l], td_exponent64(largest));
+    if (largest >= first_normal) {
+        atomicMax(&tops[l0 + l], (int)(largest >> 20) - 1023);
+        return;
+    }
+    for (int i = 0; i < TD_TILE / PARTS; i++) /* zeros and subnormal numbers */
+        if (mine[i][l] && td_is_finite64(mine[i][l]))
+            atomicMax(&tops[l0 + l], td_exponent64(mine[i][l]));
 }
 
-/* Some elements of a unit. */
+/* Of some elements of a unit. */
+struct sums_of_unit {
+    uint32_t magnitudes, squares;
+};
+
 struct summary {
     int peak, low, zeros, logs;
 };
@@ -113,16 +126,18 @@ TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
     return s;
 }
 
-TD_DEVICE uint32_t squares_of_normal(const uint64_t *bits, int top)
+TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
 {
-    uint32_t squares = 0;
+    sums_of_unit sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
         const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
-        const uint32_t magnitude = magnitude_of(m, (int)(bits[i] >> 44) + LOG_OF_ZERO, top);
-        squares += bits[i] == 0 ? 0 : magnitude * magnitude;
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        const uint32_t magnitude = bits[i] == 0 ? 0 : magnitude_of(m, log, top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
     }
-    return squares;
+    return sums;
 }
 
 /* ---- any elements ---- */
@@ -159,9 +174,9 @@ TD_DEVICE summary summarise_any(const elements &e)
     return s;
 }
 
-TD_DEVICE uint32_t squares_of_any(const elements &e, int top)
+TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
 {
-    uint32_t squares = 0;
+    sums_of_unit sums = {0, 0};
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
         const uint64_t bits = e.at[i * PARTS];
@@ -169,9 +184,10 @@ TD_DEVICE uint32_t squares_of_any(const elements &e, int top)
         int q;
         const uint64_t m = td_significand64(bits, &q);
         const uint32_t magnitude = magnitude_of(m, elements::log(e, i, bits), top);
-        squares += magnitude * magnitude;
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
     }
-    return squares;
+    return sums;
 }
 
 /* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
@@ -182,7 +198,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
 {
     TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
     TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
-    TD_SHARED(uint32_t, squares, [PARTS][TD_TILE]);
+    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
     const int line0 = line_first + (int)blockIdx.y * TD_TILE;
@@ -192,7 +208,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
 
     load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
     __syncthreads();
-    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0, o.k);
+    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0);
     uint64_t bits[PER_THREAD];
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
@@ -214,19 +230,18 @@ static __global__ void __launch_bounds__(THREADS, 4)
         all.logs += s.logs;
     }
     const int top = all.peak >> 8;
-    squares[part][line] = 0;
+    sums[part][line] = {0, 0};
     if (all.low != TD_SPECIAL && top != NO_TOP)
-        squares[part][line] = normal ? squares_of_normal(bits, top) : squares_of_any(mine, top);
+        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
     __syncthreads();
     if (part == 0 && line0 + line < o.lines) {
-        unit u = {0,
-                  all.logs,
-                  (int16_t)top,
-                  (int16_t)all.low,
-                  (int16_t)all.zeros,
-                  (int16_t)(all.peak & 255)};
+        unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
+                  all.logs, (int16_t)top, (int16_t)all.low};
         TD_UNROLL
-        for (int i = 0; i < PARTS; i++) u.squares += squares[i][line];
+        for (int i = 0; i < PARTS; i++) {
+            u.magnitudes += sums[i][line].magnitudes;
+            u.squares += sums[i][line].squares;
+        }
         unit *units = static_cast<unit *>(p.units[which]);
         units[((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + blockIdx.y * TD_TILE +
               line] = u;
@@ -239,30 +254,34 @@ enum { LINES = 32, GROUPS = THREADS / LINES };
 
 struct line_sums {
     int64_t logs;
-    uint64_t squares;
+    uint64_t magnitudes, squares;
 };
 
 TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
 {
-    td_line line = {0, TD_NO_MEAN, 0, (int16_t)low, 0};
-    const int top = peak >> 8;
+    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    const int unit_log = TD_LOG * ((peak >> 8) - 11);
     if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
-    line.norm = TD_LOG * (top - 11) + ((td_log_above(sums.squares) + 1) >> 1);
+    line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
+    line.sum = unit_log + td_log_above(sums.magnitudes);
     if (!has_zeros) /* rounded down, also below zero */
         line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
     line.peak = peak;
     return line;
 }
 
+/* x / 2^down, rounded up. */
+TD_DEVICE uint64_t shift_up(uint32_t x, int down)
+{
+    return down > 31 ? x != 0 : (x + ((1ull << down) - 1)) >> down;
+}
+
 /* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS)
     lines_kernel(const td_measure p, int line_first, int units, int again)
 {
-    TD_SHARED(int, peaks, [GROUPS][LINES]);
-    TD_SHARED(int, lows, [GROUPS][LINES]);
-    TD_SHARED(int, zeros, [GROUPS][LINES]);
-    TD_SHARED(int64_t, logs, [GROUPS][LINES]);
-    TD_SHARED(uint64_t, squares, [GROUPS][LINES]);
+    TD_SHARED(summary, summaries, [GROUPS][LINES]);
+    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
     const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
@@ -273,40 +292,39 @@ static __global__ void __launch_bounds__(THREADS)
 
     const unit *of_line = static_cast<const unit *>(p.units[which]) +
                           (int64_t)batch * units * p.strip_lines + in_strip;
-    int peak = TD_LOG * NO_TOP, low = TD_NO_LOW, any_zeros = 0;
-    line_sums sums = {0, 0};
+    summary all = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+    line_sums sums = {0, 0, 0};
     for (int u = group; u < units && at < o.lines; u += GROUPS) {
         const unit x = of_line[(int64_t)u * p.strip_lines];
-        peak = max(peak, TD_LOG * x.top + x.fraction);
-        low = min(low, (int)x.low);
-        any_zeros |= x.zeros;
+        all.peak = max(all.peak, TD_LOG * x.top + (int)(x.magnitudes >> FRACTION & 255));
+        all.low = min(all.low, (int)x.low);
+        all.zeros |= (int)(x.magnitudes >> ZEROS);
         sums.logs += x.logs;
     }
-    peaks[group][line] = peak;
-    lows[group][line] = low;
-    zeros[group][line] = any_zeros;
-    logs[group][line] = sums.logs;
+    summaries[group][line] = all;
     __syncthreads();
     TD_UNROLL
     for (int i = 0; i < GROUPS; i++) {
-        peak = max(peak, peaks[i][line]);
-        low = min(low, lows[i][line]);
-        any_zeros |= zeros[i][line];
-        if (i != group) sums.logs += logs[i][line];
+        all.peak = max(all.peak, summaries[i][line].peak);
+        all.low = min(all.low, summaries[i][line].low);
+        all.zeros |= summaries[i][line].zeros;
     }
-    const int top = peak >> 8;
     for (int u = group; u < units && at < o.lines; u += GROUPS) {
         const unit x = of_line[(int64_t)u * p.strip_lines];
-        const int drop = 2 * (top - x.top);
-        if (x.squares)
-            sums.squares += drop > 31 ? 1 : (x.squares + (uint64_t)((1ull << drop) - 1)) >> drop;
+        const int down = (all.peak >> 8) - x.top;
+        sums.magnitudes += shift_up(x.magnitudes & ((1u << FRACTION) - 1), down);
+        sums.squares += shift_up(x.squares, 2 * down);
     }
-    squares[group][line] = sums.squares;
+    all_sums[group][line] = sums;
     __syncthreads();
     if (group == 0 && at < o.lines) {
-        for (int i = 1; i < GROUPS; i++) sums.squares += squares[i][line];
+        for (int i = 1; i < GROUPS; i++) {
+            sums.logs += all_sums[i][line].logs;
+            sums.magnitudes += all_sums[i][line].magnitudes;
+            sums.squares += all_sums[i][line].squares;
+        }
         p.line[which][(int64_t)batch * o.lines + at] =
-            line_of(peak, low, any_zeros != 0, sums, o.k);
+            line_of(all.peak, all.low, all.zeros != 0, sums, o.k);
     }
 }
 
@@ -384,12 +402,10 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 
 /* ---- decisions ---- */
 
-enum {
-    BINS = 64,
-    REPAIR_COST = 64 /* moduli whose products take as long as the repair of all of C */
-};
+/* Moduli whose products take as long as the repair of all of C, and elements whose repair takes as long as that of one. */
+enum { BINS = 64, REPAIR_COST = 256, REPAIRED_TOGETHER = 64 };
 
-/* Lines of both operands by floor((norm - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
+/* Lines of both operands by floor(((norm + sum) / 2 - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
 struct histogram {
     uint32_t all[2][BINS], exact[2][BINS];
 };
@@ -400,7 +416,9 @@ TD_DEVICE void count_lines(const td_choose &p, histogram *seen)
         for (int i = (int)threadIdx.x; i < p.lines[o]; i += (int)blockDim.x) {
             const td_line line = p.line[o][(int64_t)blockIdx.z * p.lines[o] + i];
             if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) continue;
-            const int bin = line.mean == TD_NO_MEAN ? BINS - 1 : (line.norm - line.mean) / TD_LOG;
+            const int bin = line.mean == TD_NO_MEAN
+                                ? BINS - 1
+                                : (((line.norm + line.sum) >> 1) - line.mean) >> 8;
             const int clamped = max(0, min((int)BINS - 1, bin));
             atomicAdd(&seen->all[o][clamped], 1u);
             if (((p.candidate[0].level - line.norm) >> 8) + line.low >= 0)
@@ -426,8 +444,9 @@ TD_DEVICE int cheapest(const td_choose &p, const histogram &seen, const unsigned
     for (int o = 0; o < 2; o++)
         for (int bin = 0; bin < BINS; bin++) lines[o] += seen.all[o][bin];
     for (int i = 0; i < p.candidates; i++) {
-        const uint64_t cost =
-            (uint64_t)p.candidate[i].parameter * lines[0] * lines[1] + REPAIR_COST * bad[i];
+        const uint64_t all = lines[0] * lines[1], repaired = REPAIRED_TOGETHER * bad[i];
+        const uint64_t cost = (uint64_t)p.candidate[i].parameter * all +
+                              REPAIR_COST * (repaired < all ? repaired : all);
         if (i == 0 || cost < least) {
             best = i;
             least = cost;

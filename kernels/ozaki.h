@@ -21,24 +21,23 @@ enum { TD_UNIT = 64 };
 
 /* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
 typedef struct {
-    int32_t norm; /* logarithm of the Euclidean norm, at least; 0 for a line of zeros */
-    int32_t
-        mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if an element is zero */
-    int32_t
-        peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f); 0 for a line of zeros */
-    int16_t
-        low; /* exponent of the lowest bit set in any element; TD_NO_LOW for a line of zeros; TD_SPECIAL */
-    int16_t scale; /* 0 for a line of zeros */
+    int32_t norm; /* logarithm of the Euclidean norm, at least */
+    int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
+    int32_t mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if any is zero */
+    int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
+    int16_t low;  /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
+    int16_t scale; /* set when all lines are measured */
 } td_line;
+/* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak and scale of both are 0. */
 enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
 
 /* What is decided for one member of the batch, from the data or by the mode's parameter. */
 typedef struct {
     int32_t parameter; /* number of moduli, or of slices */
+    int32_t level;     /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
+    int32_t need;      /* see td_finish; INT32_MIN: every element is certified */
     int32_t
-        level; /* scale = (level - norm) / TD_LOG rounded down, for schemes that scale by norms */
-    int32_t need; /* see td_finish */
-    int32_t unused;
+        rest; /* logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs */
 } td_choice;
 
 /* A plane is small whole numbers, [line][k], zeros in the padding of lines and of k: tensor cores like such sizes. */
@@ -64,9 +63,11 @@ typedef enum {
     TD_FINISH_EXACT /* alpha X + beta C with one rounding; repaired where that may not be within one ulp */
 } td_finish_kind;
 
-/* An element is left to the repair kernel if its row or column is special. With TD_FINISH_ROUND also if it is not
- * certified: it is if both lines became whole numbers without rounding, or if their means + TD_LOG * scales add up to at
- * least choice.need (INT32_MIN: always). */
+/* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
+ * larger sum of magnitudes of A' and of B' from their rounding, twice, and by choice.rest. With TD_FINISH_ROUND an element is
+ * certified if that is at most 2^-53 k of the row of abs(A') times the column of abs(B'), which is no less than k times 2^ the
+ * sum of the means of the logarithms: if the means of both lines, with TD_LOG * scales, add up to choice.need and the
+ * logarithm of the error. Also if X is off by nothing. */
 typedef struct {
     td_target target;
     td_finish_kind kind;
@@ -74,6 +75,7 @@ typedef struct {
     const td_line *line[2];
     int64_t lines_of_member[2];
     const td_choice *choice;
+    int cut; /* so many digits of base 256, and X only the products of the higher ones; 0: X is A' B' */
 } td_finish;
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
@@ -105,8 +107,9 @@ typedef struct {
     int peak_limit; /* ... this */
     int candidates; /* 1: as given. More: what is cheapest for the data */
     td_choice candidate[TD_CHOICES];
-    int limit
-        [TD_CHOICES]; /* a pair is certified with a candidate if floor((norm - mean) / TD_LOG) of both add up to less */
+    /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to
+     * less than so much. */
+    int limit[TD_CHOICES];
     td_choice *choice; /* [batch] */
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);

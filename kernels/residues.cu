@@ -7,6 +7,9 @@
 enum { THREADS = 256, LINES = 32, TILE_K = 128, QUAD = 4, QUADS = TILE_K / QUAD };
 enum { STEPS = LINES * QUADS / THREADS };
 
+/* What is most common has code of its own. */
+enum { COMMON_MODULI = 14 };
+
 /* What a thread works on in one step: neighbouring threads along a line if k is contiguous in memory, else such that shared
  * memory likes it. */
 struct item {
@@ -22,12 +25,12 @@ TD_DEVICE item item_of(int step, bool along)
     return at;
 }
 
-/* RN(+-m 2^h) + 2^offset in words of 32 bits; ties away from zero. 0 for m = 0, plus the offset. */
+/* RN(x 2^exponent) + 2^offset in words of 32 bits; ties away from zero. */
 template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t *word)
 {
-    int q;
-    const uint64_t m = td_significand64(bits, &q);
-    const int h = q + exponent;
+    const int field = (int)(bits >> 52) & 0x7ff;
+    const uint64_t m = (bits & 0xfffffffffffffull) | (uint64_t)(field != 0) << 52;
+    const int h = (field ? field : 1) - 1075 + exponent; /* |x| 2^exponent = m 2^h */
     const int down = min(max(-h - 1, 0), 63), up = min(max(h, 0), 31);
     const uint64_t low = h < 0 ? ((m >> down) + 1) >> 1 : m << up;
     const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
@@ -62,18 +65,33 @@ TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const td_byte_weig
     return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
 }
 
-template <int words>
-TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int which, int moduli,
-                              int8_t *at, int64_t step)
+/* `fixed` moduli, or if it is 0 so many: unrolled, what the tables hold becomes part of the instructions. */
+template <int words, int fixed, int which>
+TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int moduli, int8_t *at,
+                              int64_t step)
 {
-    const td_byte_weights *weights = which ? td_tables.b : td_tables.a[moduli];
+    const int count = fixed ? fixed : moduli;
     uint32_t word[QUAD][words];
     TD_UNROLL
     for (int i = 0; i < QUAD; i++) to_words<words>(bits[i], exponent[i], word[i]);
-    TD_UNROLL_N(2)
-    for (int t = 0; t < moduli; t++)
-        *reinterpret_cast<uint32_t *>(at + t * step) =
-            residues_of<words>(word, weights[t], td_tables.modulus[t]);
+    TD_UNROLL
+    for (int t = 0; t < count; t++) {
+        const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
+        *reinterpret_cast<uint32_t *>(at) = residues_of<words>(word, weights, td_tables.modulus[t]);
+        at += step;
+    }
+}
+
+template <int which>
+TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int moduli, int8_t *at,
+                                 int64_t step)
+{
+    if (moduli == COMMON_MODULI)
+        store_residues<2, COMMON_MODULI, which>(bits, exponent, moduli, at, step);
+    else if (moduli <= TD_SHORT_MODULI)
+        store_residues<2, 0, which>(bits, exponent, moduli, at, step);
+    else
+        store_residues<3, 0, which>(bits, exponent, moduli, at, step);
 }
 
 /* A tile of an operand whose lines are contiguous in memory. */
@@ -113,26 +131,25 @@ static __global__ void __launch_bounds__(THREADS) residues_kernel(const td_resid
         const item at = item_of(step, along);
         const int line = line0 + at.line;
         if (line >= padded_lines || in_pass + QUAD * at.quad >= k_padded) continue;
-        const td_line record = line < o.lines ? lines[line] : td_line{0, 0, 0, TD_SPECIAL, 0};
+        const td_line record = line < o.lines ? lines[line] : td_line{0, 0, 0, 0, TD_SPECIAL, 0};
+        const int64_t in_tile = QUAD * at.quad, l = l0 + in_tile;
+        const double *x = data + (along ? td_operand_at(o, line < o.lines ? line : 0, l) : 0);
         uint64_t bits[QUAD];
         int exponent[QUAD];
         TD_UNROLL
         for (int i = 0; i < QUAD; i++) {
-            const int64_t l = l0 + QUAD * at.quad + i;
-            const bool inside = record.low != TD_SPECIAL && l < end;
-            const int shift = inside && shifts ? shifts[l] : 0;
+            const bool inside = record.low != TD_SPECIAL && l + i < end;
+            const int shift = inside && shifts ? shifts[l + i] : 0;
             exponent[i] = record.scale + (which ? -shift : shift);
             bits[i] = 0;
-            if (inside)
-                bits[i] = along ? td_bits64(data[td_operand_at(o, line, l)])
-                                : tile[QUAD * at.quad + i][at.line];
+            if (inside) bits[i] = along ? td_bits64(x[i]) : tile[in_tile + i][at.line];
         }
-        int8_t *to = p.plane[which] + ((int64_t)batch * padded_lines + line) * k_padded + in_pass +
-                     QUAD * at.quad;
-        if (moduli <= TD_SHORT_MODULI)
-            store_residues<2>(bits, exponent, which, moduli, to, p.plane_step[which]);
+        int8_t *to =
+            p.plane[which] + ((int64_t)batch * padded_lines + line) * k_padded + in_pass + in_tile;
+        if (which)
+            store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
         else
-            store_residues<3>(bits, exponent, which, moduli, to, p.plane_step[which]);
+            store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
     }
 }
 

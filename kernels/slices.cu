@@ -322,7 +322,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     const int col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
     td_slice_source<limbs> source;
     source.sums = &sums;
-    td_finish_subtile(finish, source, row, col);
+    td_finish_subtile<TD_FINISH_ROUND>(finish, source, row, col);
 }
 
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,

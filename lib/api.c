@@ -7,6 +7,7 @@
 #include "device.h"
 #include "dispatch.h"
 #include "engine_multifloat.h"
+#include "typed_slices.h"
 
 static _Thread_local char last_message[256];
 
@@ -282,3 +283,24 @@ TYPED_FUNCTIONS(df, hi)
 TYPED_FUNCTIONS(ts, x)
 TYPED_FUNCTIONS(dd, hi)
 TYPED_FUNCTIONS(ds, hi)
+
+tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                                   int64_t k, tandem_ts alpha, const tandem_ts *a, int64_t lda,
+                                   const tandem_ts *b, int64_t ldb, tandem_ts beta, tandem_ts *c,
+                                   int64_t ldc, tandem_stream stream)
+{
+    last_message[0] = '\0';
+    if (slices != 0 && (slices < TD_LEAST_SLICES || slices > TD_MOST_SLICES))
+        return fail(TANDEM_INVALID_VALUE, "slices is %d; allowed: 0, %d to %d", slices,
+                    TD_LEAST_SLICES, TD_MOST_SLICES);
+    if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
+        return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
+    const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
+                              matrix_of(c, ldc), stream);
+    tandem_status status = check_product(&p, &td_typed_ts);
+    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    td_device *device = find_device();
+    if (!device) return TANDEM_UNSUPPORTED;
+    return status_of(
+        td_typed_slices_run(&p, slices, alpha, beta, device, td_workspace_limit(device)));
+}

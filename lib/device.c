@@ -12,6 +12,7 @@
 #include "../kernels/ozaki.h"
 #include "../kernels/product.h"
 #include "../kernels/residues.h"
+#include "../kernels/slices.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(td_device *) devices[TD_MAX_DEVICES]; /* set once, under the lock */
@@ -105,6 +106,8 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_residues_prepare();
     if (error == cudaSuccess) error = td_int8_multiply_prepare();
     if (error == cudaSuccess) error = td_crt_prepare();
+    if (error == cudaSuccess) error = td_slices_prepare();
+    if (error == cudaSuccess) error = td_slices_ts_prepare();
 out:
     if (td_cuda_ok(error)) return d;
     td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
-const td_engine *const td_engines[] = {
-    &td_engine_native, &td_engine_df,     &td_engine_ts, &td_engine_dd,
-    &td_engine_ds,     &td_engine_ozaki2, NULL};
+const td_engine *const td_engines[] = {&td_engine_native,   &td_engine_df,
+                                       &td_engine_ts,       &td_engine_dd,
+                                       &td_engine_ds,       &td_engine_ozaki_sgemm,
+                                       &td_engine_ozaki1,   &td_engine_ozaki2,
+                                       &td_engine_faithful, NULL};
 
 const td_engine td_engine_native = {
     .name = "native",

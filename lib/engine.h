@@ -40,7 +40,7 @@ typedef struct td_engine {
 } td_engine;
 
 extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
-    td_engine_ozaki2;
+    td_engine_ozaki_sgemm, td_engine_ozaki1, td_engine_ozaki2, td_engine_faithful;
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kernels/residues.h"
 #include "cublas.h"
 #include "part.h"
 #include "scheme.h"
@@ -18,7 +19,9 @@ enum { LEAST_K_PASS = 512 };
 
 typedef struct {
     const td_scheme *scheme;
+    int parameter; /* instead of the one that was asked for; 0: that */
     td_finish_kind kind;
+    td_repair_kind repair;
 } ozaki_mode;
 
 typedef struct {
@@ -208,6 +211,7 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     const td_repair repair = {
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
+        .kind = product->mode->repair,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, product->p->stream);
@@ -267,8 +271,11 @@ static td_run_status scale_product(const td_gemm *p)
 static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    ozaki_product product = {
-        .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    ozaki_product product = {.p = p,
+                             .mode = mode,
+                             .parameter = mode->parameter ? mode->parameter : parameter,
+                             .device = device,
+                             .counters = counters};
     if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(p);
     if (!td_cublas_ready(device)) return TD_RUN_FAILED;
     return run_product(&product, workspace_limit);
@@ -288,7 +295,7 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
     return *end == '\0' && value >= least && value <= most;
 }
 
-#define MODE(id, scheme_, least, most, kind_)                                                      \
+#define MODE(id, scheme_, least, most)                                                             \
     static bool id##_parse(const char *text, int *parameter)                                       \
     {                                                                                              \
         return parse_count(text, least, most, parameter);                                          \
@@ -296,16 +303,49 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
     static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
-        static const ozaki_mode mode = {&scheme_, kind_};                                          \
+        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_CHAIN};            \
         return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
     }
 
-MODE(ozaki2, td_scheme_residues, 2, 20, TD_FINISH_ROUND)
+MODE(ozaki_sgemm, td_scheme_float_slices, 2, 12)
+MODE(ozaki1, td_scheme_int8_slices, 2, 10)
+MODE(ozaki2, td_scheme_residues, 2, 20)
+
+static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
+                                  size_t workspace_limit, td_counters *counters)
+{
+    static const ozaki_mode mode = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                    TD_REPAIR_EXACT};
+    return run_mode(p, &mode, parameter, device, workspace_limit, counters);
+}
+
+const td_engine td_engine_ozaki_sgemm = {
+    .name = "ozaki-sgemm",
+    .summary = "S binary32 slices (Ozaki scheme I), multiplied by SGEMM",
+    .bound = "k 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .parse = ozaki_sgemm_parse,
+    .run = ozaki_sgemm_run,
+};
+
+const td_engine td_engine_ozaki1 = {
+    .name = "ozaki1",
+    .summary = "S int8 slices (Ozaki scheme I)",
+    .bound = "k 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .parse = ozaki1_parse,
+    .run = ozaki1_run,
+};
 
 const td_engine td_engine_ozaki2 = {
     .name = "ozaki2",
-    .summary = "int8 residues modulo N coprime moduli (Ozaki scheme II); N from the data",
+    .summary = "int8 residues modulo N coprime moduli (Ozaki scheme II), N from the data",
     .bound = "k 2^-53 |alpha||A||B| + one rounding; with N given, by N and the data",
     .parse = ozaki2_parse,
     .run = ozaki2_run,
+};
+
+const td_engine td_engine_faithful = {
+    .name = "faithful",
+    .summary = "int8 residues, and exact sums where these are not enough",
+    .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
+    .run = faithful_run,
 };

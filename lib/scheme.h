@@ -2,6 +2,7 @@
 #ifndef TD_SCHEME_H
 #define TD_SCHEME_H
 
+#include "../kernels/logarithm.h"
 #include "../kernels/ozaki.h"
 #include "device.h"
 
@@ -32,6 +33,12 @@ typedef struct {
     cudaError_t (*multiply)(const td_scheme_part *part);
     cudaError_t (*finish)(const td_scheme_part *part);
 } td_scheme;
+
+/* td_choice.need of modes that certify their elements. */
+static inline int32_t td_scheme_need(int64_t k)
+{
+    return 53 * TD_LOG - 2 * td_log_below((uint64_t)k);
+}
 
 extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices;
 

@@ -49,22 +49,18 @@ static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t
     return lay_out(parameter, m, n, k_pass, batch).bytes;
 }
 
-/* Rounding A' and B' to whole numbers changes X by at most sqrt(k) 2^level + k / 4; that is at most k 2^-53 |A'||B'| if the
- * means of the logarithms of both lines add up to so much, because a mean is no less than the geometric one. */
-static int32_t need_of(int level, int64_t k)
-{
-    return 53 * TD_LOG + level + 3 - (3 * td_log_below((uint64_t)k) >> 1);
-}
-
 static void choose(int parameter, int64_t k, td_choose *c)
 {
     c->rule = TD_SCALE_BY_NORM;
     c->candidates = parameter ? 1 : TD_MAX_MODULI - FEWEST_MODULI + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
-        c->candidate[i] = (td_choice){
-            .parameter = moduli, .level = level, .need = parameter ? INT32_MIN : need_of(level, k)};
-        c->limit[i] = (level - 54 * TD_LOG + (3 * td_log_below((uint64_t)k) >> 1)) >> 8;
+        c->candidate[i] = (td_choice){.parameter = moduli,
+                                      .level = level,
+                                      .need = parameter ? INT32_MIN : td_scheme_need(k),
+                                      .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
+        /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
+        c->limit[i] = (level - TD_LOG - td_scheme_need(k)) >> 8;
     }
 }
 

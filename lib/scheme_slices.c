@@ -256,7 +256,9 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 {
     const layout l = layout_of(of, part);
     const td_slice_sums sums = sums_of(part, &l);
-    return td_slices_finish(&sums, &part->finish, part->stream);
+    td_finish to_c = part->finish;
+    to_c.cut = sums.dropped > 0 ? l.s.slices : 0;
+    return td_slices_finish(&sums, &to_c, part->stream);
 }
 
 /* ---- scales and certificates ---- */
@@ -270,18 +272,14 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
     c->width = bits - 2;
     c->peak_limit = s->type == TD_DIGIT_INT8 ? 253 : TD_LOG;
     c->candidates = 1;
-    c->candidate[0] = (td_choice){.parameter = s->slices, .need = INT32_MIN};
-    if (is_given) return;
-
-    /* In units of k: rounding A' and B' to whole numbers changes X by at most (|A'| + |B'|) / 2 + 1/4, which is at most
-     * 2^(bits - 1) + 1/4. Of weights p + q >= slices, there are e + 1 pairs of 2^14 256^e at most for each e <= slices - 2:
-     * at most 2^(bits - 2) (slices - 1 + (slices - 2) / 255). Together that is less than
-     * 2^(bits - 10) (512 + 257 (slices - 1)). It may be 2^-53 |A'||B'|, where |A'||B'| is at least k times 2^ the sum of
-     * the means of the logarithms of A' and B', because a mean is no less than the geometric one. */
-    int log_error = TD_LOG * (bits - 1) + 1;
+    /* Rounding both A' and B' changes X by k / 4. Of weights p + q >= slices, there are e + 1 pairs of 2^14 256^e at most for
+     * each e <= slices - 2: at most k 2^(bits - 2) (slices - 1 + (slices - 2) / 255). */
+    int rest = -2 * TD_LOG;
     if (s->type == TD_DIGIT_INT8)
-        log_error = TD_LOG * (bits - 10) + td_log_above(512 + 257 * ((uint64_t)s->slices - 1));
-    c->candidate[0].need = 53 * TD_LOG + log_error - td_log_below((uint64_t)k);
+        rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s->slices - 1));
+    c->candidate[0] = (td_choice){.parameter = s->slices,
+                                  .need = is_given ? INT32_MIN : td_scheme_need(k),
+                                  .rest = rest + td_log_above((uint64_t)k)};
 }
 
 /* ---- the schemes ---- */
