@@ -15,8 +15,9 @@
 #include "../include/tandem.h"
 #include "../lib/device.h"
 #include "../lib/dispatch.h"
-#include "../lib/engine.h"
+#include "../lib/typed_slices.h"
 #include "accuracy_data.h"
+#include "accuracy_modes.h"
 #include "samples.h"
 #include "table.h"
 #include "timing.h"
@@ -29,7 +30,6 @@ static const bool has_clock = false;
 static const bool has_clock = true;
 #endif
 
-enum { MOST_MODES = 256, MODE_BYTES = 24, LARGEST_PARAMETER = 99 };
 #define BUDGET  0.5  /* seconds of one product's timed runs */
 #define LONGEST 0.25 /* seconds: a mode that takes longer is left out at larger sizes */
 
@@ -70,17 +70,8 @@ enum {
     SLICED_KIND = 3
 };
 
-/* A mode as TANDEM_MODE has it. */
 typedef struct {
-    char text[MODE_BYTES];
-    const td_engine *engine;
-    int parameter;
-    bool is_slow, is_broken;
-} mode;
-
-typedef struct {
-    mode modes[MOST_MODES]; /* native first */
-    int mode_count;
+    mode_list list; /* native first */
     bool quick, times;
     bool is_incomplete; /* a mode failed */
     cublasHandle_t handle;
@@ -112,42 +103,6 @@ typedef struct {
     double workspace; /* bytes, the most at a time */
     timing timing;
 } measurement;
-
-/* ---- modes ---- */
-
-static bool has_parameter(const mode *m) { return strchr(m->text, ':') != NULL; }
-
-static bool is_native(const mode *m) { return !m->engine->run; }
-
-/* Adds the mode that a text names; false if there is none, or no room. */
-static bool add_mode(bench *b, const char *text)
-{
-    mode *m = &b->modes[b->mode_count];
-    *m = (mode){.text = ""};
-    if (b->mode_count == MOST_MODES) return false;
-    if (snprintf(m->text, sizeof m->text, "%s", text) >= (int)sizeof m->text) return false;
-    m->engine = td_engine_parse(text, &m->parameter);
-    if (m->engine) b->mode_count++;
-    return m->engine != NULL;
-}
-
-/* Adds a mode of the registry without parameter, and with every one that it takes. */
-static void add_engine(bench *b, const td_engine *engine)
-{
-    char text[2 * MODE_BYTES];
-    add_mode(b, engine->name);
-    for (int i = 0; engine->parse && i <= LARGEST_PARAMETER; i++) {
-        snprintf(text, sizeof text, "%s:%d", engine->name, i);
-        add_mode(b, text);
-    }
-    snprintf(text, sizeof text, "%s:fp64", engine->name);
-    add_mode(b, text);
-}
-
-static void add_all_modes(bench *b)
-{
-    for (const td_engine *const *engine = td_engines; *engine; engine++) add_engine(b, *engine);
-}
 
 /* ---- output ---- */
 
@@ -275,11 +230,10 @@ static bool enqueue_native(const bench *b, const operands *o)
                             "cublasDgemm");
 }
 
-/* Not tandem_dgemm, which counts no repaired elements. */
-static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
+static td_gemm gemm_of(const operands *o)
 {
     const shape *s = &o->shape;
-    const td_gemm gemm = {
+    return (td_gemm){
         .op_a = TD_OP_N,
         .op_b = TD_OP_N,
         .m = s->m,
@@ -292,27 +246,39 @@ static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
         .c = {.data = o->c, .ld = s->m},
         .batch = 1,
     };
+}
+
+/* Not by tandem_dgemm, which counts no repaired elements. */
+static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
+{
+    const shape *s = &o->shape;
+    const td_gemm gemm = gemm_of(o);
     const bool enqueued = m->engine->run(&gemm, m->parameter, b->device,
                                          td_workspace_limit(b->device), b->counters) == TD_RUN_DONE;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }
 
-static bool enqueue_ts(const operands *o)
+/* A product of triple-single matrices: by slices if the mode has a number of them. */
+static bool enqueue_ts(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
     const tandem_ts one = {.x = 1.0f}, zero = {.x = 0.0f};
-    const bool enqueued = tandem_tsgemm(TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, one, o->a, s->m,
-                                        o->b, s->k, zero, o->c, s->m, NULL) == TANDEM_OK;
-    if (!enqueued) complain("tandem_tsgemm: %s", tandem_last_message());
+    const td_gemm gemm = gemm_of(o);
+    const bool enqueued =
+        m->parameter ? td_typed_slices_run(&gemm, m->parameter, one, zero, b->device,
+                                           td_workspace_limit(b->device)) == TD_RUN_DONE
+                     : tandem_tsgemm(TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, one, o->a, s->m,
+                                     o->b, s->k, zero, o->c, s->m, NULL) == TANDEM_OK;
+    if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }
 
 static bool enqueue(const void *context)
 {
     const product *p = context;
-    if (p->operands->type == TYPE_TS) return enqueue_ts(p->operands);
-    if (is_native(p->mode)) return enqueue_native(p->bench, p->operands);
+    if (p->mode->is_typed) return enqueue_ts(p->bench, p->mode, p->operands);
+    if (mode_is_native(p->mode)) return enqueue_native(p->bench, p->operands);
     return enqueue_mode(p->bench, p->mode, p->operands);
 }
 
@@ -347,14 +313,12 @@ static bool measure(bench *b, const char *study, mode *m, const operands *o,
     if (!run(&p, exact, &r)) return false;
     if (timed && has_clock) {
         if (!timing_measure(enqueue, &p, BUDGET, &r.timing)) return false;
-        if (is_native(m)) b->native_seconds = r.timing.seconds;
+        if (mode_is_native(m)) b->native_seconds = r.timing.seconds;
         m->is_slow = r.timing.seconds > LONGEST;
     }
     print_measurement(b, &r);
     return true;
 }
-
-typedef bool mode_filter(const mode *m);
 
 /* The products of some modes with the same operands. A mode that fails is left out from then on. */
 static bool measure_modes(bench *b, const char *study, const operands *o, mode_filter *wants,
@@ -363,8 +327,8 @@ static bool measure_modes(bench *b, const char *study, const operands *o, mode_f
     exact_product *exact = exact_of(o);
     bool good = exact != NULL;
     b->native_seconds = (double)NAN;
-    for (int i = 0; i < b->mode_count && good; i++) {
-        mode *m = &b->modes[i];
+    for (int i = 0; i < b->list.count && good; i++) {
+        mode *m = &b->list.modes[i];
         if (m->is_broken || !wants(m)) continue;
         m->is_broken = !measure(b, study, m, o, exact, timed);
         b->is_incomplete |= m->is_broken;
@@ -384,10 +348,6 @@ static bool measure_kind(bench *b, const char *study, shape s, const data_kind *
 
 /* ---- studies ---- */
 
-static bool is_any(const mode *m) { return m != NULL; }
-
-static bool is_plain(const mode *m) { return !has_parameter(m); }
-
 /* Errors against the data, k and parameters. */
 static bool study_errors(bench *b)
 {
@@ -398,28 +358,19 @@ static bool study_errors(bench *b)
         for (int i = 0; i < count && good; i++) {
             const bool all = kind < DISTRIBUTIONS && i % 2 == 0;
             const shape s = {lines, lines, b->quick ? quick[i] : full[i]};
-            good = measure_kind(b, "errors", s, &kinds[kind], all ? is_any : is_plain, false);
+            good = measure_kind(b, "errors", s, &kinds[kind], all ? mode_is_drop_in : mode_is_plain,
+                                false);
         }
     return good;
 }
 
-/* The modes that the papers compare, with as many slices as they take. */
-static bool is_sliced(const mode *m)
-{
-    if (is_native(m) || strcmp(m->text, "ts") == 0) return true;
-    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter >= 9 && m->parameter <= 12;
-}
-
-/* Triple-single operands of either sort. */
+/* Products of triple-single operands of either sort. */
 static bool measure_typed(bench *b, shape s, const operands *binary64)
 {
-    mode typed = {.text = "ts typed", .engine = &td_engine_ts};
     operands o = {.shape = s, .type = TYPE_TS, .alpha = 1.0};
-    exact_product *exact = NULL;
     o.data = binary64 ? binary64->data : "phi 1 72 bits";
-    const bool good = operands_fill_ts(&o, binary64) && (exact = exact_of(&o)) != NULL &&
-                      measure(b, "slices", &typed, &o, exact, b->times);
-    exact_free(exact);
+    const bool good =
+        operands_fill_ts(&o, binary64) && measure_modes(b, "slices", &o, mode_is_typed, b->times);
     operands_free_all(&o);
     return good;
 }
@@ -432,20 +383,20 @@ static bool study_slices(bench *b)
         const shape s = {n, n, n};
         operands o;
         good = operands_fill(&o, s, &kinds[SLICED_KIND]) &&
-               measure_modes(b, "slices", &o, is_sliced, b->times) && measure_typed(b, s, &o) &&
-               measure_typed(b, s, NULL);
+               measure_modes(b, "slices", &o, mode_is_sliced, b->times) &&
+               measure_typed(b, s, &o) && measure_typed(b, s, NULL);
         operands_free_all(&o);
     }
     return good;
 }
 
-static bool is_timed(const mode *m) { return is_plain(m) && !m->is_slow; }
+static bool is_timed(const mode *m) { return mode_is_plain(m) && !m->is_slow; }
 
 static bool study_times(bench *b)
 {
     const int smallest = b->quick ? 64 : 1024, largest = b->quick ? 64 : 16384;
     bool good = true;
-    for (int i = 0; i < b->mode_count; i++) b->modes[i].is_slow = false;
+    for (int i = 0; i < b->list.count; i++) b->list.modes[i].is_slow = false;
     for (int n = smallest; n <= largest && good; n *= 2)
         good = measure_kind(b, "times", (shape){n, n, n}, &kinds[TIMED_KIND], is_timed, true);
     return good;
@@ -466,13 +417,13 @@ static bool study_all(bench *b)
 
 static bool parse_mode(bench *b, const char *text)
 {
-    const int before = b->mode_count;
-    if (before == 0) add_engine(b, &td_engine_native);
+    const char *native = td_engine_native.name;
     if (text[0] == '-') {
         complain("unknown option %s; there are --csv FILE, --quick and --times", text);
         return false;
     }
-    if (strcmp(text, td_engine_native.name) == 0 || add_mode(b, text)) return true;
+    if (b->list.count == 0) modes_add(&b->list, native);
+    if (strcmp(text, native) == 0 || modes_add(&b->list, text)) return true;
     complain("there is no mode '%s'; `tandem modes` lists them", text);
     return false;
 }
@@ -492,7 +443,7 @@ static bool parse_options(int argc, char **argv, bench *b, const char **csv)
             return false;
         }
     }
-    if (b->mode_count == 0) add_all_modes(b);
+    if (b->list.count == 0) modes_add_all(&b->list);
     return true;
 }
 

@@ -28,7 +28,7 @@ set ylabel "err"
 # Modes with parameters.
 parametric = ""
 do for [name in "ozaki-sgemm ozaki1 ozaki2"] {
-    stats ARG1 using (strstrt(strcol("mode"), name . ":") == 1 ? 1 : 0) nooutput
+    stats ARG1 using (strcol("study") eq "errors" && strstrt(strcol("mode"), name . ":") == 1 ? 1 : 0) nooutput
     if (STATS_max > 0) { parametric = parametric . " " . name }
 }
 

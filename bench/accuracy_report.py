@@ -34,9 +34,8 @@ class Results(report.Measurements):
         self.errors, self.slices, self.times = (
             [line for line in self.lines if line["study"] == study]
             for study in ("errors", "slices", "times"))
-        self.modes = list(dict.fromkeys(line["mode"] for line in self.lines))
-        self.plain = [mode for mode in dict.fromkeys(line["mode"] for line in self.errors)
-                      if ":" not in mode]
+        self.modes = list(dict.fromkeys(line["mode"] for line in self.errors))
+        self.plain = [mode for mode in self.modes if ":" not in mode]
         self.data = list(dict.fromkeys(line["data"] for line in self.errors))
         self.depths = sorted({int(line["k"]) for line in self.errors})
 

@@ -64,7 +64,7 @@ exact_product *exact_make(int64_t m, int64_t n, int64_t k, const double *a, cons
     const bool made = e && x && y && sum && size;
     if (made) {
         *e = (exact_product){m, n, sum, size};
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for collapse(2) schedule(dynamic)
         for (int64_t j = 0; j < n; j++)
             for (int64_t i = 0; i < m; i++) sum_element(e, i, j, k, x, y);
     } else {
