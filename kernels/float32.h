@@ -161,6 +161,14 @@ TD_BOTH uint64_t td_significand64(uint64_t bits, int *q)
     return field ? fraction | 1ull << 52 : fraction << shift;
 }
 
+/* m 2^-n to the nearest whole number, ties to even; m < 2^54, n >= 0. */
+TD_BOTH uint64_t td_shift_rounding(uint64_t m, int n)
+{
+    const int down = n < 55 ? n : 55; /* 0 already */
+    const uint64_t half = (1ull << down) >> 1;
+    return (m + (half ? half - 1 + (m >> down & 1) : 0)) >> down;
+}
+
 TD_BOTH int td_is_finite64(uint64_t bits) { return ((bits >> 52) & 0x7ff) != 0x7ff; }
 
 /* False for infinities and NaN. */

@@ -323,7 +323,8 @@ static __global__ void __launch_bounds__(THREADS)
             sums.magnitudes += all_sums[i][line].magnitudes;
             sums.squares += all_sums[i][line].squares;
         }
-        p.line[which][(int64_t)batch * o.lines + at] =
+        td_line *lines = again ? p.line_again[which] : p.line[which];
+        lines[(int64_t)batch * o.lines + at] =
             line_of(all.peak, all.low, all.zeros != 0, sums, o.k);
     }
 }
@@ -363,6 +364,47 @@ static __global__ void __launch_bounds__(4 * THREADS) shift_kernel(const td_meas
     }
 }
 
+/* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down; for all threads of a block. */
+TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int lines)
+{
+    TD_SHARED(unsigned long long, rise, );
+    TD_SHARED(unsigned, count, );
+    __syncthreads();
+    if (threadIdx.x == 0) rise = count = 0;
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < lines; i += (int)blockDim.x) {
+        const td_line a = line[i], b = line_again[i];
+        if (a.low == TD_SPECIAL || a.low == TD_NO_LOW) continue;
+        const int change = ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
+        atomicAdd(&rise, (unsigned long long)change); /* modulo 2^64 */
+        atomicAdd(&count, 1u);
+    }
+    __syncthreads();
+    if (count == 0) return 0;
+    const int64_t all = (int64_t)rise, each = all / count;
+    return each - (all % count < 0);
+}
+
+/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. Grid: 1, 1, batch member. */
+static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measure p)
+{
+    const int batch = (int)blockIdx.z, lines[2] = {p.operand[0].lines, p.operand[1].lines};
+    if (td_scalar_value(p.alpha) == 0.0 || !p.shifted[batch]) return;
+    td_line *line[2];
+    const td_line *line_again[2];
+    int64_t rise = 0;
+    for (int o = 0; o < 2; o++) {
+        line[o] = p.line[o] + (int64_t)batch * lines[o];
+        line_again[o] = p.line_again[o] + (int64_t)batch * lines[o];
+        rise += mean_rise(line[o], line_again[o], lines[o]);
+    }
+    for (int o = 0; o < 2 && rise < 0; o++)
+        for (int i = (int)threadIdx.x; i < lines[o]; i += (int)blockDim.x)
+            line[o][i] = line_again[o][i];
+    __syncthreads();
+    if (threadIdx.x == 0) p.shifted[batch] = rise < 0;
+}
+
 /* Grid: blocks over both operands' exponents. */
 static __global__ void clear_tops_kernel(const td_measure p)
 {
@@ -392,11 +434,12 @@ static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t s
 
 cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
+    const dim3 members(1, 1, (unsigned)p->batch);
     cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = measure_strips(p, 0, stream);
-    if (error == cudaSuccess)
-        error = TD_LAUNCH(shift_kernel, dim3(1, 1, (unsigned)p->batch), 4 * THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = measure_strips(p, 1, stream);
+    if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
     return error;
 }
 

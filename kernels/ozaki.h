@@ -1,6 +1,6 @@
 /* ozaki.h - fixed-point operands and their exact products, for the modes of the Ozaki family; for host C and for kernels.
  *
- * Every line (a row of op(A), a column of op(B)) becomes whole numbers A' = RN(a 2^(shift + scale)), ties away from zero:
+ * Every line (a row of op(A), a column of op(B)) becomes whole numbers A' = RN(a 2^(shift + scale)), ties to even:
  * the scale belongs to the line, the shift to the index of k (rows of op(B) have its negative). A scheme cuts A' and B'
  * into planes of small numbers, multiplies these exactly, and puts X = A' B' together, or a stated part of it; then
  * C = alpha X 2^-(scale of row + scale of column) + beta C. */
@@ -53,7 +53,7 @@ typedef struct {
     const td_line *line[2];
     int64_t lines_of_member[2];
     const int16_t *shift;    /* [batch][k] */
-    const int32_t *shifted;  /* [batch]: 0 if the shifts are */
+    const int32_t *shifted;  /* [batch]: 0 if the shifts are not used */
     const td_choice *choice; /* [batch] */
 } td_fixed;
 
@@ -86,11 +86,12 @@ typedef struct {
     int batch;
     void *units
         [2]; /* scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time */
-    int strip_lines;  /* multiple of TD_TILE */
-    int32_t *tops[2]; /* scratch: [batch][k] */
-    td_line *line[2]; /* [batch][lines] */
-    int16_t *shift;   /* [batch][k] */
-    int32_t *shifted; /* [batch]: 0 if the shifts are */
+    int strip_lines;        /* multiple of TD_TILE */
+    int32_t *tops[2];       /* scratch: [batch][k] */
+    td_line *line[2];       /* [batch][lines] */
+    td_line *line_again[2]; /* scratch: the same, with shifts */
+    int16_t *shift;         /* [batch][k] */
+    int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 } td_measure;
 size_t td_unit_bytes(void);
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);

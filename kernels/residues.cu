@@ -25,14 +25,15 @@ TD_DEVICE item item_of(int step, bool along)
     return at;
 }
 
-/* RN(x 2^exponent) + 2^offset in words of 32 bits; ties away from zero. */
+/* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t *word)
 {
-    const int field = (int)(bits >> 52) & 0x7ff;
-    const uint64_t m = (bits & 0xfffffffffffffull) | (uint64_t)(field != 0) << 52;
-    const int h = (field ? field : 1) - 1075 + exponent; /* |x| 2^exponent = m 2^h */
-    const int down = min(max(-h - 1, 0), 63), up = min(max(h, 0), 31);
-    const uint64_t low = h < 0 ? ((m >> down) + 1) >> 1 : m << up;
+    uint64_t m = (bits & 0xfffffffffffffull) | 1ull << 52;
+    int q = (int)(bits >> 52 & 0x7ff) - 1075;
+    if (q == -1075) m = td_significand64(bits, &q); /* zero or subnormal */
+    const int h = q + exponent;                     /* |x| 2^exponent = m 2^h */
+    const int up = min(max(h, 0), 31);
+    const uint64_t low = h < 0 ? td_shift_rounding(m, -h) : m << up;
     const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
     uint64_t number = (low ^ sign) - sign;
     if (words == 2) {

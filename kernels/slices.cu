@@ -18,10 +18,10 @@ struct whole {
     int shift;
 };
 
-/* RN(+-m 2^e), ties away from zero; m < 2^53. */
+/* RN(+-m 2^e); m < 2^53. */
 TD_DEVICE whole round_to_whole(bool is_negative, uint64_t m, int e)
 {
-    const uint64_t magnitude = e < 0 ? ((m >> min(-e - 1, 63)) + 1) >> 1 : m;
+    const uint64_t magnitude = e < 0 ? td_shift_rounding(m, -e) : m;
     whole w;
     w.value = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
     w.shift = max(e, 0);
@@ -188,7 +188,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const place &at, item own,
         if (inside) {
             const int64_t l = at.first + l0 + i;
             x = at.along ? data[td_operand_at(o, line, l)] : tile[own.quad * QUAD + i][own.line];
-            shift = p.is_ts ? 0 : p.fixed.shift[at.batch * o.k + l];
+            if (!p.is_ts && p.fixed.shifted[at.batch]) shift = p.fixed.shift[at.batch * o.k + l];
         }
         source::round(x, scale + (at.which ? -shift : shift), w[i]);
     }

@@ -31,7 +31,7 @@ typedef struct {
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice;
-    size_t units[2], tops[2];
+    size_t units[2], tops[2], line_again[2];
     size_t masks, cublas, planes;
     size_t cublas_bytes, bytes;
 } ozaki_plan;
@@ -49,12 +49,16 @@ typedef struct {
 
 /* ---- plans ---- */
 
+static int64_t lines_of(const td_gemm *p, int which) { return which ? p->n : p->m; }
+
 static void lay_out_measure(ozaki_plan *plan, const td_gemm *p, size_t end)
 {
     const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
         plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
+        plan->line_again[o] =
+            td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     }
     if (end > plan->bytes) plan->bytes = end;
 }
@@ -74,10 +78,9 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
 static void lay_out(ozaki_plan *plan, const ozaki_product *product)
 {
     const td_gemm *p = product->p;
-    const int64_t lines[2] = {p->m, p->n};
     size_t end = 0;
     for (int o = 0; o < 2; o++)
-        plan->line[o] = td_reserve(&end, lines[o] * plan->batch * (int64_t)sizeof(td_line));
+        plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
@@ -152,6 +155,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
         choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
     }
     product->mode->scheme->choose(product->parameter, p->k, &choose);

@@ -16,7 +16,7 @@ enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 18 };
 /* One line of an operand, shifts included. */
 typedef struct {
     bool is_special, is_zero, has_mean;
-    int64_t norm, mean, peak, low; /* kernels/ozaki.h */
+    int64_t norm, total, mean, peak, low; /* kernels/ozaki.h; total is its sum */
     int64_t scale;
     double sum; /* of the fixed-point elements' magnitudes, at least */
 } line;
@@ -36,8 +36,8 @@ typedef struct {
     side side[2];
     int64_t *shift; /* [k] */
     int parameter;
-    int64_t level, need; /* see need_of() */
-    int8_t *digits[2];   /* [line][slice][k], of int8 slices */
+    int64_t level;
+    int8_t *digits[2]; /* [line][slice][k], of int8 slices */
 } work;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -186,11 +186,11 @@ static int64_t low_of(const work *w, const side *s, int64_t i, int64_t l)
 /* Elements l .. of one unit: the largest exponent, and the sum of the squares of |x| 2^(11 - top), each rounded up.
  * False if all are 0. */
 static bool measure_unit(const work *w, const side *s, int64_t i, int64_t first, int64_t *top,
-                         uint64_t *squares)
+                         uint64_t *magnitudes, uint64_t *squares)
 {
     const int64_t end = smaller(first + UNIT, s->k);
     bool is_any = false;
-    *squares = 0;
+    *magnitudes = *squares = 0;
     for (int64_t l = first; l < end; l++) {
         if (!counts(s, i, l)) continue;
         const int64_t e = exponent_of(w, s, i, l);
@@ -202,28 +202,32 @@ static bool measure_unit(const work *w, const side *s, int64_t i, int64_t first,
         const int64_t down = *top - exponent_of(w, s, i, l);
         const double q =
             down > 11 ? 1.0 : ceil(scalbn(significand_of(at(s, i, l)), (int)(11 - down)));
+        *magnitudes += (uint64_t)q;
         *squares += (uint64_t)(q * q);
     }
     return is_any;
 }
 
-/* ceil(x / 4^n). */
-static uint64_t quarter_up(uint64_t x, int64_t n)
+/* ceil(x / 2^n). */
+static uint64_t shift_up(uint64_t x, int64_t n)
 {
-    if (n >= 32) return x != 0;
-    return (x >> 2 * n) + ((x & ((UINT64_C(1) << 2 * n) - 1)) != 0);
+    if (n >= 64) return x != 0;
+    return (x >> n) + ((x & ((UINT64_C(1) << n) - 1)) != 0);
 }
 
-static void set_norm(const work *w, const side *s, int64_t i, line *r)
+static void set_norms(const work *w, const side *s, int64_t i, line *r)
 {
     int64_t top = INT64_MIN, unit_top;
-    uint64_t squares, sum = 0;
+    uint64_t magnitudes, squares, sum = 0, sum_of_squares = 0;
     for (int64_t l = 0; l < s->k; l += UNIT)
-        if (measure_unit(w, s, i, l, &unit_top, &squares)) top = larger(top, unit_top);
-    for (int64_t l = 0; l < s->k; l += UNIT)
-        if (measure_unit(w, s, i, l, &unit_top, &squares))
-            sum += quarter_up(squares, top - unit_top);
-    r->norm = LOG * (top - 11) + floor_div(ref_log_above(sum) + 1, 2);
+        if (measure_unit(w, s, i, l, &unit_top, &magnitudes, &squares)) top = larger(top, unit_top);
+    for (int64_t l = 0; l < s->k; l += UNIT) {
+        if (!measure_unit(w, s, i, l, &unit_top, &magnitudes, &squares)) continue;
+        sum += shift_up(magnitudes, top - unit_top);
+        sum_of_squares += shift_up(squares, 2 * (top - unit_top));
+    }
+    r->norm = LOG * (top - 11) + floor_div(ref_log_above(sum_of_squares) + 1, 2);
+    r->total = LOG * (top - 11) + ref_log_above(sum);
 }
 
 static line measure(const work *w, const side *s, int64_t i)
@@ -244,11 +248,51 @@ static line measure(const work *w, const side *s, int64_t i)
     }
     if (r.is_zero) return r;
     if (r.has_mean) r.mean = floor_div(logs, s->k);
-    set_norm(w, s, i, &r);
+    set_norms(w, s, i, &r);
     return r;
 }
 
 static bool is_counted(const line *r) { return !r->is_zero && !r->is_special; }
+
+static void measure_lines(work *w)
+{
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < w->side[o].lines; i++)
+            w->side[o].line[i] = measure(w, &w->side[o], i);
+}
+
+/* The mean of (norm + total) / 2 over an operand's lines less what it was before, rounded down. */
+static int64_t mean_rise(const side *s, const line *before)
+{
+    int64_t rise = 0, count = 0;
+    for (int64_t i = 0; i < s->lines; i++) {
+        if (!is_counted(&s->line[i])) continue;
+        rise += floor_div(s->line[i].norm + s->line[i].total, 2) -
+                floor_div(before[i].norm + before[i].total, 2);
+        count++;
+    }
+    return count ? floor_div(rise, count) : 0;
+}
+
+/* Shifts, unless they do not make norms smaller, and lines. */
+static void set_lines(work *w)
+{
+    line *before[2];
+    int64_t rise = 0;
+    measure_lines(w);
+    for (int o = 0; o < 2; o++) {
+        const size_t bytes = (size_t)w->side[o].lines * sizeof(line);
+        before[o] = allocate(w->side[o].lines, sizeof(line));
+        memcpy(before[o], w->side[o].line, bytes);
+    }
+    set_shifts(w);
+    measure_lines(w);
+    for (int o = 0; o < 2; o++) rise += mean_rise(&w->side[o], before[o]);
+    for (int o = 0; o < 2; o++) free(before[o]);
+    if (rise < 0) return;
+    memset(w->shift, 0, (size_t)w->p->k * sizeof *w->shift);
+    measure_lines(w);
+}
 
 /* Slices */
 
@@ -272,26 +316,26 @@ static int64_t scale_by_peak(const work *w, const line *r)
 
 /* Choice */
 
-/* What is certified must have means and scales that add up to at least so much. */
-static int64_t need_of(const work *w)
+static bool certifies(const work *w) { return !w->ozaki->parameter && !w->ozaki->is_faithful; }
+
+/* Logarithm of what X may be off, at least, beside half the sums of magnitudes of both lines. */
+static int64_t log_of_rest(const work *w)
 {
-    const int64_t k = w->p->k, log_k = ref_log_below((uint64_t)k);
-    if (w->ozaki->parameter || w->ozaki->is_faithful) return INT64_MIN;
-    switch (w->ozaki->scheme) {
-    case REF_RESIDUES:
-        return LOG * 53 + ref_level(w->parameter, k) + 3 - floor_div(3 * log_k, 2);
-    case REF_INT8_SLICES: {
-        const int64_t left_out = w->parameter - 1; /* weights */
-        return LOG * (8 * w->parameter - 10) + ref_log_above((uint64_t)(512 + 257 * left_out)) +
-               LOG * 53 - log_k;
-    }
-    case REF_FLOAT_SLICES:
-        return LOG * (w->parameter * float_digit_bits(k) - 1) + 1 + LOG * 53 - log_k;
-    }
-    return 0;
+    const int64_t log_k = ref_log_above((uint64_t)w->p->k);
+    if (w->ozaki->scheme != REF_INT8_SLICES) return log_k - 2 * LOG;
+    return log_k + LOG * (8 * w->parameter - 10) +
+           ref_log_above((uint64_t)(1 + 257 * (w->parameter - 1)));
 }
 
-/* Lines by the whole part of norm - mean. */
+/* Logarithm of what X may be off, at least. */
+static int64_t log_of_loss(const work *w, const line *a, const line *b)
+{
+    const int64_t rounding = larger(a->total + LOG * a->scale, b->total + LOG * b->scale);
+    const int64_t rest = log_of_rest(w), apart = larger(rounding - rest, rest - rounding);
+    return larger(rounding, rest) + (apart >= 8 * LOG ? 2 : LOG);
+}
+
+/* Lines by the whole part of (norm + total) / 2 - mean. */
 typedef struct {
     int64_t all[2][BINS], exact[2][BINS], lines[2];
 } census;
@@ -305,8 +349,10 @@ static void take_census(const work *w, census *c)
             const line *r = &w->side[o].line[i];
             if (!is_counted(r)) continue;
             const int64_t bin =
-                r->has_mean ? smaller(BINS - 1, larger(0, floor_div(r->norm - r->mean, LOG)))
-                            : BINS - 1;
+                r->has_mean
+                    ? smaller(BINS - 1,
+                              larger(0, floor_div(floor_div(r->norm + r->total, 2) - r->mean, LOG)))
+                    : BINS - 1;
             c->lines[o]++;
             c->all[o][bin]++;
             c->exact[o][bin] += floor_div(level - r->norm, LOG) + r->low >= 0;
@@ -317,7 +363,7 @@ static void take_census(const work *w, census *c)
 static int64_t bad_with(const census *c, int count, int64_t k)
 {
     const int64_t level = ref_level(count, k), log_k = ref_log_below((uint64_t)k);
-    const int64_t limit = floor_div(level - 53 * LOG - LOG + floor_div(3 * log_k, 2), LOG);
+    const int64_t limit = floor_div(level - 54 * LOG + 2 * log_k, LOG);
     int64_t bad = 0;
     for (int64_t x = 0; x < BINS; x++)
         for (int64_t y = 0; y < BINS; y++)
@@ -326,7 +372,8 @@ static int64_t bad_with(const census *c, int count, int64_t k)
     return bad;
 }
 
-/* The number that costs least, a repaired element 64 times as much as a product modulo one number. */
+/* The number that costs least: to repair all takes as long as 256 products modulo one number, and an element that is
+ * repaired costs as much as 64. */
 static int choose_moduli(const work *w)
 {
     census c;
@@ -334,7 +381,8 @@ static int choose_moduli(const work *w)
     int64_t least = INT64_MAX;
     take_census(w, &c);
     for (int count = LEAST_MODULI; count <= MAX_MODULI; count++) {
-        const int64_t cost = count * c.lines[0] * c.lines[1] + 64 * bad_with(&c, count, w->p->k);
+        const int64_t all = c.lines[0] * c.lines[1], bad = bad_with(&c, count, w->p->k);
+        const int64_t cost = count * all + 256 * smaller(all, 64 * bad);
         if (cost < least) best = count;
         least = smaller(least, cost);
     }
@@ -371,7 +419,7 @@ static void set_fixed(work *w, side *s)
         for (int64_t l = 0; l < s->k; l++) {
             const double x =
                 at(s, i, l); /* no more bits than 53: only rounded in the end, to a whole number */
-            const double fixed = round(scalbn(x, (int)(s->sign * w->shift[l] + r->scale)));
+            const double fixed = rint(scalbn(x, (int)(s->sign * w->shift[l] + r->scale)));
             s->fixed[i * s->k + l] = fixed;
             r->sum += fabs(fixed);
         }
@@ -403,6 +451,7 @@ static bool is_exact(const line *r) { return r->scale + r->low >= 0; }
 /* True if X is exact: no line was rounded, and the slices that are left out are zero. */
 static bool loses_nothing(const work *w, const line *a, const line *b)
 {
+    if (a->is_zero || b->is_zero) return true;
     if (!is_exact(a) || !is_exact(b)) return false;
     return w->ozaki->scheme != REF_INT8_SLICES ||
            (a->scale + a->low) / 8 + (b->scale + b->low) / 8 >= w->parameter - 1;
@@ -467,8 +516,11 @@ static double chain(const ref_gemm *p, int64_t i, int64_t j)
 
 static bool is_certified(const work *w, const line *a, const line *b)
 {
-    if (w->need == INT64_MIN || loses_nothing(w, a, b)) return true;
-    return a->has_mean && b->has_mean && a->mean + b->mean + LOG * (a->scale + b->scale) >= w->need;
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k);
+    if (!certifies(w) || loses_nothing(w, a, b)) return true;
+    return a->has_mean && b->has_mean &&
+           a->mean + b->mean + LOG * (a->scale + b->scale) >=
+               53 * LOG - 2 * log_k + log_of_loss(w, a, b);
 }
 
 /* X 2^-(scales of both lines). */
@@ -484,12 +536,6 @@ static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
 
 /* Faithful products */
 
-/* Logarithm of what X may be off, at least, if a line was rounded. */
-static int64_t log_of_loss(const work *w)
-{
-    return w->level + (ref_log_above((uint64_t)w->p->k) + 1) / 2 + 1;
-}
-
 /* Logarithm of what a result may be off before it is rounded, to be less than its last place off: half of that place, of
  * the numbers below a power of two. */
 static int64_t log_of_slack(double result)
@@ -503,11 +549,11 @@ static int64_t log_of_slack(double result)
 static bool is_within_last_place(const work *w, const line *a, const line *b, double result)
 {
     int q;
-    if ((is_exact(a) && is_exact(b)) || w->p->alpha == 0.0) return true;
+    if (loses_nothing(w, a, b) || w->p->alpha == 0.0) return true;
     const double m = frexp(w->p->alpha, &q);
     const int digits = q < -1021 ? 53 - (-1021 - q) : 53; /* of alpha's significand */
     const uint64_t alpha = (uint64_t)ldexp(fabs(m), digits);
-    return ref_log_above(alpha) + LOG * (q - digits - a->scale - b->scale) + log_of_loss(w) <
+    return ref_log_above(alpha) + LOG * (q - digits - a->scale - b->scale) + log_of_loss(w, a, b) <
            log_of_slack(result);
 }
 
@@ -568,12 +614,8 @@ static void prepare(work *w)
     w->side[0] = side_of(p->a, p->m, p->k, p->lda, p->op_a == TANDEM_OP_T, 1);
     w->side[1] = side_of(p->b, p->n, p->k, p->ldb, p->op_b == TANDEM_OP_N, -1);
     w->shift = allocate(p->k, sizeof *w->shift);
-    set_shifts(w);
-    for (int o = 0; o < 2; o++)
-        for (int64_t i = 0; i < w->side[o].lines; i++)
-            w->side[o].line[i] = measure(w, &w->side[o], i);
+    set_lines(w);
     w->parameter = choose(w);
-    w->need = need_of(w);
     if (w->ozaki->scheme == REF_RESIDUES) w->level = ref_level(w->parameter, p->k);
     for (int o = 0; o < 2; o++) {
         set_fixed(w, &w->side[o]);
