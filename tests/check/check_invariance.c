@@ -68,6 +68,21 @@ static const fingerprint golden_ozaki2_14[] = {
 static const fingerprint golden_ozaki2_20[] = {
 #include "../golden/ozaki2-20.txt"
 };
+static const fingerprint golden_ozaki_sgemm[] = {
+#include "../golden/ozaki-sgemm.txt"
+};
+static const fingerprint golden_ozaki_sgemm_9[] = {
+#include "../golden/ozaki-sgemm-9.txt"
+};
+static const fingerprint golden_ozaki1[] = {
+#include "../golden/ozaki1.txt"
+};
+static const fingerprint golden_ozaki1_7[] = {
+#include "../golden/ozaki1-7.txt"
+};
+static const fingerprint golden_faithful[] = {
+#include "../golden/faithful.txt"
+};
 
 #define GOLDEN_ROW(mode, of)                                                                       \
     {                                                                                              \
@@ -86,6 +101,11 @@ static const struct {
     GOLDEN_ROW("ozaki2:6", golden_ozaki2_6),
     GOLDEN_ROW("ozaki2:14", golden_ozaki2_14),
     GOLDEN_ROW("ozaki2:20", golden_ozaki2_20),
+    GOLDEN_ROW("ozaki-sgemm", golden_ozaki_sgemm),
+    GOLDEN_ROW("ozaki-sgemm:9", golden_ozaki_sgemm_9),
+    GOLDEN_ROW("ozaki1", golden_ozaki1),
+    GOLDEN_ROW("ozaki1:7", golden_ozaki1_7),
+    GOLDEN_ROW("faithful", golden_faithful),
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 

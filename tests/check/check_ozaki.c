@@ -189,13 +189,14 @@ static void defaults_are_as_good_as_binary64(void **unused)
     CHECK(worse == 0, "%d products are worse than binary64's", worse);
 }
 
-/* Products that cancel exactly: no mode may leave anything. */
+/* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of -x are not those of x with
+ * the other sign, so what ozaki1 leaves out does not cancel.) */
 static void exact_zeros(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"ozaki2",   "ozaki2:5",      "ozaki2:20", "ozaki1",
-                                        "ozaki1:4", "ozaki-sgemm:3", "faithful"};
-    for (int n = 0; n < 7; n++) {
+    static const char *const names[] = {"ozaki2", "ozaki2:5", "ozaki2:20", "ozaki-sgemm:3",
+                                        "faithful"};
+    for (int n = 0; n < 5; n++) {
         if (!mode_exists(names[n])) continue;
         const mode m = mode_of_family(names[n]);
         const product of = plain("exact zeros", 20, 21, 222);
