@@ -515,7 +515,11 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
         atomicAdd(&bad[candidate],
                   (unsigned long long)count_bad(seen, tid % BINS, p.limit[candidate]));
     __syncthreads();
-    if (tid == 0) p.choice[blockIdx.z] = p.candidate[p.candidates > 1 ? cheapest(p, seen, bad) : 0];
+    if (tid == 0) {
+        const td_choice choice = p.candidate[p.candidates > 1 ? cheapest(p, seen, bad) : 0];
+        p.choice[blockIdx.z] = choice;
+        if (p.parts) atomicMax(p.parts, (unsigned long long)choice.parameter);
+    }
 }
 
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */

@@ -111,7 +111,8 @@ typedef struct {
     /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to
      * less than so much. */
     int limit[TD_CHOICES];
-    td_choice *choice; /* [batch] */
+    td_choice *choice;         /* [batch] */
+    unsigned long long *parts; /* raised to the parameter that is chosen; NULL: not */
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 

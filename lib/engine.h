@@ -22,6 +22,7 @@ typedef enum {
 /* Counters of one call site that kernels increment; in host memory mapped into the device. */
 typedef struct {
     unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
+    unsigned long long parts;    /* most slices or moduli of a product */
 } td_counters;
 
 typedef struct td_engine {

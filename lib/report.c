@@ -39,7 +39,7 @@ static void start_again_in_child(void)
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
-        record->repaired = 0;
+        record->repaired = record->parts = 0;
         record->counters = NULL;
     }
 }
@@ -195,7 +195,8 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
     if (!record) return;
     pthread_mutex_lock(&lock);
     if (record->counters != counters) {
-        if (record->counters) record->repaired += record->counters->repaired;
+        record->repaired = td_record_repaired(record);
+        record->parts = td_record_parts(record);
         record->counters = counters;
     }
     pthread_mutex_unlock(&lock);
@@ -204,6 +205,12 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
 unsigned long long td_record_repaired(const td_record *record)
 {
     return record->repaired + (record->counters ? record->counters->repaired : 0);
+}
+
+unsigned long long td_record_parts(const td_record *record)
+{
+    const unsigned long long parts = record->counters ? record->counters->parts : 0;
+    return parts > record->parts ? parts : record->parts;
 }
 
 td_report_totals td_report_add_up(const td_report *from)

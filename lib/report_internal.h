@@ -18,7 +18,7 @@ struct td_record {
     td_record *next_in_bucket;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
-    unsigned long long repaired; /* by kernels whose counters have been replaced */
+    unsigned long long repaired, parts; /* of kernels whose counters have been replaced */
     const volatile td_counters *counters;
 };
 
@@ -40,6 +40,9 @@ td_report_totals td_report_add_up(const td_report *report);
 
 /* Elements of C that the repair kernel recomputed in the record's calls. */
 unsigned long long td_record_repaired(const td_record *record);
+
+/* The most slices or moduli that operands were cut into; 0 for modes without them. */
+unsigned long long td_record_parts(const td_record *record);
 
 void td_report_print_json(FILE *out, const td_report *report);
 void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */

@@ -112,9 +112,9 @@ static void print_record(FILE *out, const td_record *record)
     const unsigned long long nanoseconds = record->nanoseconds;
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": " SECONDS ", \"repaired\": %llu, "
-            "\"native_reason\": ",
+            "\"parts\": %llu, \"native_reason\": ",
             (unsigned long long)record->count, (unsigned long long)record->timed,
-            SECONDS_OF(nanoseconds), td_record_repaired(record));
+            SECONDS_OF(nanoseconds), td_record_repaired(record), td_record_parts(record));
     if (key->reason)
         print_string(out, key->reason);
     else
@@ -157,10 +157,10 @@ static void print_row(FILE *out, int width, const td_record *record)
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
             key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %8llu.%03llu %10llu  %s\n", key->mode,
+    fprintf(out, "  %-8s %8llu %8llu %8llu.%03llu %10llu %5llu  %s\n", key->mode,
             (unsigned long long)record->count, (unsigned long long)record->timed,
             microseconds / 1000, microseconds % 1000, td_record_repaired(record),
-            key->reason ? key->reason : "");
+            td_record_parts(record), key->reason ? key->reason : "");
 }
 
 void td_report_print_table(FILE *out, const td_report *report)
@@ -184,8 +184,8 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
-    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s  %s\n", width,
-            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
+    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %5s  %s\n", width,
+            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired", "parts",
             "native because");
     for (const td_record *record = report->first; record; record = record->next)
         if (record->count != 0) print_row(out, width, record);

@@ -120,7 +120,8 @@ static void equal_keys_share_a_record(void **state)
 
 static void json_holds_what_was_counted(void **state)
 {
-    static td_counters counters = {.repaired = 5}, newer = {.repaired = 2};
+    static td_counters counters = {.repaired = 5, .parts = 15},
+                       newer = {.repaired = 2, .parts = 14};
     (void)state;
     open_report(path);
     td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
@@ -156,7 +157,7 @@ static void json_holds_what_was_counted(void **state)
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"op_a\": \"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, "
-        "\"seconds\": 1.500000002, \"repaired\": 42, \"native_reason\": None}"));
+        "\"seconds\": 1.500000002, \"repaired\": 42, \"parts\": 15, \"native_reason\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
 }
