@@ -476,7 +476,7 @@ static void place_of_scalars_does_not_matter(void **unused)
 static void bits_and_repairs_are_those_of_the_definition(void **unused)
 {
     (void)unused;
-    td_counters *device = NULL, before = {5}, after;
+    td_counters *device = NULL, before = {.repaired = 5}, after;
     circumstances how = ordinary;
     long long all = 0;
     CHECK_CUDA(cudaMalloc((void **)&device, sizeof *device));
