@@ -43,7 +43,8 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
                                  double beta, double *c)
 {
-    if (!td_is_certified(a, b, choice, finish.cut)) return false;
+    /* With has_peaks, the masks know. */
+    if (!choice.has_peaks && !td_is_certified(a, b, choice, finish.cut)) return false;
     *c = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
     return true;
 }
@@ -64,17 +65,18 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
     return is_faithful;
 }
 
-/* Stores C from one column of a subtile; returns the bits of the elements that are left to the repair kernel. */
+/* Stores C from one column of a subtile but for those elements that are left to the repair kernel; returns their bits and those
+ * of more. */
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
                                     const td_wide<limbs> *x, const td_line *a, td_line b, int count,
-                                    double *c, double alpha, double beta)
+                                    unsigned left, double *c, double alpha, double beta)
 {
     unsigned mask = 0;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
         if (i >= count) continue;
-        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL;
+        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
         if (alpha == 0.0) { /* there are no lines, and no X */
             c[i] = td_axpby(0.0, 0.0, beta, &c[i]);
             continue;
@@ -106,13 +108,15 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][row + (i < rows ? i : 0)];
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    const unsigned left = choice.has_peaks ? *td_target_mask(target, row, col) : 0;
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < cols; j++) {
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
         mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], rows,
-                                       c + (int64_t)j * target.c.ld, alpha, beta)
+                                       left >> (TD_SUBTILE * j), c + (int64_t)j * target.c.ld,
+                                       alpha, beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;

@@ -259,7 +259,7 @@ struct line_sums {
 
 TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
 {
-    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0, {-1, -1, -1, -1}};
     const int unit_log = TD_LOG * ((peak >> 8) - 11);
     if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
     line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
@@ -448,6 +448,9 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 /* Moduli whose products take as long as the repair of all of C, and elements whose repair takes as long as that of one. */
 enum { BINS = 64, REPAIR_COST = 256, REPAIRED_TOGETHER = 64 };
 
+/* The same for peaks, with which the last candidate is taken to certify nearly all. */
+enum { PEAKS_COST = 4 };
+
 /* Lines of both operands by floor(((norm + sum) / 2 - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
 struct histogram {
     uint32_t all[2][BINS], exact[2][BINS];
@@ -480,14 +483,16 @@ TD_DEVICE uint64_t count_bad(const histogram &seen, int bin, int limit)
     return bad;
 }
 
-TD_DEVICE int cheapest(const td_choose &p, const histogram &seen, const unsigned long long *bad)
+TD_DEVICE td_choice cheapest(const td_choose &p, const histogram &seen,
+                             const unsigned long long *bad)
 {
     uint64_t lines[2] = {0, 0}, least = 0;
     int best = 0;
     for (int o = 0; o < 2; o++)
         for (int bin = 0; bin < BINS; bin++) lines[o] += seen.all[o][bin];
+    const uint64_t all = lines[0] * lines[1];
     for (int i = 0; i < p.candidates; i++) {
-        const uint64_t all = lines[0] * lines[1], repaired = REPAIRED_TOGETHER * bad[i];
+        const uint64_t repaired = REPAIRED_TOGETHER * bad[i];
         const uint64_t cost = (uint64_t)p.candidate[i].parameter * all +
                               REPAIR_COST * (repaired < all ? repaired : all);
         if (i == 0 || cost < least) {
@@ -495,7 +500,11 @@ TD_DEVICE int cheapest(const td_choose &p, const histogram &seen, const unsigned
             least = cost;
         }
     }
-    return best;
+    const int last = p.candidates - 1;
+    const bool needs_peaks = least > (uint64_t)(p.candidate[last].parameter + PEAKS_COST) * all;
+    td_choice choice = p.candidate[needs_peaks ? last : best];
+    choice.has_peaks = needs_peaks || bad[best] > 0;
+    return choice;
 }
 
 /* Grid: 1, 1, batch member. */
@@ -516,7 +525,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
                   (unsigned long long)count_bad(seen, tid % BINS, p.limit[candidate]));
     __syncthreads();
     if (tid == 0) {
-        const td_choice choice = p.candidate[p.candidates > 1 ? cheapest(p, seen, bad) : 0];
+        const td_choice choice = p.candidates > 1 ? cheapest(p, seen, bad) : p.candidate[0];
         p.choice[blockIdx.z] = choice;
         if (p.parts) atomicMax(p.parts, (unsigned long long)choice.parameter);
     }

@@ -20,6 +20,7 @@ enum { TD_LOG = 256 };
 enum { TD_UNIT = 64 };
 
 /* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
+enum { TD_PEAKS = 4 };
 typedef struct {
     int32_t norm; /* logarithm of the Euclidean norm, at least */
     int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
@@ -27,6 +28,9 @@ typedef struct {
     int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
     int16_t low;  /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
     int16_t scale; /* set when all lines are measured */
+
+    /* Where the largest elements are, of equal ones the first; -1: there are no more. Only if choice.has_peaks. */
+    int32_t top[TD_PEAKS];
 } td_line;
 /* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak and scale of both are 0. */
 enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
@@ -36,6 +40,8 @@ typedef struct {
     int32_t parameter; /* number of moduli, or of slices */
     int32_t level;     /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
     int32_t need;      /* see td_finish; INT32_MIN: every element is certified */
+    int32_t need_of_one;
+    int32_t has_peaks; /* the masks have what is not certified, by td_certify_run */
     int32_t
         rest; /* logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs */
 } td_choice;
@@ -65,9 +71,9 @@ typedef enum {
 
 /* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
  * larger sum of magnitudes of A' and of B' from their rounding, twice, and by choice.rest. With TD_FINISH_ROUND an element is
- * certified if that is at most 2^-53 k of the row of abs(A') times the column of abs(B'), which is no less than k times 2^ the
- * sum of the means of the logarithms: if the means of both lines, with TD_LOG * scales, add up to choice.need and the
- * logarithm of the error. Also if X is off by nothing. */
+ * certified if that is little beside abs(A') abs(B'), which is at least k times 2^ the sum of the means of the logarithms (the
+ * arithmetic mean is no less than the geometric one): if the means of both lines, with TD_LOG * scales, add up to
+ * choice.need and the logarithm of the error. Also if X is off by nothing. */
 typedef struct {
     td_target target;
     td_finish_kind kind;
@@ -116,8 +122,17 @@ typedef struct {
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
+/* The largest elements of all lines, where a choice has_peaks. */
+cudaError_t td_peaks_run(const td_measure *measure, const td_choice *choice, cudaStream_t stream);
+
+/* Where a choice has_peaks: the masks of a part, before it is finished. An element that td_finish does not certify is certified
+ * too if one of the largest elements of its row or column, times what it meets in the other, is large enough beside what X
+ * may be off: choice.need_of_one. */
+cudaError_t td_certify_run(const td_fixed *fixed, const td_finish *finish, cudaStream_t stream);
+
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_lines_prepare(void);
+cudaError_t td_certify_prepare(void);
 
 #ifdef __cplusplus
 }

@@ -132,7 +132,8 @@ static __global__ void __launch_bounds__(THREADS) residues_kernel(const td_resid
         const item at = item_of(step, along);
         const int line = line0 + at.line;
         if (line >= padded_lines || in_pass + QUAD * at.quad >= k_padded) continue;
-        const td_line record = line < o.lines ? lines[line] : td_line{0, 0, 0, 0, TD_SPECIAL, 0};
+        const td_line record =
+            line < o.lines ? lines[line] : td_line{0, 0, 0, 0, TD_SPECIAL, 0, {}};
         const int64_t in_tile = QUAD * at.quad, l = l0 + in_tile;
         const double *x = data + (along ? td_operand_at(o, line < o.lines ? line : 0, l) : 0);
         uint64_t bits[QUAD];

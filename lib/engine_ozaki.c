@@ -134,6 +134,12 @@ static bool make_plan(ozaki_product *product, size_t limit)
 
 /* ---- running ---- */
 
+/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+static bool certifies(const ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_ROUND && product->parameter <= 0;
+}
+
 /* Lines, shifts and choices of batch members z ... */
 static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
 {
@@ -160,8 +166,11 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
     }
     product->mode->scheme->choose(product->parameter, p->k, &choose);
-    const cudaError_t error = td_measure_run(&measure, p->stream);
-    return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
+    cudaError_t error = td_measure_run(&measure, p->stream);
+    if (error == cudaSuccess) error = td_choose_run(&choose, p->stream);
+    if (error == cudaSuccess && certifies(product))
+        error = td_peaks_run(&measure, choose.choice, p->stream);
+    return error;
 }
 
 /* Rows i .., columns j .., batch members z ... */
@@ -209,6 +218,8 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
 {
     const td_scheme_part s = scheme_part_of(product, part);
     cudaError_t error = product->mode->scheme->multiply(&s);
+    if (error == cudaSuccess && certifies(product))
+        error = td_certify_run(&s.fixed, &s.finish, product->p->stream);
     if (error != cudaSuccess) return error;
     error = product->mode->scheme->finish(&s);
     if (error != cudaSuccess) return error;
@@ -276,11 +287,12 @@ static td_run_status scale_product(const td_gemm *p)
 static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    ozaki_product product = {.p = p,
-                             .mode = mode,
-                             .parameter = mode->parameter ? mode->parameter : parameter,
-                             .device = device,
-                             .counters = counters};
+    ozaki_product product = {
+        .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    if (mode->parameter > 0)
+        product.parameter = mode->parameter;
+    else if (parameter == 0 && mode->scheme->from_data)
+        product.parameter = mode->scheme->from_data(p->m, p->n);
     if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(p);
     if (!td_cublas_ready(device)) return TD_RUN_FAILED;
     return run_product(&product, workspace_limit);
@@ -308,7 +320,7 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
     static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
-        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_CHAIN};            \
+        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
         return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
     }
 
@@ -327,7 +339,7 @@ static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *de
 const td_engine td_engine_ozaki_sgemm = {
     .name = "ozaki-sgemm",
     .summary = "S binary32 slices (Ozaki scheme I), multiplied by SGEMM",
-    .bound = "k 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
     .parse = ozaki_sgemm_parse,
     .run = ozaki_sgemm_run,
 };
@@ -335,7 +347,7 @@ const td_engine td_engine_ozaki_sgemm = {
 const td_engine td_engine_ozaki1 = {
     .name = "ozaki1",
     .summary = "S int8 slices (Ozaki scheme I)",
-    .bound = "k 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
     .parse = ozaki1_parse,
     .run = ozaki1_run,
 };
@@ -343,7 +355,7 @@ const td_engine td_engine_ozaki1 = {
 const td_engine td_engine_ozaki2 = {
     .name = "ozaki2",
     .summary = "int8 residues modulo N coprime moduli (Ozaki scheme II), N from the data",
-    .bound = "k 2^-53 |alpha||A||B| + one rounding; with N given, by N and the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, by N and the data",
     .parse = ozaki2_parse,
     .run = ozaki2_run,
 };

@@ -9,7 +9,7 @@
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
     td_device *device;
-    int parameter;  /* 0: from the data */
+    int parameter;  /* not positive: from the data */
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
     int64_t k_pass;  /* a multiple of TD_K_PAD */
@@ -20,6 +20,9 @@ typedef struct {
 } td_scheme_part;
 
 typedef struct {
+    /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */
+    int (*from_data)(int64_t m, int64_t n);
+
     /* The most elements of k that one pass can take. */
     int64_t (*most_k)(int parameter, int64_t k);
 
@@ -34,10 +37,17 @@ typedef struct {
     cudaError_t (*finish)(const td_scheme_part *part);
 } td_scheme;
 
-/* td_choice.need of modes that certify their elements. */
+/* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times abs(A')abs(B'), which is at least k
+ * times the product of the means. Errors of many terms of like size average out to less than binary64's. */
 static inline int32_t td_scheme_need(int64_t k)
 {
-    return 53 * TD_LOG - 2 * td_log_below((uint64_t)k);
+    return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
+}
+
+/* Errors of at most sqrt(k) / 8 2^-53 times one product, where few terms count. */
+static inline int32_t td_scheme_need_of_one(int64_t k)
+{
+    return 56 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
 }
 
 extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices;

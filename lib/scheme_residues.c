@@ -2,7 +2,7 @@
  * arXiv 2504.08009). If the data decide N, cuBLAS multiplies the residues that are needed always, and a kernel that knows
  * what was decided multiplies the others. */
 #include <limits.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "../kernels/int8_multiply.h"
 #include "../kernels/moduli.h"
@@ -14,8 +14,17 @@
 /* As good as binary64 for all but wide exponents. */
 enum { FEWEST_MODULI = 14 };
 
-static int base_moduli(int parameter) { return parameter ? parameter : FEWEST_MODULI; }
-static int most_moduli(int parameter) { return parameter ? parameter : TD_MAX_MODULI; }
+/* For C of few elements cuBLAS adds up a long k in pieces, and is more accurate than it is for many. */
+enum { SMALL_PRODUCT = 1 << 22, FEWEST_IF_SMALL = 15 };
+
+/* Without a parameter, the negative number of moduli that are used at least. */
+static int from_data(int64_t m, int64_t n)
+{
+    return m * n <= SMALL_PRODUCT ? -FEWEST_IF_SMALL : -FEWEST_MODULI;
+}
+
+static int base_moduli(int parameter) { return abs(parameter); }
+static int most_moduli(int parameter) { return parameter > 0 ? parameter : TD_MAX_MODULI; }
 
 /* Where things are, and how far apart, in elements. */
 typedef struct {
@@ -52,27 +61,41 @@ static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t
 static void choose(int parameter, int64_t k, td_choose *c)
 {
     c->rule = TD_SCALE_BY_NORM;
-    c->candidates = parameter ? 1 : TD_MAX_MODULI - FEWEST_MODULI + 1;
+    c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
         c->candidate[i] = (td_choice){.parameter = moduli,
                                       .level = level,
-                                      .need = parameter ? INT32_MIN : td_scheme_need(k),
+                                      .need = parameter > 0 ? INT32_MIN : td_scheme_need(k),
+                                      .need_of_one = td_scheme_need_of_one(k),
                                       .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
         /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
         c->limit[i] = (level - TD_LOG - td_scheme_need(k)) >> 8;
     }
 }
 
-/* Elements of a plane of sums, and of k, from which on cuBLAS is faster if it multiplies plane after plane. */
-enum { LARGE_PLANE = 1 << 23, LONG_PLANE = 2048 };
+/* Elements of a plane of sums, and of k, from which on cuBLAS is faster if it multiplies plane after plane; and the rows that it
+ * takes at a time then: more of them do not share the caches well. */
+enum { LARGE_PLANE = 1 << 23, LONG_PLANE = 2048, ROWS = 8192 };
+
+static bool multiply_rows(const td_scheme_part *part, const td_panels *plane)
+{
+    td_panels rows = *plane;
+    for (int64_t first = 0; first < plane->m; first += ROWS) {
+        rows.m = td_smaller(ROWS, plane->m - first);
+        rows.a = (const int8_t *)plane->a + first * plane->ld_a;
+        rows.c = (int32_t *)plane->c + first;
+        if (!td_cublas_multiply(part->device, &rows, part->stream)) return false;
+    }
+    return true;
+}
 
 static cudaError_t multiply_one_by_one(const td_scheme_part *part, td_panels panels)
 {
     const int count = panels.count;
     panels.count = 1;
     for (int i = 0; i < count; i++) {
-        if (!td_cublas_multiply(part->device, &panels, part->stream)) return cudaErrorUnknown;
+        if (!multiply_rows(part, &panels)) return cudaErrorUnknown;
         panels.a = (const int8_t *)panels.a + panels.stride_a;
         panels.b = (const int8_t *)panels.b + panels.stride_b;
         panels.c = (int32_t *)panels.c + panels.stride_c;
@@ -113,7 +136,7 @@ static cudaError_t multiply_others(const td_scheme_part *part, const layout *l, 
     const int base = base_moduli(part->parameter);
     const int64_t a_step = l->lines[0] * k_padded, b_step = l->lines[1] * k_padded;
     const int batch = part->fixed.batch;
-    if (part->parameter) return cudaSuccess;
+    if (part->parameter > 0) return cudaSuccess;
     const td_int8_multiply multiply = {
         .a = (const int8_t *)(part->workspace + l->plane[0]) + base * batch * a_step,
         .b = (const int8_t *)(part->workspace + l->plane[1]) + base * batch * b_step,
@@ -195,6 +218,7 @@ static cudaError_t finish(const td_scheme_part *part)
 }
 
 const td_scheme td_scheme_residues = {
+    .from_data = from_data,
     .most_k = most_k,
     .bytes = bytes,
     .choose = choose,

@@ -11,14 +11,15 @@
 #include "fixed.h"
 
 enum { LOG = 256, UNIT = 64, MIN_MODULI = 2, MAX_MODULI = 20, LEAST_MODULI = 14, INT8_SLICES = 8 };
-enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 18 };
+enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 18, PEAKS = 4 };
 
 /* One line of an operand, shifts included. */
 typedef struct {
     bool is_special, is_zero, has_mean;
     int64_t norm, total, mean, peak, low; /* kernels/ozaki.h; total is its sum */
     int64_t scale;
-    double sum; /* of the fixed-point elements' magnitudes, at least */
+    int64_t top[PEAKS]; /* indices of the largest elements; -1: no more */
+    double sum;         /* of the fixed-point elements' magnitudes, at least */
 } line;
 
 typedef struct {
@@ -37,8 +38,15 @@ typedef struct {
     int64_t *shift; /* [k] */
     int parameter;
     int64_t level;
+    bool has_peaks;    /* what the means of lines do not certify, their largest elements may */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */
 } work;
+
+/* Fewest moduli if the data decide. */
+static int least_moduli(const work *w)
+{
+    return w->p->m * w->p->n <= 1 << 22 ? LEAST_MODULI + 1 : LEAST_MODULI;
+}
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -274,6 +282,22 @@ static int64_t mean_rise(const side *s, const line *before)
     return count ? floor_div(rise, count) : 0;
 }
 
+/* The largest elements, of equal ones the first. */
+static void set_tops(const work *w, side *s)
+{
+    for (int64_t i = 0; i < s->lines; i++)
+        for (int n = 0; n < PEAKS; n++) {
+            int64_t *top = s->line[i].top;
+            top[n] = -1;
+            for (int64_t l = 0; l < s->k && !s->line[i].is_special; l++) {
+                bool is_taken = !counts(s, i, l);
+                for (int before = 0; before < n; before++) is_taken |= top[before] == l;
+                if (!is_taken && (top[n] < 0 || log_of(w, s, i, l) > log_of(w, s, i, top[n])))
+                    top[n] = l;
+            }
+        }
+}
+
 /* Shifts, unless they do not make norms smaller, and lines. */
 static void set_lines(work *w)
 {
@@ -342,7 +366,7 @@ typedef struct {
 
 static void take_census(const work *w, census *c)
 {
-    const int64_t level = ref_level(LEAST_MODULI, w->p->k);
+    const int64_t level = ref_level(least_moduli(w), w->p->k);
     memset(c, 0, sizeof *c);
     for (int o = 0; o < 2; o++)
         for (int64_t i = 0; i < w->side[o].lines; i++) {
@@ -363,7 +387,7 @@ static void take_census(const work *w, census *c)
 static int64_t bad_with(const census *c, int count, int64_t k)
 {
     const int64_t level = ref_level(count, k), log_k = ref_log_below((uint64_t)k);
-    const int64_t limit = floor_div(level - 54 * LOG + 2 * log_k, LOG);
+    const int64_t limit = floor_div(level - 52 * LOG + floor_div(3 * log_k, 2), LOG);
     int64_t bad = 0;
     for (int64_t x = 0; x < BINS; x++)
         for (int64_t y = 0; y < BINS; y++)
@@ -374,26 +398,29 @@ static int64_t bad_with(const census *c, int count, int64_t k)
 
 /* The number that costs least: to repair all takes as long as 256 products modulo one number, and an element that is
  * repaired costs as much as 64. */
-static int choose_moduli(const work *w)
+static int choose_moduli(work *w)
 {
     census c;
-    int best = LEAST_MODULI;
+    int best = 0;
     int64_t least = INT64_MAX;
     take_census(w, &c);
-    for (int count = LEAST_MODULI; count <= MAX_MODULI; count++) {
-        const int64_t all = c.lines[0] * c.lines[1], bad = bad_with(&c, count, w->p->k);
-        const int64_t cost = count * all + 256 * smaller(all, 64 * bad);
+    const int64_t all = c.lines[0] * c.lines[1];
+    for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
+        const int64_t cost = count * all + 256 * smaller(all, 64 * bad_with(&c, count, w->p->k));
         if (cost < least) best = count;
         least = smaller(least, cost);
     }
+    if (least > (MAX_MODULI + 4) * all) best = MAX_MODULI; /* for peaks to certify nearly all */
+    w->has_peaks = least > (MAX_MODULI + 4) * all || bad_with(&c, best, w->p->k) > 0;
     return best;
 }
 
-static int choose(const work *w)
+static int choose(work *w)
 {
     const ref_ozaki *ozaki = w->ozaki;
     if (ozaki->is_faithful) return FAITHFUL_MODULI;
     if (ozaki->parameter) return ozaki->parameter;
+    w->has_peaks = true;
     switch (ozaki->scheme) {
     case REF_RESIDUES:
         return choose_moduli(w);
@@ -514,13 +541,37 @@ static double chain(const ref_gemm *p, int64_t i, int64_t j)
     return sum;
 }
 
-static bool is_certified(const work *w, const line *a, const line *b)
+/* Logarithm of a product of two numbers that are not 0, at most. */
+static int64_t log_of_product(double x, double y)
 {
-    const int64_t log_k = ref_log_below((uint64_t)w->p->k);
+    const double m[2] = {significand_of(x), significand_of(y)};
+    int64_t log = LOG * (ilogb(x) + ilogb(y));
+    for (int i = 0; i < 2; i++) log += (int64_t)floor(LOG * (m[i] - 1.0));
+    return log;
+}
+
+/* The largest logarithm of what the largest elements of line i of s make with line j of t. */
+static int64_t log_of_meeting(const side *s, int64_t i, const side *t, int64_t j)
+{
+    int64_t log = INT64_MIN;
+    for (int n = 0; n < PEAKS && s->line[i].top[n] >= 0; n++) {
+        const int64_t l = s->line[i].top[n];
+        if (at(t, j, l) != 0.0) log = larger(log, log_of_product(at(s, i, l), at(t, j, l)));
+    }
+    return log;
+}
+
+static bool is_certified(const work *w, int64_t i, int64_t j)
+{
+    const line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
     if (!certifies(w) || loses_nothing(w, a, b)) return true;
-    return a->has_mean && b->has_mean &&
-           a->mean + b->mean + LOG * (a->scale + b->scale) >=
-               53 * LOG - 2 * log_k + log_of_loss(w, a, b);
+    const int64_t need = 51 * LOG - floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
+    if (a->has_mean && b->has_mean && a->mean + b->mean + scales >= need) return true;
+    if (!w->has_peaks) return false;
+    const int64_t log = larger(log_of_meeting(&w->side[0], i, &w->side[1], j),
+                               log_of_meeting(&w->side[1], j, &w->side[0], i));
+    return log > INT64_MIN && log + scales >= 56 * LOG - floor_div(log_k, 2) + log_of_loss(w, a, b);
 }
 
 /* X 2^-(scales of both lines). */
@@ -578,13 +629,21 @@ static bool set_element(const work *w, int64_t i, int64_t j, double *c)
     const line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     const bool is_finite =
         isfinite(p->alpha) && isfinite(p->beta) && (p->beta == 0.0 || isfinite(*c));
-    const bool is_chain = a->is_special || b->is_special || (w->ozaki->is_faithful && !is_finite) ||
-                          !is_certified(w, a, b);
-    if (!is_chain && w->ozaki->is_faithful) return set_faithful(w, i, j, c);
+    const bool is_special = a->is_special || b->is_special;
+    const bool is_repaired =
+        is_special || (w->ozaki->is_faithful ? !is_finite : !is_certified(w, i, j));
     fixed sum;
-    if (!is_chain) set_sum(w, i, j, &sum);
-    *c = axpby(p->alpha, is_chain ? chain(p, i, j) : (double)fixed_value(&sum), p->beta, c);
-    return is_chain;
+    if (is_repaired && (is_special || !is_finite)) {
+        *c = axpby(p->alpha, chain(p, i, j), p->beta, c);
+    } else if (is_repaired) {
+        *c = ref_measure(p, i, j, 0.0).nearest;
+    } else if (w->ozaki->is_faithful) {
+        return set_faithful(w, i, j, c);
+    } else {
+        set_sum(w, i, j, &sum);
+        *c = axpby(p->alpha, (double)fixed_value(&sum), p->beta, c);
+    }
+    return is_repaired;
 }
 
 /* What the account says of an element. */
@@ -616,6 +675,7 @@ static void prepare(work *w)
     w->shift = allocate(p->k, sizeof *w->shift);
     set_lines(w);
     w->parameter = choose(w);
+    for (int o = 0; o < 2 && w->has_peaks; o++) set_tops(w, &w->side[o]);
     if (w->ozaki->scheme == REF_RESIDUES) w->level = ref_level(w->parameter, p->k);
     for (int o = 0; o < 2; o++) {
         set_fixed(w, &w->side[o]);
