@@ -338,31 +338,31 @@ static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *de
 
 const td_engine td_engine_ozaki_sgemm = {
     .name = "ozaki-sgemm",
-    .summary = "S binary32 slices (Ozaki scheme I), multiplied by SGEMM",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .summary = "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
     .parse = ozaki_sgemm_parse,
     .run = ozaki_sgemm_run,
 };
 
 const td_engine td_engine_ozaki1 = {
     .name = "ozaki1",
-    .summary = "S int8 slices (Ozaki scheme I)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with S given, by S and the data",
+    .summary = "N = 2..10 slices in int8 (Ozaki scheme I)",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
     .parse = ozaki1_parse,
     .run = ozaki1_run,
 };
 
 const td_engine td_engine_ozaki2 = {
     .name = "ozaki2",
-    .summary = "int8 residues modulo N coprime moduli (Ozaki scheme II), N from the data",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, by N and the data",
+    .summary = "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II)",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
     .parse = ozaki2_parse,
     .run = ozaki2_run,
 };
 
 const td_engine td_engine_faithful = {
     .name = "faithful",
-    .summary = "int8 residues, and exact sums where these are not enough",
+    .summary = "residues modulo 18 numbers in int8, and exact sums where these do not suffice",
     .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
     .run = faithful_run,
 };
