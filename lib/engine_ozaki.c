@@ -339,7 +339,7 @@ static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *de
 const td_engine td_engine_ozaki_sgemm = {
     .name = "ozaki-sgemm",
     .summary = "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
     .parse = ozaki_sgemm_parse,
     .run = ozaki_sgemm_run,
 };
@@ -347,15 +347,15 @@ const td_engine td_engine_ozaki_sgemm = {
 const td_engine td_engine_ozaki1 = {
     .name = "ozaki1",
     .summary = "N = 2..10 slices in int8 (Ozaki scheme I)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
     .parse = ozaki1_parse,
     .run = ozaki1_run,
 };
 
 const td_engine td_engine_ozaki2 = {
     .name = "ozaki2",
-    .summary = "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| and the final rounding; with N given, by N and the data",
+    .summary = "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
+    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
     .parse = ozaki2_parse,
     .run = ozaki2_run,
 };

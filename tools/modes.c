@@ -16,7 +16,7 @@ int command_modes(int argc, char **argv)
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
         char name[64];
         snprintf(name, sizeof name, "%s%s", (*engine)->name, (*engine)->parse ? "[:N]" : "");
-        printf("%-10s  %s\n%-10s  error: %s\n", name, (*engine)->summary, "", (*engine)->bound);
+        printf("%-15s  %s\n%-15s  error: %s\n", name, (*engine)->summary, "", (*engine)->bound);
     }
     return 0;
 }
