@@ -10,8 +10,7 @@
 #include "../support/bits.h"
 #include "device.h"
 #include "modes.h"
-#include "problem.h"
-#include "typed.h"
+#include "typed_problem.h"
 
 /* The mode that the tests are running for, its format, and the functions of its type. */
 static const mode *tested;
@@ -87,117 +86,38 @@ static void conversions_are_those_of_the_header(void **unused)
 
 /* Products */
 
-/* A scalar of the type. */
-typedef struct {
-    _Alignas(16) char bytes[16];
-} scalar;
-
-static scalar scalar_of(double x)
-{
-    scalar s = {{0}};
-    format->split(x, s.bytes);
-    return s;
-}
-
-/* A number with all its parts: no binary64 number has them. */
-static scalar third_of(double x)
-{
-    scalar s = scalar_of(x), third = scalar_of(1.0 / 3.0), zero = scalar_of(0.0), result = {{0}};
-    const ref_typed product = {format,      TANDEM_OP_N, TANDEM_OP_N,  1, 1, 1, s.bytes, zero.bytes,
-                               third.bytes, third.bytes, result.bytes, 1, 1, 1};
-    format->typed(&product);
-    return result;
-}
-
-/* The operands on the host. */
-typedef struct {
-    product of;
-    typed_matrix a, b, c;
-    scalar alpha, beta;
-} typed_problem;
-
-static typed_matrix typed_of(const test_matrix *x, bool is_set)
-{
-    typed_matrix m = typed_make(format, x->rows, x->cols, x->ld, x->guard);
-    if (is_set) typed_split(&m, x);
-    return m;
-}
-
-/* Numbers with all their parts: each becomes a third of itself. */
-static void lengthen(typed_matrix *x)
-{
-    for (int64_t j = 0; j < x->cols; j++)
-        for (int64_t i = 0; i < x->rows; i++) {
-            const scalar s = third_of(3.0 * format->join(typed_at(x, i, j)));
-            memcpy(typed_at(x, i, j), s.bytes, format->bytes);
-        }
-}
+static typed_scalar scalar_of(double x) { return typed_scalar_of(format, x); }
+static typed_scalar ninth_of(double x) { return typed_ninth_of(format, x); }
 
 /* The scalars of the product decide which matrices are poison. */
 static typed_problem make(int m, int n, int k, int ops, const char *data, double alpha, double beta)
 {
-    product of = {.data = data,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .seed = 51,
-                  .pad_a = ops,
-                  .pad_b = 3 - ops,
-                  .pad_c = (m + ops) % 3,
-                  .guard = (n + ops) % 3,
-                  .alpha = alpha,
-                  .beta = beta};
-    of.op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N;
-    of.op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N;
-    problem p = problem_make(&of);
-    typed_problem t = {.of = of, .alpha = scalar_of(alpha), .beta = scalar_of(beta)};
-    t.a = typed_of(&p.a, alpha != 0.0);
-    t.b = typed_of(&p.b, alpha != 0.0);
-    t.c = typed_of(&p.c, beta != 0.0);
-    problem_free(&p);
-    return t;
-}
-
-static void clear(typed_problem *t)
-{
-    typed_free(&t->a);
-    typed_free(&t->b);
-    typed_free(&t->c);
-}
-
-static ref_typed gemm_of(const typed_problem *t, const void *a, const void *b, void *c)
-{
-    return (ref_typed){format,  t->of.op_a,     t->of.op_b,    t->of.m, t->of.n,
-                       t->of.k, t->alpha.bytes, t->beta.bytes, a,       b,
-                       c,       t->a.ld,        t->b.ld,       t->c.ld};
+    const product of = {.data = data,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .seed = 51,
+                        .op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N,
+                        .op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N,
+                        .pad_a = ops,
+                        .pad_b = 3 - ops,
+                        .pad_c = (m + ops) % 3,
+                        .guard = (n + ops) % 3,
+                        .alpha = alpha,
+                        .beta = beta};
+    return typed_problem_make(format, &of);
 }
 
 static typed_matrix compute(const typed_problem *t)
 {
-    typed_matrix c = typed_copy(&t->c);
-    double *a = device_upload(&t->a.storage), *b = device_upload(&t->b.storage),
-           *dc = device_upload(&c.storage);
-    const ref_typed gemm =
-        gemm_of(t, typed_data(&t->a, a), typed_data(&t->b, b), typed_data(&c, dc));
-    const tandem_status status = functions->gemm(&gemm);
-    CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&t->of));
-    device_check_clean(product_text(&t->of));
-    device_download(&c.storage, dc);
-    CHECK(typed_damage(&c, &t->c) == -1, "something outside C was written: %s",
-          product_text(&t->of));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
-    return c;
+    return typed_problem_compute(t, functions->gemm);
 }
 
 /* Bits of the reference, and the bound if there is one; the worst error of some elements. */
 static double check(const typed_problem *t, bool has_bound)
 {
     typed_matrix c = compute(t), want = typed_copy(&t->c);
-    const void *a = typed_at(&t->a, 0, 0), *b = typed_at(&t->b, 0, 0);
-    const ref_typed gemm = gemm_of(t, a, b, typed_at(&want, 0, 0)),
-                    start = gemm_of(t, a, b, typed_at(&t->c, 0, 0));
+    const ref_typed gemm = typed_problem_gemm(t, &want), start = typed_problem_gemm(t, &t->c);
     double worst = 0.0;
     format->typed(&gemm);
     for (int64_t j = 0; j < c.cols; j++)
@@ -229,13 +149,13 @@ static void products_are_those_of_the_definition(void **unused)
         for (int ops = 0; ops < 4; ops++) {
             typed_problem t = make(shapes[i][0], shapes[i][1], shapes[i][2], ops,
                                    data[(i + ops) % 6], ops ? -1.7 : 1.0, i % 2 ? 0.3 : 0.0);
-            if (ops) t.alpha = third_of(-1.7);
-            if (i % 2) t.beta = third_of(0.3);
-            if (i % 3) lengthen(&t.a);
-            if (i % 3 == 1) lengthen(&t.b);
-            if (i % 2) lengthen(&t.c);
+            if (ops) t.alpha = ninth_of(-1.7);
+            if (i % 2) t.beta = ninth_of(0.3);
+            if (i % 3) typed_lengthen(&t.a);
+            if (i % 3 == 1) typed_lengthen(&t.b);
+            if (i % 2) typed_lengthen(&t.c);
             worst = fmax(worst, check(&t, true));
-            clear(&t);
+            typed_problem_free(&t);
         }
     test_note("worst error of tandem_%s products: %s", format->type, test_power(worst));
 }
@@ -249,7 +169,7 @@ static void bits_of_wide_products_are_defined(void **unused)
     for (int i = 0; i < 5; i++) {
         typed_problem t = make(40, 30, 100, i % 4, data[i], 1.0, i % 2);
         check(&t, false);
-        clear(&t);
+        typed_problem_free(&t);
     }
 }
 
@@ -261,13 +181,13 @@ static void products_without_operands(void **unused)
         typed_problem t = make(70, 9, no_k ? 0 : 12, 0, "uniform", 0.0, reads_c ? 0.5 : 0.0);
         if (no_k) t.alpha = scalar_of(1.0);
         check(&t, true);
-        clear(&t);
+        typed_problem_free(&t);
     }
     static const int empty[][2] = {{0, 5}, {5, 0}};
     for (int i = 0; i < 2; i++) {
         typed_problem t = make(empty[i][0], empty[i][1], 4, 0, "uniform", 1.0, 1.0);
         check(&t, true);
-        clear(&t);
+        typed_problem_free(&t);
     }
 }
 
@@ -287,7 +207,7 @@ static void special_values_stay_where_they_are(void **unused)
                 CHECK(!isfinite(format->join(typed_at(&c, l, j))) == (l == 7), "C(%d, %d) is %s",
                       (int)l, (int)j, typed_text(format, typed_at(&c, l, j)));
         typed_free(&c);
-        clear(&t);
+        typed_problem_free(&t);
     }
 }
 
@@ -296,7 +216,7 @@ static void last_parts_count(void **unused)
 {
     (void)unused;
     typed_problem t = make(40, 50, 1, 0, "uniform", 1.0, 0.0);
-    lengthen(&t.a);
+    typed_lengthen(&t.a);
     typed_matrix good = compute(&t);
     const size_t last = format == &ref_dd_format ? 8 : 4; /* bytes of the last part */
     char *end = (char *)typed_at(&t.a, 39, 0) + format->bytes - last;
@@ -308,7 +228,7 @@ static void last_parts_count(void **unused)
                   "C(%d, %d)", (int)i, (int)j);
     typed_free(&good);
     typed_free(&bad);
-    clear(&t);
+    typed_problem_free(&t);
 }
 
 /* Invalid arguments: the status, and a line that names the argument. C stays as it is. */
@@ -345,9 +265,10 @@ static tandem_status call_dgemm(const call *x)
                         operand_of(x, 2, 8, 8), x->ldc, NULL);
 }
 
-static tandem_status call_typed(const call *x)
+/* Calls a function of the type. */
+static tandem_status call_typed(const call *x, tandem_status (*function)(const ref_typed *p))
 {
-    const scalar one = scalar_of(1.0), zero = scalar_of(0.0);
+    const typed_scalar one = scalar_of(1.0), zero = scalar_of(0.0);
     const size_t bytes = format->bytes, alignment = format->alignment;
     const ref_typed gemm = {format,
                             (tandem_op)x->op_a,
@@ -363,7 +284,16 @@ static tandem_status call_typed(const call *x)
                             x->lda,
                             x->ldb,
                             x->ldc};
-    return functions->gemm(&gemm);
+    return function(&gemm);
+}
+
+static tandem_status three_slices(const ref_typed *p) { return typed_sliced(3, p); }
+
+/* All that multiply matrices of the type. */
+static void check_typed_refused(const call *x, const char *word)
+{
+    check_refused(call_typed(x, functions->gemm), word);
+    if (format == &ref_ts_format) check_refused(call_typed(x, three_slices), word);
 }
 
 /* No refused call has written anything. */
@@ -405,11 +335,11 @@ static void invalid_products_are_refused(void **unused)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         check_refused(call_dgemm(&calls[i]), calls[i].word);
-        check_refused(call_typed(&calls[i]), calls[i].word);
+        check_typed_refused(&calls[i], calls[i].word);
         if (!calls[i].misaligned) continue;
         char text[40];
         snprintf(text, sizeof text, "aligned to %d bytes", (int)format->alignment);
-        check_refused(call_typed(&calls[i]), text);
+        check_typed_refused(&calls[i], text);
     }
     static const char *const modes[] = {NULL, "", "native", "nonsense", "df:3", "DF"};
     for (int i = 0; i < 6; i++)
@@ -461,7 +391,10 @@ static void valid_corners_are_accepted(void **unused)
     for (int i = 0; i < 3; i++) {
         CHECK(call_dgemm(calls[i]) == TANDEM_OK, "%d: %s", i, tandem_last_message());
         CHECK(tandem_last_message()[0] == '\0', "a message after success");
-        CHECK(call_typed(calls[i]) == TANDEM_OK, "%d: %s", i, tandem_last_message());
+        CHECK(call_typed(calls[i], functions->gemm) == TANDEM_OK, "%d: %s", i,
+              tandem_last_message());
+        if (format != &ref_ts_format) continue;
+        CHECK(call_typed(calls[i], three_slices) == TANDEM_OK, "%d: %s", i, tandem_last_message());
     }
     CHECK(functions->split(0, 0, NULL, 1, NULL, 1) == TANDEM_OK, "%s", tandem_last_message());
     CHECK(functions->join(5, 0, NULL, 5, NULL, 5) == TANDEM_OK, "%s", tandem_last_message());

@@ -47,6 +47,13 @@ const typed_functions *typed_functions_of(const ref_format *format)
     return NULL;
 }
 
+tandem_status typed_sliced(int slices, const ref_typed *p)
+{
+    return tandem_tsgemm_sliced(slices, p->op_a, p->op_b, p->m, p->n, p->k,
+                                *(const tandem_ts *)p->alpha, p->a, p->lda, p->b, p->ldb,
+                                *(const tandem_ts *)p->beta, p->c, p->ldc, NULL);
+}
+
 typed_matrix typed_make(const ref_format *format, int64_t rows, int64_t cols, int64_t ld,
                         int64_t guard)
 {

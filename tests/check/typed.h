@@ -19,6 +19,9 @@ typedef struct {
 
 const typed_functions *typed_functions_of(const ref_format *format);
 
+/* tandem_tsgemm_sliced. */
+tandem_status typed_sliced(int slices, const ref_typed *p);
+
 /* Column-major, behind `guard` elements. All bytes that are no element are poison, and elements that were never set. */
 typedef struct {
     const ref_format *format;

@@ -56,6 +56,14 @@ extern const ref_format *const ref_formats[REF_FORMATS];
 /* The format of a mode, or NULL. */
 const ref_format *ref_find(const char *mode);
 
+/* tandem_tsgemm_sliced, for products of tandem_ts. */
+void ref_ts_sliced(int slices, const ref_typed *p);
+
+/* Bits of one slice, and of all: numbers are rounded to multiples of 2^(1 - all) times the power of two above the largest of
+ * their row or column. slices: 0 is the default. */
+int ref_slice_bits(int64_t k);
+int64_t ref_sliced_bits(int slices, int64_t k);
+
 /* The product of binary64 matrices as one of a type with a single part. Only for distances from the exact product. */
 ref_typed ref_as_typed(const ref_gemm *p);
 
