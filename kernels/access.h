@@ -38,6 +38,26 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
     return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
 }
 
+/* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
+static inline dim3 td_grid_of_tiles(const td_target &target, unsigned parts, int batch)
+{
+    return dim3((unsigned)td_tiles(target.m) * (unsigned)td_tiles(target.n), parts,
+                (unsigned)batch);
+}
+
+/* Row and column of the thread's subtile; TD_SUBTILES threads have a tile. */
+TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
+{
+    const int m_tiles = td_tiles(target.m), in_tile = TD_TILE / TD_SUBTILE;
+    *row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
+    *col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+}
+
+/* Numbers of a column's subtile, or as many of a line: loaded and stored together. */
+template <class number> struct alignas(16) td_quad {
+    number of[TD_SUBTILE];
+};
+
 TD_DEVICE td_range td_range_join(td_range a, td_range b)
 {
     td_range r;

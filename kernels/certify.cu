@@ -4,14 +4,6 @@
 
 enum { LINES = 32, GROUPS = 8, THREADS = LINES * GROUPS };
 
-/* TD_LOG e + floor(TD_LOG f) of |x| = 2^e (1 + f) > 0, at most the logarithm. */
-TD_DEVICE int log_of(uint64_t bits)
-{
-    int q;
-    const uint64_t m = td_significand64(bits, &q);
-    return TD_LOG * (q + 52) + (int)(m >> 44 & 255);
-}
-
 /* Elements of a line by size, the first of equal ones first; 0 for none. */
 struct peaks {
     int64_t key[TD_PEAKS];
@@ -51,7 +43,7 @@ static __global__ void __launch_bounds__(THREADS)
         const uint64_t bits = td_bits64(data[td_operand_at(o, line, l)]);
         if (!(bits << 1) || !td_is_finite64(bits)) continue;
         const int up = shift ? (which ? -shift[l] : shift[l]) : 0;
-        const int64_t key = key_of(log_of(bits) + TD_LOG * up, l);
+        const int64_t key = key_of(td_log_of64(bits) + TD_LOG * up, l);
         if (key > mine.key[TD_PEAKS - 1]) insert(&mine, key);
     }
     found[group][in_block] = mine;
@@ -83,7 +75,7 @@ TD_DEVICE int log_of_meeting(const td_line &line, const td_operand &o, int at, c
         if (l < 0) break;
         const uint64_t a = td_bits64(data[td_operand_at(o, at, l)]);
         const uint64_t b = td_bits64(other_data[td_operand_at(other, other_at, l)]);
-        if (b << 1) largest = max(largest, log_of(a) + log_of(b));
+        if (b << 1) largest = max(largest, td_log_of64(a) + td_log_of64(b));
     }
     return largest;
 }
@@ -95,9 +87,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     const td_target &target = finish.target;
     const td_choice choice = finish.choice[blockIdx.z];
     if (!choice.has_peaks || td_scalar_value(fixed.alpha) == 0.0) return;
-    const int m_tiles = td_tiles(target.m), in_row = TD_TILE / TD_SUBTILE, tid = (int)threadIdx.x;
-    const int row = (int)blockIdx.x % m_tiles * TD_TILE + tid % in_row * TD_SUBTILE;
-    const int col = (int)blockIdx.x / m_tiles * TD_TILE + tid / in_row * TD_SUBTILE;
+    int row, col;
+    td_subtile_of_thread(target, &row, &col);
     if (row >= target.m || col >= target.n) return;
     const td_operand &a = fixed.operand[0], &b = fixed.operand[1];
     const double *a_data = td_member<const double>(a.matrix, fixed.batch_first + blockIdx.z);
@@ -123,14 +114,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
 
 cudaError_t td_certify_run(const td_fixed *fixed, const td_finish *finish, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_tiles(finish->target.m) * (unsigned)td_tiles(finish->target.n), 1,
-                    (unsigned)fixed->batch);
+    const dim3 grid = td_grid_of_tiles(finish->target, 1, fixed->batch);
     return TD_LAUNCH(certify_kernel, grid, TD_FINISH_THREADS, 0, stream, *fixed, *finish);
 }
 
-cudaError_t td_certify_prepare(void)
-{
-    cudaFuncAttributes attributes;
-    const cudaError_t error = cudaFuncGetAttributes(&attributes, peaks_kernel);
-    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, certify_kernel) : error;
-}
+cudaError_t td_certify_prepare(void) { return td_load(cudaSuccess, peaks_kernel, certify_kernel); }

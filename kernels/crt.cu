@@ -3,15 +3,10 @@
 #include "residue_tables.h"
 #include "residues.h"
 
-/* Four numbers of a column of C, as they lie in memory. */
-struct alignas(16) quad {
-    int32_t of[TD_SUBTILE];
-};
-
 /* y += r weight, r a residue of each of four sums. */
 TD_DEVICE void add_residue(const int32_t *sum, int t, uint32_t weight, uint32_t *y)
 {
-    const quad v = *reinterpret_cast<const quad *>(sum);
+    const td_quad<int32_t> v = *reinterpret_cast<const td_quad<int32_t> *>(sum);
     const td_modulus modulus = td_tables.modulus[t];
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) y[e] += td_residue_of_sum(v.of[e], modulus) * weight;
@@ -73,10 +68,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
 {
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli < least || moduli > most) return;
-    const int m_tiles = td_tiles(finish.target.m), tid = (int)threadIdx.x;
-    const int in_row = TD_TILE / TD_SUBTILE;
-    const int row = (int)blockIdx.x % m_tiles * TD_TILE + tid % in_row * TD_SUBTILE;
-    const int col = (int)blockIdx.x / m_tiles * TD_TILE + tid / in_row * TD_SUBTILE;
+    int row, col;
+    td_subtile_of_thread(finish.target, &row, &col);
     const residue_source<limbs, columns, least == most ? least : 0> source = {
         sums.sum + blockIdx.z * sums.batch_step, sums.sum_step, sums.m_padded, moduli};
     td_finish_subtile<kind>(finish, source, row, col);
@@ -104,8 +97,7 @@ static const struct {
 cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
                                const td_finish *finish, int batch, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_tiles(finish->target.m) * (unsigned)td_tiles(finish->target.n), 1,
-                    (unsigned)batch);
+    const dim3 grid = td_grid_of_tiles(finish->target, 1, batch);
     cudaError_t error = cudaSuccess;
     for (const auto &one : finish_kernels)
         if (one.kind == finish->kind && one.least <= most && one.most >= least &&
@@ -140,9 +132,7 @@ cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *cho
 
 cudaError_t td_crt_prepare(void)
 {
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaFuncGetAttributes(&attributes, reduce_kernel);
-    for (const auto &one : finish_kernels)
-        if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, one.kernel);
+    cudaError_t error = td_load(cudaSuccess, reduce_kernel);
+    for (const auto &one : finish_kernels) error = td_load(error, one.kernel);
     return error;
 }

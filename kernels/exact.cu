@@ -39,11 +39,22 @@ TD_DEVICE bool strip_is_empty(const td_target &target, int row, int col)
     return !__syncthreads_or(any != 0);
 }
 
-TD_DEVICE void operand_data(const td_repair &p, const double **data)
+/* Calls work(data, row, col) for the groups of the block's strip, unless none of its elements is masked; data: of both operands.
+ * All threads take part. */
+template <class function> TD_DEVICE void each_group(const td_repair &p, function work)
 {
+    int row, col;
+    strip_at(p.target, &row, &col);
+    if (strip_is_empty(p.target, row, col)) return;
+    const double *data[2];
     TD_UNROLL
     for (int o = 0; o < 2; o++)
         data[o] = td_member<const double>(p.operand[o].matrix, p.target.batch_first + blockIdx.z);
+    TD_UNROLL_N(1)
+    for (int group = 0; group < STRIP; group++) {
+        work(data, row + group * SIDE, col);
+        __syncthreads();
+    }
 }
 
 /* Takes the elements that are done out of a subtile's mask. */
@@ -247,16 +258,9 @@ TD_DEVICE void narrow_group(const td_repair &p, const double *const *data, int r
 static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair p)
 {
     TD_SHARED(narrow_shared, shared, );
-    int row, col;
-    strip_at(p.target, &row, &col);
-    if (strip_is_empty(p.target, row, col)) return;
-    const double *data[2];
-    operand_data(p, data);
-    TD_UNROLL_N(1)
-    for (int group = 0; group < STRIP; group++) {
-        narrow_group(p, data, row + group * SIDE, col, shared);
-        __syncthreads();
-    }
+    each_group(p, [&](const double *const *data, int row, int col) {
+        narrow_group(p, data, row, col, shared);
+    });
 }
 
 /* ---- all others ---- */
@@ -326,31 +330,17 @@ TD_DEVICE void wide_group(const td_repair &p, const double *const *data, int row
 static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
 {
     TD_SHARED(wide_shared, shared, );
-    int row, col;
-    strip_at(p.target, &row, &col);
-    if (strip_is_empty(p.target, row, col)) return;
-    const double *data[2];
-    operand_data(p, data);
-    TD_UNROLL_N(1)
-    for (int group = 0; group < STRIP; group++) {
-        wide_group(p, data, row + group * SIDE, col, shared);
-        __syncthreads();
-    }
+    each_group(p, [&](const double *const *data, int row, int col) {
+        wide_group(p, data, row, col, shared);
+    });
 }
 
 cudaError_t td_exact_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), STRIP,
-                    (unsigned)batch);
+    const dim3 grid = td_grid_of_tiles(p->target, STRIP, batch);
     cudaError_t error = TD_LAUNCH(narrow_kernel, grid, THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = TD_LAUNCH(wide_kernel, grid, WARP, 0, stream, *p);
     return error;
 }
 
-cudaError_t td_exact_prepare(void)
-{
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaFuncGetAttributes(&attributes, narrow_kernel);
-    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, wide_kernel);
-    return error;
-}
+cudaError_t td_exact_prepare(void) { return td_load(cudaSuccess, narrow_kernel, wide_kernel); }

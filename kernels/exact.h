@@ -5,8 +5,6 @@
 #ifndef TD_EXACT_H
 #define TD_EXACT_H
 
-#include <stdbool.h>
-
 #include "float32.h"
 #include "logarithm.h"
 
@@ -191,21 +189,6 @@ TD_BOTH void td_exact_add_far(td_exact *x, td_exact_term term, int q, bool is_ne
     td_exact_add(x, term, position, is_negative);
 }
 
-/* +- m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m has its highest bit set;
- * its last bit may stand for bits below. */
-TD_BOTH double td_exact_round64(bool is_negative, uint64_t m, int e)
-{
-    const uint64_t sign = (uint64_t)is_negative << 63;
-    const int top = e + 63, drop = top >= -1022 ? 11 : -1074 - e;
-    if (top > 1023) return td_from_bits64(sign | 0x7ff0000000000000ull);
-    if (drop > 64) return td_from_bits64(sign);
-    /* Half of the last place at the highest bit of rest. */
-    const uint64_t kept = drop == 64 ? 0 : m >> drop, rest = drop == 64 ? m : m << (64 - drop);
-    const uint64_t half = 1ull << 63;
-    const uint64_t field = drop == 11 ? (uint64_t)(top + 1022) << 52 : 0;
-    return td_from_bits64(sign | (field + kept + (rest > half || (rest == half && (kept & 1)))));
-}
-
 /* x, or -x, rounded once to binary64; +0 for 0. x is carried, and lost. */
 TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
 {
@@ -237,7 +220,7 @@ TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
     const int zeros = td_clz64(head);
     const uint64_t next = (uint64_t)lower << zeros;
     const uint64_t m = head << zeros | next >> 32 | ((uint32_t)next | rest ? 1 : 0);
-    return td_exact_round64(is_negative != is_negated, m, e + 32 - zeros);
+    return td_round64(is_negative != is_negated, m, e + 32 - zeros);
 }
 
 /* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. All are finite; c counts if beta is not 0. x has

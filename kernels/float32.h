@@ -6,6 +6,7 @@
 #define TD_FLOAT32_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -167,6 +168,25 @@ TD_BOTH uint64_t td_shift_rounding(uint64_t m, int n)
     const int down = n < 55 ? n : 55; /* 0 already */
     const uint64_t half = (1ull << down) >> 1;
     return (m + (half ? half - 1 + (m >> down & 1) : 0)) >> down;
+}
+
+/* +-m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m has its highest bit set,
+ * and its last bit may stand for bits below; or m is 0, and the result +0. */
+TD_BOTH double td_round64(bool is_negative, uint64_t m, int e)
+{
+    const uint64_t sign = (uint64_t)is_negative << 63;
+    const int top = e + 63;
+    if (m == 0) return 0.0;
+    if (top > 1023) return td_from_bits64(sign | 0x7ff0000000000000ull);
+    /* Bits to drop: 11, more if the result is subnormal. */
+    const int drop = top >= -1022 ? 11 : -1074 - e;
+    if (drop > 64) return td_from_bits64(sign);
+    const uint64_t kept = drop == 64 ? 0 : m >> drop, half = 1ull << (drop - 1);
+    const uint64_t rest = m & ((half << 1) - 1);
+    const bool up = rest > half || (rest == half && (kept & 1));
+    /* A carry out of the significand goes to the exponent, as it should. */
+    const uint64_t field = drop == 11 ? (uint64_t)(top + 1022) << 52 : 0;
+    return td_from_bits64(sign | (field + kept + up));
 }
 
 TD_BOTH int td_is_finite64(uint64_t bits) { return ((bits >> 52) & 0x7ff) != 0x7ff; }

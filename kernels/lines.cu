@@ -73,14 +73,6 @@ struct summary {
 /* Of a zero by the formula for normal numbers; below that of any of these. */
 enum { LOG_OF_ZERO = -1023 * TD_LOG };
 
-/* TD_LOG e + floor(TD_LOG f) of 2^e (1 + f), at most the logarithm. */
-TD_DEVICE int log_of(uint64_t bits)
-{
-    int q;
-    const uint64_t m = td_significand64(bits, &q);
-    return TD_LOG * (q + 52) + (int)(m >> 44 & 255);
-}
-
 /* Exponent of the lowest bit that is set. */
 TD_DEVICE int low_of(uint64_t bits)
 {
@@ -151,7 +143,7 @@ struct elements {
 
     TD_DEVICE int log(const elements &e, int i, uint64_t bits)
     {
-        return log_of(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
+        return td_log_of64(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
     }
 };
 
@@ -560,16 +552,8 @@ cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
     return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);
 }
 
-template <class... kernel> static cudaError_t load_kernels(kernel *...kernels)
-{
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaSuccess;
-    ((error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, kernels) : error), ...);
-    return error;
-}
-
 cudaError_t td_lines_prepare(void)
 {
-    return load_kernels(clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
-                        lines_kernel, shift_kernel, choose_kernel, scale_kernel);
+    return td_load(cudaSuccess, clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
+                   lines_kernel, shift_kernel, keep_kernel, choose_kernel, scale_kernel);
 }

@@ -18,6 +18,7 @@
 #ifndef TD_MULTIFLOAT_MULTIPLY_H
 #define TD_MULTIFLOAT_MULTIPLY_H
 
+#include "async_copy.h"
 #include "multifloat_join.h"
 #include "multifloat_pack.h"
 #include "order.h"
@@ -34,33 +35,6 @@
 TD_DEVICE constexpr int td_back_and_forth(int i, int q, int cols)
 {
     return i % 2 ? cols - 1 - q : q;
-}
-
-/* Copies of 16 bytes from global to shared memory that run while the multiprocessor computes; direct ones where the
- * device has none. */
-TD_DEVICE void td_copy16(void *shared, const void *global)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(shared)),
-                 "l"(global));
-#else
-    *static_cast<float4 *>(shared) = *static_cast<const float4 *>(global);
-#endif
-}
-
-TD_DEVICE void td_copy_commit()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;");
-#endif
-}
-
-TD_DEVICE void td_copy_wait()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group 0;");
-#endif
 }
 
 /* Four neighbouring numbers of a panel. */
@@ -176,8 +150,8 @@ TD_DEVICE void td_fetch(td_work<format> &w, typename format::real *stage)
     static_assert(shape::stage % apart == 0, "every thread copies the same number of bytes");
     TD_UNROLL
     for (int i = 0; i < shape::stage; i += apart) {
-        td_copy16(a + i, w.a + i);
-        td_copy16(b + i, w.b + i);
+        td_async_copy16(a + i, w.a + i);
+        td_async_copy16(b + i, w.b + i);
     }
     w.a += shape::stage;
     w.b += shape::stage;
@@ -226,12 +200,12 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
 
     format::clear(s);
     if (steps > 0) td_fetch<format, k_tile>(w, shared);
-    td_copy_commit();
+    td_async_copy_commit();
     for (int64_t step = 0; step < steps; step++) {
-        td_copy_wait();
+        td_async_copy_wait<0>();
         __syncthreads(); /* this stage is there, and nobody reads the other any more */
         if (step + 1 < steps) td_fetch<format, k_tile>(w, shared + (~step & 1) * stage);
-        td_copy_commit();
+        td_async_copy_commit();
         td_multiply_stage<format, k_tile>(s, shared + (step & 1) * stage);
         if ((step + 1) % shape::renormalise_steps == 0) format::renormalise(s);
         if (++in_superblock == shape::superblock_steps && step + 1 < steps) {

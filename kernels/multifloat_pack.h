@@ -119,18 +119,11 @@ static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, 
                      cols, static_cast<const from *>(a), lda, static_cast<to *>(s), lds);
 }
 
-/* Loads kernels on the current device; `error` is passed on. */
-template <class kernel> static cudaError_t td_load(cudaError_t error, kernel function)
-{
-    cudaFuncAttributes attributes;
-    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, function) : error;
-}
-
 template <class type, type (*split)(const double &), double (*join)(const type &)>
 static cudaError_t td_load_conversions(cudaError_t error)
 {
-    error = td_load(error, td_convert_kernel<double, type, split>);
-    return td_load(error, td_convert_kernel<type, double, join>);
+    return td_load(error, td_convert_kernel<double, type, split>,
+                   td_convert_kernel<type, double, join>);
 }
 
 #endif

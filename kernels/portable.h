@@ -2,6 +2,8 @@
  *
  *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)
  *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters convert as in a call
+ *   td_load(error, kernels...)
+ *       loads kernels on the current device; `error` is passed on
  *   TD_SHARED(type, name, [rows][columns]);
  *       static shared array; nothing after the name for a single value
  *   TD_DYNAMIC_SHARED(type, name);
@@ -92,5 +94,12 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 
 #endif
+
+template <class... kernel> static inline cudaError_t td_load(cudaError_t error, kernel... functions)
+{
+    cudaFuncAttributes attributes;
+    ((error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, functions) : error), ...);
+    return error;
+}
 
 #endif

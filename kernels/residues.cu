@@ -1,29 +1,13 @@
 #include "residues.h"
 
-#include "access.h"
+#include "fixed_tile.h"
 #include "residue_tables.h"
 
-/* A tile is so many lines and elements of k; a thread makes residues of QUAD neighbouring elements at a time. */
-enum { THREADS = 256, LINES = 32, TILE_K = 128, QUAD = 4, QUADS = TILE_K / QUAD };
-enum { STEPS = LINES * QUADS / THREADS };
+/* A tile is so many elements of k; a thread makes residues of QUAD neighbouring elements at a time. */
+enum { TILE_K = 128, QUAD = TD_SUBTILE };
 
 /* What is most common has code of its own. */
 enum { COMMON_MODULI = 14 };
-
-/* What a thread works on in one step: neighbouring threads along a line if k is contiguous in memory, else such that shared
- * memory likes it. */
-struct item {
-    int line, quad;
-};
-
-TD_DEVICE item item_of(int step, bool along)
-{
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    item at;
-    at.line = along ? warp + 8 * step : (warp / 4 + 2 * step) * 4 + lane / 8;
-    at.quad = along ? lane : warp % 4 * 8 + lane % 8;
-    return at;
-}
 
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t *word)
@@ -95,76 +79,58 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
 }
 
-/* A tile of an operand whose lines are contiguous in memory. */
-TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int64_t l0,
-                         int64_t l_end, uint64_t (*tile)[LINES + 1])
+/* Residues of QUAD elements of a line, loaded from memory or from the tile. */
+TD_DEVICE void store_quad(const td_residues &p, const td_fixed_place &at, td_fixed_quad own,
+                          const double *data, const double (*tile)[TD_FIXED_LINES + 1])
 {
-    const int line = (int)threadIdx.x % LINES;
+    const td_operand &o = p.fixed.operand[at.which];
+    const int line = at.line0 + own.line;
+    const int64_t in_pass = at.in_pass + own.l, l = at.first + in_pass;
+    const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
+    if (line >= at.padded_lines || in_pass >= k_padded) return;
+    td_line record = {0, 0, 0, 0, TD_SPECIAL, 0, {}};
+    if (line < o.lines)
+        record = p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
+    const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k : NULL;
+    const double *x = data + (at.along ? td_operand_at(o, line < o.lines ? line : 0, l) : 0);
+    uint64_t bits[QUAD];
+    int exponent[QUAD];
     TD_UNROLL
-    for (int i = (int)threadIdx.x / LINES; i < TILE_K; i += THREADS / LINES) {
-        const bool inside = line0 + line < o.lines && l0 + i < l_end;
-        tile[i][line] = inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + i)]) : 0;
+    for (int i = 0; i < QUAD; i++) {
+        const bool inside = record.low != TD_SPECIAL && in_pass + i < at.count;
+        const int shift = inside && shifts ? shifts[l + i] : 0;
+        exponent[i] = record.scale + (at.which ? -shift : shift);
+        bits[i] = 0;
+        if (inside) bits[i] = td_bits64(at.along ? x[i] : tile[own.l + i][own.line]);
     }
+    const int moduli = p.fixed.choice[at.batch].parameter;
+    int8_t *to =
+        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + line) * k_padded + in_pass;
+    if (at.which)
+        store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
+    else
+        store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
 }
 
-/* Grid: tile of k, strip of LINES lines, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS) residues_kernel(const td_residues p)
+/* Grid: see td_fixed_grid. */
+static __global__ void __launch_bounds__(TD_FIXED_THREADS) residues_kernel(const td_residues p)
 {
-    TD_SHARED(uint64_t, tile, [TILE_K][LINES + 1]);
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.fixed.operand[which];
-    const int line0 = (int)blockIdx.y * LINES;
-    const int padded_lines = (o.lines + TD_LINE_PAD - 1) / TD_LINE_PAD * TD_LINE_PAD;
-    const int64_t k_padded = (p.fixed.k_count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
-    const int64_t first = p.fixed.k_first, end = first + p.fixed.k_count;
-    const int64_t in_pass = (int64_t)blockIdx.x * TILE_K, l0 = first + in_pass;
-    if (line0 >= padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
-    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + batch);
-    const bool along = o.k_step == 1;
-    if (!along) load_tile(o, data, line0, l0, end, tile);
+    TD_SHARED(double, tile, [TILE_K][TD_FIXED_LINES + 1]);
+    const td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
+    const td_operand &o = p.fixed.operand[at.which];
+    if (at.line0 >= at.padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
+    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
+    if (!at.along) td_load_fixed_tile(o, at, data, tile);
     __syncthreads();
-
-    const td_line *lines = p.fixed.line[which] + batch * p.fixed.lines_of_member[which];
-    const int16_t *shifts = p.fixed.shifted[batch] ? p.fixed.shift + batch * o.k : NULL;
-    const int moduli = p.fixed.choice[batch].parameter;
     TD_UNROLL_N(1)
-    for (int step = 0; step < STEPS; step++) {
-        const item at = item_of(step, along);
-        const int line = line0 + at.line;
-        if (line >= padded_lines || in_pass + QUAD * at.quad >= k_padded) continue;
-        const td_line record =
-            line < o.lines ? lines[line] : td_line{0, 0, 0, 0, TD_SPECIAL, 0, {}};
-        const int64_t in_tile = QUAD * at.quad, l = l0 + in_tile;
-        const double *x = data + (along ? td_operand_at(o, line < o.lines ? line : 0, l) : 0);
-        uint64_t bits[QUAD];
-        int exponent[QUAD];
-        TD_UNROLL
-        for (int i = 0; i < QUAD; i++) {
-            const bool inside = record.low != TD_SPECIAL && l + i < end;
-            const int shift = inside && shifts ? shifts[l + i] : 0;
-            exponent[i] = record.scale + (which ? -shift : shift);
-            bits[i] = 0;
-            if (inside) bits[i] = along ? td_bits64(x[i]) : tile[in_tile + i][at.line];
-        }
-        int8_t *to =
-            p.plane[which] + ((int64_t)batch * padded_lines + line) * k_padded + in_pass + in_tile;
-        if (which)
-            store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
-        else
-            store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
-    }
+    for (int step = 0; step < td_fixed_steps(TILE_K); step++)
+        store_quad(p, at, td_fixed_quad_of_thread<TILE_K>(step, at.along), data, tile);
 }
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
-    const int lines = max(p->fixed.operand[0].lines, p->fixed.operand[1].lines);
-    const dim3 grid((unsigned)((p->fixed.k_count + TILE_K - 1) / TILE_K),
-                    (unsigned)((lines + LINES - 1) / LINES), 2 * (unsigned)p->fixed.batch);
-    return TD_LAUNCH(residues_kernel, grid, THREADS, 0, stream, *p);
+    return TD_LAUNCH(residues_kernel, td_fixed_grid(p->fixed, TILE_K), TD_FIXED_THREADS, 0, stream,
+                     *p);
 }
 
-cudaError_t td_residues_prepare(void)
-{
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, residues_kernel);
-}
+cudaError_t td_residues_prepare(void) { return td_load(cudaSuccess, residues_kernel); }

@@ -94,8 +94,4 @@ cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream)
     return TD_LAUNCH(scan_kernel, grid, THREADS, 0, stream, *scan);
 }
 
-cudaError_t td_scan_prepare(void)
-{
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, scan_kernel);
-}
+cudaError_t td_scan_prepare(void) { return td_load(cudaSuccess, scan_kernel); }

@@ -2,7 +2,7 @@
 #ifndef TD_SLICE_SUMS_H
 #define TD_SLICE_SUMS_H
 
-#include "product.h"
+#include "access.h"
 #include "slices.h"
 #include "wide.h"
 
@@ -45,20 +45,17 @@ template <int count> struct td_slice_source {
 
     TD_DEVICE void load(const td_slice_source &from, int row, int col, td_wide<limbs> *x)
     {
-        struct alignas(16) quad {
-            int32_t x[TD_SUBTILE];
-        };
         const td_slice_sums &sums = *from.sums;
         const int32_t *at = td_sums_of_block(sums) + row + col * sums.ld;
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) x[i] = {};
         TD_UNROLL_N(2)
         for (int plane = 0; plane < sums.planes + sums.dropped; plane++) {
-            quad q = {};
+            td_quad<int32_t> q = {};
             if (plane < sums.planes)
-                q = *reinterpret_cast<const quad *>(at + plane * sums.plane_step);
+                q = *reinterpret_cast<const td_quad<int32_t> *>(at + plane * sums.plane_step);
             TD_UNROLL
-            for (int i = 0; i < TD_SUBTILE; i++) td_append(&x[i], sums.bits, q.x[i]);
+            for (int i = 0; i < TD_SUBTILE; i++) td_append(&x[i], sums.bits, q.of[i]);
         }
     }
 };

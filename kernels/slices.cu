@@ -1,10 +1,11 @@
 /* slices.cu - operands into planes of balanced digits, and sums of digit products into C. */
 #include "../include/tandem.h"
 #include "finish.h"
+#include "fixed_tile.h"
 #include "slice_sums.h"
 
-/* A tile is so many lines and elements of k; a thread makes digits of QUAD neighbouring elements at a time. */
-enum { THREADS = 256, LINES = 32, TILE_K = TD_K_PAD, QUAD = 4, QUADS = TILE_K / QUAD };
+/* A tile is so many elements of k; a thread makes digits of QUAD neighbouring elements at a time. */
+enum { THREADS = 256, TILE_K = TD_K_PAD, QUAD = TD_SUBTILE };
 
 /* Blocks of a grid over columns, and over rows. */
 enum { MAX_COLUMNS = 8192, MAX_ROW_BLOCKS = 64 };
@@ -40,7 +41,6 @@ TD_DEVICE int bits_from(whole w, int at)
 struct from_binary64 {
     using element = double;
     enum { parts = 1 };
-    TD_DEVICE element zero() { return 0.0; }
 
     TD_DEVICE void round(const element &x, int exponent, whole *w)
     {
@@ -53,13 +53,10 @@ struct from_binary64 {
 struct from_ts {
     using element = tandem_ts;
     enum { parts = 3 };
-    TD_DEVICE element zero() { return tandem_ts{0.0f, 0.0f, 0.0f}; }
 
     TD_DEVICE whole round_part(float x, int exponent)
     {
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        const uint32_t field = bits >> 23 & 0xff;
+        const uint32_t bits = td_bits32(x), field = bits >> 23 & 0xff;
         const uint32_t m = (bits & 0x7fffff) | (field ? 0x800000u : 0u);
         return round_to_whole(bits >> 31 != 0, m, (int)(field ? field : 1) - 150 + exponent);
     }
@@ -82,12 +79,10 @@ TD_DEVICE void store(int8_t *to, const int *digit)
 
 TD_DEVICE void store(float *to, const int *digit)
 {
-    struct alignas(16) quad {
-        float x[QUAD];
-    } packed;
+    td_quad<float> packed;
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++) packed.x[i] = (float)digit[i];
-    *reinterpret_cast<quad *>(to) = packed;
+    for (int i = 0; i < QUAD; i++) packed.of[i] = (float)digit[i];
+    *reinterpret_cast<td_quad<float> *>(to) = packed;
 }
 
 /* The digits of QUAD elements, the least significant first. */
@@ -111,66 +106,15 @@ TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit
     }
 }
 
-/* What a thread works on in one step: neighbouring threads along a line if k is contiguous in memory, else such that
- * shared memory likes it. */
-struct item {
-    int line, quad;
-};
-
-TD_DEVICE item item_of(int step, bool along)
-{
-    const int tid = (int)threadIdx.x + step * THREADS, lane = tid % 32, warp = tid / 32;
-    item at;
-    at.line = along ? tid / QUADS : warp / 2 * 4 + lane / 8;
-    at.quad = along ? tid % QUADS : warp % 2 * 8 + lane % 8;
-    return at;
-}
-
-/* Where a block's tile of an operand is. */
-struct place {
-    int which, batch, line0, padded_lines;
-    int64_t first, count, in_pass; /* of k: of the pass, and the tile's within it */
-    bool along;                    /* k is contiguous in memory */
-};
-
-TD_DEVICE place place_of_block(const td_fixed &fixed)
-{
-    place at;
-    at.which = (int)blockIdx.z % 2;
-    at.batch = (int)blockIdx.z / 2;
-    const td_operand &o = fixed.operand[at.which];
-    at.line0 = (int)blockIdx.y * LINES;
-    at.padded_lines = (o.lines + TD_LINE_PAD - 1) / TD_LINE_PAD * TD_LINE_PAD;
-    at.first = fixed.k_first;
-    at.count = fixed.k_count;
-    at.in_pass = (int64_t)blockIdx.x * TILE_K;
-    at.along = o.k_step == 1;
-    return at;
-}
-
-/* A tile of an operand whose lines are contiguous in memory. */
-template <class source>
-TD_DEVICE void load_tile(const td_operand &o, const place &at, const typename source::element *data,
-                         typename source::element (*tile)[LINES + 1])
-{
-    const int line = at.line0 + (int)threadIdx.x % LINES;
-    for (int i = (int)threadIdx.x / LINES; i < TILE_K; i += THREADS / LINES) {
-        const int64_t l = at.in_pass + i;
-        const bool inside = line < o.lines && l < at.count;
-        tile[i][line - at.line0] =
-            inside ? data[td_operand_at(o, line, at.first + l)] : source::zero();
-    }
-}
-
 /* Digits of QUAD elements of a line, loaded from memory or from the tile. */
 template <class source, class digit>
-TD_DEVICE void slice_quad(const td_slices &p, const place &at, item own,
+TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed_quad own,
                           const typename source::element *data,
-                          const typename source::element (*tile)[LINES + 1])
+                          const typename source::element (*tile)[TD_FIXED_LINES + 1])
 {
     const td_operand &o = p.fixed.operand[at.which];
     const int line = at.line0 + own.line;
-    const int64_t l0 = at.in_pass + own.quad * QUAD;
+    const int64_t l0 = at.in_pass + own.l;
     int scale = 0;
     bool exists = data && line < o.lines;
     if (exists) {
@@ -183,11 +127,11 @@ TD_DEVICE void slice_quad(const td_slices &p, const place &at, item own,
     TD_UNROLL
     for (int i = 0; i < QUAD; i++) {
         const bool inside = exists && l0 + i < at.count;
-        typename source::element x = source::zero();
+        typename source::element x = {};
         int shift = 0;
         if (inside) {
             const int64_t l = at.first + l0 + i;
-            x = at.along ? data[td_operand_at(o, line, l)] : tile[own.quad * QUAD + i][own.line];
+            x = at.along ? data[td_operand_at(o, line, l)] : tile[own.l + i][own.line];
             if (!p.is_ts && p.fixed.shifted[at.batch]) shift = p.fixed.shift[at.batch * o.k + l];
         }
         source::round(x, scale + (at.which ? -shift : shift), w[i]);
@@ -199,21 +143,21 @@ TD_DEVICE void slice_quad(const td_slices &p, const place &at, item own,
 
 } // namespace
 
-/* Grid: tile of k, strip of LINES lines, batch member * 2 + operand. */
+/* Grid: see td_fixed_grid. */
 template <class source, class digit>
-static __global__ void __launch_bounds__(THREADS) slices_kernel(const td_slices p)
+static __global__ void __launch_bounds__(TD_FIXED_THREADS) slices_kernel(const td_slices p)
 {
-    TD_SHARED(typename source::element, tile, [TILE_K][LINES + 1]);
-    const place at = place_of_block(p.fixed);
+    TD_SHARED(typename source::element, tile, [TILE_K][TD_FIXED_LINES + 1]);
+    const td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const td_operand &o = p.fixed.operand[at.which];
     if (at.line0 >= at.padded_lines) return;
     const typename source::element *data = NULL;
     if (td_scalar_value(p.fixed.alpha) != 0.0)
         data = td_member<const typename source::element>(o.matrix, p.fixed.batch_first + at.batch);
-    if (data && !at.along) load_tile<source>(o, at, data, tile);
+    if (data && !at.along) td_load_fixed_tile(o, at, data, tile);
     __syncthreads();
-    for (int step = 0; step < LINES * QUADS / THREADS; step++) {
-        const item own = item_of(step, at.along);
+    for (int step = 0; step < td_fixed_steps(TILE_K); step++) {
+        const td_fixed_quad own = td_fixed_quad_of_thread<TILE_K>(step, at.along);
         if (at.line0 + own.line < at.padded_lines)
             slice_quad<source, digit>(p, at, own, data, tile);
     }
@@ -222,10 +166,8 @@ static __global__ void __launch_bounds__(THREADS) slices_kernel(const td_slices 
 template <class source, class digit>
 static cudaError_t slices_launch(const td_slices *p, cudaStream_t stream)
 {
-    const int lines = max(p->fixed.operand[0].lines, p->fixed.operand[1].lines);
-    const dim3 grid((unsigned)((p->fixed.k_count + TILE_K - 1) / TILE_K),
-                    (unsigned)((lines + LINES - 1) / LINES), 2 * (unsigned)p->fixed.batch);
-    return TD_LAUNCH((slices_kernel<source, digit>), grid, THREADS, 0, stream, *p);
+    return TD_LAUNCH((slices_kernel<source, digit>), td_fixed_grid(p->fixed, TILE_K),
+                     TD_FIXED_THREADS, 0, stream, *p);
 }
 
 cudaError_t td_slices_run(const td_slices *p, cudaStream_t stream)
@@ -317,9 +259,8 @@ template <int limbs>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     finish_kernel(const td_slice_sums sums, const td_finish finish)
 {
-    const int m_tiles = td_tiles(finish.target.m), in_tile = TD_TILE / TD_SUBTILE;
-    const int row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
-    const int col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+    int row, col;
+    td_subtile_of_thread(finish.target, &row, &col);
     td_slice_source<limbs> source;
     source.sums = &sums;
     td_finish_subtile<TD_FINISH_ROUND>(finish, source, row, col);
@@ -328,29 +269,16 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                              cudaStream_t stream)
 {
-    const td_target *target = &finish->target;
-    const dim3 grid((unsigned)td_tiles(target->m) * (unsigned)td_tiles(target->n), 1,
-                    (unsigned)sums->batch);
+    const dim3 grid = td_grid_of_tiles(finish->target, 1, sums->batch);
     return td_sums_are_short(sums) ? TD_LAUNCH(finish_kernel<TD_FEW_LIMBS>, grid, TD_FINISH_THREADS,
                                                0, stream, *sums, *finish)
                                    : TD_LAUNCH(finish_kernel<TD_LIMBS>, grid, TD_FINISH_THREADS, 0,
                                                stream, *sums, *finish);
 }
 
-template <class kernel> static cudaError_t load(cudaError_t error, kernel function)
-{
-    cudaFuncAttributes attributes;
-    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, function) : error;
-}
-
 cudaError_t td_slices_prepare(void)
 {
-    cudaError_t error = load(cudaSuccess, slices_kernel<from_binary64, int8_t>);
-    error = load(error, slices_kernel<from_binary64, float>);
-    error = load(error, slices_kernel<from_ts, float>);
-    error = load(error, carry_kernel);
-    error = load(error, clear_kernel);
-    error = load(error, add_kernel);
-    error = load(error, finish_kernel<TD_FEW_LIMBS>);
-    return load(error, finish_kernel<TD_LIMBS>);
+    return td_load(cudaSuccess, slices_kernel<from_binary64, int8_t>,
+                   slices_kernel<from_binary64, float>, slices_kernel<from_ts, float>, carry_kernel,
+                   clear_kernel, add_kernel, finish_kernel<TD_FEW_LIMBS>, finish_kernel<TD_LIMBS>);
 }

@@ -8,12 +8,7 @@ enum { THREADS = 256, LINES = 32, WARPS = THREADS / 32 };
 /* ---- measures ---- */
 
 /* The largest magnitude as bits: that of NaN and infinities is largest. */
-TD_DEVICE uint32_t magnitude_of(const tandem_ts *x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x->x, sizeof bits);
-    return bits & 0x7fffffffu;
-}
+TD_DEVICE uint32_t magnitude_of(const tandem_ts *x) { return td_bits32(x->x) & 0x7fffffffu; }
 
 /* k is contiguous in memory: a warp reads along a line, several lines one after another. */
 TD_DEVICE void measure_along(const td_operand &o, const tandem_ts *data, int line0,
@@ -135,9 +130,8 @@ template <int limbs>
 static __global__ void __launch_bounds__(TD_SUBTILES)
     finish_ts_kernel(const td_slice_sums sums, const td_finish_ts p)
 {
-    const int m_tiles = td_tiles(p.target.m), in_tile = TD_TILE / TD_SUBTILE;
-    const int row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
-    const int col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+    int row, col;
+    td_subtile_of_thread(p.target, &row, &col);
     td_slice_source<limbs> source;
     source.sums = &sums;
     for (int j = col; j < min(col + (int)TD_SUBTILE, p.target.n) && row < p.target.m; j++) {
@@ -161,8 +155,7 @@ static __global__ void __launch_bounds__(TD_SUBTILES)
 cudaError_t td_slices_finish_ts(const td_slice_sums *sums, const td_finish_ts *finish,
                                 cudaStream_t stream)
 {
-    const td_target *target = &finish->target;
-    const dim3 grid((unsigned)td_tiles(target->m) * (unsigned)td_tiles(target->n));
+    const dim3 grid = td_grid_of_tiles(finish->target, 1, 1);
     return td_sums_are_short(sums) ? TD_LAUNCH(finish_ts_kernel<TD_FEW_LIMBS>, grid, TD_SUBTILES, 0,
                                                stream, *sums, *finish)
                                    : TD_LAUNCH(finish_ts_kernel<TD_LIMBS>, grid, TD_SUBTILES, 0,
@@ -171,11 +164,6 @@ cudaError_t td_slices_finish_ts(const td_slice_sums *sums, const td_finish_ts *f
 
 cudaError_t td_slices_ts_prepare(void)
 {
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaFuncGetAttributes(&attributes, measure_kernel);
-    if (error == cudaSuccess)
-        error = cudaFuncGetAttributes(&attributes, finish_ts_kernel<TD_FEW_LIMBS>);
-    if (error == cudaSuccess)
-        error = cudaFuncGetAttributes(&attributes, finish_ts_kernel<TD_LIMBS>);
-    return error;
+    return td_load(cudaSuccess, measure_kernel, finish_ts_kernel<TD_FEW_LIMBS>,
+                   finish_ts_kernel<TD_LIMBS>);
 }

@@ -67,24 +67,6 @@ template <int limbs> TD_DEVICE uint64_t td_wide_leading(const td_wide<limbs> &x,
     return top << zeros | (uint64_t)next << zeros >> 32 | (rest != 0);
 }
 
-/* +-m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m is 0 or has its highest bit
- * set; its last bit may stand for bits below. */
-TD_DEVICE double td_round64(bool is_negative, uint64_t m, int e)
-{
-    const uint64_t sign = (uint64_t)is_negative << 63;
-    if (m == 0) return td_from_bits64(0);
-    if (e + 63 > 1023) return td_from_bits64(sign | 0x7ff0000000000000ull);
-    /* Bits to drop: 11, more if the result is subnormal. */
-    const int drop = e + 63 >= -1022 ? 11 : -1074 - e;
-    if (drop > 64) return td_from_bits64(sign);
-    const uint64_t kept = drop == 64 ? 0 : m >> drop, half = 1ull << (drop - 1);
-    const uint64_t rest = drop == 64 ? m : m & ((half << 1) - 1);
-    const bool up = rest > half || (rest == half && (kept & 1));
-    /* A carry out of the significand goes to the exponent, as it should. */
-    const uint64_t field = drop == 11 ? (uint64_t)(e + 63 + 1022) << 52 : 0;
-    return td_from_bits64(sign | (field + kept + up));
-}
-
 /* x 2^e rounded once to binary64; +0 for 0. */
 template <int limbs> TD_DEVICE double td_wide_round64(const td_wide<limbs> &x, int e)
 {
