@@ -150,11 +150,15 @@ TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m
                                        const tandem_ds *b, int64_t ldb, tandem_ds beta,
                                        tandem_ds *c, int64_t ldc, tandem_stream stream);
 
-/* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's SGEMM.
+/* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's SGEMM. Arguments as there, and
  *   slices  2 .. 12, or 0: as many as keep 76 bits below the largest number of each row of op(A) and column of op(B)
  * Numbers are rounded to slices * bits - 1 bits below the power of two above that largest number, bits being
- * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2); nothing else is lost before the sums are rounded to tandem_ts.
- * Elements of C that depend on a NaN or an infinity are NaN. TANDEM_UNSUPPORTED or a failure without a cuBLAS. */
+ * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2): 12 for k <= 4 down to 7 for k > 1024. The parts of a number are
+ * rounded one by one. Nothing else is lost before each sum is rounded to tandem_ts; alpha and beta enter as in
+ * tandem_tsgemm. So the error follows the largest numbers of the row and of the column: nothing is certified or repaired.
+ * Elements of C that depend on a NaN or an infinity are NaN. Workspace: 20 slices + 4 bytes an element, of as many of C at
+ * a time as fit TANDEM_WORKSPACE. Needs a cuBLAS, that of the process or one that the loader finds: without,
+ * TANDEM_LAUNCH_FAILED, and C is untouched. */
 TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m,
                                               int64_t n, int64_t k, tandem_ts alpha,
                                               const tandem_ts *a, int64_t lda, const tandem_ts *b,
@@ -162,10 +166,11 @@ TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem
                                               int64_t ldc, tandem_stream stream);
 
 /* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in TANDEM_MODE
- * ("df", "ts", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and refused here).
- * Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range of
- * binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
- * makes so; sums do not overflow half way. */
+ * ("df", "ozaki2", "ozaki2:14", "faithful", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and
+ * refused here). Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range
+ * of binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
+ * makes so; sums do not overflow half way. ozaki-sgemm, ozaki1, ozaki2 and faithful need a cuBLAS, as
+ * tandem_tsgemm_sliced does. */
 TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,

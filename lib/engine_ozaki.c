@@ -362,7 +362,7 @@ const td_engine td_engine_ozaki2 = {
 
 const td_engine td_engine_faithful = {
     .name = "faithful",
-    .summary = "residues modulo 18 numbers in int8, and exact sums where these do not suffice",
+    .summary = "residues in int8 as in ozaki2, and exact sums where these do not suffice",
     .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
     .run = faithful_run,
 };
