@@ -161,7 +161,7 @@ static void pack(int16_t *packed, int64_t padded, const vectors *v, int64_t firs
 {
     for (int64_t i = 0; i < v->count; i++)
         for (int64_t l = 0; l < k; l++)
-            packed[i * k + l] = v->data[i * v->step_i + (first + l) * v->step_l];
+            packed[i * k + l] = (int16_t)v->data[i * v->step_i + (first + l) * v->step_l];
     memset(packed + v->count * k, 0, (size_t)((padded - v->count) * k) * sizeof *packed);
 }
 
