@@ -29,7 +29,7 @@ cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *cho
                                int64_t count, int batch, cudaStream_t stream);
 
 /* Moduli of TD_FINISH_EXACT. */
-enum { TD_EXACT_MODULI = 18 };
+enum { TD_EXACT_MODULI = 20 };
 
 /* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. */
 cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,

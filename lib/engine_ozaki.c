@@ -183,6 +183,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
 {
     const td_gemm *p = product->p;
     const ozaki_plan *plan = &product->plan;
+    const td_scheme *scheme = product->mode->scheme;
     char *const at = product->workspace;
     td_scheme_part s = {
         .device = product->device,
@@ -205,6 +206,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                                           (uint16_t *)(at + plan->masks)),
                    .kind = product->mode->kind,
                    .k = p->k,
+                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : 0,
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice)},
     };

@@ -29,6 +29,9 @@ typedef struct {
     /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
     size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch);
 
+    /* td_finish.cut. NULL: 0. */
+    int (*cut)(int parameter, int64_t k);
+
     /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
     void (*choose)(int parameter, int64_t k, td_choose *choose);
 

@@ -256,9 +256,7 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 {
     const layout l = layout_of(of, part);
     const td_slice_sums sums = sums_of(part, &l);
-    td_finish to_c = part->finish;
-    to_c.cut = sums.dropped > 0 ? l.s.slices : 0;
-    return td_slices_finish(&sums, &to_c, part->stream);
+    return td_slices_finish(&sums, &part->finish, part->stream);
 }
 
 /* ---- scales and certificates ---- */
@@ -286,6 +284,9 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
 
 /* ---- the schemes ---- */
 
+/* Digits whose products are left out. */
+static int cut_of(const slicing *s) { return s->weights < 2 * s->slices - 1 ? s->slices : 0; }
+
 #define SCHEME(id, of)                                                                             \
     static int64_t id##_most_k(int parameter, int64_t k)                                           \
     {                                                                                              \
@@ -298,6 +299,11 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
         const slicing s = slicing_of(of, parameter, INT64_MAX);                                    \
         return lay_out(&s, CARRIES, m, n, k_pass, batch).bytes;                                    \
     }                                                                                              \
+    static int id##_cut(int parameter, int64_t k)                                                  \
+    {                                                                                              \
+        const slicing s = slicing_of(of, parameter, k);                                            \
+        return cut_of(&s);                                                                         \
+    }                                                                                              \
     static void id##_choose(int parameter, int64_t k, td_choose *c)                                \
     {                                                                                              \
         const slicing s = slicing_of(of, parameter, k);                                            \
@@ -307,6 +313,7 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
     static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \
     const td_scheme td_scheme_##id = {.most_k = id##_most_k,                                       \
                                       .bytes = id##_bytes,                                         \
+                                      .cut = id##_cut,                                             \
                                       .choose = id##_choose,                                       \
                                       .multiply = id##_multiply,                                   \
                                       .finish = id##_finish};

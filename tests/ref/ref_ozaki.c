@@ -11,7 +11,7 @@
 #include "fixed.h"
 
 enum { LOG = 256, UNIT = 64, MIN_MODULI = 2, MAX_MODULI = 20, LEAST_MODULI = 14, INT8_SLICES = 8 };
-enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 18, PEAKS = 4 };
+enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 20, PEAKS = 4 };
 
 /* One line of an operand, shifts included. */
 typedef struct {
