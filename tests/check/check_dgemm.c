@@ -206,7 +206,7 @@ static void check_special(const problem *p)
     ref_account account = mode_product(tested, &gemm);
     account.repaired = 0; /* of elements that turn out finite */
     ref_ieee(&loop);
-    checked_compare(p, &c, &want);
+    checked_compare(tested, p, &c, &want);
     for (int64_t j = 0; j < c.cols; j++)
         for (int64_t i = 0; i < c.rows; i++) {
             const double x = *matrix_at(&c, i, j), y = *matrix_at(&plain_c, i, j);

@@ -213,20 +213,21 @@ static void exact_zeros(void **unused)
 
 /* Batches */
 
-/* Each member's data want other moduli, or none. */
-static void members_choose_for_themselves(void **unused)
+/* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for every number of moduli
+ * or slices. */
+static unsigned check_members(const char *name)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "wide 4", "scattered", "circulant", "zeros"};
     enum { MEMBERS = 5 };
-    const mode m = mode_of_family("ozaki2");
-    if (!mode_exists(m.name)) return;
+    const mode m = mode_of_family(name);
     int parameter;
     const td_engine *engine = td_engine_parse(m.name, &parameter);
     td_device *device = td_device_current();
     problem members[MEMBERS];
     double *to[MEMBERS][3], *pointers[3][MEMBERS], **arrays;
-    int parameters = 0;
+    td_counters *counters, counted = {0};
+    unsigned parameters = 0;
+    uint64_t repaired = 0;
     for (int z = 0; z < MEMBERS; z++) {
         const product of = plain(data[z], 33, 20, 150);
         members[z] = problem_make(&of);
@@ -236,6 +237,8 @@ static void members_choose_for_themselves(void **unused)
     CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
     CHECK_CUDA(cudaMemcpy((void *)arrays, (const void *)pointers, sizeof pointers,
                           cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
+    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
     const problem *p = &members[0];
     const td_gemm gemm = {.op_a = TD_OP_N,
                           .op_b = TD_OP_N,
@@ -247,7 +250,7 @@ static void members_choose_for_themselves(void **unused)
                           .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
                           .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
                           .batch = MEMBERS};
-    CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, NULL) == TD_RUN_DONE,
+    CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");
     for (int z = 0; z < MEMBERS; z++) {
@@ -255,17 +258,32 @@ static void members_choose_for_themselves(void **unused)
         device_download(&got, to[z][2]);
         const ref_gemm alone = problem_gemm(&members[z], &want);
         ref_account account = mode_product(&m, &alone);
-        checked_compare(&members[z], &got, &want);
-        parameters |= 1 << account.parameter;
+        checked_compare(&m, &members[z], &got, &want);
+        parameters |= 1u << account.parameter;
+        repaired += (uint64_t)account.repaired;
         ref_account_free(&account);
         matrix_free(&got);
         matrix_free(&want);
         for (int x = 0; x < 3; x++) device_free(to[z][x]);
         problem_free(&members[z]);
     }
-    CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x",
-          (unsigned)parameters);
+    CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
+    CHECK(counted.repaired == repaired && repaired > 0, "%s: %llu elements repaired, not %llu",
+          name, (unsigned long long)counted.repaired, (unsigned long long)repaired);
+    test_note("%s: %llu elements of a batch repaired", name, (unsigned long long)repaired);
+    device_free(counters);
     device_free((void *)arrays);
+    return parameters;
+}
+
+static void members_choose_for_themselves(void **unused)
+{
+    (void)unused;
+    const unsigned parameters = check_members("ozaki2");
+    CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x", parameters);
+    check_members("ozaki1");
+    check_members("ozaki-sgemm");
+    check_members("faithful");
 }
 
 int main(void)

@@ -31,14 +31,16 @@ test_matrix checked_compute(const mode *m, const problem *p)
     return c;
 }
 
-void checked_compare(const problem *p, const test_matrix *got, const test_matrix *want)
+void checked_compare(const mode *m, const problem *p, const test_matrix *got,
+                     const test_matrix *want)
 {
     const int64_t at = matrix_difference(got, want);
     if (at == -1) return;
     const int64_t i = at % got->rows, j = at / got->rows;
     const double x = *matrix_at(got, i, j), y = *matrix_at(want, i, j);
-    CHECK(0, "C(%d, %d) is %a (%016llx), the definition gives %a (%016llx): %s", (int)i, (int)j, x,
-          (unsigned long long)bits_of(x), y, (unsigned long long)bits_of(y), product_text(&p->of));
+    CHECK(0, "%s: C(%d, %d) is %a (%016llx), the definition gives %a (%016llx): %s", m->name,
+          (int)i, (int)j, x, (unsigned long long)bits_of(x), y, (unsigned long long)bits_of(y),
+          product_text(&p->of));
 }
 
 /* All elements, or every so many of a large product and those at the tiles' edges. */
@@ -56,7 +58,8 @@ static void measure(const mode *m, const problem *p, const test_matrix *c,
                 (i % 64 == 63 || i == p->of.m - 1) && (j % 64 == 63 || j == p->of.n - 1);
             if ((i + j * p->of.m) % step && !is_corner) continue;
             const verdict v = mode_judge(m, &gemm, account, is_hostile, i, j, *matrix_at(c, i, j));
-            CHECK_AT_MOST(v.error, v.bound, "C(%d, %d): %s", (int)i, (int)j, product_text(&p->of));
+            CHECK_AT_MOST(v.error, v.bound, "%s: C(%d, %d): %s", m->name, (int)i, (int)j,
+                          product_text(&p->of));
             seen->error = fmax(seen->error, v.error);
             seen->elements++;
             seen->nearest += v.is_nearest;
@@ -68,7 +71,7 @@ void checked_problem(const mode *m, const problem *p, checked *seen)
     test_matrix c = checked_compute(m, p), want = matrix_copy(&p->c);
     const ref_gemm gemm = problem_gemm(p, &want);
     ref_account account = mode_product(m, &gemm);
-    checked_compare(p, &c, &want);
+    checked_compare(m, p, &c, &want);
     measure(m, p, &c, &account, seen);
     seen->repaired += account.repaired;
     seen->parameter = account.parameter;

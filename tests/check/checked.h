@@ -9,7 +9,8 @@
 test_matrix checked_compute(const mode *m, const problem *p);
 
 /* Fails the test at the first element whose bits are not those of the definition. */
-void checked_compare(const problem *p, const test_matrix *got, const test_matrix *want);
+void checked_compare(const mode *m, const problem *p, const test_matrix *got,
+                     const test_matrix *want);
 
 /* What was seen of some products. */
 typedef struct {

@@ -47,13 +47,6 @@ static double one_chain(int64_t k)
     return (terms * terms / 2.0 + 5.5 * terms + 9.0) * 0x1p-106;
 }
 
-/* Errors of one chain of k binary64 FMAs. */
-static double binary64_chain(int64_t k)
-{
-    const double u = 0x1p-53 * (double)k;
-    return u / (1.0 - u);
-}
-
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
     {"df", &ref_df_format, {0}, false, false, 0x1p-43, 0x1p-43, proven_df, none},
@@ -155,12 +148,8 @@ static double bound_of_format(const mode *m, int64_t k, bool is_hostile, int64_t
 static double bound_of_family(const ref_gemm *p, const ref_account *account, int64_t at,
                               const ref_distance *d)
 {
-    const bool is_chain = account->is_repaired[at];
     const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;
-    const long double sum =
-        is_chain ? (long double)binary64_chain(p->k) * d->size : alpha * account->off[at];
-    const long double subnormal =
-        least * (2.0L + alpha * (is_chain ? 1.0L + (long double)p->k : 1.0L));
+    const long double sum = alpha * account->off[at], subnormal = least * (2.0L + alpha);
     const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
     return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
 }
@@ -186,6 +175,8 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
         v.bound = bound_of_format(m, p->k, is_hostile, account->repaired);
     } else if (m->ozaki.is_faithful) {
         v.bound = is_faithful(p, i, j, value, &d) ? (double)INFINITY : 0.0;
+    } else if (account->is_repaired[i + j * p->m]) {
+        v.bound = v.is_nearest ? (double)INFINITY : 0.0;
     } else if (account->off) {
         v.bound = bound_of_family(p, account, i + j * p->m, &d);
     }

@@ -198,6 +198,12 @@ static double cancelling(test_random *r, const place *at)
     return random_uniform(r) + 0.5;
 }
 
+/* The same in sizes that are far apart: where the large ones cancel, the small ones are left. */
+static double wide_cancelling(test_random *r, const place *at)
+{
+    return ldexp(random_uniform(r) + 0.5, 25 * (int)(at->l / 2 % 5));
+}
+
 /* One element of each operand beyond all others. */
 static double one_huge(test_random *r, const place *at)
 {
@@ -269,6 +275,8 @@ const distribution distributions[] = {
     {"far crossing", far_crossing, 0, false},
     {"all but cancelling", cancelling, 0x1p-51, false},
     {"exact zeros", cancelling, 0x1p-100, false},
+    {"wide cancelling", wide_cancelling, 0x1p-51, false},
+    {"wide exact zeros", wide_cancelling, 0x1p-100, false},
     {"wide 0.5", wide_half, 0, false},
     {"lines 64 apart", apart64, 0, false},
     {"crossing 64", crossing64, 0, false},

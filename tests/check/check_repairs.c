@@ -1,0 +1,235 @@
+/* check_repairs.c - products of the Ozaki family with elements that certificates cannot speak for: sums that cancel, wide
+ * exponents, results at the ends of binary64. Their definition has them exact, with one rounding. */
+#include "../support/test.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "checked.h"
+#include "device.h"
+
+static const char *const names[] = {"faithful", "ozaki2", "ozaki1", "ozaki-sgemm"};
+enum { NAMES = 4 };
+
+/* Elements of one test's products, by mode. */
+typedef struct {
+    long long all[NAMES], repaired[NAMES];
+} census;
+
+static void check_all(const product *of, census *c)
+{
+    problem p = problem_make(of);
+    for (int n = 0; n < NAMES; n++) {
+        const mode m = mode_of_family(names[n]);
+        checked seen = {0};
+        checked_problem(&m, &p, &seen);
+        c->all[n] += of->m * of->n;
+        c->repaired[n] += seen.repaired;
+    }
+    problem_free(&p);
+}
+
+static void note(const census *c, const char *what)
+{
+    for (int n = 0; n < NAMES; n++)
+        test_note("%s, %s: %lld elements certified, %lld repaired", what, names[n],
+                  c->all[n] - c->repaired[n], c->repaired[n]);
+}
+
+/* Some are of either kind. */
+static void check_both_kinds(const census *c, int name)
+{
+    CHECK(c->repaired[name] > 0, "%s repaired none of %lld", names[name], c->all[name]);
+    CHECK(c->repaired[name] < c->all[name], "%s repaired all of %lld", names[name], c->all[name]);
+}
+
+static product plain(const char *data, int64_t m, int64_t n, int64_t k, int which)
+{
+    return (product){.data = data,
+                     .op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N,
+                     .op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .pad_a = which % 3,
+                     .pad_c = which % 2,
+                     .guard = which % 4,
+                     .alpha = which % 3 ? 1.0 : -1.7,
+                     .beta = which % 4 == 1 ? 0.7 : 0.0,
+                     .seed = (uint64_t)(900 + which)};
+}
+
+/* Around the edges of what the kernels look at together: tiles of 64 x 64, strips of 64 x 16. */
+static const int sizes[][3] = {
+    {1, 1, 90}, {17, 66, 40}, {65, 16, 129}, {70, 33, 300}, {9, 7, 1100}};
+enum { SIZES = 5 };
+
+static int size_count(void) { return test_is_sanitized() ? 2 : SIZES; }
+
+static void check_data(const char *const *data, int count, const char *what)
+{
+    census c = {0};
+    for (int d = 0; d < count; d++)
+        for (int i = 0; i < size_count(); i++) {
+            const product of = plain(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
+            check_all(&of, &c);
+        }
+    note(&c, what);
+    check_both_kinds(&c, 0);
+}
+
+static void sums_that_cancel(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"cancelling",      "all but cancelling", "exact zeros",
+                                       "wide cancelling", "wide exact zeros",   "zeros"};
+    check_data(data, 6, "cancelling");
+}
+
+static void wide_exponents(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"wide 4",    "scattered", "some scattered", "far scattered",
+                                       "crossing",  "rising",    "far crossing",   "circulant",
+                                       "one huge",  "graded",    "lines apart",    "half units 53",
+                                       "half units"};
+    check_data(data, 13, "wide exponents");
+}
+
+/* C is the rounded product: what is left is what rounding lost. */
+static void c_that_cancels_the_product(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"uniform",   "both signs", "wide 2",
+                                       "scattered", "full",       "integers"};
+    census c = {0};
+    for (int d = 0; d < 6; d++)
+        for (int i = 0; i < size_count(); i++) {
+            product of = plain(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
+            of.beta = -1.0;
+            of.takes_product = true;
+            check_all(&of, &c);
+        }
+    note(&c, "less the product");
+    check_both_kinds(&c, 0);
+}
+
+/* Results that are subnormal, or as good as 0, or beyond the largest number, of any operands. */
+static void ends_of_binary64(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *data;
+        double alpha, beta;
+    } cases[] = {{"both signs", 0x1p-1074, 0.0},
+                 {"both signs", -0x1.7p-1065, 0.0},
+                 {"uniform", 0x1p-1030, -1.0},
+                 {"both signs", 0x1.3p-1026, 0x1p-1050},
+                 {"vanishing", 1.0, 0.5},
+                 {"vanishing", 0x1p-10, 0.0},
+                 {"subnormal", 0x1p-30, 0.0},
+                 {"subnormal", 0x1p-900, 1.0},
+                 {"least", 1.0, 0.0},
+                 {"least", 0x1p-970, 0.0},
+                 {"cancelling", 0x1p-1010, 0.0},
+                 {"scattered", 0x1p-1000, 0.0},
+                 {"uniform", 0x1p1020, 0.0},
+                 {"both signs", 0x1.9p1022, 0.0},
+                 {"overflowing", 1.0, 0.0},
+                 {"overflowing", 1.0, -1.0},
+                 {"cancelling", 0x1p1023, 0.0},
+                 {"scattered", 0x1p800, 1.0},
+                 {"opposite", 0x1p1017, 0x1p300},
+                 {"far scattered", 0x1p60, 0.0}};
+    census c = {0};
+    for (int i = 0; i < 20; i++)
+        for (int form = 0; form < (test_is_sanitized() ? 1 : 3); form++) {
+            product of = plain(cases[i].data, 33, 20, 30 + 100 * form, i + form);
+            of.alpha = cases[i].alpha;
+            of.beta = cases[i].beta;
+            check_all(&of, &c);
+        }
+    note(&c, "at the ends");
+    check_both_kinds(&c, 0);
+}
+
+/* alpha (x y + z w + 2^1400 - 2^1400) + beta c: nothing but an exact sum has anything left of it. */
+typedef struct {
+    double alpha, x, y, z, w, beta, c, want;
+} edge;
+
+static const edge edges[] = {
+    /* 2^1024 - 2^970 and its neighbours: a tie between the largest number and what is none */
+    {1.0, 0x1p512, 0x1p512, -0x1p458, 0x1p512, 0.0, NAN, INFINITY},
+    {1.0, 0x1p512, 0x1p512, -0x1.0000000000001p458, 0x1p512, 0.0, NAN, DBL_MAX},
+    {1.0, 0x1p512, 0x1p512, -0x1.fffffffffffffp457, 0x1p512, 0.0, NAN, INFINITY},
+    {-1.0, 0x1p512, 0x1p512, -0x1.0000000000001p458, 0x1p512, 0.0, NAN, -DBL_MAX},
+    {-2.0, 0x1p512, 0x1p511, -0x1p457, 0x1p512, 0.0, NAN, -INFINITY},
+    {1.0, 0x1p512, 0x1p511, 0x1p485, 0x1p485, 1.0, 0x1.ffffffffffffep1022, INFINITY},
+    {1.0, 0x1p512, 0x1p511, 0x1.fffffffffffffp484, 0x1p485, 1.0, 0x1.ffffffffffffep1022, DBL_MAX},
+    {1.0, 0x1p512, 0x1p512, 0.0, 1.0, -1.0, DBL_MAX, 0x1p971},
+    {-1.0, 0x1p512, 0x1p512, 0x1p-600, 0x1p-400, 0x1p54, 0x1p970, -0x1p-1000},
+
+    /* ties between subnormal numbers, and what is a little more or less */
+    {1.0, 0x1p-537, 0x1p-538, 0.0, 1.0, 0.0, NAN, 0.0},
+    {1.0, 0x1p-537, 0x1p-538, 0x1p-600, 0x1p-600, 0.0, NAN, 0x1p-1074},
+    {1.0, 0x1p-537, 0x1p-538, -0x1p-1074, 0x1p-1074, 0.0, NAN, 0.0},
+    {1.0, 0x1.8p-537, 0x1p-537, 0.0, 1.0, 0.0, NAN, 0x1p-1073},
+    {1.0, 0x1.8p-537, 0x1p-537, -0x1p-600, 0x1p-600, 0.0, NAN, 0x1p-1074},
+    {-0x1p-1074, 0x1.8p10, 0x1p-10, 0.0, 1.0, 0.0, NAN, -0x1p-1073},
+    {-0x1p-1074, 0x1.8p10, 0x1p-10, -0x1p-600, 0x1p-400, 0.0, NAN, -0x1p-1074},
+    {1.0, -0x1p-537, 0x1p-538, 0.0, 1.0, 1.0, 0x1p-1074, 0.0},
+    {1.0, -0x1p-537, 0x1p-538, 0x1p-1074, 0x1p-1074, 1.0, 0x1p-1074, 0x1p-1074},
+    {1.0, 0x1p-1074, 0x1p-1074, 0.0, 1.0, 0.5, 0x1p-1074, 0x1p-1074},
+    {-1.0, 0x1p-1074, 0x1p-1074, 0.0, 1.0, 0.5, 0x1p-1074, 0.0},
+
+    /* the smallest number that is not subnormal */
+    {1.0, 0x1p-511, 0x1p-511, -0x1p-537, 0x1p-538, 0.0, NAN, 0x1p-1022},
+    {1.0, 0x1p-511, 0x1p-511, -0x1.0000000000001p-537, 0x1p-538, 0.0, NAN, 0x0.fffffffffffffp-1022},
+
+    /* half a unit in the last place of 1, and what decides */
+    {1.0, 1.0, 1.0, 0x1p-26, 0x1p-27, 0.0, NAN, 1.0},
+    {1.0, 1.0, 1.0, 0x1p-26, 0x1p-27, 1.0, 0x1p-1074, 0x1.0000000000001p0},
+    {1.0, 1.0, 1.0, 0x1p-26, 0x1p-27, 1.0, -0x1p-1074, 1.0},
+    {1.0, 0x1p500, 0x1p500, 0x1p-500, 0x1p-500, -0x1p500, 0x1p500, 0x1p-1000},
+};
+enum { EDGES = sizeof edges / sizeof *edges };
+
+static void check_edge(const edge *e)
+{
+    const product of = {
+        .data = "uniform", .m = 1, .n = 1, .k = 4, .alpha = e->alpha, .beta = e->beta};
+    const double a[] = {0x1p700, e->x, -0x1p700, e->z}, b[] = {0x1p700, e->y, 0x1p700, e->w};
+    const mode m = mode_of_family("faithful");
+    problem p = problem_make(&of);
+    for (int l = 0; l < 4; l++) {
+        *matrix_at(&p.a, 0, l) = a[l];
+        *matrix_at(&p.b, l, 0) = b[l];
+    }
+    if (e->beta != 0.0) *matrix_at(&p.c, 0, 0) = e->c;
+    checked seen = {0};
+    checked_problem(&m, &p, &seen);
+    test_matrix c = checked_compute(&m, &p);
+    CHECK(*matrix_at(&c, 0, 0) == e->want, "%a (%a %a + %a %a) + %a %a is %a, not %a", e->alpha,
+          e->x, e->y, e->z, e->w, e->beta, e->c, *matrix_at(&c, 0, 0), e->want);
+    CHECK(seen.repaired == 1, "%a %a + %a %a was certified", e->x, e->y, e->z, e->w);
+    matrix_free(&c);
+    problem_free(&p);
+}
+
+static void one_rounding_at_every_edge(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < EDGES; i++) check_edge(&edges[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_that_cancel),           cmocka_unit_test(wide_exponents),
+        cmocka_unit_test(c_that_cancels_the_product), cmocka_unit_test(ends_of_binary64),
+        cmocka_unit_test(one_rounding_at_every_edge),
+    };
+    device_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
