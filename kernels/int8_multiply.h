@@ -20,8 +20,9 @@ typedef struct {
     int64_t batch_a, batch_b, batch_c;    /* from one member to the next */
     int planes, batch;
     int accumulate; /* C += A B^T; else C need not hold numbers */
-    const td_choice
-        *choice; /* [batch]: plane p is wanted if plane_first + p < parameter; NULL: all are */
+
+    /* [batch]: plane p is wanted if plane_first + p < parameter; NULL: all are. */
+    const td_choice *choice;
     int plane_first;
 } td_int8_multiply;
 cudaError_t td_int8_multiply_run(const td_int8_multiply *multiply, cudaStream_t stream);

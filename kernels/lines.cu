@@ -13,11 +13,13 @@ enum { LEAST_SPREAD = 16 };
 /* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
 struct unit {
     uint32_t squares; /* of the magnitudes */
-    uint32_t
-        magnitudes; /* their sum; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero */
-    int32_t logs;   /* sum of the logarithms, at most */
-    int16_t top;    /* exponent of the largest element; NO_TOP: all are zero */
-    int16_t low;    /* as in td_line */
+
+    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
+    uint32_t magnitudes;
+
+    int32_t logs; /* sum of the logarithms, at most */
+    int16_t top;  /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;  /* as in td_line */
 };
 enum { FRACTION = 20, ZEROS = 28 };
 
@@ -66,9 +68,18 @@ struct sums_of_unit {
     uint32_t magnitudes, squares;
 };
 
+/* The same; a unit, or a line, is all of its parts. */
 struct summary {
-    int peak, low, zeros, logs;
+    int peak, low; /* as in td_line, but for a peak of zeros */
+    int zeros;     /* how many */
+    int logs;      /* sum of the logarithms, of no use where there are zeros */
 };
+constexpr summary NO_ELEMENTS = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+
+TD_DEVICE summary join(const summary &a, const summary &b)
+{
+    return {max(a.peak, b.peak), min(a.low, b.low), a.zeros + b.zeros, a.logs + b.logs};
+}
 
 /* Of a zero by the formula for normal numbers; below that of any of these. */
 enum { LOG_OF_ZERO = -1023 * TD_LOG };
@@ -110,7 +121,7 @@ TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
     for (int i = 0; i < PER_THREAD; i++) {
         const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
         s.peak = max(s.peak, log);
-        s.logs += log; /* of no use to lines that have zeros */
+        s.logs += log;
         s.zeros += bits[i] == 0;
         s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
     }
@@ -149,7 +160,7 @@ struct elements {
 
 TD_DEVICE summary summarise_any(const elements &e)
 {
-    summary s = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+    summary s = NO_ELEMENTS;
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
         const uint64_t bits = e.at[i * PARTS];
@@ -182,6 +193,56 @@ TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
     return sums;
 }
 
+/* ---- units ---- */
+
+/* What the unit of a line is, from the sums of its parts. */
+TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], int line)
+{
+    unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
+              all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+    TD_UNROLL
+    for (int i = 0; i < PARTS; i++) {
+        u.magnitudes += sums[i][line].magnitudes;
+        u.squares += sums[i][line].squares;
+    }
+    return u;
+}
+
+/* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
+TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left, const int16_t *shift,
+                               int sign)
+{
+    const int64_t count = (left - part + PARTS - 1) / PARTS;
+    return {line + part, shift ? shift + part : NULL, sign,
+            (int)max((int64_t)0, min((int64_t)PER_THREAD, count))};
+}
+
+/* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
+template <bool may_be_normal>
+TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, const int16_t *shift,
+                            int sign, unit *to)
+{
+    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
+    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
+    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
+    const elements mine = elements_of(tile[line], part, left, shift, sign);
+    uint64_t bits[PER_THREAD];
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
+    const bool normal = may_be_normal && are_normal(bits);
+    summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    __syncthreads();
+    summary all = summaries[0][line];
+    TD_UNROLL
+    for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
+    const int top = all.peak >> 8;
+    sums[part][line] = {0, 0};
+    if (all.low != TD_SPECIAL && top != NO_TOP)
+        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
+    __syncthreads();
+    if (to) *to = unit_of(all, sums, line);
+}
+
 /* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
  * from line_first on, batch member * 2 + operand. */
 template <bool again>
@@ -189,55 +250,21 @@ static __global__ void __launch_bounds__(THREADS, 4)
     measure_kernel(const td_measure p, int line_first)
 {
     TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
-    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
-    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
-    const int line0 = line_first + (int)blockIdx.y * TD_TILE;
+    const int in_strip = (int)blockIdx.y * TD_TILE, line0 = line_first + in_strip;
     const int64_t l0 = (int64_t)blockIdx.x * TD_UNIT;
-    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
     if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
 
     load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
     __syncthreads();
     if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0);
-    uint64_t bits[PER_THREAD];
-    TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
-    const int64_t left = o.k - l0 - part;
-    const int16_t *shift = again ? p.shift + batch * o.k + l0 + part : NULL;
-    const int count = (int)min((int64_t)PER_THREAD, (left + PARTS - 1) / PARTS);
-    const elements mine = {&tile[line][part], shift, which ? -1 : 1, max(0, count)};
-    const bool normal = !again && are_normal(bits);
-    summary all = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
-    summaries[part][line] = all;
-    __syncthreads();
-    all = summaries[0][line];
-    TD_UNROLL
-    for (int i = 1; i < PARTS; i++) {
-        const summary s = summaries[i][line];
-        all.peak = max(all.peak, s.peak);
-        all.low = min(all.low, s.low);
-        all.zeros += s.zeros;
-        all.logs += s.logs;
-    }
-    const int top = all.peak >> 8;
-    sums[part][line] = {0, 0};
-    if (all.low != TD_SPECIAL && top != NO_TOP)
-        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
-    __syncthreads();
-    if (part == 0 && line0 + line < o.lines) {
-        unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
-                  all.logs, (int16_t)top, (int16_t)all.low};
-        TD_UNROLL
-        for (int i = 0; i < PARTS; i++) {
-            u.magnitudes += sums[i][line].magnitudes;
-            u.squares += sums[i][line].squares;
-        }
-        unit *units = static_cast<unit *>(p.units[which]);
-        units[((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + blockIdx.y * TD_TILE +
-              line] = u;
-    }
+    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
+    const int line = (int)threadIdx.x;
+    unit *units = static_cast<unit *>(p.units[which]) +
+                  ((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + in_strip;
+    unit *to = line < TD_TILE && line0 + line < o.lines ? units + line : NULL;
+    measure_tile<!again>(tile, o.k - l0, shift, which ? -1 : 1, to);
 }
 
 /* ---- units to lines ---- */
@@ -268,57 +295,77 @@ TD_DEVICE uint64_t shift_up(uint32_t x, int down)
     return down > 31 ? x != 0 : (x + ((1ull << down) - 1)) >> down;
 }
 
+/* Of the units of a line, `step` apart in memory, those from `first` on, GROUPS apart. */
+struct units_of_line {
+    const unit *at;
+    int64_t step;
+    int first, count;
+};
+
+TD_DEVICE summary summarise_units(const units_of_line &units)
+{
+    summary s = NO_ELEMENTS;
+    for (int u = units.first; u < units.count; u += GROUPS) {
+        const unit x = units.at[u * units.step];
+        const int fraction = (int)(x.magnitudes >> FRACTION & 255);
+        s = join(s, {TD_LOG * x.top + fraction, x.low, (int)(x.magnitudes >> ZEROS), 0});
+    }
+    return s;
+}
+
+/* In units of 2^(top - 11). */
+TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
+{
+    line_sums sums = {0, 0, 0};
+    for (int u = units.first; u < units.count; u += GROUPS) {
+        const unit x = units.at[u * units.step];
+        const int down = top - x.top;
+        sums.logs += x.logs;
+        sums.magnitudes += shift_up(x.magnitudes & ((1u << FRACTION) - 1), down);
+        sums.squares += shift_up(x.squares, 2 * down);
+    }
+    return sums;
+}
+
+/* The record of LINES lines, by all threads of a block; to: the line's, or NULL. */
+TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
+{
+    TD_SHARED(summary, summaries, [GROUPS][LINES]);
+    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
+    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    summaries[group][line] = summarise_units(units);
+    __syncthreads();
+    summary all = summaries[0][line];
+    TD_UNROLL
+    for (int i = 1; i < GROUPS; i++) all = join(all, summaries[i][line]);
+    all_sums[group][line] = sum_units(units, all.peak >> 8);
+    __syncthreads();
+    if (!to) return;
+    line_sums sums = all_sums[0][line];
+    for (int i = 1; i < GROUPS; i++) {
+        sums.logs += all_sums[i][line].logs;
+        sums.magnitudes += all_sums[i][line].magnitudes;
+        sums.squares += all_sums[i][line].squares;
+    }
+    *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
+}
+
 /* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS)
     lines_kernel(const td_measure p, int line_first, int units, int again)
 {
-    TD_SHARED(summary, summaries, [GROUPS][LINES]);
-    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
-    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
-    const int in_strip = (int)blockIdx.x * LINES + line, at = line_first + in_strip;
-    if (line_first + (int)blockIdx.x * LINES >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
+    const int first = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES;
+    const int in_strip = first + (int)threadIdx.x % LINES, line = line_first + in_strip;
+    if (line_first + first >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
         (again && !p.shifted[batch]))
         return;
-
-    const unit *of_line = static_cast<const unit *>(p.units[which]) +
-                          (int64_t)batch * units * p.strip_lines + in_strip;
-    summary all = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
-    line_sums sums = {0, 0, 0};
-    for (int u = group; u < units && at < o.lines; u += GROUPS) {
-        const unit x = of_line[(int64_t)u * p.strip_lines];
-        all.peak = max(all.peak, TD_LOG * x.top + (int)(x.magnitudes >> FRACTION & 255));
-        all.low = min(all.low, (int)x.low);
-        all.zeros |= (int)(x.magnitudes >> ZEROS);
-        sums.logs += x.logs;
-    }
-    summaries[group][line] = all;
-    __syncthreads();
-    TD_UNROLL
-    for (int i = 0; i < GROUPS; i++) {
-        all.peak = max(all.peak, summaries[i][line].peak);
-        all.low = min(all.low, summaries[i][line].low);
-        all.zeros |= summaries[i][line].zeros;
-    }
-    for (int u = group; u < units && at < o.lines; u += GROUPS) {
-        const unit x = of_line[(int64_t)u * p.strip_lines];
-        const int down = (all.peak >> 8) - x.top;
-        sums.magnitudes += shift_up(x.magnitudes & ((1u << FRACTION) - 1), down);
-        sums.squares += shift_up(x.squares, 2 * down);
-    }
-    all_sums[group][line] = sums;
-    __syncthreads();
-    if (group == 0 && at < o.lines) {
-        for (int i = 1; i < GROUPS; i++) {
-            sums.logs += all_sums[i][line].logs;
-            sums.magnitudes += all_sums[i][line].magnitudes;
-            sums.squares += all_sums[i][line].squares;
-        }
-        td_line *lines = again ? p.line_again[which] : p.line[which];
-        lines[(int64_t)batch * o.lines + at] =
-            line_of(all.peak, all.low, all.zeros != 0, sums, o.k);
-    }
+    const unit *at = static_cast<const unit *>(p.units[which]) +
+                     (int64_t)batch * units * p.strip_lines + in_strip;
+    td_line *lines = again ? p.line_again[which] : p.line[which];
+    td_line *to = group == 0 && line < o.lines ? &lines[(int64_t)batch * o.lines + line] : NULL;
+    measure_line({at, p.strip_lines, group, line < o.lines ? units : 0}, o.k, to);
 }
 
 /* ---- shifts ---- */

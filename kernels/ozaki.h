@@ -19,8 +19,10 @@ enum { TD_LOG = 256 };
 /* Lines are measured in units of so many elements of k; part of the modes' definition. */
 enum { TD_UNIT = 64 };
 
-/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
+/* Largest elements of a line that are remembered; part of the modes' definition. */
 enum { TD_PEAKS = 4 };
+
+/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
 typedef struct {
     int32_t norm; /* logarithm of the Euclidean norm, at least */
     int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
@@ -37,13 +39,14 @@ enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
 
 /* What is decided for one member of the batch, from the data or by the mode's parameter. */
 typedef struct {
-    int32_t parameter; /* number of moduli, or of slices */
-    int32_t level;     /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
-    int32_t need;      /* see td_finish; INT32_MIN: every element is certified */
-    int32_t need_of_one;
-    int32_t has_peaks; /* the masks have what is not certified, by td_certify_run */
-    int32_t
-        rest; /* logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs */
+    int32_t parameter;   /* number of moduli, or of slices */
+    int32_t level;       /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
+    int32_t need;        /* see td_finish; INT32_MIN: every element is certified */
+    int32_t need_of_one; /* see td_certify_run */
+    int32_t has_peaks;   /* the masks have what is not certified, by td_certify_run */
+
+    /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
+    int32_t rest;
 } td_choice;
 
 /* A plane is small whole numbers, [line][k], zeros in the padding of lines and of k: tensor cores like such sizes. */
@@ -66,7 +69,7 @@ typedef struct {
 /* How X becomes C. */
 typedef enum {
     TD_FINISH_ROUND, /* X rounded to binary64, then alpha and beta as cuBLAS has them */
-    TD_FINISH_EXACT /* alpha X + beta C with one rounding; repaired where that may not be within one ulp */
+    TD_FINISH_EXACT  /* alpha X + beta C, rounded once; repaired if that may not be within an ulp */
 } td_finish_kind;
 
 /* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
@@ -90,9 +93,11 @@ typedef struct {
     td_scalar alpha;
     int64_t batch_first;
     int batch;
-    void *units
-        [2]; /* scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time */
-    int strip_lines;        /* multiple of TD_TILE */
+
+    /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time. */
+    void *units[2];
+    int strip_lines; /* TD_TILE times 1 to 65535 */
+
     int32_t *tops[2];       /* scratch: [batch][k] */
     td_line *line[2];       /* [batch][lines] */
     td_line *line_again[2]; /* scratch: the same, with shifts */
