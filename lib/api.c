@@ -150,7 +150,7 @@ static tandem_status status_of(td_run_status run)
     case TD_RUN_BROKEN:
         break;
     }
-    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel");
+    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel, or cuBLAS a product");
 }
 
 /* The current device; NULL if it cannot run kernels. */
@@ -290,9 +290,9 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                                    int64_t ldc, tandem_stream stream)
 {
     last_message[0] = '\0';
-    if (slices != 0 && (slices < TD_LEAST_SLICES || slices > TD_MOST_SLICES))
+    if (slices != 0 && (slices < TD_LEAST_SLICES || slices > TD_MOST_FLOAT_SLICES))
         return fail(TANDEM_INVALID_VALUE, "slices is %d; allowed: 0, %d to %d", slices,
-                    TD_LEAST_SLICES, TD_MOST_SLICES);
+                    TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
     const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),

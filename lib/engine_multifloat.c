@@ -8,8 +8,8 @@
 #include "device.h"
 #include "part.h"
 
-/* Most lines, elements of k and batch members of a launch: keeps tile numbers in 31 bits, grids in their limits. */
-enum { MAX_LINES = 1 << 20, MAX_K = 1 << 20, MAX_BATCH = 32767 };
+/* Most elements of k of a part: as TD_MAX_PART_LINES. */
+enum { MAX_K = 1 << 20 };
 
 /* Fewest elements of a line that are worth a block of their own in the scan. */
 enum { LEAST_CHUNK = 128 };
@@ -146,25 +146,34 @@ static size_t shared_bytes(const td_format *format, bool with_sums)
     return (size_t)format->blocks * (size_t)(format->stage_bytes + SHARED_RESERVED + sums);
 }
 
-static bool make_plan(mf_plan *plan, const td_gemm *p, const arithmetic *in,
-                      const td_device *device, size_t limit)
+/* All of a product's lines and members, as far as a part may have them. */
+static mf_plan largest_plan(const td_gemm *p, const arithmetic *in)
 {
-    memset(plan, 0, sizeof *plan);
-    plan->format = in->format;
-    plan->type = in->type;
-    plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(in->format, true);
-    plan->m = td_smaller(p->m, MAX_LINES);
-    plan->n = td_smaller(p->n, MAX_LINES);
+    return (mf_plan){.format = in->format,
+                     .type = in->type,
+                     .m = td_smaller(p->m, TD_MAX_PART_LINES),
+                     .n = td_smaller(p->n, TD_MAX_PART_LINES),
+                     .batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS)};
+}
+
+/* A td_planner. */
+static size_t make_plan(void *of, size_t limit)
+{
+    mf_product *product = of;
+    mf_plan *plan = &product->plan;
+    const td_gemm *p = product->p;
+    const td_device *device = product->device;
+    *plan = largest_plan(p, product->in);
+    plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(plan->format, true);
     plan->k = td_smaller(p->k, MAX_K);
-    plan->batch = td_smaller(p->batch, MAX_BATCH);
     plan->chunk = td_ceil_div(p->k, TD_MAX_CHUNKS);
     if (plan->chunk < LEAST_CHUNK) plan->chunk = LEAST_CHUNK;
     plan->chunks = (int)td_ceil_div(p->k, plan->chunk);
     plan->slots = plan->blocks_per_tile = 1;
     for (lay_out(plan, p->k); plan->bytes > limit; lay_out(plan, p->k))
-        if (!shrink(plan)) return false;
+        if (!shrink(plan)) return 0;
     spread_superblocks(plan, p->k, device, limit);
-    return true;
+    return plan->bytes;
 }
 
 static td_target target_of(const mf_product *product, const mf_part *part)
@@ -278,16 +287,13 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     return td_repair_run(&repair, part->batch, p->stream);
 }
 
-/* A part of a product whose op(A) op(B) is not wanted. */
+/* A part of a typed product whose op(A) op(B) is not wanted. */
 static cudaError_t scale_part(mf_product *product, const mf_part *part)
 {
     const td_target target = target_of(product, part);
     const td_multiply no_sums = {.tile_count = (int)tiles_of(part->m, part->n),
                                  .output = output_of(product, &target)};
-    cudaStream_t stream = product->p->stream;
-    cudaError_t error = product->plan.type == TD_BINARY64
-                            ? td_scale_run(&target, part->batch, stream)
-                            : product->plan.format->join(&no_sums, part->batch, stream);
+    cudaError_t error = product->plan.format->join(&no_sums, part->batch, product->p->stream);
     if (error == cudaSuccess) product->touched = true;
     return error;
 }
@@ -311,30 +317,20 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
     return TD_RUN_DONE;
 }
 
-/* Fewer bytes are tried if the device has not as many left as the limit allows. */
-enum { MEMORY_TRIES = 4 };
-
 static td_run_status run_product(mf_product *product, size_t limit)
 {
     const td_gemm *p = product->p;
-    td_run_status status = TD_RUN_NO_MEMORY;
-    for (int i = 0; i < MEMORY_TRIES && !product->workspace; i++, limit /= 4) {
-        if (!make_plan(&product->plan, p, product->in, product->device, limit)) break;
-        product->workspace = td_workspace_acquire(product->device, product->plan.bytes, p->stream);
-    }
-    if (product->workspace) status = run_parts(product, false);
+    product->workspace =
+        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
+    if (!product->workspace) return TD_RUN_NO_MEMORY;
+    const td_run_status status = run_parts(product, false);
     td_workspace_release(product->workspace, p->stream);
     return status;
 }
 
 static td_run_status scale_product(mf_product *product)
 {
-    const td_gemm *p = product->p;
-    product->plan = (mf_plan){.format = product->in->format,
-                              .type = product->in->type,
-                              .m = td_smaller(p->m, MAX_LINES),
-                              .n = td_smaller(p->n, MAX_LINES),
-                              .batch = td_smaller(p->batch, MAX_BATCH)};
+    product->plan = largest_plan(product->p, product->in);
     return run_parts(product, true);
 }
 
@@ -342,7 +338,7 @@ static td_run_status run_mode(const td_gemm *p, const arithmetic *in, td_device 
                               size_t workspace_limit, td_counters *counters)
 {
     mf_product product = {.p = p, .in = in, .device = device, .counters = counters};
-    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(&product);
+    if (td_only_scales(p)) return td_scale_parts(p);
     return run_product(&product, workspace_limit);
 }
 

@@ -1,21 +1,16 @@
 /* engine_ozaki.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../kernels/moduli.h"
 #include "../kernels/residues.h"
 #include "cublas.h"
 #include "part.h"
-#include "scheme.h"
+#include "scheme_slices.h"
 
-/* Most lines, members and elements of k of a product: keeps line and tile numbers in 31 bits, grids in their limits. */
-enum { MAX_LINES = 1 << 24, MAX_BATCH = 16383 };
-static const int64_t max_k = INT64_C(0x7fffff00);
-
-/* Smallest part that is worth making smaller. */
-enum { LEAST_K_PASS = 512 };
+/* Most members of a part: keeps grids and batches in their limits. */
+enum { MAX_BATCH = 16383 };
 
 typedef struct {
     const td_scheme *scheme;
@@ -25,15 +20,14 @@ typedef struct {
 } ozaki_mode;
 
 typedef struct {
-    int64_t m, n, batch; /* of a part */
-    int64_t k_pass;
+    td_scheme_sizes part;
+    int64_t batch;   /* of a part */
     int strip_lines; /* measured at a time */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice;
     size_t units[2], tops[2], line_again[2];
-    size_t masks, cublas, planes;
-    size_t cublas_bytes, bytes;
+    size_t masks, cublas, planes, bytes;
 } ozaki_plan;
 
 typedef struct {
@@ -65,13 +59,13 @@ static void lay_out_measure(ozaki_plan *plan, const td_gemm *p, size_t end)
 
 static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t end)
 {
-    const int64_t tiles = td_ceil_div(plan->m, TD_TILE) * td_ceil_div(plan->n, TD_TILE);
+    const td_scheme_sizes *s = &plan->part;
+    const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
-    plan->cublas = td_reserve(&end, (int64_t)plan->cublas_bytes);
-    plan->planes =
-        td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, plan->m, plan->n,
-                                                               plan->k_pass, plan->batch));
+    plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
+    plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(
+                                        product->parameter, s->m, s->n, s->k_pass, plan->batch));
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -89,47 +83,32 @@ static void lay_out(ozaki_plan *plan, const ozaki_product *product)
     lay_out_part(plan, product, end);
 }
 
-static bool halve(int64_t *size, int64_t unit)
-{
-    if (*size <= unit) return false;
-    *size = td_round_up(*size / 2, unit);
-    return true;
-}
-
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */
 static bool shrink(ozaki_plan *plan)
 {
     int64_t strip = plan->strip_lines;
-    const bool has_strips = halve(&strip, TD_TILE);
+    const bool had_strips = td_halve(&strip, TD_TILE);
     plan->strip_lines = (int)strip;
     if (plan->batch > 1) {
         plan->batch = td_ceil_div(plan->batch, 2);
         return true;
     }
-    if (plan->cublas_bytes > TD_CUBLAS_LEAST_WORKSPACE) {
-        plan->cublas_bytes = plan->cublas_bytes / 8 > TD_CUBLAS_LEAST_WORKSPACE
-                                 ? plan->cublas_bytes / 8
-                                 : TD_CUBLAS_LEAST_WORKSPACE;
-        return true;
-    }
-    if (plan->k_pass > td_smaller(plan->m, plan->n) && halve(&plan->k_pass, LEAST_K_PASS))
-        return true;
-    if (halve(plan->m > plan->n ? &plan->m : &plan->n, TD_TILE)) return true;
-    return halve(&plan->k_pass, TD_K_PAD) || has_strips;
+    return td_scheme_shrink(&plan->part) || had_strips;
 }
 
-static bool make_plan(ozaki_product *product, size_t limit)
+/* A td_planner. */
+static size_t make_plan(void *of, size_t limit)
 {
+    ozaki_product *product = of;
     const td_gemm *p = product->p;
     ozaki_plan *plan = &product->plan;
-    *plan = (ozaki_plan){.m = p->m, .n = p->n, .batch = td_smaller(p->batch, MAX_BATCH)};
-    plan->k_pass = td_round_up(
-        td_smaller(p->k, product->mode->scheme->most_k(product->parameter, p->k)), TD_K_PAD);
-    plan->strip_lines = (int)td_round_up(p->m > p->n ? p->m : p->n, TD_TILE);
-    plan->cublas_bytes = TD_CUBLAS_WORKSPACE;
+    const int64_t lines = p->m > p->n ? p->m : p->n;
+    plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
+    plan->batch = td_smaller(p->batch, MAX_BATCH);
+    plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
-        if (!shrink(plan)) return false;
-    return true;
+        if (!shrink(plan)) return 0;
+    return plan->bytes;
 }
 
 /* ---- running ---- */
@@ -188,10 +167,10 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
     td_scheme_part s = {
         .device = product->device,
         .parameter = product->parameter,
-        .k_pass = plan->k_pass,
+        .k_pass = plan->part.k_pass,
         .workspace = at + plan->planes,
         .cublas_workspace = at + plan->cublas,
-        .cublas_bytes = plan->cublas_bytes,
+        .cublas_bytes = plan->part.cublas_bytes,
         .stream = p->stream,
         .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
                               td_operand_of(p, 1, part->j, part->n)},
@@ -223,9 +202,9 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     if (error == cudaSuccess && certifies(product))
         error = td_certify_run(&s.fixed, &s.finish, product->p->stream);
     if (error != cudaSuccess) return error;
+    product->touched = true; /* by the first of several kernels, even if another fails */
     error = product->mode->scheme->finish(&s);
     if (error != cudaSuccess) return error;
-    product->touched = true;
     const td_repair repair = {
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
@@ -241,49 +220,28 @@ static cudaError_t run_members(ozaki_product *product, int64_t z)
     const ozaki_plan *plan = &product->plan;
     ozaki_part part = {.z = z, .batch = (int)td_smaller(plan->batch, p->batch - z)};
     cudaError_t error = decide(product, z, part.batch);
-    for (part.j = 0; part.j < p->n; part.j += plan->n)
-        for (part.i = 0; part.i < p->m && error == cudaSuccess; part.i += plan->m) {
-            part.n = (int)td_smaller(plan->n, p->n - part.j);
-            part.m = (int)td_smaller(plan->m, p->m - part.i);
+    for (part.j = 0; part.j < p->n; part.j += plan->part.n)
+        for (part.i = 0; part.i < p->m && error == cudaSuccess; part.i += plan->part.m) {
+            part.n = (int)td_smaller(plan->part.n, p->n - part.j);
+            part.m = (int)td_smaller(plan->part.m, p->m - part.i);
             error = run_part(product, &part);
         }
     return error;
 }
 
-/* Fewer bytes are tried if the device has not as many left as the limit allows. */
-enum { MEMORY_TRIES = 4 };
-
 static td_run_status run_product(ozaki_product *product, size_t limit)
 {
     const td_gemm *p = product->p;
     cudaError_t error = cudaSuccess;
-    if (p->m > MAX_LINES || p->n > MAX_LINES || p->k > max_k) return TD_RUN_NO_MEMORY;
-    for (int i = 0; i < MEMORY_TRIES && !product->workspace; i++, limit /= 4) {
-        if (!make_plan(product, limit)) break;
-        product->workspace = td_workspace_acquire(product->device, product->plan.bytes, p->stream);
-    }
+    if (!td_scheme_takes(p)) return TD_RUN_NO_MEMORY;
+    product->workspace =
+        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
     if (!product->workspace) return TD_RUN_NO_MEMORY;
     for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
         error = run_members(product, z);
     td_workspace_release(product->workspace, p->stream);
     if (td_cuda_ok(error)) return TD_RUN_DONE;
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
-}
-
-/* C <- beta C. */
-static td_run_status scale_product(const td_gemm *p)
-{
-    for (int64_t z = 0; z < p->batch; z += MAX_BATCH)
-        for (int64_t j = 0; j < p->n; j += MAX_LINES)
-            for (int64_t i = 0; i < p->m; i += MAX_LINES) {
-                const td_target target =
-                    td_target_of(p, i, j, z, (int)td_smaller(p->m - i, MAX_LINES),
-                                 (int)td_smaller(p->n - j, MAX_LINES), NULL);
-                const int batch = (int)td_smaller(p->batch - z, MAX_BATCH);
-                if (td_cuda_ok(td_scale_run(&target, batch, p->stream))) continue;
-                return i + j + z > 0 ? TD_RUN_BROKEN : TD_RUN_FAILED;
-            }
-    return TD_RUN_DONE;
 }
 
 static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
@@ -295,7 +253,7 @@ static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int para
         product.parameter = mode->parameter;
     else if (parameter == 0 && mode->scheme->from_data)
         product.parameter = mode->scheme->from_data(p->m, p->n);
-    if (p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0)) return scale_product(p);
+    if (td_only_scales(p)) return td_scale_parts(p);
     if (!td_cublas_ready(device)) return TD_RUN_FAILED;
     return run_product(&product, workspace_limit);
 }
@@ -326,9 +284,9 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
         return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
     }
 
-MODE(ozaki_sgemm, td_scheme_float_slices, 2, 12)
-MODE(ozaki1, td_scheme_int8_slices, 2, 10)
-MODE(ozaki2, td_scheme_residues, 2, 20)
+MODE(ozaki_sgemm, td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+MODE(ozaki1, td_scheme_int8_slices, TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
+MODE(ozaki2, td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
 static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)

@@ -25,3 +25,37 @@ td_target td_target_of(const td_gemm *p, int64_t i, int64_t j, int64_t z, int m,
         .masks = masks,
     };
 }
+
+bool td_only_scales(const td_gemm *p)
+{
+    return p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0);
+}
+
+td_run_status td_scale_parts(const td_gemm *p)
+{
+    const int64_t lines = TD_MAX_PART_LINES, members = TD_MAX_PART_MEMBERS;
+    for (int64_t z = 0; z < p->batch; z += members)
+        for (int64_t j = 0; j < p->n; j += lines)
+            for (int64_t i = 0; i < p->m; i += lines) {
+                const td_target target = td_target_of(p, i, j, z, (int)td_smaller(p->m - i, lines),
+                                                      (int)td_smaller(p->n - j, lines), NULL);
+                const int batch = (int)td_smaller(p->batch - z, members);
+                if (td_cuda_ok(td_scale_run(&target, batch, p->stream))) continue;
+                return i + j + z > 0 ? TD_RUN_BROKEN : TD_RUN_FAILED;
+            }
+    return TD_RUN_DONE;
+}
+
+enum { MEMORY_TRIES = 4 };
+
+void *td_workspace_acquire_planned(td_device *device, cudaStream_t stream, size_t limit,
+                                   td_planner plan, void *product)
+{
+    void *workspace = NULL;
+    for (int i = 0; i < MEMORY_TRIES && !workspace; i++, limit /= 4) {
+        const size_t bytes = plan(product, limit);
+        if (bytes == 0) break;
+        workspace = td_workspace_acquire(device, bytes, stream);
+    }
+    return workspace;
+}

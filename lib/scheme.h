@@ -19,6 +19,21 @@ typedef struct {
     cudaStream_t stream;
 } td_scheme_part;
 
+/* Sizes of the parts that a product is cut into, and bytes that cuBLAS may work in. */
+typedef struct {
+    int64_t m, n, k_pass;
+    size_t cublas_bytes;
+} td_scheme_sizes;
+
+/* True if the kernels can count a product's lines and elements of k. */
+bool td_scheme_takes(const td_gemm *p);
+
+/* The largest parts; most_k elements of k are what one pass can take. */
+td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k);
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+bool td_scheme_shrink(td_scheme_sizes *sizes);
+
 typedef struct {
     /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */
     int (*from_data)(int64_t m, int64_t n);

@@ -1,8 +1,6 @@
 /* scheme_slices.c - products of slices (Ozaki scheme I): balanced digits in int8, whose products of equal weight are one
  * product over a longer k (Ootomo, Ozaki, Yokota, arXiv 2306.11975; Uchino, Ozaki, Imamura, arXiv 2409.13313), or in
  * binary32 (Ozaki, Ogita, Oishi, Rump, Numerical Algorithms 59, 2012). All sums are of whole numbers, and exact. */
-#include <limits.h>
-
 #include "../kernels/logarithm.h"
 #include "../kernels/slices.h"
 #include "cublas.h"

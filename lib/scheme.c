@@ -1,0 +1,39 @@
+#include "scheme.h"
+
+#include "cublas.h"
+#include "part.h"
+
+/* Most lines and elements of k of a product: keeps their numbers in 31 bits. */
+enum { MAX_LINES = 1 << 24 };
+static const int64_t max_k = INT64_C(0x7fffff00);
+
+/* Shortest pass over k that is worth having. */
+enum { LEAST_K_PASS = 512 };
+
+bool td_scheme_takes(const td_gemm *p)
+{
+    return p->m <= MAX_LINES && p->n <= MAX_LINES && p->k <= max_k;
+}
+
+td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k)
+{
+    return (td_scheme_sizes){.m = td_smaller(p->m, TD_MAX_PART_LINES),
+                             .n = td_smaller(p->n, TD_MAX_PART_LINES),
+                             .k_pass = td_round_up(td_smaller(p->k, most_k), TD_K_PAD),
+                             .cublas_bytes = TD_CUBLAS_WORKSPACE};
+}
+
+static bool shrink_cublas(size_t *bytes)
+{
+    const size_t least = TD_CUBLAS_LEAST_WORKSPACE, fewer = *bytes / 8;
+    if (*bytes <= least) return false;
+    *bytes = fewer > least ? fewer : least;
+    return true;
+}
+
+bool td_scheme_shrink(td_scheme_sizes *s)
+{
+    return shrink_cublas(&s->cublas_bytes) ||
+           (s->k_pass > td_smaller(s->m, s->n) && td_halve(&s->k_pass, LEAST_K_PASS)) ||
+           td_halve(s->m > s->n ? &s->m : &s->n, TD_TILE) || td_halve(&s->k_pass, TD_K_PAD);
+}
