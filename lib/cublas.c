@@ -10,8 +10,7 @@
 /* A handle has one stream and one workspace at a time, so a product is enqueued under its lock. */
 typedef struct {
     pthread_mutex_t lock;
-    cublasHandle_t
-        handle; /* kept for the life of the process; properties are a new handle's: scalars on the host */
+    cublasHandle_t handle; /* for the life of the process; as it was made: scalars on the host */
     bool is_refused;
 } context;
 

@@ -119,7 +119,7 @@ static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine
     case TD_RUN_FAILED:
         td_timer_drop(call.timer);
         TD_LOG_ONCE(TD_LOG_WARN,
-                    "the device refused a kernel; the product runs native (said once)");
+                    "the device refused a kernel, or cuBLAS a product; it runs native (said once)");
         return td_dispatch_native(entry, p, td_reason_launch);
     }
     td_report_count(call.record);
