@@ -143,7 +143,7 @@ static void every_number_of_slices(void **unused)
     (void)unused;
     static const char *const data[] = {"uniform", "both signs", "wide 2", "constant", "integers"};
     const int step = test_is_sanitized() ? 5 : 1;
-    for (slices = 0; slices <= TD_MOST_SLICES; slices += slices ? step : TD_LEAST_SLICES) {
+    for (slices = 0; slices <= TD_MOST_FLOAT_SLICES; slices += slices ? step : TD_LEAST_SLICES) {
         double worst = 0.0;
         for (int d = 0; d < 5; d++)
             for (int is_long = 0; is_long < 2; is_long++) {
@@ -201,7 +201,7 @@ static void every_form(void **unused)
 static void small_whole_numbers_are_exact(void **unused)
 {
     (void)unused;
-    for (slices = TD_LEAST_SLICES; slices <= TD_MOST_SLICES; slices += 5) {
+    for (slices = TD_LEAST_SLICES; slices <= TD_MOST_FLOAT_SLICES; slices += 5) {
         typed_problem t = make("integers", 33, 30, 1000, slices % 4, 1.0, 1.0);
         typed_matrix c = typed_problem_compute(&t, sliced);
         const ref_typed start = typed_problem_gemm(&t, &t.c);
