@@ -124,10 +124,6 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 
 cudaError_t td_repair_prepare(void)
 {
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaFuncGetAttributes(&attributes, repair_kernel<false>);
-    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, repair_kernel<true>);
-    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, scale_kernel);
-    if (error == cudaSuccess) error = td_exact_prepare();
-    return error;
+    const cudaError_t error = td_exact_prepare();
+    return td_load(error, repair_kernel<false>, repair_kernel<true>, scale_kernel);
 }

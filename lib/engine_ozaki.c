@@ -9,9 +9,6 @@
 #include "part.h"
 #include "scheme_slices.h"
 
-/* Most members of a part: keeps grids and batches in their limits. */
-enum { MAX_BATCH = 16383 };
-
 typedef struct {
     const td_scheme *scheme;
     int parameter; /* instead of the one that was asked for; 0: that */
@@ -104,7 +101,7 @@ static size_t make_plan(void *of, size_t limit)
     ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
-    plan->batch = td_smaller(p->batch, MAX_BATCH);
+    plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
         if (!shrink(plan)) return 0;

@@ -1,7 +1,6 @@
 /* scheme_residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). If the data decide N, cuBLAS multiplies the residues that are needed always, and a kernel that knows
  * what was decided multiplies the others. */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "../kernels/int8_multiply.h"
@@ -133,14 +132,14 @@ static cudaError_t multiply_base(const td_scheme_part *part, const layout *l, in
 /* Those that the data may ask for. */
 static cudaError_t multiply_others(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    const int base = base_moduli(part->parameter);
+    const int base = base_moduli(part->parameter), batch = part->fixed.batch;
     const int64_t a_step = l->lines[0] * k_padded, b_step = l->lines[1] * k_padded;
-    const int batch = part->fixed.batch;
+    const int64_t first = (int64_t)base * batch; /* plane */
     if (part->parameter > 0) return cudaSuccess;
     const td_int8_multiply multiply = {
-        .a = (const int8_t *)(part->workspace + l->plane[0]) + base * batch * a_step,
-        .b = (const int8_t *)(part->workspace + l->plane[1]) + base * batch * b_step,
-        .c = (int32_t *)(part->workspace + l->sum) + base * batch * l->sums,
+        .a = (const int8_t *)(part->workspace + l->plane[0]) + first * a_step,
+        .b = (const int8_t *)(part->workspace + l->plane[1]) + first * b_step,
+        .c = (int32_t *)(part->workspace + l->sum) + first * l->sums,
         .m = l->lines[0],
         .n = l->lines[1],
         .k = k_padded,
