@@ -47,7 +47,7 @@ void checked_compare(const mode *m, const problem *p, const test_matrix *got,
 static void measure(const mode *m, const problem *p, const test_matrix *c,
                     const ref_account *account, checked *seen)
 {
-    enum { MOST = 150000 };
+    enum { MOST = 60000 };
     test_matrix before = p->c;
     const ref_gemm gemm = problem_gemm(p, &before);
     const bool is_hostile = distribution_find(p->of.data)->is_hostile;

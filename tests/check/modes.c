@@ -143,13 +143,23 @@ static double bound_of_format(const mode *m, int64_t k, bool is_hostile, int64_t
     return repaired > 0 ? fmax(m->bound, m->repaired(k)) : m->bound;
 }
 
+/* What certified sums are off at most, by docs/numerics.md. */
+static long double certified_bound(const ref_gemm *p, int64_t at, const ref_distance *d)
+{
+    const long double c = p->beta == 0.0 ? 0.0L : (long double)p->c[at % p->m + at / p->m * p->ldc];
+    const long double product = d->size - fabsl((long double)p->beta * c);
+    return 4.0L * sqrtl((long double)p->k) * 0x1p-53L * product * (1.0L + 0x1p-50L);
+}
+
 /* What the sum may be off, and three roundings: of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074
  * each. */
-static double bound_of_family(const ref_gemm *p, const ref_account *account, int64_t at,
-                              const ref_distance *d)
+static double bound_of_family(const mode *m, const ref_gemm *p, const ref_account *account,
+                              int64_t at, const ref_distance *d)
 {
     const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;
-    const long double sum = alpha * account->off[at], subnormal = least * (2.0L + alpha);
+    const long double subnormal = least * (2.0L + alpha);
+    long double sum = alpha * account->off[at];
+    if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
     const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
     return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
 }
@@ -178,7 +188,7 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
     } else if (account->is_repaired[i + j * p->m]) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;
     } else if (account->off) {
-        v.bound = bound_of_family(p, account, i + j * p->m, &d);
+        v.bound = bound_of_family(m, p, account, i + j * p->m, &d);
     }
     return v;
 }

@@ -25,6 +25,7 @@ class Demo(unittest.TestCase):
             self.assertEqual(self.faults(name, "native", 7, 0, **solved), [])
             self.assertEqual(self.faults(name, "df", 7, 7, **solved), [])
         self.assertEqual(self.faults("gemm_time 512", "df", 10, 10, error=2.0**-44), [])
+        self.assertEqual(self.faults("gemm_time 512", "faithful", 10, 10, error=2.0**-53), [])
 
     def test_products_that_were_not_intercepted(self):
         for mode in ("native", "df"):
@@ -38,6 +39,8 @@ class Demo(unittest.TestCase):
     def test_accuracy(self):
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=2.0**-42)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "native", 1, 0, error=2.0**-47)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "faithful", 1, 1, error=2.0**-51)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "ozaki2", 1, 1, error=2.0**-46)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=None)), 1)
         name = "lu_solve west0479"
         self.assertEqual(len(self.faults(name, "df", 1, 1, residual=17.0, digits=9.0)), 1)
