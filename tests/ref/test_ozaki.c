@@ -151,18 +151,19 @@ static void whole_numbers_are_exact(void **unused)
     clear(&p);
 }
 
-/* Wider data take more moduli, those that no number of moduli can carry are repaired, and shifts along k cost nothing. */
+/* Small products have 15 moduli at least. Wider data take more, those that no number of moduli can carry are repaired, and
+ * shifts along k cost nothing. */
 static void moduli_follow_the_data(void **unused)
 {
     (void)unused;
     static const struct {
         int spread, along, least, most;
         bool is_repaired;
-    } cases[] = {{0, 0, 14, 14, false},
-                 {3, 0, 14, 15, false},
-                 {10, 0, 16, 20, false},
-                 {300, 0, 14, 14, true},
-                 {0, 480, 14, 14, false}};
+    } cases[] = {{0, 0, 15, 15, false},
+                 {3, 0, 15, 16, false},
+                 {10, 0, 17, 20, false},
+                 {300, 0, 20, 20, true},
+                 {0, 480, 15, 15, false}};
     for (int i = 0; i < 5; i++) {
         test_random r = random_start(SEED);
         problem p = make(512);
@@ -172,8 +173,7 @@ static void moduli_follow_the_data(void **unused)
                   cases[i].along, account.parameter, (int)account.repaired, M * N);
         CHECK(account.parameter >= cases[i].least && account.parameter <= cases[i].most,
               "spread %d, along %d: %d moduli", cases[i].spread, cases[i].along, account.parameter);
-        CHECK((account.repaired == M * N) == cases[i].is_repaired, "%d repaired",
-              (int)account.repaired);
+        CHECK((account.repaired > 0) == cases[i].is_repaired, "%d repaired", (int)account.repaired);
         ref_account_free(&account);
         clear(&p);
     }
