@@ -75,8 +75,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     td_finish_subtile<kind>(finish, source, row, col);
 }
 
-/* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. What is most common has a kernel of its own. */
-enum { COMMON_MODULI = 14, SHORT_MODULI = 15 };
+/* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. */
+enum { SHORT_MODULI = 15 };
 
 #define FINISH(limbs, columns, least, most, blocks, kind)                                          \
     {                                                                                              \
@@ -87,8 +87,8 @@ static const struct {
     td_finish_kind kind;
     void (*kernel)(td_residue_sums, td_finish);
 } finish_kernels[] = {
-    FINISH(4, 3, TD_MIN_MODULI, COMMON_MODULI - 1, 3, TD_FINISH_ROUND),
-    FINISH(4, 3, COMMON_MODULI, COMMON_MODULI, 3, TD_FINISH_ROUND),
+    FINISH(4, 3, TD_MIN_MODULI, TD_COMMON_MODULI - 1, 3, TD_FINISH_ROUND),
+    FINISH(4, 3, TD_COMMON_MODULI, TD_COMMON_MODULI, 3, TD_FINISH_ROUND),
     FINISH(4, 3, SHORT_MODULI, SHORT_MODULI, 3, TD_FINISH_ROUND),
     FINISH(5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 2, TD_FINISH_ROUND),
     FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 2, TD_FINISH_EXACT),

@@ -65,8 +65,8 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
     return is_faithful;
 }
 
-/* Stores C from one column of a subtile but for those elements that are left to the repair kernel; returns their bits and those
- * of more. */
+/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the
+ * repair kernel has to do. */
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
                                     const td_wide<limbs> *x, const td_line *a, td_line b, int count,

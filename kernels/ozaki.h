@@ -80,7 +80,6 @@ typedef enum {
 typedef struct {
     td_target target;
     td_finish_kind kind;
-    int64_t k;
     const td_line *line[2];
     int64_t lines_of_member[2];
     const td_choice *choice;
@@ -137,6 +136,7 @@ cudaError_t td_certify_run(const td_fixed *fixed, const td_finish *finish, cudaS
 
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_lines_prepare(void);
+cudaError_t td_choose_prepare(void);
 cudaError_t td_certify_prepare(void);
 
 #ifdef __cplusplus

@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
 
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    dim3 grid(td_tiles(p->target.m) * (unsigned)td_tiles(p->target.n), 1, (unsigned)batch);
+    const dim3 grid = td_grid_of_tiles(p->target, 1, batch);
     if (p->kind == TD_REPAIR_LONG)
         return TD_LAUNCH(repair_kernel<true>, grid, THREADS, 0, stream, *p);
     cudaError_t error = cudaSuccess;

@@ -6,9 +6,6 @@
 /* A tile is so many elements of k; a thread makes residues of QUAD neighbouring elements at a time. */
 enum { TILE_K = 128, QUAD = TD_SUBTILE };
 
-/* What is most common has code of its own. */
-enum { COMMON_MODULI = 14 };
-
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t *word)
 {
@@ -71,8 +68,8 @@ template <int which>
 TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int moduli, int8_t *at,
                                  int64_t step)
 {
-    if (moduli == COMMON_MODULI)
-        store_residues<2, COMMON_MODULI, which>(bits, exponent, moduli, at, step);
+    if (moduli == TD_COMMON_MODULI)
+        store_residues<2, TD_COMMON_MODULI, which>(bits, exponent, moduli, at, step);
     else if (moduli <= TD_SHORT_MODULI)
         store_residues<2, 0, which>(bits, exponent, moduli, at, step);
     else

@@ -28,8 +28,8 @@ typedef struct {
 cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *choice, int moduli,
                                int64_t count, int batch, cudaStream_t stream);
 
-/* Moduli of TD_FINISH_EXACT. */
-enum { TD_EXACT_MODULI = 20 };
+/* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
+enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
 /* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. */
 cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,

@@ -103,6 +103,7 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_format_dd.prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
     if (error == cudaSuccess) error = td_lines_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
     if (error == cudaSuccess) error = td_certify_prepare();
     if (error == cudaSuccess) error = td_residues_prepare();
     if (error == cudaSuccess) error = td_int8_multiply_prepare();

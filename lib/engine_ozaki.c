@@ -5,7 +5,6 @@
 
 #include "../kernels/moduli.h"
 #include "../kernels/residues.h"
-#include "cublas.h"
 #include "part.h"
 #include "scheme_slices.h"
 
@@ -181,7 +180,6 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
         .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
                                           (uint16_t *)(at + plan->masks)),
                    .kind = product->mode->kind,
-                   .k = p->k,
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : 0,
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice)},
@@ -269,7 +267,7 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
     return *end == '\0' && value >= least && value <= most;
 }
 
-#define MODE(id, scheme_, least, most)                                                             \
+#define MODE(id, name_, summary_, scheme_, least, most)                                            \
     static bool id##_parse(const char *text, int *parameter)                                       \
     {                                                                                              \
         return parse_count(text, least, most, parameter);                                          \
@@ -279,11 +277,24 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
     {                                                                                              \
         static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
         return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
-    }
+    }                                                                                              \
+    const td_engine td_engine_##id = {                                                             \
+        .name = name_,                                                                             \
+        .summary = summary_,                                                                       \
+        .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
+                 "with N given, as N and the data allow",                                          \
+        .parse = id##_parse,                                                                       \
+        .run = id##_run,                                                                           \
+    };
 
-MODE(ozaki_sgemm, td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
-MODE(ozaki1, td_scheme_int8_slices, TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
-MODE(ozaki2, td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
+MODE(ozaki_sgemm, "ozaki-sgemm",
+     "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)", td_scheme_float_slices,
+     TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+MODE(ozaki1, "ozaki1", "N = 2..10 slices in int8 (Ozaki scheme I)", td_scheme_int8_slices,
+     TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
+MODE(ozaki2, "ozaki2",
+     "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
 static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
@@ -292,30 +303,6 @@ static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *de
                                     TD_REPAIR_EXACT};
     return run_mode(p, &mode, parameter, device, workspace_limit, counters);
 }
-
-const td_engine td_engine_ozaki_sgemm = {
-    .name = "ozaki-sgemm",
-    .summary = "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
-    .parse = ozaki_sgemm_parse,
-    .run = ozaki_sgemm_run,
-};
-
-const td_engine td_engine_ozaki1 = {
-    .name = "ozaki1",
-    .summary = "N = 2..10 slices in int8 (Ozaki scheme I)",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
-    .parse = ozaki1_parse,
-    .run = ozaki1_run,
-};
-
-const td_engine td_engine_ozaki2 = {
-    .name = "ozaki2",
-    .summary = "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; with N given, as N and the data allow",
-    .parse = ozaki2_parse,
-    .run = ozaki2_run,
-};
 
 const td_engine td_engine_faithful = {
     .name = "faithful",

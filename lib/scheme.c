@@ -1,6 +1,5 @@
 #include "scheme.h"
 
-#include "cublas.h"
 #include "part.h"
 
 /* Most lines and elements of k of a product: keeps their numbers in 31 bits. */
@@ -36,4 +35,9 @@ bool td_scheme_shrink(td_scheme_sizes *s)
     return shrink_cublas(&s->cublas_bytes) ||
            (s->k_pass > td_smaller(s->m, s->n) && td_halve(&s->k_pass, LEAST_K_PASS)) ||
            td_halve(s->m > s->n ? &s->m : &s->n, TD_TILE) || td_halve(&s->k_pass, TD_K_PAD);
+}
+
+cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels)
+{
+    return td_cublas_multiply(part->device, panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
 }

@@ -4,7 +4,7 @@
 
 #include "../kernels/logarithm.h"
 #include "../kernels/ozaki.h"
-#include "device.h"
+#include "cublas.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
@@ -33,6 +33,9 @@ td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k);
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */
 bool td_scheme_shrink(td_scheme_sizes *sizes);
+
+/* Enqueues products of panels for a part; an error if cuBLAS refuses. */
+cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
 
 typedef struct {
     /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */

@@ -6,12 +6,8 @@
 #include "../kernels/int8_multiply.h"
 #include "../kernels/moduli.h"
 #include "../kernels/residues.h"
-#include "cublas.h"
 #include "part.h"
 #include "scheme.h"
-
-/* As good as binary64 for all but wide exponents. */
-enum { FEWEST_MODULI = 14 };
 
 /* For C of few elements cuBLAS adds up a long k in pieces, and is more accurate than it is for many. */
 enum { SMALL_PRODUCT = 1 << 22, FEWEST_IF_SMALL = 15 };
@@ -19,7 +15,7 @@ enum { SMALL_PRODUCT = 1 << 22, FEWEST_IF_SMALL = 15 };
 /* Without a parameter, the negative number of moduli that are used at least. */
 static int from_data(int64_t m, int64_t n)
 {
-    return m * n <= SMALL_PRODUCT ? -FEWEST_IF_SMALL : -FEWEST_MODULI;
+    return m * n <= SMALL_PRODUCT ? -FEWEST_IF_SMALL : -TD_COMMON_MODULI;
 }
 
 static int base_moduli(int parameter) { return abs(parameter); }
@@ -28,7 +24,7 @@ static int most_moduli(int parameter) { return parameter > 0 ? parameter : TD_MA
 /* Where things are, and how far apart, in elements. */
 typedef struct {
     int64_t lines[2], sums; /* padded lines of a member; sums of a member */
-    int64_t plane_step[2], sum_step;
+    int64_t sum_step;       /* from modulus to modulus */
     size_t plane[2], sum, bytes;
 } layout;
 
@@ -36,10 +32,8 @@ static layout lay_out(int parameter, int64_t m, int64_t n, int64_t k_pass, int64
 {
     const int moduli = most_moduli(parameter);
     layout l = {.lines = {td_round_up(m, TD_LINE_PAD), td_round_up(n, TD_LINE_PAD)}};
-    for (int o = 0; o < 2; o++) {
-        l.plane_step[o] = l.lines[o] * k_pass * batch;
-        l.plane[o] = td_reserve(&l.bytes, moduli * l.plane_step[o]);
-    }
+    for (int o = 0; o < 2; o++)
+        l.plane[o] = td_reserve(&l.bytes, moduli * l.lines[o] * k_pass * batch);
     l.sums = l.lines[0] * l.lines[1];
     l.sum_step = l.sums * batch;
     l.sum = td_reserve(&l.bytes, moduli * l.sum_step * (int64_t)sizeof(int32_t));
@@ -77,29 +71,31 @@ static void choose(int parameter, int64_t k, td_choose *c)
  * takes at a time then: more of them do not share the caches well. */
 enum { LARGE_PLANE = 1 << 23, LONG_PLANE = 2048, ROWS = 8192 };
 
-static bool multiply_rows(const td_scheme_part *part, const td_panels *plane)
+static cudaError_t multiply_rows(const td_scheme_part *part, const td_panels *plane)
 {
     td_panels rows = *plane;
-    for (int64_t first = 0; first < plane->m; first += ROWS) {
+    cudaError_t error = cudaSuccess;
+    for (int64_t first = 0; first < plane->m && error == cudaSuccess; first += ROWS) {
         rows.m = td_smaller(ROWS, plane->m - first);
         rows.a = (const int8_t *)plane->a + first * plane->ld_a;
         rows.c = (int32_t *)plane->c + first;
-        if (!td_cublas_multiply(part->device, &rows, part->stream)) return false;
+        error = td_scheme_multiply(part, &rows);
     }
-    return true;
+    return error;
 }
 
 static cudaError_t multiply_one_by_one(const td_scheme_part *part, td_panels panels)
 {
     const int count = panels.count;
+    cudaError_t error = cudaSuccess;
     panels.count = 1;
-    for (int i = 0; i < count; i++) {
-        if (!multiply_rows(part, &panels)) return cudaErrorUnknown;
+    for (int i = 0; i < count && error == cudaSuccess; i++) {
+        error = multiply_rows(part, &panels);
         panels.a = (const int8_t *)panels.a + panels.stride_a;
         panels.b = (const int8_t *)panels.b + panels.stride_b;
         panels.c = (int32_t *)panels.c + panels.stride_c;
     }
-    return cudaSuccess;
+    return error;
 }
 
 /* Moduli that are multiplied whatever the data. */
@@ -126,7 +122,7 @@ static cudaError_t multiply_base(const td_scheme_part *part, const layout *l, in
     };
     if (panels.m * panels.n >= LARGE_PLANE && panels.k >= LONG_PLANE)
         return multiply_one_by_one(part, panels);
-    return td_cublas_multiply(part->device, &panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
+    return td_scheme_multiply(part, &panels);
 }
 
 /* Those that the data may ask for. */
@@ -148,7 +144,7 @@ static cudaError_t multiply_others(const td_scheme_part *part, const layout *l, 
         .ld_c = l->lines[0],
         .stride_a = a_step * batch,
         .stride_b = b_step * batch,
-        .stride_c = l->sums * batch,
+        .stride_c = l->sum_step,
         .batch_a = a_step,
         .batch_b = b_step,
         .batch_c = l->sums,
@@ -165,7 +161,7 @@ static td_residue_sums sums_of(const td_scheme_part *part, const layout *l)
 {
     return (td_residue_sums){
         .sum = (int32_t *)(part->workspace + l->sum),
-        .sum_step = l->sums * part->fixed.batch,
+        .sum_step = l->sum_step,
         .batch_step = l->sums,
         .m_padded = l->lines[0],
     };

@@ -3,7 +3,6 @@
  * binary32 (Ozaki, Ogita, Oishi, Rump, Numerical Algorithms 59, 2012). All sums are of whole numbers, and exact. */
 #include "../kernels/logarithm.h"
 #include "../kernels/slices.h"
-#include "cublas.h"
 #include "part.h"
 #include "scheme.h"
 #include "scheme_slices.h"
@@ -131,11 +130,6 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
     };
 }
 
-static cudaError_t multiply_panels(const td_scheme_part *part, const td_panels *panels)
-{
-    return td_cublas_multiply(part->device, panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
-}
-
 /* A line of A' is digits 0, 1, ... after each other, of B' the last one first: the products of weight g are those of the
  * first g + 1 of A' with the last g + 1 of B', one product over (g + 1) k. */
 static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
@@ -167,7 +161,7 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
         panels.k = (weight + 1) * k;
         panels.b = b + (slices - 1 - weight) * k;
         panels.c = sum + weight * l->sums;
-        error = multiply_panels(part, &panels);
+        error = td_scheme_multiply(part, &panels);
     }
     return error;
 }
@@ -204,7 +198,7 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
         .p_count = p_count,
         .is_first = part->fixed.k_first + first == 0,
     };
-    const cudaError_t error = multiply_panels(part, &panels);
+    const cudaError_t error = td_scheme_multiply(part, &panels);
     return error == cudaSuccess ? td_slices_add(&products, part->stream) : error;
 }
 

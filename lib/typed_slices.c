@@ -77,7 +77,7 @@ static cudaError_t run_part(ts_product *product, int64_t i, int64_t j)
         .fixed = {.operand = {td_operand_of(p, 0, i, m), td_operand_of(p, 1, j, n)},
                   .alpha = {.value = 1.0},
                   .batch = 1},
-        .finish = {.target = td_target_of(p, i, j, 0, m, n, NULL), .k = p->k},
+        .finish = {.target = td_target_of(p, i, j, 0, m, n, NULL)},
     };
     for (int o = 0; o < 2; o++)
         part.finish.line[o] = part.fixed.line[o] =
