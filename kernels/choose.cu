@@ -86,8 +86,15 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
     if (tid == 0) {
         const td_choice choice = p.candidates > 1 ? cheapest(p, seen, bad) : p.candidate[0];
         p.choice[blockIdx.z] = choice;
-        if (p.parts) atomicMax(p.parts, (unsigned long long)choice.parameter);
+        if (p.parts && p.digit_bits == 0) atomicMax(p.parts, (unsigned long long)choice.parameter);
     }
+}
+
+/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
+TD_DEVICE int digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
+{
+    if (p.digit_bits == 0 || line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
+    return choice.parameter - max(line.low + line.scale, 0) / p.digit_bits;
 }
 
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */
@@ -95,6 +102,7 @@ static __global__ void scale_kernel(const td_choose p)
 {
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_choice choice = p.choice[batch];
+    int most = 0;
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
          i += (int)(gridDim.x * blockDim.x)) {
         td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
@@ -106,7 +114,9 @@ static __global__ void scale_kernel(const td_choose p)
         else
             scale = p.width - (line->peak >> 8) - ((line->peak & 255) >= p.peak_limit);
         line->scale = (int16_t)scale;
+        most = max(most, digits_of(p, choice, *line));
     }
+    if (p.parts && most > 0) atomicMax(p.parts, (unsigned long long)most);
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)

@@ -22,15 +22,16 @@ TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
 
 /* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
  * their products are left out. */
-TD_DEVICE bool td_is_exact(td_line a, td_line b, int cut)
+TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
 {
     if (a.low == TD_NO_LOW || b.low == TD_NO_LOW) return true;
     const int low_a = a.scale + a.low, low_b = b.scale + b.low;
-    return low_a >= 0 && low_b >= 0 && (cut == 0 || low_a / 8 + low_b / 8 >= cut - 1);
+    if (low_a < 0 || low_b < 0) return false;
+    return cut.digits == 0 || low_a / cut.bits + low_b / cut.bits >= cut.digits - 1;
 }
 
 /* True if the element is as good as a binary64 product's, or the mode does not ask. */
-TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, int cut)
+TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
 {
     if (choice.need == INT32_MIN || td_is_exact(a, b, cut)) return true;
     return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >=
@@ -56,10 +57,11 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                double beta, double *c)
 {
     static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
-    const int error =
-        td_is_exact(a, b, finish.cut) ? (int)TD_EXACT_NO_ERROR : td_log_error(a, b, choice);
+    const int unit = finish.cut.unit;
+    const int error = td_is_exact(a, b, finish.cut) ? (int)TD_EXACT_NO_ERROR
+                                                    : td_log_error(a, b, choice) - TD_LOG * unit;
     bool is_faithful;
-    const double r = td_exact_axpby(alpha, x.limb, -(a.scale + b.scale), beta,
+    const double r = td_exact_axpby(alpha, x.limb, unit - (a.scale + b.scale), beta,
                                     beta == 0.0 ? 0.0 : *c, error, &is_faithful);
     if (is_faithful) *c = r;
     return is_faithful;

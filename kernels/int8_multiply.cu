@@ -6,6 +6,7 @@
 #include "int8_multiply.h"
 
 #include "async_copy.h"
+#include "tile_order.h"
 
 namespace
 {
@@ -14,8 +15,7 @@ enum {
     WARP_TILE = 64, /* rows, and columns, of C */
     K_STEP = 64,    /* bytes of a line in one stage */
     CHUNK = 16,     /* bytes that are copied, and loaded for the tensor cores, together */
-    CHUNKS = K_STEP / CHUNK,
-    GROUP = 16 /* tile rows that neighbouring blocks go through before the next column of tiles */
+    CHUNKS = K_STEP / CHUNK
 };
 
 /* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and row
@@ -223,17 +223,15 @@ TD_DEVICE void store_sums(const td_int8_multiply &p, const warp_sums &sums, int6
     }
 }
 
-/* First row and column of the block's tile. Neighbouring blocks share panels, which keeps these in the L2. */
+/* First row and column of the block's tile. */
 template <class tile>
 TD_DEVICE void find_tile(const td_int8_multiply &p, int64_t *row, int64_t *column)
 {
-    const int row_tiles = (int)((p.m + tile::rows - 1) / tile::rows);
-    const int column_tiles = (int)((p.n + tile::columns - 1) / tile::columns);
-    const int group = (int)blockIdx.x / (GROUP * column_tiles);
-    const int rest = (int)blockIdx.x % (GROUP * column_tiles);
-    const int height = min((int)GROUP, row_tiles - group * GROUP);
-    *row = (int64_t)(group * GROUP + rest % height) * tile::rows;
-    *column = (int64_t)(rest / height) * tile::columns;
+    int row_tile, column_tile;
+    td_tile_of_block((int)((p.m + tile::rows - 1) / tile::rows),
+                     (int)((p.n + tile::columns - 1) / tile::columns), &row_tile, &column_tile);
+    *row = (int64_t)row_tile * tile::rows;
+    *column = (int64_t)column_tile * tile::columns;
 }
 
 TD_DEVICE bool is_wanted(const td_int8_multiply &p)

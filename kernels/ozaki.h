@@ -66,6 +66,13 @@ typedef struct {
     const td_choice *choice; /* [batch] */
 } td_fixed;
 
+/* What X is of A' B'. */
+typedef struct {
+    int digits; /* A' and B' have so many, and X only the products of the weights below that (slices.h); 0: X is all */
+    int bits;   /* log2 of their base */
+    int unit;   /* X counts 2^unit */
+} td_cut;
+
 /* How X becomes C. */
 typedef enum {
     TD_FINISH_ROUND, /* X rounded to binary64, then alpha and beta as cuBLAS has them */
@@ -83,7 +90,7 @@ typedef struct {
     const td_line *line[2];
     int64_t lines_of_member[2];
     const td_choice *choice;
-    int cut; /* so many digits of base 256, and X only the products of the higher ones; 0: X is A' B' */
+    td_cut cut;
 } td_finish;
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
@@ -116,13 +123,15 @@ typedef struct {
     td_scale_rule rule;
     int width; /* TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int peak_limit; /* ... this */
+    int digit_bits; /* TD_SCALE_BY_PEAK: parts are the digits of so many bits, from a line's first to its last that is not 0; 0:
+                     * they are the parameter */
     int candidates; /* 1: as given. More: what is cheapest for the data */
     td_choice candidate[TD_CHOICES];
     /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to
      * less than so much. */
     int limit[TD_CHOICES];
     td_choice *choice;         /* [batch] */
-    unsigned long long *parts; /* raised to the parameter that is chosen; NULL: not */
+    unsigned long long *parts; /* raised to what is chosen; NULL: not */
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 

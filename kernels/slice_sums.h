@@ -21,20 +21,24 @@ TD_DEVICE int32_t *td_sums_of_block(const td_slice_sums &p)
     return p.sum + blockIdx.z * p.planes * p.plane_step;
 }
 
-/* x 2^bits + digit, modulo 2^(32 limbs); bits < 32. */
-template <int limbs> TD_DEVICE void td_append(td_wide<limbs> *x, int bits, int32_t digit)
+/* x 2^bits + digit, modulo 2^(32 limbs); bits < 32, limbs > 1. `number` is int32_t or int64_t. */
+template <int limbs, class number>
+TD_DEVICE void td_append(td_wide<limbs> *x, int bits, number digit)
 {
-    uint64_t carry = (uint32_t)digit;
     const uint32_t sign = digit < 0 ? ~0u : 0u;
+    uint64_t carry = 0;
     TD_UNROLL
     for (int i = limbs - 1; i > 0; i--)
         x->limb[i] = x->limb[i] << bits | x->limb[i - 1] >> (32 - bits);
     x->limb[0] <<= bits;
     TD_UNROLL
     for (int i = 0; i < limbs; i++) {
-        carry += x->limb[i];
+        const uint32_t word = i == 0   ? (uint32_t)digit
+                              : i == 1 ? (uint32_t)((int64_t)digit >> 32)
+                                       : sign;
+        carry += (uint64_t)x->limb[i] + word;
         x->limb[i] = (uint32_t)carry;
-        carry = (carry >> 32) + sign;
+        carry >>= 32;
     }
 }
 

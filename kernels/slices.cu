@@ -29,7 +29,7 @@ TD_DEVICE whole round_to_whole(bool is_negative, uint64_t m, int e)
     return w;
 }
 
-/* floor(w 2^-at) modulo 2^32, of which the lowest 12 bits are right for at < 0. */
+/* floor(w 2^-at) modulo 2^32. */
 TD_DEVICE int bits_from(whole w, int at)
 {
     const int down = at - w.shift;
@@ -77,12 +77,12 @@ TD_DEVICE void store(int8_t *to, const int *digit)
     *reinterpret_cast<uint32_t *>(to) = packed;
 }
 
-TD_DEVICE void store(float *to, const int *digit)
+template <class floating> TD_DEVICE void store(floating *to, const int *digit)
 {
-    td_quad<float> packed;
+    td_quad<floating> packed;
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++) packed.of[i] = (float)digit[i];
-    *reinterpret_cast<td_quad<float> *>(to) = packed;
+    for (int i = 0; i < QUAD; i++) packed.of[i] = (floating)digit[i];
+    *reinterpret_cast<td_quad<floating> *>(to) = packed;
 }
 
 /* The digits of QUAD elements, the least significant first. */
@@ -173,6 +173,7 @@ static cudaError_t slices_launch(const td_slices *p, cudaStream_t stream)
 cudaError_t td_slices_run(const td_slices *p, cudaStream_t stream)
 {
     if (p->type == TD_DIGIT_INT8) return slices_launch<from_binary64, int8_t>(p, stream);
+    if (p->type == TD_DIGIT_DOUBLE) return slices_launch<from_binary64, double>(p, stream);
     return p->is_ts ? slices_launch<from_ts, float>(p, stream)
                     : slices_launch<from_binary64, float>(p, stream);
 }
@@ -279,6 +280,7 @@ cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
 cudaError_t td_slices_prepare(void)
 {
     return td_load(cudaSuccess, slices_kernel<from_binary64, int8_t>,
-                   slices_kernel<from_binary64, float>, slices_kernel<from_ts, float>, carry_kernel,
-                   clear_kernel, add_kernel, finish_kernel<TD_FEW_LIMBS>, finish_kernel<TD_LIMBS>);
+                   slices_kernel<from_binary64, float>, slices_kernel<from_binary64, double>,
+                   slices_kernel<from_ts, float>, carry_kernel, clear_kernel, add_kernel,
+                   finish_kernel<TD_FEW_LIMBS>, finish_kernel<TD_LIMBS>);
 }

@@ -1,5 +1,6 @@
 /* slices.h - fixed-point numbers as balanced digits, exact sums of digit products, and C from these: modes ozaki1
- * (base 256, int8) and ozaki-sgemm (smaller and larger bases, binary32). For host C and for kernels.
+ * (base 256, int8), ozaki-sgemm (smaller and larger bases, binary32) and faithful:fp64 (larger bases, binary64; its sums are
+ * in double_slices.h). For host C and for kernels.
  *
  * A' is the sum over p of digit p times base^(slices - 1 - p). Digits are in [-base/2, base/2 - 1] but for digit 0, which
  * takes what is left. Products of digits p of A' and q of B' have the weight p + q. Every function enqueues on `stream`,
@@ -14,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef enum { TD_DIGIT_INT8, TD_DIGIT_FLOAT } td_digit_type;
+typedef enum { TD_DIGIT_INT8, TD_DIGIT_FLOAT, TD_DIGIT_DOUBLE } td_digit_type;
 
 /* Elements fixed.k_first .. + fixed.k_count - 1 of all lines of both operands into planes. Digit p of element l of a
  * line is at plane[o] + member * member_step[o] + p * slice_step[o] + line * line_step + l: steps in elements, multiples

@@ -8,6 +8,7 @@
 #include "log.h"
 
 #include "../kernels/multifloat.h"
+#include "../kernels/double_slices.h"
 #include "../kernels/int8_multiply.h"
 #include "../kernels/ozaki.h"
 #include "../kernels/product.h"
@@ -109,6 +110,9 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_int8_multiply_prepare();
     if (error == cudaSuccess) error = td_crt_prepare();
     if (error == cudaSuccess) error = td_slices_prepare();
+    if (error == cudaSuccess) error = td_double_slices_prepare();
+    if (error == cudaSuccess) error = td_double_multiply_prepare();
+    if (error == cudaSuccess) error = td_double_sparse_prepare();
     if (error == cudaSuccess) error = td_slices_ts_prepare();
 out:
     if (td_cuda_ok(error)) return d;

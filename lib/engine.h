@@ -30,6 +30,8 @@ typedef struct td_engine {
     const char *summary; /* one line */
     const char *bound;   /* documented error bound, one line */
 
+    const char *takes; /* what may follow "name:", for people; NULL: nothing */
+
     /* Parses the text after "name:" (NULL if there is none) into *parameter; false if it is malformed.
      * NULL: the mode takes no parameter. */
     bool (*parse)(const char *text, int *parameter);
@@ -48,5 +50,9 @@ extern const td_engine *const td_engines[];
 
 /* The mode that text ("name" or "name:parameter") names, or NULL. */
 const td_engine *td_engine_parse(const char *text, int *parameter);
+
+/* "name" or "name[:what it takes]", in `text`. */
+enum { TD_MODE_TEXT = 32 };
+const char *td_engine_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
 
 #endif

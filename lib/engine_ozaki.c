@@ -2,6 +2,7 @@
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../kernels/moduli.h"
 #include "../kernels/residues.h"
@@ -60,8 +61,9 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
-    plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(
-                                        product->parameter, s->m, s->n, s->k_pass, plan->batch));
+    plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, s->m,
+                                                                          s->n, product->p->k,
+                                                                          s->k_pass, plan->batch));
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -100,6 +102,7 @@ static size_t make_plan(void *of, size_t limit)
     ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
+    if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
@@ -180,7 +183,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
         .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
                                           (uint16_t *)(at + plan->masks)),
                    .kind = product->mode->kind,
-                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : 0,
+                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice)},
     };
@@ -249,7 +252,7 @@ static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int para
     else if (parameter == 0 && mode->scheme->from_data)
         product.parameter = mode->scheme->from_data(p->m, p->n);
     if (td_only_scales(p)) return td_scale_parts(p);
-    if (!td_cublas_ready(device)) return TD_RUN_FAILED;
+    if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_FAILED;
     return run_product(&product, workspace_limit);
 }
 
@@ -283,6 +286,7 @@ static bool parse_count(const char *text, int least, int most, int *parameter)
         .summary = summary_,                                                                       \
         .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
                  "with N given, as N and the data allow",                                          \
+        .takes = "N",                                                                              \
         .parse = id##_parse,                                                                       \
         .run = id##_run,                                                                           \
     };
@@ -296,17 +300,32 @@ MODE(ozaki2, "ozaki2",
      "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
+/* By residues, or by "fp64". The bits are the same. */
+typedef enum { BY_RESIDUES, BY_FP64 } faithful_way;
+
+static bool faithful_parse(const char *text, int *parameter)
+{
+    *parameter = text ? BY_FP64 : BY_RESIDUES;
+    return !text || strcmp(text, "fp64") == 0;
+}
+
 static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    static const ozaki_mode mode = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                    TD_REPAIR_EXACT};
-    return run_mode(p, &mode, parameter, device, workspace_limit, counters);
+    static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                           TD_REPAIR_EXACT},
+                            by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
+                                       TD_REPAIR_EXACT};
+    return run_mode(p, parameter == BY_FP64 ? &by_fp64 : &by_residues, 0, device, workspace_limit,
+                    counters);
 }
 
 const td_engine td_engine_faithful = {
     .name = "faithful",
-    .summary = "residues in int8 as in ozaki2, and exact sums where these do not suffice",
+    .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
+               "these do not suffice",
     .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
+    .takes = "fp64",
+    .parse = faithful_parse,
     .run = faithful_run,
 };

@@ -38,9 +38,9 @@ static bool copy(char *to, size_t bytes, const char *from)
 
 static void list_modes(char *text, size_t bytes)
 {
+    char name[TD_MODE_TEXT];
     for (size_t i = 0; td_engines[i]; i++)
-        append(text, bytes, "%s%s%s", i ? ", " : "", td_engines[i]->name,
-               td_engines[i]->parse ? "[:N]" : "");
+        append(text, bytes, "%s%s", i ? ", " : "", td_engine_usage(td_engines[i], name));
 }
 
 static bool parse_mode(const char *text, td_options *o)

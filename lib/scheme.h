@@ -38,6 +38,8 @@ bool td_scheme_shrink(td_scheme_sizes *sizes);
 cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
 
 typedef struct {
+    bool needs_cublas;
+
     /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */
     int (*from_data)(int64_t m, int64_t n);
 
@@ -45,10 +47,10 @@ typedef struct {
     int64_t (*most_k)(int parameter, int64_t k);
 
     /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
-    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch);
+    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch);
 
-    /* td_finish.cut. NULL: 0. */
-    int (*cut)(int parameter, int64_t k);
+    /* What X is of A' B'. NULL: all. */
+    td_cut (*cut)(int parameter, int64_t k);
 
     /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
     void (*choose)(int parameter, int64_t k, td_choose *choose);
@@ -71,6 +73,7 @@ static inline int32_t td_scheme_need_of_one(int64_t k)
     return 56 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
 }
 
-extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices;
+extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices,
+    td_scheme_double_slices;
 
 #endif

@@ -46,8 +46,9 @@ static int64_t most_k(int parameter, int64_t k)
     return TD_RESIDUE_K;
 }
 
-static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch)
 {
+    (void)k;
     return lay_out(parameter, m, n, k_pass, batch).bytes;
 }
 
@@ -213,6 +214,7 @@ static cudaError_t finish(const td_scheme_part *part)
 }
 
 const td_scheme td_scheme_residues = {
+    .needs_cublas = true,
     .from_data = from_data,
     .most_k = most_k,
     .bytes = bytes,

@@ -82,7 +82,7 @@ static layout lay_out(const slicing *s, int carries, int64_t m, int64_t n, int64
     l.sum =
         td_reserve(&l.bytes, (carries + s->weights) * l.sums * batch * (int64_t)sizeof(int32_t));
     if (s->type == TD_DIGIT_INT8) return l;
-    /* The bytes must not shrink if `slices` grows: see bytes(). */
+    /* The bytes must not shrink if `slices` grows: see td_ts_slices_bytes(). */
     const int64_t one = s->slices * l.sums * batch * (int64_t)sizeof(float);
     const int64_t room = td_smaller(MOST_AT_A_TIME * one, one > WORTH_BYTES ? one : WORTH_BYTES);
     l.at_a_time = smaller((int)(room / one), s->slices);
@@ -90,11 +90,13 @@ static layout lay_out(const slicing *s, int carries, int64_t m, int64_t n, int64
     return l;
 }
 
+static int carries_of(int64_t k, int64_t k_pass) { return k > k_pass ? CARRIES : 0; }
+
 static layout layout_of(operands of, const td_scheme_part *part)
 {
     const int64_t k = part->fixed.operand[0].k;
     const slicing s = slicing_of(of, part->parameter, k);
-    return lay_out(&s, k > part->k_pass ? CARRIES : 0, part->finish.target.m, part->finish.target.n,
+    return lay_out(&s, carries_of(k, part->k_pass), part->finish.target.m, part->finish.target.n,
                    part->k_pass, part->fixed.batch);
 }
 
@@ -277,7 +279,10 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
 /* ---- the schemes ---- */
 
 /* Digits whose products are left out. */
-static int cut_of(const slicing *s) { return s->weights < 2 * s->slices - 1 ? s->slices : 0; }
+static td_cut cut_of(const slicing *s)
+{
+    return (td_cut){.digits = s->weights < 2 * s->slices - 1 ? s->slices : 0, .bits = s->bits};
+}
 
 #define SCHEME(id, of)                                                                             \
     static int64_t id##_most_k(int parameter, int64_t k)                                           \
@@ -285,13 +290,13 @@ static int cut_of(const slicing *s) { return s->weights < 2 * s->slices - 1 ? s-
         const slicing s = slicing_of(of, parameter, k);                                            \
         return most_k_of(&s);                                                                      \
     }                                                                                              \
-    static size_t id##_bytes(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)   \
+    static size_t id##_bytes(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,       \
+                             int64_t batch)                                                        \
     {                                                                                              \
-        /* Long k take the most slices, and carries. */                                            \
-        const slicing s = slicing_of(of, parameter, INT64_MAX);                                    \
-        return lay_out(&s, CARRIES, m, n, k_pass, batch).bytes;                                    \
+        const slicing s = slicing_of(of, parameter, k);                                            \
+        return lay_out(&s, carries_of(k, k_pass), m, n, k_pass, batch).bytes;                      \
     }                                                                                              \
-    static int id##_cut(int parameter, int64_t k)                                                  \
+    static td_cut id##_cut(int parameter, int64_t k)                                               \
     {                                                                                              \
         const slicing s = slicing_of(of, parameter, k);                                            \
         return cut_of(&s);                                                                         \
@@ -303,7 +308,8 @@ static int cut_of(const slicing *s) { return s->weights < 2 * s->slices - 1 ? s-
     }                                                                                              \
     static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(of, part); }    \
     static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \
-    const td_scheme td_scheme_##id = {.most_k = id##_most_k,                                       \
+    const td_scheme td_scheme_##id = {.needs_cublas = true,                                        \
+                                      .most_k = id##_most_k,                                       \
                                       .bytes = id##_bytes,                                         \
                                       .cut = id##_cut,                                             \
                                       .choose = id##_choose,                                       \
@@ -321,6 +327,7 @@ int64_t td_ts_slices_most_k(int slices, int64_t k)
     return most_k_of(&s);
 }
 
+/* As for a long k, which takes the most slices, and carries. */
 size_t td_ts_slices_bytes(int slices, int64_t m, int64_t n, int64_t k_pass)
 {
     const slicing s = slicing_of(FLOAT_OF_TS, slices, INT64_MAX);

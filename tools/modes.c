@@ -14,9 +14,9 @@ int command_modes(int argc, char **argv)
         return EXIT_USAGE;
     }
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", (*engine)->name, (*engine)->parse ? "[:N]" : "");
-        printf("%-15s  %s\n%-15s  error: %s\n", name, (*engine)->summary, "", (*engine)->bound);
+        char name[TD_MODE_TEXT];
+        printf("%-15s  %s\n%-15s  error: %s\n", td_engine_usage(*engine, name), (*engine)->summary,
+               "", (*engine)->bound);
     }
     return 0;
 }
