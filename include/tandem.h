@@ -38,7 +38,7 @@ typedef enum tandem_status {
     TANDEM_OK = 0,
     TANDEM_INVALID_VALUE = 1, /* an argument is out of its range: see tandem_last_message() */
     TANDEM_NO_MEMORY = 2,     /* not enough device memory for the least workspace */
-    TANDEM_UNSUPPORTED = 3,   /* the device or its driver lacks something */
+    TANDEM_UNSUPPORTED = 3,   /* the device or its driver lacks something, or there is no cuBLAS */
     TANDEM_LAUNCH_FAILED = 4  /* the device refused a kernel */
 } tandem_status;
 
@@ -158,7 +158,7 @@ TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m
  * tandem_tsgemm. So the error follows the largest numbers of the row and of the column: nothing is certified or repaired.
  * Elements of C that depend on a NaN or an infinity are NaN. Workspace: 20 slices + 4 bytes an element, of as many of C at
  * a time as fit TANDEM_WORKSPACE. Needs a cuBLAS, that of the process or one that the loader finds: without,
- * TANDEM_LAUNCH_FAILED, and C is untouched. */
+ * TANDEM_UNSUPPORTED, and C is untouched. */
 TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m,
                                               int64_t n, int64_t k, tandem_ts alpha,
                                               const tandem_ts *a, int64_t lda, const tandem_ts *b,
@@ -169,8 +169,8 @@ TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem
  * ("df", "ozaki2", "ozaki2:14", "faithful", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and
  * refused here). Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range
  * of binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
- * makes so; sums do not overflow half way. ozaki-sgemm, ozaki1, ozaki2 and faithful need a cuBLAS, as
- * tandem_tsgemm_sliced does. */
+ * makes so; sums do not overflow half way. ozaki-sgemm, ozaki1, ozaki2 and faithful, but not faithful:fp64, need
+ * a cuBLAS, as tandem_tsgemm_sliced does. */
 TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,

@@ -29,7 +29,7 @@ const char *tandem_status_text(tandem_status status)
     case TANDEM_NO_MEMORY:
         return "not enough device memory";
     case TANDEM_UNSUPPORTED:
-        return "unsupported by the device";
+        return "unsupported by the device, or without cuBLAS";
     case TANDEM_LAUNCH_FAILED:
         return "kernel launch failed";
     }
@@ -146,6 +146,9 @@ static tandem_status status_of(td_run_status run)
         return TANDEM_OK;
     case TD_RUN_NO_MEMORY:
         return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+    case TD_RUN_NO_CUBLAS:
+        return fail(TANDEM_UNSUPPORTED,
+                    "this arithmetic needs cuBLAS, and the loader finds none that works");
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:
         break;

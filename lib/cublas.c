@@ -97,32 +97,23 @@ bool td_cublas_ready(td_device *device)
     return ready;
 }
 
-/* Pedantic: no TF32, no sums of bfloat16 products, no emulated binary64, whatever the environment asks for. */
+/* Pedantic: no TF32, no sums of bfloat16 products, whatever the environment asks for. */
 static const struct {
     cudaDataType_t in, out;
     cublasComputeType_t compute;
 } types[] = {
     [TD_PANEL_INT8] = {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I},
     [TD_PANEL_FLOAT] = {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_PEDANTIC},
-    [TD_PANEL_DOUBLE] = {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F_PEDANTIC},
 };
 
 typedef union {
     int32_t i;
     float f;
-    double d;
 } scalar;
 
 static scalar scalar_of(td_panel_type type, int value)
 {
-    switch (type) {
-    case TD_PANEL_INT8:
-        return (scalar){.i = value};
-    case TD_PANEL_FLOAT:
-        return (scalar){.f = (float)value};
-    default:
-        return (scalar){.d = value};
-    }
+    return type == TD_PANEL_INT8 ? (scalar){.i = value} : (scalar){.f = (float)value};
 }
 
 /* The stream comes first: setting it takes the workspace away, for one that streams share. */

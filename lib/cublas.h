@@ -12,9 +12,9 @@
 
 #include "device.h"
 
-/* Elements of A and B; those of C are int32, float and double. int32 sums are modulo 2^32; float and double are IEEE's,
- * never a shorter or an emulated type, but their sums are in an order of cuBLAS's choice. */
-typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_DOUBLE } td_panel_type;
+/* Elements of A and B; those of C are int32 and float. int32 sums are modulo 2^32; float is IEEE's, never a shorter
+ * type, but its sums are in an order of cuBLAS's choice. */
+typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT } td_panel_type;
 
 /* C = A B^T, `count` times: A is m lines, B is n lines, elements of k next to each other; C is m x n, column-major. Sizes
  * and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of which m and n

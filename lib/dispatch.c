@@ -116,6 +116,7 @@ static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine
         TD_LOG_ONCE(TD_LOG_WARN,
                     "not enough device memory to emulate a product; it runs native (said once)");
         return td_dispatch_native(entry, p, td_reason_memory);
+    case TD_RUN_NO_CUBLAS:
     case TD_RUN_FAILED:
         td_timer_drop(call.timer);
         TD_LOG_ONCE(TD_LOG_WARN,

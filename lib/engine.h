@@ -16,6 +16,7 @@ typedef enum {
     TD_RUN_DONE,      /* every kernel is enqueued */
     TD_RUN_NO_MEMORY, /* nothing enqueued that touches C; the caller may run native */
     TD_RUN_FAILED,    /* a launch failed before C was touched; the caller may run native */
+    TD_RUN_NO_CUBLAS, /* the mode needs one for itself; nothing enqueued */
     TD_RUN_BROKEN /* a launch failed after C may have been touched; must be reported as an error */
 } td_run_status;
 

@@ -252,7 +252,7 @@ static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int para
     else if (parameter == 0 && mode->scheme->from_data)
         product.parameter = mode->scheme->from_data(p->m, p->n);
     if (td_only_scales(p)) return td_scale_parts(p);
-    if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_FAILED;
+    if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);
 }
 

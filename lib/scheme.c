@@ -41,3 +41,17 @@ cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *pane
 {
     return td_cublas_multiply(part->device, panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
 }
+
+cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
+                             cudaError_t (*pass)(const td_scheme_part *part, const void *layout))
+{
+    const int64_t k = whole->fixed.operand[0].k;
+    td_scheme_part part = *whole;
+    cudaError_t error = cudaSuccess;
+    for (int64_t first = 0; first < k && error == cudaSuccess; first += whole->k_pass) {
+        part.fixed.k_first = first;
+        part.fixed.k_count = td_smaller(whole->k_pass, k - first);
+        error = pass(&part, layout);
+    }
+    return error;
+}

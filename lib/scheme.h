@@ -37,6 +37,10 @@ bool td_scheme_shrink(td_scheme_sizes *sizes);
 /* Enqueues products of panels for a part; an error if cuBLAS refuses. */
 cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
 
+/* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
+cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
+                             cudaError_t (*pass)(const td_scheme_part *part, const void *layout));
+
 typedef struct {
     bool needs_cublas;
 

@@ -115,21 +115,20 @@ static cudaError_t split(const td_scheme_part *part, const td_double_slices *sli
     return td_slices_run(&split, part->stream);
 }
 
-static cudaError_t multiply(const td_scheme_part *whole)
+static cudaError_t multiply_pass(const td_scheme_part *part, const void *unused)
 {
-    const int64_t k = whole->fixed.operand[0].k;
-    td_scheme_part part = *whole;
-    cudaError_t error = cudaSuccess;
-    for (int64_t first = 0; first < k && error == cudaSuccess; first += whole->k_pass) {
-        part.fixed.k_first = first;
-        part.fixed.k_count = td_smaller(whole->k_pass, k - first);
-        const td_double_slices slices = slices_of(&part);
-        error = split(&part, &slices);
-        if (error == cudaSuccess) error = td_double_slices_count(&slices, part.stream);
-        if (error == cudaSuccess) error = td_double_slices_multiply(&slices, part.stream);
-        if (error == cudaSuccess) error = td_double_slices_multiply_sparse(&slices, part.stream);
-    }
+    const td_double_slices slices = slices_of(part);
+    cudaError_t error = split(part, &slices);
+    (void)unused;
+    if (error == cudaSuccess) error = td_double_slices_count(&slices, part->stream);
+    if (error == cudaSuccess) error = td_double_slices_multiply(&slices, part->stream);
+    if (error == cudaSuccess) error = td_double_slices_multiply_sparse(&slices, part->stream);
     return error;
+}
+
+static cudaError_t multiply(const td_scheme_part *part)
+{
+    return td_scheme_passes(part, NULL, multiply_pass);
 }
 
 static cudaError_t finish(const td_scheme_part *part)

@@ -174,35 +174,34 @@ static layout layout_of(const td_scheme_part *part)
                    part->fixed.batch);
 }
 
-static cudaError_t multiply_pass(const td_scheme_part *part, const layout *l)
+static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
     td_residues residues = {.fixed = part->fixed};
     for (int o = 0; o < 2; o++) {
         residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
     }
-    cudaError_t error = td_residues_run(&residues, part->stream);
+    return td_residues_run(&residues, part->stream);
+}
+
+static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
+{
+    const layout *l = lay;
+    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
+    const td_residue_sums sums = sums_of(part, l);
+    cudaError_t error = cudaSuccess;
+    if (part->fixed.k_first > 0)
+        error = td_residues_reduce(&sums, part->fixed.choice, most_moduli(part->parameter), l->sums,
+                                   part->fixed.batch, part->stream);
+    if (error == cudaSuccess) error = split(part, l, k_padded);
     if (error == cudaSuccess) error = multiply_base(part, l, k_padded);
     return error == cudaSuccess ? multiply_others(part, l, k_padded) : error;
 }
 
-static cudaError_t multiply(const td_scheme_part *whole)
+static cudaError_t multiply(const td_scheme_part *part)
 {
-    const layout l = layout_of(whole);
-    const int64_t k = whole->fixed.operand[0].k;
-    const td_residue_sums sums = sums_of(whole, &l);
-    td_scheme_part part = *whole;
-    cudaError_t error = cudaSuccess;
-    for (int64_t first = 0; first < k && error == cudaSuccess; first += whole->k_pass) {
-        part.fixed.k_first = first;
-        part.fixed.k_count = td_smaller(whole->k_pass, k - first);
-        if (first > 0)
-            error = td_residues_reduce(&sums, whole->fixed.choice, most_moduli(whole->parameter),
-                                       l.sums, whole->fixed.batch, whole->stream);
-        if (error == cudaSuccess) error = multiply_pass(&part, &l);
-    }
-    return error;
+    const layout l = layout_of(part);
+    return td_scheme_passes(part, &l, multiply_pass);
 }
 
 static cudaError_t finish(const td_scheme_part *part)

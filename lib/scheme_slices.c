@@ -228,22 +228,23 @@ static cudaError_t multiply_float(const td_scheme_part *part, const layout *l)
     return error;
 }
 
-static cudaError_t multiply(operands of, const td_scheme_part *whole)
+static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
 {
-    const layout l = layout_of(of, whole);
-    const int64_t k = whole->fixed.operand[0].k;
-    const td_slice_sums sums = sums_of(whole, &l);
-    td_scheme_part part = *whole;
+    const layout *l = lay;
+    const td_slice_sums sums = sums_of(part, l);
     cudaError_t error = cudaSuccess;
-    if (l.carries) error = td_slices_clear_carries(&sums, part.stream);
-    for (int64_t first = 0; first < k && error == cudaSuccess; first += whole->k_pass) {
-        part.fixed.k_first = first;
-        part.fixed.k_count = td_smaller(whole->k_pass, k - first);
-        if (first > 0) error = td_slices_carry(&sums, part.stream);
-        if (error != cudaSuccess) break;
-        error = of == INT8 ? multiply_int8(&part, &l) : multiply_float(&part, &l);
-    }
-    return error;
+    if (part->fixed.k_first > 0)
+        error = td_slices_carry(&sums, part->stream);
+    else if (l->carries)
+        error = td_slices_clear_carries(&sums, part->stream);
+    if (error != cudaSuccess) return error;
+    return l->s.type == TD_DIGIT_INT8 ? multiply_int8(part, l) : multiply_float(part, l);
+}
+
+static cudaError_t multiply(operands of, const td_scheme_part *part)
+{
+    const layout l = layout_of(of, part);
+    return td_scheme_passes(part, &l, multiply_pass);
 }
 
 static cudaError_t finish(operands of, const td_scheme_part *part)

@@ -103,7 +103,7 @@ td_run_status td_typed_slices_run(const td_gemm *p, int slices, tandem_ts alpha,
 {
     ts_product product = {.p = p, .slices = slices, .alpha = alpha, .beta = beta, .device = device};
     if (!td_scheme_takes(p)) return TD_RUN_NO_MEMORY;
-    if (!td_cublas_ready(device)) return TD_RUN_FAILED;
+    if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     product.workspace =
         td_workspace_acquire_planned(device, p->stream, workspace_limit, make_plan, &product);
     if (!product.workspace) return TD_RUN_NO_MEMORY;

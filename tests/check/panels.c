@@ -13,20 +13,16 @@ const panels_case panels_cases[PANELS_CASES] = {
     {TD_PANEL_FLOAT, 1, 1, 1, 0, 0, 0, 1, false, false},
     {TD_PANEL_FLOAT, 37, 65, 300, 3, 1, 5, 2, true, false},
     {TD_PANEL_FLOAT, 256, 256, 2048, 0, 0, 0, 1, false, false},
-    {TD_PANEL_DOUBLE, 33, 70, 129, 2, 4, 1, 3, true, true},
-    {TD_PANEL_DOUBLE, 128, 128, 1024, 0, 0, 0, 1, false, false},
 };
 
-static const size_t element_bytes[] = {
-    [TD_PANEL_INT8] = 1, [TD_PANEL_FLOAT] = sizeof(float), [TD_PANEL_DOUBLE] = sizeof(double)};
-static const size_t sum_bytes[] = {[TD_PANEL_INT8] = sizeof(int32_t),
-                                   [TD_PANEL_FLOAT] = sizeof(float),
-                                   [TD_PANEL_DOUBLE] = sizeof(double)};
+static const size_t element_bytes[] = {[TD_PANEL_INT8] = 1, [TD_PANEL_FLOAT] = sizeof(float)};
+static const size_t sum_bytes[] = {
+    [TD_PANEL_INT8] = sizeof(int32_t), [TD_PANEL_FLOAT] = sizeof(float)};
 
 const char *panels_text(const panels_case *p)
 {
     static _Thread_local char text[128];
-    static const char *const types[] = {"int8", "float", "double"};
+    static const char *const types[] = {"int8", "float"};
     snprintf(text, sizeof text, "%s m=%d n=%d k=%d pads %d %d %d count %d%s%s", types[p->type],
              p->m, p->n, p->k, p->pad_a, p->pad_b, p->pad_c, p->count,
              p->accumulate ? " accumulated" : "", p->a_is_shared ? " with one A" : "");
@@ -36,21 +32,13 @@ const char *panels_text(const panels_case *p)
 /* So many bits that a type shorter than the panel's would lose some. */
 static int64_t random_element(test_random *r, td_panel_type type, bool is_a)
 {
-    switch (type) {
-    case TD_PANEL_INT8:
-        return random_int(r, 0, 9) ? random_int(r, -128, 127) : -128;
-    case TD_PANEL_FLOAT:
-        return is_a ? random_int(r, -4095, 4095) : random_int(r, -2, 2);
-    default:
-        return is_a ? (int64_t)(random_bits(r) >> 24) - (1 << 20) : random_int(r, -2, 2);
-    }
+    if (type == TD_PANEL_INT8) return random_int(r, 0, 9) ? random_int(r, -128, 127) : -128;
+    return is_a ? random_int(r, -4095, 4095) : random_int(r, -2, 2);
 }
 
 static void put(void *to, td_panel_type type, bool is_sum, size_t i, int64_t value)
 {
-    if (type == TD_PANEL_DOUBLE)
-        ((double *)to)[i] = (double)value;
-    else if (type == TD_PANEL_FLOAT)
+    if (type == TD_PANEL_FLOAT)
         ((float *)to)[i] = (float)value;
     else if (is_sum)
         ((int32_t *)to)[i] = (int32_t)value;
@@ -60,7 +48,6 @@ static void put(void *to, td_panel_type type, bool is_sum, size_t i, int64_t val
 
 static int64_t get(const void *from, td_panel_type type, size_t i)
 {
-    if (type == TD_PANEL_DOUBLE) return (int64_t)((const double *)from)[i];
     return type == TD_PANEL_FLOAT ? (int64_t)((const float *)from)[i] : ((const int32_t *)from)[i];
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     bool accumulate, a_is_shared; /* one A for all */
 } panels_case;
 
-enum { PANELS_CASES = 9 };
+enum { PANELS_CASES = 7 };
 extern const panels_case panels_cases[PANELS_CASES];
 
 /* The text lives until the next call of the same thread. */
