@@ -307,6 +307,6 @@ static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *de
 const td_engine td_engine_faithful = {
     .name = "faithful",
     .summary = "residues in int8 as in ozaki2, and exact sums where these do not suffice",
-    .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
+    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .run = faithful_run,
 };
