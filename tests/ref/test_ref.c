@@ -493,7 +493,8 @@ static void faithful_is_the_exact_product_rounded(void **unused)
     (void)unused;
     static const int spreads[] = {0, 5, 60, 400}, scales[] = {0, 250, -500};
     for (int round = 0; round < 24; round++) {
-        test_random r = random_start((uint64_t)(SEED + round));
+        const uint64_t seed = SEED + (uint64_t)round;
+        test_random r = random_start(seed);
         problem p;
         make(&p, 1 + 7 * round, &r, spreads[round % 4], scales[round % 3]);
         const bool is_special = round % 2;
@@ -501,7 +502,7 @@ static void faithful_is_the_exact_product_rounded(void **unused)
             *matrix_at(&p.a, 1, 0) = NAN;
             *matrix_at(&p.b, 0, 2) = INFINITY;
         }
-        check_faithful(&p, is_special ? 1 : -1, is_special ? 2 : -1, (uint64_t)(SEED + round));
+        check_faithful(&p, is_special ? 1 : -1, is_special ? 2 : -1, seed);
         clear(&p);
     }
 }
