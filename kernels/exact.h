@@ -189,8 +189,16 @@ TD_BOTH void td_exact_add_far(td_exact *x, td_exact_term term, int q, bool is_ne
     td_exact_add(x, term, position, is_negative);
 }
 
-/* x, or -x, rounded once to binary64; +0 for 0. x is carried, and lost. */
-TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
+/* +- (m + next 2^-32 + f) 2^e with m >= 2^63, or 0 if m is 0. f < 2^-32, and 0 if not has_rest. */
+typedef struct {
+    uint64_t m;
+    uint32_t next;
+    int e;
+    bool is_negative, has_rest;
+} td_exact_number;
+
+/* x, which is carried, and lost. */
+TD_BOTH td_exact_number td_exact_read(const td_exact *x)
 {
     const bool is_negative = td_exact_is_negative(x);
     const uint32_t flip = is_negative ? ~0u : 0u;
@@ -201,10 +209,10 @@ TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
         *word = (uint32_t)carry;
         carry >>= 32;
     }
-    /* From the top: three words from the first that is not zero, and whether there is more. */
-    uint32_t upper = 0, middle = 0, lower = 0, rest = 0;
+    /* From the top: four words from the first that is not zero, and whether there is more. */
+    uint32_t upper = 0, middle = 0, lower = 0, lowest = 0, rest = 0;
     int e = 0;
-    for (int i = x->words - 1; i >= -2; i--) {
+    for (int i = x->words - 1; i >= -3; i--) {
         const uint32_t word = i < 0 ? 0 : (uint32_t)x->word[i * x->stride];
         if (upper) {
             rest |= word;
@@ -212,23 +220,32 @@ TD_BOTH double td_exact_round(const td_exact *x, bool is_negated)
         }
         upper = middle;
         middle = lower;
-        lower = word;
+        lower = lowest;
+        lowest = word;
         e = x->e + 32 * i;
     }
-    if (!upper) return 0.0;
-    const uint64_t head = (uint64_t)upper << 32 | middle;
-    const int zeros = td_clz64(head);
-    const uint64_t next = (uint64_t)lower << zeros;
-    const uint64_t m = head << zeros | next >> 32 | ((uint32_t)next | rest ? 1 : 0);
-    return td_round64(is_negative != is_negated, m, e + 32 - zeros);
+    const uint64_t head = (uint64_t)upper << 32 | middle, tail = (uint64_t)lower << 32 | lowest;
+    const int zeros = upper ? td_clz64(head) : 0; /* less than 32 */
+    td_exact_number r;
+    r.m = upper ? head << zeros | tail >> 1 >> (63 - zeros) : 0;
+    r.next = (uint32_t)(tail << zeros >> 32);
+    r.e = e + 64 - zeros;
+    r.is_negative = is_negative;
+    r.has_rest = ((uint32_t)(tail << zeros) | rest) != 0;
+    return r;
 }
 
-/* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. All are finite; c counts if beta is not 0. x has
- * TD_EXACT_BELOW and TD_EXACT_ABOVE words as said there, and is lost. */
-TD_BOTH double td_exact_combine(td_exact *x, double alpha, double beta, double c)
+/* x, or -x, rounded once to binary64; +0 for 0. */
+TD_BOTH double td_exact_round(td_exact_number x, bool is_negated)
+{
+    return td_round64(x.is_negative != is_negated, x.m | (x.next != 0 || x.has_rest), x.e);
+}
+
+/* x <- |alpha| x + sign(alpha) beta c. All are finite; c counts if beta is not 0. x has TD_EXACT_BELOW and TD_EXACT_ABOVE
+ * words as said there. */
+TD_BOTH void td_exact_accumulate(td_exact *x, double alpha, double beta, double c)
 {
     const uint64_t alpha_bits = td_bits64(alpha), beta_bits = td_bits64(beta);
-    const bool is_negated = alpha_bits >> 63 != 0;
     int q_alpha, q_beta, q_c;
     td_exact_multiply(x, td_exact_significand(alpha_bits, &q_alpha));
     x->e += q_alpha;
@@ -238,7 +255,13 @@ TD_BOTH double td_exact_combine(td_exact *x, double alpha, double beta, double c
         const uint64_t m = td_exact_significand(c_bits, &q_c);
         td_exact_add_far(x, td_exact_product(b, m), q_beta + q_c, sign >> 63 != 0);
     }
-    return td_exact_round(x, is_negated);
+}
+
+/* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. As td_exact_accumulate, but x is lost. */
+TD_BOTH double td_exact_combine(td_exact *x, double alpha, double beta, double c)
+{
+    td_exact_accumulate(x, alpha, beta, c);
+    return td_exact_round(td_exact_read(x), td_bits64(alpha) >> 63 != 0);
 }
 
 /* True if the arguments that count are finite. */
@@ -249,32 +272,44 @@ TD_BOTH bool td_exact_takes(double alpha, double beta, double c)
            (beta_bits << 1 == 0 || td_is_finite64(td_bits64(c)));
 }
 
-/* 256 log2 of half a unit in the last place of the numbers around `result`, the smaller of both sides: what an exact value
- * that was rounded to it may be off by, for the result to stay less than a unit away. Infinity counts as 2^1024, zero as
- * subnormal. */
-TD_BOTH int td_exact_slack_log(double result)
+/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first. */
+enum { TD_EXACT_LIMBS = 5, TD_EXACT_NO_ERROR = -(1 << 28), TD_EXACT_TIE = -(1 << 28) };
+
+/* 256 log2 of the distance of |x| from the nearest number halfway between two that binary64 has (if it had no upper end), at
+ * most, 7 % below it, and in whole units; TD_EXACT_TIE if it may be 0, or |x| is below 2^-1074. Units are 2^(e - 32), or
+ * 2^e where too many bits are below the last place; |x| is `fraction` of them, or less than one more, above a multiple of that
+ * place. Next to a power of two numbers are closer, on one side: nothing counts as further away than a quarter of the
+ * last place. */
+TD_BOTH int td_exact_room_log(td_exact_number x)
 {
-    const uint64_t magnitude = td_bits64(result) & 0x7fffffffffffffffull;
-    const int field = (int)(magnitude >> 52);
-    const bool is_power = (magnitude & 0xfffffffffffffull) == 0 && field > 1;
-    return 256 * ((field ? field : 1) - 1076 - is_power);
+    const int bits = x.e + 11 >= -1074 ? 11 : -1074 - x.e; /* of m, below the last place */
+    if (x.m == 0 || bits > 63) return TD_EXACT_TIE;
+    const int more = bits > 31 ? 0 : 32;
+    const uint64_t low = x.m & ((1ull << bits) - 1), half = 1ull << (bits + more - 1);
+    const uint64_t fraction = more ? low << 32 | x.next : low;
+    uint64_t room = fraction < half ? half - fraction - 1 : fraction - half;
+    room = room < half / 2 ? room : half / 2;
+    if (room == 0) return TD_EXACT_TIE;
+    const int zeros = td_clz64(room); /* log2(1 + f) >= f */
+    return 256 * (63 - zeros + x.e - more) + (int)(room << zeros >> 55 & 255);
 }
 
-/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first. */
-enum { TD_EXACT_LIMBS = 5, TD_EXACT_NO_ERROR = -(1 << 28) };
-
 /* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not 0. X may be off by
- * 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_faithful: the result is less than one unit in the
- * last place from what the exact X gives, that is, one of the two binary64 numbers around it, or equal to it. False if
- * alpha, beta or c that counts is not finite; then the result is 0. */
+ * 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_certified: the exact X gives the same number. False
+ * if alpha, beta or c that counts is not finite; then the result is 0.
+ *
+ * Certified is what is further than |alpha| eta 2^e from where rounding changes, by a factor of 2^(1/256) at least, as both
+ * logarithms are whole. That is more than td_exact_add_far may lose: rounding to odd leaves the sum between the same two
+ * multiples of 2^32 of its last bits, and so in the same unit of td_exact_room_log; and a tiny X, less than 2^-66 of the last
+ * bit of beta c, is less than 2^-11 of the room that is seen (docs/numerics.md, faithful). */
 TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
-                              double c, int eta_log, bool *is_faithful)
+                              double c, int eta_log, bool *is_certified)
 {
     enum { WORDS = TD_EXACT_BELOW + TD_EXACT_LIMBS + TD_EXACT_ABOVE };
     int64_t word[WORDS];
     td_exact x;
-    *is_faithful = td_exact_takes(alpha, beta, c);
-    if (!*is_faithful) return 0.0;
+    *is_certified = td_exact_takes(alpha, beta, c);
+    if (!*is_certified) return 0.0;
     const uint32_t sign = limb[TD_EXACT_LIMBS - 1] >> 31 ? ~0u : 0u;
     for (int i = 0; i < WORDS; i++) {
         const int j = i - TD_EXACT_BELOW;
@@ -284,12 +319,13 @@ TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS],
     x.stride = 1;
     x.words = WORDS;
     x.e = e - 32 * TD_EXACT_BELOW;
-    const double result = td_exact_combine(&x, alpha, beta, c);
-    if (eta_log == TD_EXACT_NO_ERROR) return result;
+    td_exact_accumulate(&x, alpha, beta, c);
+    const td_exact_number y = td_exact_read(&x);
     int q;
     const uint64_t m = td_exact_significand(td_bits64(alpha), &q);
-    if (m) *is_faithful = td_log_above(m) + 256 * (q + e) + eta_log < td_exact_slack_log(result);
-    return result;
+    if (m && eta_log != TD_EXACT_NO_ERROR)
+        *is_certified = td_log_above(m) + 256 * (q + e) + eta_log < td_exact_room_log(y);
+    return td_exact_round(y, td_bits64(alpha) >> 63 != 0);
 }
 
 #endif

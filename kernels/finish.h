@@ -50,7 +50,7 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
     return true;
 }
 
-/* By TD_FINISH_EXACT. */
+/* By TD_FINISH_EXACT: the correctly rounded element, or false. */
 template <int limbs>
 TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                const td_wide<limbs> &x, td_line a, td_line b, double alpha,
@@ -60,11 +60,11 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
     const int unit = finish.cut.unit;
     const int error = td_is_exact(a, b, finish.cut) ? (int)TD_EXACT_NO_ERROR
                                                     : td_log_error(a, b, choice) - TD_LOG * unit;
-    bool is_faithful;
+    bool is_certified;
     const double r = td_exact_axpby(alpha, x.limb, unit - (a.scale + b.scale), beta,
-                                    beta == 0.0 ? 0.0 : *c, error, &is_faithful);
-    if (is_faithful) *c = r;
-    return is_faithful;
+                                    beta == 0.0 ? 0.0 : *c, error, &is_certified);
+    if (is_certified) *c = r;
+    return is_certified;
 }
 
 /* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the

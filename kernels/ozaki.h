@@ -76,7 +76,7 @@ typedef struct {
 /* How X becomes C. */
 typedef enum {
     TD_FINISH_ROUND, /* X rounded to binary64, then alpha and beta as cuBLAS has them */
-    TD_FINISH_EXACT  /* alpha X + beta C, rounded once; repaired if that may not be within an ulp */
+    TD_FINISH_EXACT  /* alpha X + beta C, rounded once; repaired if X's error may change that */
 } td_finish_kind;
 
 /* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the

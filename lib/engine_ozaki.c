@@ -324,7 +324,7 @@ const td_engine td_engine_faithful = {
     .name = "faithful",
     .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
                "these do not suffice",
-    .bound = "one of the two binary64 numbers around the exact alpha A B + beta C",
+    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .takes = "fp64",
     .parse = faithful_parse,
     .run = faithful_run,

@@ -8,6 +8,9 @@
 /* C as tandem_dgemm computes it; the borders are checked. */
 test_matrix checked_compute(const mode *m, const problem *p);
 
+/* How many elements of it are repaired, by the library's own count. */
+int64_t checked_repairs(const mode *m, const problem *p);
+
 /* Fails the test at the first element whose bits are not those of the definition. */
 void checked_compare(const mode *m, const problem *p, const test_matrix *got,
                      const test_matrix *want);
@@ -16,8 +19,8 @@ void checked_compare(const mode *m, const problem *p, const test_matrix *got,
 typedef struct {
     double error;              /* the largest of any element */
     int64_t elements, nearest; /* that were measured; and are the exact one rounded */
-    int64_t repaired;
-    int parameter; /* of the last product, that the mode chose */
+    int64_t repaired;          /* -1: the definition does not say */
+    int parameter;             /* of the last product, that the mode chose */
 } checked;
 
 /* Bits, and the errors of all elements, or of some of a large product; adds to *seen. */

@@ -49,27 +49,27 @@ static double one_chain(int64_t k)
 
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
-    {"df", &ref_df_format, {0}, false, false, 0x1p-43, 0x1p-43, proven_df, none},
-    {"ts", &ref_ts_format, {0}, false, true, 0x1p-66, 0x1p-66, proven_ts, one_chain},
-    {"dd", &ref_dd_format, {0}, false, true, 0x1p-101, 0x1p-101, proven_dd, one_chain},
-    {"d+s", &ref_ds_format, {0}, false, true, 0x1p-77, 0x1p-77, proven_ds, one_chain},
-    {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0, false}},
-    {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9, false}, .is_variant = true},
-    {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0, false}},
-    {.name = "ozaki1:7", .ozaki = {REF_INT8_SLICES, 7, false}, .is_variant = true},
-    {.name = "ozaki2", .ozaki = {REF_RESIDUES, 0, false}},
-    {.name = "ozaki2:6", .ozaki = {REF_RESIDUES, 6, false}, .is_variant = true},
-    {.name = "ozaki2:14", .ozaki = {REF_RESIDUES, 14, false}, .is_variant = true},
-    {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20, false}, .is_variant = true},
-    {.name = "faithful", .ozaki = {REF_RESIDUES, 0, true}},
+    {"df", &ref_df_format, {0}, false, false, false, 0x1p-43, 0x1p-43, proven_df, none},
+    {"ts", &ref_ts_format, {0}, false, false, true, 0x1p-66, 0x1p-66, proven_ts, one_chain},
+    {"dd", &ref_dd_format, {0}, false, false, true, 0x1p-101, 0x1p-101, proven_dd, one_chain},
+    {"d+s", &ref_ds_format, {0}, false, false, true, 0x1p-77, 0x1p-77, proven_ds, one_chain},
+    {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0}},
+    {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9}, .is_variant = true},
+    {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0}},
+    {.name = "ozaki1:7", .ozaki = {REF_INT8_SLICES, 7}, .is_variant = true},
+    {.name = "ozaki2", .ozaki = {REF_RESIDUES, 0}},
+    {.name = "ozaki2:6", .ozaki = {REF_RESIDUES, 6}, .is_variant = true},
+    {.name = "ozaki2:14", .ozaki = {REF_RESIDUES, 14}, .is_variant = true},
+    {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20}, .is_variant = true},
+    {.name = "faithful", .is_exact = true},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
 mode mode_of_family(const char *name)
 {
-    mode m = {.name = name};
-    if (ref_ozaki_parse(name, &m.ozaki)) return m;
-    fprintf(stderr, "tests/ref/ref_ozaki.c knows nothing of mode %s\n", name);
+    mode m = {.name = name, .is_exact = ref_is_faithful(name)};
+    if (m.is_exact || ref_ozaki_parse(name, &m.ozaki)) return m;
+    fprintf(stderr, "tests/ref knows nothing of mode %s\n", name);
     exit(1);
 }
 
@@ -128,9 +128,11 @@ bool mode_repairs(const mode *m) { return m->format || m->ozaki.parameter == 0; 
 
 ref_account mode_product(const mode *m, const ref_gemm *p)
 {
-    ref_account account = {0};
+    ref_account account = {.repaired = -1};
     if (m->format)
         account.repaired = m->format->product(p);
+    else if (m->is_exact)
+        ref_faithful_product(p);
     else
         ref_ozaki_product(&m->ozaki, p, &account);
     return account;
@@ -164,17 +166,6 @@ static double bound_of_family(const mode *m, const ref_gemm *p, const ref_accoun
     return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
 }
 
-/* True if no number of binary64 lies between the value and the exact element. */
-static bool is_faithful(const ref_gemm *p, int64_t i, int64_t j, double value,
-                        const ref_distance *d)
-{
-    if (value == d->nearest) return true;
-    if (nextafter(d->nearest, value) != value) return false;
-    if (!isfinite(value) || !isfinite(d->nearest)) return true;
-    const ref_distance other = ref_measure(p, i, j, d->nearest);
-    return d->off <= fabsl((long double)value - (long double)d->nearest) && other.off > 0.0L;
-}
-
 verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
                    int64_t i, int64_t j, double value)
 {
@@ -183,9 +174,7 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
     if (m->format) {
         if (m->rounds_sum) v.error = d.unrounded;
         v.bound = bound_of_format(m, p->k, is_hostile, account->repaired);
-    } else if (m->ozaki.is_faithful) {
-        v.bound = is_faithful(p, i, j, value, &d) ? (double)INFINITY : 0.0;
-    } else if (account->is_repaired[i + j * p->m]) {
+    } else if (m->is_exact || account->is_repaired[i + j * p->m]) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;
     } else if (account->off) {
         v.bound = bound_of_family(m, p, account, i + j * p->m, &d);

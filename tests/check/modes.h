@@ -9,8 +9,9 @@
 
 typedef struct {
     const char *name;         /* as in TANDEM_MODE */
-    const ref_format *format; /* NULL: of the Ozaki family */
+    const ref_format *format; /* NULL: of the Ozaki family, or exact */
     ref_ozaki ozaki;
+    bool is_exact;   /* mode faithful: the exact product, rounded once */
     bool is_variant; /* one more parameter: some tests do with less */
 
     /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in
@@ -28,7 +29,7 @@ typedef struct {
  * library's registry has a mode of which nothing is known. Where sanitizers make everything slow there are fewer. */
 const mode *mode_after(const mode *m);
 
-/* The mode of the Ozaki family that is called so. The name is kept. */
+/* The mode of the Ozaki family, or of the exact ones, that is called so. The name is kept. */
 mode mode_of_family(const char *name);
 
 /* False if the library has no such mode. */
@@ -38,7 +39,7 @@ bool mode_exists(const char *name);
 bool mode_repairs(const mode *m);
 
 /* The definition, bit for bit; ref_account_free() frees what it returns. Of multi-float modes only the number of repaired
- * elements is known. */
+ * elements is known, of exact ones nothing. */
 ref_account mode_product(const mode *m, const ref_gemm *p);
 
 /* What is wrong with a value of an element, and what may be, both relative to |alpha||A||B| + |beta||C|. */

@@ -177,7 +177,7 @@ class GemmTime(unittest.TestCase):
 
     LIMITS = {"df": 2.0**-43, "ts": 2.0**-53, "ozaki2": (4 * 129**0.5 + 1) * 2.0**-53,
               "ozaki1": (4 * 129**0.5 + 1) * 2.0**-53, "ozaki-sgemm": (4 * 129**0.5 + 1) * 2.0**-53,
-              "faithful": 2.0**-52}
+              "faithful": 2.0**-53}
 
     def test_every_mode(self):
         for mode, limit in self.LIMITS.items():

@@ -39,7 +39,7 @@ class Demo(unittest.TestCase):
     def test_accuracy(self):
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=2.0**-42)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "native", 1, 0, error=2.0**-47)), 1)
-        self.assertEqual(len(self.faults("gemm_time 512", "faithful", 1, 1, error=2.0**-51)), 1)
+        self.assertEqual(len(self.faults("gemm_time 512", "faithful", 1, 1, error=2.0**-52)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "ozaki2", 1, 1, error=2.0**-46)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=None)), 1)
         name = "lu_solve west0479"

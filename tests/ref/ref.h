@@ -3,6 +3,7 @@
 #ifndef REF_H
 #define REF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,11 @@ ref_typed ref_as_typed(const ref_gemm *p);
 
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
+
+/* Mode faithful, and its variants: each element of the exact alpha op(A) op(B) + beta C rounded once to binary64, ties to even,
+ * +0 for 0. Where alpha, beta, a C that counts, or anything in the row or column is not finite: as ref_ieee. */
+bool ref_is_faithful(const char *mode);
+void ref_faithful_product(const ref_gemm *p);
 
 /* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
  * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */

@@ -1,8 +1,9 @@
-/* ref_exact.c - distances from the exact product: sums in fixed-point numbers, sizes in 64 bits. */
+/* ref_exact.c - the exact product, rounded once, and distances from it: sums in fixed-point numbers, sizes in 64 bits. */
 #include "ref.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "fixed.h"
 
@@ -90,6 +91,45 @@ ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
     d.error = relative(off, e.size);
     d.unrounded = relative(value == 0.0 ? off : off - ldexpl(1.0L, ilogb(value) - 53), e.size);
     return d;
+}
+
+/* True if all that makes the element is finite. */
+static bool is_finite(const ref_gemm *p, int64_t i, int64_t j)
+{
+    const double c = p->beta == 0.0 ? 0.0 : p->c[i + j * p->ldc];
+    bool is_all = isfinite(p->alpha) && isfinite(p->beta) && isfinite(c);
+    for (int64_t l = 0; l < p->k; l++)
+        is_all = is_all && isfinite(p->a[ref_index_a(p->op_a, i, l, p->lda)]) &&
+                 isfinite(p->b[ref_index_b(p->op_b, l, j, p->ldb)]);
+    return is_all;
+}
+
+/* One element of it as a product of its own. */
+static ref_gemm element_of(const ref_gemm *p, int64_t i, int64_t j)
+{
+    ref_gemm one = *p;
+    one.m = one.n = 1;
+    one.a += ref_index_a(p->op_a, i, 0, p->lda);
+    one.b += ref_index_b(p->op_b, 0, j, p->ldb);
+    one.c += i + j * p->ldc;
+    return one;
+}
+
+bool ref_is_faithful(const char *mode)
+{
+    return strcmp(mode, "faithful") == 0 || strcmp(mode, "faithful:fp64") == 0;
+}
+
+void ref_faithful_product(const ref_gemm *p)
+{
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            const ref_gemm one = element_of(p, i, j);
+            if (p->k > 0 && p->alpha != 0.0 && is_finite(p, i, j))
+                *one.c = ref_measure(&one, 0, 0, 0.0).nearest;
+            else
+                ref_ieee(&one);
+        }
 }
 
 double ref_error_typed(const ref_typed *p, int64_t i, int64_t j, const void *value)

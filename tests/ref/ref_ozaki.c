@@ -1,8 +1,7 @@
-/* ref_ozaki.c - the definition of ozaki2, ozaki1, ozaki-sgemm and faithful: docs/numerics.md. Whole numbers are kept in
+/* ref_ozaki.c - the definition of ozaki2, ozaki1 and ozaki-sgemm: docs/numerics.md. Whole numbers are kept in
  * binary64 where they have no more than 53 significant bits, and their sums in fixed.h's numbers. */
 #include "ref_ozaki.h"
 
-#include <float.h>
 #include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "fixed.h"
 
 enum { LOG = 256, UNIT = 64, MIN_MODULI = 2, MAX_MODULI = 20, LEAST_MODULI = 14, INT8_SLICES = 8 };
-enum { NO_LOW = 0x7fff, BINS = 64, FAITHFUL_MODULI = 20, PEAKS = 4 };
+enum { NO_LOW = 0x7fff, BINS = 64, PEAKS = 4 };
 
 /* One line of an operand, shifts included. */
 typedef struct {
@@ -340,8 +339,6 @@ static int64_t scale_by_peak(const work *w, const line *r)
 
 /* Choice */
 
-static bool certifies(const work *w) { return !w->ozaki->parameter && !w->ozaki->is_faithful; }
-
 /* Logarithm of what X may be off, at least, beside half the sums of magnitudes of both lines. */
 static int64_t log_of_rest(const work *w)
 {
@@ -418,7 +415,6 @@ static int choose_moduli(work *w)
 static int choose(work *w)
 {
     const ref_ozaki *ozaki = w->ozaki;
-    if (ozaki->is_faithful) return FAITHFUL_MODULI;
     if (ozaki->parameter) return ozaki->parameter;
     w->has_peaks = true;
     switch (ozaki->scheme) {
@@ -565,7 +561,7 @@ static bool is_certified(const work *w, int64_t i, int64_t j)
 {
     const line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
-    if (!certifies(w) || loses_nothing(w, a, b)) return true;
+    if (w->ozaki->parameter || loses_nothing(w, a, b)) return true;
     const int64_t need = 51 * LOG - floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
     if (a->has_mean && b->has_mean && a->mean + b->mean + scales >= need) return true;
     if (!w->has_peaks) return false;
@@ -585,43 +581,6 @@ static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
         add_product(w, i, j, e, sum);
 }
 
-/* Faithful products */
-
-/* Logarithm of what a result may be off before it is rounded, to be less than its last place off: half of that place, of
- * the numbers below a power of two. */
-static int64_t log_of_slack(double result)
-{
-    const bool is_small = fabs(result) < DBL_MIN;
-    const int e = is_small ? -1022 : isinf(result) ? 1024 : ilogb(result);
-    const bool is_power = !is_small && (isinf(result) || fabs(result) == ldexp(1.0, e));
-    return LOG * (e - 53 - (is_power && e > -1022));
-}
-
-static bool is_within_last_place(const work *w, const line *a, const line *b, double result)
-{
-    int q;
-    if (loses_nothing(w, a, b) || w->p->alpha == 0.0) return true;
-    const double m = frexp(w->p->alpha, &q);
-    const int digits = q < -1021 ? 53 - (-1021 - q) : 53; /* of alpha's significand */
-    const uint64_t alpha = (uint64_t)ldexp(fabs(m), digits);
-    return ref_log_above(alpha) + LOG * (q - digits - a->scale - b->scale) + log_of_loss(w, a, b) <
-           log_of_slack(result);
-}
-
-/* alpha X 2^-scales + beta C, rounded once; the exact product's if that may be another but for its neighbours. */
-static bool set_faithful(const work *w, int64_t i, int64_t j, double *c)
-{
-    const ref_gemm *p = w->p;
-    fixed sum, y = {{{0}}};
-    set_sum(w, i, j, &sum);
-    fixed_add_multiple(&y, &sum, p->alpha);
-    if (p->beta != 0.0) fixed_add_product(&y, p->beta, *c);
-    const double result = (double)fixed_value(&y);
-    const bool is_good = is_within_last_place(w, &w->side[0].line[i], &w->side[1].line[j], result);
-    *c = is_good ? result : ref_measure(p, i, j, 0.0).nearest;
-    return !is_good;
-}
-
 /* One element of C; true if it was repaired. */
 static bool set_element(const work *w, int64_t i, int64_t j, double *c)
 {
@@ -630,15 +589,12 @@ static bool set_element(const work *w, int64_t i, int64_t j, double *c)
     const bool is_finite =
         isfinite(p->alpha) && isfinite(p->beta) && (p->beta == 0.0 || isfinite(*c));
     const bool is_special = a->is_special || b->is_special;
-    const bool is_repaired =
-        is_special || (w->ozaki->is_faithful ? !is_finite : !is_certified(w, i, j));
+    const bool is_repaired = is_special || !is_certified(w, i, j);
     fixed sum;
     if (is_repaired && (is_special || !is_finite)) {
         *c = axpby(p->alpha, chain(p, i, j), p->beta, c);
     } else if (is_repaired) {
         *c = ref_measure(p, i, j, 0.0).nearest;
-    } else if (w->ozaki->is_faithful) {
-        return set_faithful(w, i, j, c);
     } else {
         set_sum(w, i, j, &sum);
         *c = axpby(p->alpha, (double)fixed_value(&sum), p->beta, c);
@@ -733,10 +689,9 @@ bool ref_ozaki_parse(const char *mode, ref_ozaki *ozaki)
     static const struct {
         const char *name;
         ref_ozaki as;
-    } names[] = {{"ozaki2", {REF_RESIDUES, 0, false}},
-                 {"ozaki1", {REF_INT8_SLICES, 0, false}},
-                 {"ozaki-sgemm", {REF_FLOAT_SLICES, 0, false}},
-                 {"faithful", {REF_RESIDUES, 0, true}}};
+    } names[] = {{"ozaki2", {REF_RESIDUES, 0}},
+                 {"ozaki1", {REF_INT8_SLICES, 0}},
+                 {"ozaki-sgemm", {REF_FLOAT_SLICES, 0}}};
     const size_t length = strcspn(mode, ":");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i].name) != length || strncmp(names[i].name, mode, length) != 0) continue;
@@ -754,6 +709,10 @@ bool ref_product(const char *mode, const ref_gemm *p)
     ref_account account;
     if (format) {
         format->product(p);
+        return true;
+    }
+    if (ref_is_faithful(mode)) {
+        ref_faithful_product(p);
         return true;
     }
     if (!ref_ozaki_parse(mode, &ozaki)) return false;

@@ -12,13 +12,12 @@ typedef enum { REF_RESIDUES, REF_INT8_SLICES, REF_FLOAT_SLICES } ref_scheme;
 typedef struct {
     ref_scheme scheme;
     int parameter; /* of moduli or slices; 0: from the data, and elements that are not certified are repaired */
-    bool is_faithful; /* alpha X + beta C with one rounding, and exact repairs */
 } ref_ozaki;
 
 /* What is known of a product besides C; by columns, m x n. */
 typedef struct {
     int parameter;    /* the one that was used; 0 if nothing was multiplied */
-    int64_t repaired; /* elements */
+    int64_t repaired; /* elements; -1: the mode's definition does not say */
     bool *is_repaired;
     long double *
         off; /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */

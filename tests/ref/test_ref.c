@@ -461,6 +461,52 @@ static void planted_faults_of_types_are_seen(void **unused)
     }
 }
 
+/* Mode faithful */
+
+static bool is_same_value(double x, double y) { return same_bits(x, y) || (isnan(x) && isnan(y)); }
+
+/* Every element is MPFR's, or where its row or column is special, that of the chain. */
+static void check_faithful(problem *p, int special_row, int special_col, uint64_t seed)
+{
+    ref_gemm before = p->gemm, chain = p->gemm;
+    test_matrix plain = matrix_copy(&p->c0);
+    before.c = matrix_data(&p->c0);
+    chain.c = matrix_data(&plain);
+    const ref_typed same = ref_as_typed(&before);
+    restore_c(p);
+    ref_faithful_product(&p->gemm);
+    ref_ieee(&chain);
+    for (int64_t j = 0; j < N; j++)
+        for (int64_t i = 0; i < M; i++) {
+            const bool is_special = i == special_row || j == special_col;
+            const double got = *matrix_at(&p->c, i, j), zero = 0.0;
+            double want = *matrix_at(&plain, i, j);
+            if (!is_special) (void)exact_error(&same, i, j, &zero, &want);
+            CHECK(is_same_value(got, want), "seed %d, C(%d, %d): %a, not %a", (int)seed, (int)i,
+                  (int)j, got, want);
+        }
+    matrix_free(&plain);
+}
+
+static void faithful_is_the_exact_product_rounded(void **unused)
+{
+    (void)unused;
+    static const int spreads[] = {0, 5, 60, 400}, scales[] = {0, 250, -500};
+    for (int round = 0; round < 24; round++) {
+        const uint64_t seed = SEED + (uint64_t)round;
+        test_random r = random_start(seed);
+        problem p;
+        make(&p, 1 + 7 * round, &r, spreads[round % 4], scales[round % 3]);
+        const bool is_special = round % 2;
+        if (is_special) {
+            *matrix_at(&p.a, 1, 0) = NAN;
+            *matrix_at(&p.b, 0, 2) = INFINITY;
+        }
+        check_faithful(&p, is_special ? 1 : -1, is_special ? 2 : -1, seed);
+        clear(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +518,7 @@ int main(void)
         cmocka_unit_test(far_terms_are_repaired),
         cmocka_unit_test(planted_faults_are_seen),
         cmocka_unit_test(planted_faults_of_types_are_seen),
+        cmocka_unit_test(faithful_is_the_exact_product_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
