@@ -106,6 +106,7 @@ static const struct {
     GOLDEN_ROW("ozaki1", golden_ozaki1),
     GOLDEN_ROW("ozaki1:7", golden_ozaki1_7),
     GOLDEN_ROW("faithful", golden_faithful),
+    GOLDEN_ROW("faithful:fp64", golden_faithful),
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 

@@ -71,10 +71,11 @@ static void other_parameters_do_not_exist(void **unused)
         CHECK(!mode_exists(above.name), "%s", above.name);
     }
     static const char *const bad[] = {
-        "ozaki2:",   "ozaki2:x",  "ozaki2: 14",  "ozaki2:14 ",
-        "ozaki2:+9", "ozaki2:-9", "ozaki2:9.5",  "ozaki2:9:9",
-        "ozaki2:0",  "ozaki",     "ozaki2:0x10", "ozaki2:99999999999999999999",
-        "ozaki1:",   "ozaki1:x",  "faithful:18", "ozaki-sgemm:"};
+        "ozaki2:",   "ozaki2:x",      "ozaki2: 14",     "ozaki2:14 ",
+        "ozaki2:+9", "ozaki2:-9",     "ozaki2:9.5",     "ozaki2:9:9",
+        "ozaki2:0",  "ozaki",         "ozaki2:0x10",    "ozaki2:99999999999999999999",
+        "ozaki1:",   "ozaki1:x",      "faithful:18",    "ozaki-sgemm:",
+        "faithful:", "faithful:FP64", "faithful:fp64:3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(!mode_exists(bad[i]), "'%s' is accepted", bad[i]);
 }
@@ -134,6 +135,7 @@ static void extreme_residues(void **unused)
         check_constants("ozaki2:20", depths[i], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
         check_constants("ozaki2", depths[i], -1.0, 0x1.fffffp0);
         check_constants("faithful", depths[i], 0x1.fffffp0, 0x1.5p0);
+        check_constants("faithful:fp64", depths[i], 1.0 - 0x1p-53, -0x1.fffffffffffffp5);
     }
 }
 
@@ -170,7 +172,8 @@ static bool is_worse_than_binary64(const char *name, const problem *p, double bi
 static void defaults_are_as_good_as_binary64(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm", "faithful"};
+    static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm", "faithful",
+                                        "faithful:fp64"};
     static const char *const data[] = {
         "uniform", "both signs",     "wide 0.5",    "wide 1",         "wide 2",
         "wide 4",  "lines 64 apart", "lines apart", "crossing 64",    "crossing",
@@ -183,7 +186,7 @@ static void defaults_are_as_good_as_binary64(void **unused)
             of.seed = (uint64_t)(SEED + d);
             problem p = problem_make(&of);
             const double binary64 = error_of_binary64(&p);
-            for (int n = 0; n < 4; n++)
+            for (int n = 0; n < 5; n++)
                 worse += mode_exists(names[n]) && is_worse_than_binary64(names[n], &p, binary64);
             problem_free(&p);
         }
@@ -195,9 +198,9 @@ static void defaults_are_as_good_as_binary64(void **unused)
 static void exact_zeros(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"ozaki2", "ozaki2:5", "ozaki2:20", "ozaki-sgemm:3",
-                                        "faithful"};
-    for (int n = 0; n < 5; n++) {
+    static const char *const names[] = {"ozaki2",        "ozaki2:5", "ozaki2:20",
+                                        "ozaki-sgemm:3", "faithful", "faithful:fp64"};
+    for (int n = 0; n < 6; n++) {
         if (!mode_exists(names[n])) continue;
         const mode m = mode_of_family(names[n]);
         const product of = plain("exact zeros", 20, 21, 222);
@@ -286,6 +289,7 @@ static void members_choose_for_themselves(void **unused)
     check_members("ozaki1");
     check_members("ozaki-sgemm");
     check_members("faithful");
+    check_members("faithful:fp64");
 }
 
 int main(void)

@@ -62,6 +62,7 @@ static const mode modes[] = {
     {.name = "ozaki2:14", .ozaki = {REF_RESIDUES, 14}, .is_variant = true},
     {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20}, .is_variant = true},
     {.name = "faithful", .is_exact = true},
+    {.name = "faithful:fp64", .is_exact = true},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 

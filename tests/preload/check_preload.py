@@ -18,7 +18,7 @@ hostgpu = sys.argv[5] if len(sys.argv) > 5 else None  # None: a GPU, and the rea
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
-MODES = ["df", "ts", "dd", "d+s", "ozaki2", "ozaki2:9", "faithful"]
+MODES = ["df", "ts", "dd", "d+s", "ozaki2", "ozaki2:9", "faithful", "faithful:fp64"]
 ORDINARY = ["df", "70", "35", "50"]
 
 
