@@ -4,7 +4,7 @@
  *
  * Errors: 256 x 256 x k products of all kinds of data, k from 64 to 16384; modes with a parameter on fewer. Slices: the
  * relative errors of the papers' slices beside triple-single, N x N x N, N from 256 to 4096; --times: their times. With
- * --times also the times of products up to N = 16384 in the modes without parameters. Errors are those of sampled
+ * --times also the times of products up to N = 16384 in the modes without numbers. Errors are those of sampled
  * elements. --quick has small products, for the host device; no time is measured there. One line a measurement:
  * Markdown on stdout, and CSV. */
 #include <math.h>
@@ -390,7 +390,7 @@ static bool study_slices(bench *b)
     return good;
 }
 
-static bool is_timed(const mode *m) { return mode_is_plain(m) && !m->is_slow; }
+static bool is_timed(const mode *m) { return mode_has_no_number(m) && !m->is_slow; }
 
 static bool study_times(bench *b)
 {

@@ -1,5 +1,6 @@
 #include "accuracy_modes.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,12 @@ bool mode_is_native(const mode *m) { return m->engine == &td_engine_native; }
 bool mode_is_typed(const mode *m) { return m->is_typed; }
 bool mode_is_drop_in(const mode *m) { return !m->is_typed; }
 bool mode_is_plain(const mode *m) { return !m->is_typed && !strchr(m->text, ':'); }
+
+bool mode_has_no_number(const mode *m)
+{
+    const char *colon = strchr(m->text, ':');
+    return !m->is_typed && (!colon || !isdigit((unsigned char)colon[1]));
+}
 
 bool mode_is_sliced(const mode *m)
 {

@@ -33,8 +33,9 @@ typedef bool mode_filter(const mode *m);
 
 bool mode_is_native(const mode *m);
 bool mode_is_typed(const mode *m);
-bool mode_is_drop_in(const mode *m); /* for binary64 operands */
-bool mode_is_plain(const mode *m);   /* for binary64 operands, without parameter */
+bool mode_is_drop_in(const mode *m);    /* for binary64 operands */
+bool mode_is_plain(const mode *m);      /* for binary64 operands, without parameter */
+bool mode_has_no_number(const mode *m); /* for binary64 operands, of slices or moduli */
 bool mode_is_sliced(
     const mode *m); /* for binary64 operands, what the papers compare slices with, and these */
 
