@@ -19,55 +19,128 @@ TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int su
     return row < target.m && col < target.n ? td_target_mask(target, row, col) : NULL;
 }
 
-/* First row and column of the block's strip. Grid: tile, strip, batch member. */
-TD_DEVICE void strip_at(const td_target &target, int *row, int *col)
+/* First row and column of the block's strip. Blocks that run together share lines: rows if only these are not contiguous and
+ * so cost a sector of memory for each element of k, else columns. Grid: tile, strip, batch member. */
+TD_DEVICE void strip_at(const td_repair &p, int *row, int *col)
 {
-    const int m_tiles = td_tiles(target.m);
-    *row = (int)blockIdx.x % m_tiles * TD_TILE;
-    *col = (int)blockIdx.x / m_tiles * TD_TILE + (int)blockIdx.y * SIDE;
+    const bool shares_rows = p.operand[0].k_step != 1 && p.operand[1].k_step == 1;
+    const int tiles = td_tiles(shares_rows ? p.target.n : p.target.m);
+    const int fast = (int)blockIdx.x % tiles * TD_TILE, slow = (int)blockIdx.x / tiles * TD_TILE;
+    *row = shares_rows ? slow : fast;
+    *col = (shares_rows ? fast : slow) + (int)blockIdx.y * SIDE;
 }
 
-/* True if no element of a strip is masked. All threads take part. */
-TD_DEVICE bool strip_is_empty(const td_target &target, int row, int col)
+/* The masks of a strip's groups; false if no element is masked. All threads take part. */
+TD_DEVICE bool load_masks(const td_target &target, int row, int col,
+                          uint16_t (*masks)[GROUP_SUBTILES])
 {
     unsigned any = 0;
+    TD_UNROLL_N(1)
     for (int s = (int)threadIdx.x; s < STRIP * GROUP_SUBTILES; s += (int)blockDim.x) {
         const int group = s / GROUP_SUBTILES, subtile = s % GROUP_SUBTILES;
         const uint16_t *mask = group_mask(target, row + group * SIDE, col, subtile);
-        if (mask) any |= *mask;
+        masks[group][subtile] = mask ? *mask : 0;
+        any |= masks[group][subtile];
     }
-    return !__syncthreads_or(any != 0);
+    return __syncthreads_or(any != 0);
 }
 
-/* Calls work(data, row, col) for the groups of the block's strip, unless none of its elements is masked; data: of both operands.
- * All threads take part. */
+/* Calls work(row, col, masks) for the groups of the block's strip, unless none of its elements is masked. All threads take
+ * part. */
 template <class function> TD_DEVICE void each_group(const td_repair &p, function work)
 {
+    TD_SHARED(uint16_t, masks, [STRIP][GROUP_SUBTILES]);
     int row, col;
-    strip_at(p.target, &row, &col);
-    if (strip_is_empty(p.target, row, col)) return;
-    const double *data[2];
-    TD_UNROLL
-    for (int o = 0; o < 2; o++)
-        data[o] = td_member<const double>(p.operand[o].matrix, p.target.batch_first + blockIdx.z);
+    strip_at(p, &row, &col);
+    if (!load_masks(p.target, row, col, masks)) return;
     TD_UNROLL_N(1)
     for (int group = 0; group < STRIP; group++) {
-        work(data, row + group * SIDE, col);
+        work(row + group * SIDE, col, masks[group]);
         __syncthreads();
     }
 }
 
+/* The block's batch member of an operand. */
+TD_DEVICE const double *operand_data(const td_repair &p, int which)
+{
+    return td_member<const double>(p.operand[which].matrix, p.target.batch_first + blockIdx.z);
+}
+
+/* alpha, beta and an element of C. */
+struct scalars {
+    double alpha, beta, c;
+};
+
+TD_DEVICE double *element_at(const td_repair &p, int row, int col)
+{
+    return td_target_c<double>(p.target) + row + col * p.target.c.ld;
+}
+
+TD_DEVICE scalars scalars_at(const td_repair &p, int row, int col)
+{
+    scalars r = {td_scalar_value(p.target.alpha), td_scalar_value(p.target.beta), 0.0};
+    if (r.beta != 0.0) r.c = *element_at(p, row, col);
+    return r;
+}
+
+/* False if an element needs the chain whatever its sum is. */
+TD_DEVICE bool is_for_us(const td_repair &p, int row, int col)
+{
+    const scalars r = scalars_at(p, row, col);
+    return td_exact_takes(r.alpha, r.beta, r.c);
+}
+
+TD_DEVICE void store_element(const td_repair &p, int row, int col, td_exact *x)
+{
+    const scalars r = scalars_at(p, row, col);
+    *element_at(p, row, col) = td_exact_combine(x, r.alpha, r.beta, r.c);
+}
+
+/* A row of op(A) and a column of op(B). */
+struct line_pair {
+    const double *at[2];
+    int64_t step[2], k;
+};
+
+TD_DEVICE line_pair pair_at(const td_repair &p, int row, int col)
+{
+    line_pair r;
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        r.at[o] = operand_data(p, o) + td_operand_at(p.operand[o], o ? col : row, 0);
+        r.step[o] = p.operand[o].k_step;
+    }
+    r.k = p.operand[0].k;
+    return r;
+}
+
+/* Products that a thread loads before it adds them: memory takes longer than that. */
+enum { AT_ONCE = 4 };
+
+/* Factors of products from `first` on, `step` elements of k apart; zeros past the end. */
+TD_DEVICE void load_products(const line_pair &pair, int64_t first, int64_t step,
+                             uint64_t (&bits)[2][AT_ONCE])
+{
+    TD_UNROLL
+    for (int i = 0; i < AT_ONCE; i++) TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        const int64_t l = first + i * step;
+        bits[o][i] = td_bits64(l < pair.k ? pair.at[o][l * pair.step[o]] : 0.0);
+    }
+}
+
 /* Takes the elements that are done out of a subtile's mask. */
-TD_DEVICE void clear_mask(const td_repair &p, int row, int col, int subtile, unsigned done)
+TD_DEVICE void clear_mask(const td_repair &p, int row, int col, int subtile, unsigned mask,
+                          unsigned done)
 {
     if (!done) return;
-    *group_mask(p.target, row, col, subtile) ^= (uint16_t)done;
+    *group_mask(p.target, row, col, subtile) = (uint16_t)(mask ^ done);
     if (p.repaired) atomicAdd(p.repaired, (unsigned long long)__popc(done));
 }
 
 /* ---- narrow lines ---- */
 
-enum { THREADS = SIDE * SIDE, K_STEP = SIDE };
+enum { WARP = 32, THREADS = SIDE * SIDE, K_STEP = SIDE };
 
 /* Between carries, K_STEP elements of k, a sum of DIGITS K_STEP products of digits is below 2^62. */
 enum { DIGITS = 4, DIGIT_BITS = 28 };
@@ -83,6 +156,20 @@ struct spans {
     int top[2][SIDE], bottom[2][SIDE];
 };
 enum { NO_TOP = -30000, NO_BOTTOM = 30000, TOP_SPECIAL = 30000 };
+
+/* The same of numbers as they come. */
+struct range {
+    int top, bottom;
+};
+
+TD_DEVICE void measure_number(uint64_t bits, range *r)
+{
+    int q;
+    const uint64_t m = td_exact_significand(bits, &q);
+    if (m == 0) return;
+    r->top = max(r->top, td_is_finite64(bits) ? td_exponent64(bits) : (int)TOP_SPECIAL);
+    r->bottom = min(r->bottom, q + 63 - td_clz64(m & (~m + 1)));
+}
 
 TD_DEVICE int span_of(const spans &s, int which, int line)
 {
@@ -102,19 +189,14 @@ TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
 TD_DEVICE void measure_lines(const td_operand &o, const double *data, int line0, int which,
                              spans &s)
 {
-    int line, first, top = NO_TOP, bottom = NO_BOTTOM;
+    int line, first;
+    range r = {NO_TOP, NO_BOTTOM};
     place_of_thread(o, &line, &first);
     if (line0 + line < o.lines)
-        for (int64_t l = first; l < o.k; l += K_STEP) {
-            int q;
-            const uint64_t bits = td_bits64(data[td_operand_at(o, line0 + line, l)]);
-            const uint64_t m = td_exact_significand(bits, &q);
-            if (m == 0) continue;
-            top = max(top, td_is_finite64(bits) ? td_exponent64(bits) : (int)TOP_SPECIAL);
-            bottom = min(bottom, q + 63 - td_clz64(m & (~m + 1)));
-        }
-    atomicMax(&s.top[which][line], top);
-    atomicMin(&s.bottom[which][line], bottom);
+        for (int64_t l = first; l < o.k; l += K_STEP)
+            measure_number(td_bits64(data[td_operand_at(o, line0 + line, l)]), &r);
+    atomicMax(&s.top[which][line], r.top);
+    atomicMin(&s.bottom[which][line], r.bottom);
 }
 
 /* Bits 0 .. DIGIT_BITS - 1 of m 2^shift, m < 2^53. */
@@ -163,50 +245,92 @@ template <int columns> TD_DEVICE void carry_columns(int64_t (&column)[columns])
     }
 }
 
-/* alpha sum 2^e + beta c. */
-template <int columns>
-TD_DEVICE double combine_columns(const int64_t (&column)[columns], int e, double alpha, double beta,
-                                 double c)
+/* sum over i of column[i] 2^(DIGIT_BITS i + e). */
+struct sum {
+    int64_t column[2 * DIGITS];
+    int e;
+};
+
+/* Row, column, subtile of a group and bit of the subtile's mask, of element i + SIDE j. */
+struct place {
+    int row, col, subtile;
+    unsigned bit;
+};
+
+TD_DEVICE place place_of(int element)
 {
-    enum { SUM_WORDS = (DIGIT_BITS * (columns - 1) + 63) / 32 + 1 };
-    enum { WORDS = TD_EXACT_BELOW + SUM_WORDS + TD_EXACT_ABOVE };
-    int64_t word[WORDS];
-    td_exact x = {word, 1, WORDS, e - 32 * TD_EXACT_BELOW};
-    td_exact_clear(&x);
-    TD_UNROLL
-    for (int i = 0; i < columns; i++) {
-        const int at = TD_EXACT_BELOW + DIGIT_BITS * i / 32, shift = DIGIT_BITS * i % 32;
-        word[at] += (int64_t)((uint64_t)(uint32_t)column[i] << shift);
-        word[at + 1] += (column[i] >> 32) * (1 << shift);
-    }
-    td_exact_carry(&x);
-    return td_exact_combine(&x, alpha, beta, c);
+    const int i = element % SIDE, j = element / SIDE;
+    place r;
+    r.row = i;
+    r.col = j;
+    r.subtile = j / TD_SUBTILE * (SIDE / TD_SUBTILE) + i / TD_SUBTILE;
+    r.bit = 1u << (j % TD_SUBTILE * TD_SUBTILE + i % TD_SUBTILE);
+    return r;
 }
 
-/* The sum of an element of C by numbers of so many digits, and what becomes of it. All threads take part. */
-template <int count>
-TD_DEVICE double sum_digits(const td_repair &p, const double *const *data, int row0, int col0,
-                            const spans &s, digits (*slab)[K_STEP][SIDE], double alpha, double beta,
-                            double c)
+/* An element of C from its sum. */
+TD_DEVICE void store_sum(const td_repair &p, int row, int col, const sum &s)
 {
-    const int i = (int)threadIdx.x % SIDE, j = (int)threadIdx.x / SIDE;
+    enum { SUM_WORDS = (DIGIT_BITS * (2 * DIGITS - 1) + 63) / 32 + 1 };
+    enum { WORDS = TD_EXACT_BELOW + SUM_WORDS + TD_EXACT_ABOVE };
+    int64_t word[WORDS];
+    td_exact x = {word, 1, WORDS, s.e - 32 * TD_EXACT_BELOW};
+    td_exact_clear(&x);
+    TD_UNROLL
+    for (int i = 0; i < 2 * DIGITS; i++) {
+        const int at = TD_EXACT_BELOW + DIGIT_BITS * i / 32, shift = DIGIT_BITS * i % 32;
+        word[at] += (int64_t)((uint64_t)(uint32_t)s.column[i] << shift);
+        word[at + 1] += (s.column[i] >> 32) * (1 << shift);
+    }
+    td_exact_carry(&x);
+    store_element(p, row, col, &x);
+}
+
+/* A group with more elements than this is summed up as a whole. A step of k costs all 256 sums of a group 7000 instructions,
+ * and measuring its lines 1500; one element by itself about 110, but up to 64 bytes of memory for each line that is not
+ * contiguous, in whose time a multiprocessor has 400 to 800. */
+enum { MOST_ALONE = 16 };
+
+struct narrow_shared {
+    union {
+        digits slab[2][K_STEP][SIDE];
+        int64_t part[2 * DIGITS][THREADS]; /* of a sum */
+        int end[4][THREADS];               /* of the numbers that a thread has seen */
+    };
+    spans lines;
+    unsigned done[GROUP_SUBTILES];
+
+    /* Elements by themselves: */
+    int count, element[MOST_ALONE], end_of_lines[4];
+    bool is_known[MOST_ALONE];
+    sum alone[MOST_ALONE];
+};
+
+/* ---- narrow lines: all elements of a group ---- */
+
+/* The sum of the thread's element by numbers of so many digits. All threads take part. */
+template <int count>
+TD_DEVICE sum sum_digits(const td_repair &p, const double *const *data, int row0, int col0,
+                         narrow_shared &shared)
+{
+    const place at = place_of((int)threadIdx.x);
+    const spans &lines = shared.lines;
     int64_t column[2 * count] = {};
     for (int64_t l0 = 0; l0 < p.operand[0].k; l0 += K_STEP) {
-        load_digits(p.operand[0], data[0], row0, l0, s.bottom[0], slab[0]);
-        load_digits(p.operand[1], data[1], col0, l0, s.bottom[1], slab[1]);
+        load_digits(p.operand[0], data[0], row0, l0, lines.bottom[0], shared.slab[0]);
+        load_digits(p.operand[1], data[1], col0, l0, lines.bottom[1], shared.slab[1]);
         __syncthreads();
-        for (int l = 0; l < K_STEP; l++) add_digits<count>(slab[0][l][i], slab[1][l][j], column);
+        for (int l = 0; l < K_STEP; l++)
+            add_digits<count>(shared.slab[0][l][at.row], shared.slab[1][l][at.col], column);
         carry_columns(column);
         __syncthreads();
     }
-    return combine_columns(column, s.bottom[0][i] + s.bottom[1][j], alpha, beta, c);
+    sum s = {};
+    TD_UNROLL
+    for (int i = 0; i < 2 * count; i++) s.column[i] = column[i];
+    s.e = lines.bottom[0][at.row] + lines.bottom[1][at.col];
+    return s;
 }
-
-struct narrow_shared {
-    digits slab[2][K_STEP][SIDE];
-    spans lines;
-    unsigned done[GROUP_SUBTILES];
-};
 
 /* Measures the lines of a group. */
 TD_DEVICE void measure_group(const td_repair &p, const double *const *data, int row0, int col0,
@@ -224,114 +348,322 @@ TD_DEVICE void measure_group(const td_repair &p, const double *const *data, int 
 }
 
 /* One thread an element. */
-TD_DEVICE void narrow_group(const td_repair &p, const double *const *data, int row0, int col0,
+TD_DEVICE void repair_group(const td_repair &p, int row0, int col0, bool is_wanted,
                             narrow_shared &shared)
 {
-    const int tid = (int)threadIdx.x, i = tid % SIDE, j = tid / SIDE;
-    const int subtile = j / TD_SUBTILE * (SIDE / TD_SUBTILE) + i / TD_SUBTILE;
-    const unsigned bit = 1u << (j % TD_SUBTILE * TD_SUBTILE + i % TD_SUBTILE);
-    const uint16_t *mask = group_mask(p.target, row0, col0, subtile);
-    const bool is_wanted = mask && (*mask & bit);
-    if (!__syncthreads_or(is_wanted)) return;
-    if (tid < GROUP_SUBTILES) shared.done[tid] = 0;
+    const place at = place_of((int)threadIdx.x);
+    const double *const data[2] = {operand_data(p, 0), operand_data(p, 1)};
     measure_group(p, data, row0, col0, shared.lines);
-
-    const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
-    double *element = td_target_c<double>(p.target) + row0 + i + (col0 + j) * p.target.c.ld;
-    const double c = is_wanted && beta != 0.0 ? *element : 0.0;
-    const int span = max(span_of(shared.lines, 0, i), span_of(shared.lines, 1, j));
-    const bool is_ours = is_wanted && span <= DIGITS * DIGIT_BITS && td_exact_takes(alpha, beta, c);
+    const int span = max(span_of(shared.lines, 0, at.row), span_of(shared.lines, 1, at.col));
+    const bool is_ours = is_wanted && span <= DIGITS * DIGIT_BITS;
     if (!__syncthreads_or(is_ours)) return;
     const bool needs_all = __syncthreads_or(is_ours && span > (DIGITS - 1) * DIGIT_BITS);
-    const double result = needs_all ? sum_digits<DIGITS>(p, data, row0, col0, shared.lines,
-                                                         shared.slab, alpha, beta, c)
-                                    : sum_digits<DIGITS - 1>(p, data, row0, col0, shared.lines,
-                                                             shared.slab, alpha, beta, c);
-    if (is_ours) {
-        *element = result;
-        atomicOr(&shared.done[subtile], bit);
+    const sum s = needs_all ? sum_digits<DIGITS>(p, data, row0, col0, shared)
+                            : sum_digits<DIGITS - 1>(p, data, row0, col0, shared);
+    if (!is_ours) return;
+    store_sum(p, row0 + at.row, col0 + at.col, s);
+    atomicOr(&shared.done[at.subtile], at.bit);
+}
+
+/* ---- narrow lines: elements by themselves ---- */
+
+/* Spans of a row and a column. All threads take part. */
+TD_DEVICE void measure_pair(const line_pair &pair, narrow_shared &shared, range (&r)[2])
+{
+    const int tid = (int)threadIdx.x;
+    range mine[2] = {{NO_TOP, NO_BOTTOM}, {NO_TOP, NO_BOTTOM}};
+    for (int64_t l0 = tid; l0 < pair.k; l0 += AT_ONCE * THREADS) {
+        uint64_t bits[2][AT_ONCE];
+        load_products(pair, l0, THREADS, bits);
+        TD_UNROLL
+        for (int o = 0; o < 2; o++) TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) measure_number(bits[o][i], &mine[o]);
     }
     __syncthreads();
-    if (tid < GROUP_SUBTILES) clear_mask(p, row0, col0, tid, shared.done[tid]);
+    if (tid < 4) shared.end_of_lines[tid] = NO_TOP;
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        shared.end[o][tid] = mine[o].top;
+        shared.end[2 + o][tid] = -mine[o].bottom;
+    }
+    __syncthreads();
+    if (tid < 4 * WARP) {
+        int most = NO_TOP;
+        for (int i = tid % WARP; i < THREADS; i += WARP)
+            most = max(most, shared.end[tid / WARP][i]);
+        atomicMax(&shared.end_of_lines[tid / WARP], most);
+    }
+    __syncthreads();
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        r[o].top = shared.end_of_lines[o];
+        r[o].bottom = -shared.end_of_lines[2 + o];
+    }
+}
+
+/* The digits of a number from 2^bottom on; false if it has bits beyond them. */
+template <int count> TD_DEVICE bool cut_digits(uint64_t bits, int bottom, digits *r)
+{
+    int q;
+    const uint64_t m = td_exact_significand(bits, &q);
+    const int shift = q - bottom, up = min(max(shift, 0), 63), down = min(max(-shift, 0), 63);
+    const uint64_t whole = m >> down, low = whole << up, high = whole >> 1 >> (63 - up);
+    TD_UNROLL
+    for (int i = 0; i < count; i++) {
+        const int at = DIGIT_BITS * i;
+        uint64_t d = at < 64 ? low >> (at % 64) : high >> (at % 64);
+        if (at < 64 && at + DIGIT_BITS > 64) d |= high << (64 - at % 64);
+        const int32_t digit = (int32_t)(d & ((1u << DIGIT_BITS) - 1));
+        r->digit[i] = bits >> 63 ? -digit : digit;
+    }
+    return td_is_finite64(bits) && shift <= DIGIT_BITS * count - 53 && whole << down == m;
+}
+
+/* Adds every THREADS-th product to a sum; false if a number has bits beyond the digits. */
+template <int count>
+TD_DEVICE bool add_products(const line_pair &pair, const range (&r)[2],
+                            int64_t (&column)[2 * count])
+{
+    bool fits = true;
+    int added = 0;
+    for (int64_t l0 = (int)threadIdx.x; l0 < pair.k; l0 += AT_ONCE * THREADS) {
+        uint64_t bits[2][AT_ONCE];
+        load_products(pair, l0, THREADS, bits);
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) {
+            digits a, b;
+            fits &= cut_digits<count>(bits[0][i], r[0].bottom, &a);
+            fits &= cut_digits<count>(bits[1][i], r[1].bottom, &b);
+            add_digits<count>(a, b, column);
+        }
+        added += AT_ONCE;
+        if (added % K_STEP == 0) carry_columns(column);
+    }
+    carry_columns(column);
+    return fits;
+}
+
+/* Adds up the columns of all threads. A warp has a column of the sum. */
+template <int count>
+TD_DEVICE void add_up(const int64_t (&column)[2 * count], narrow_shared &shared, sum *s)
+{
+    static_assert(2 * DIGITS * WARP == THREADS, "as many warps as columns");
+    const int tid = (int)threadIdx.x, c = tid / WARP;
+    TD_UNROLL
+    for (int i = 0; i < 2 * DIGITS; i++) shared.part[i][tid] = i < 2 * count ? column[i] : 0;
+    __syncthreads();
+    int64_t total = 0;
+    TD_UNROLL
+    for (int i = 0; i < THREADS; i += WARP) total += shared.part[c][i + tid % WARP];
+    TD_UNROLL
+    for (int step = WARP / 2; step > 0; step /= 2)
+        total += __shfl_xor_sync(0xffffffffu, total, step);
+    if (tid % WARP == 0) s->column[c] = total;
+}
+
+/* The sum by so many digits; false if they are not enough. All threads take part. */
+template <int count>
+TD_DEVICE bool sum_pair(const line_pair &pair, const range (&r)[2], narrow_shared &shared, sum *s)
+{
+    int64_t column[2 * count] = {};
+    const bool fits = add_products<count>(pair, r, column);
+    if (__syncthreads_or(!fits)) return false;
+    add_up<count>(column, shared, s);
+    if (threadIdx.x == 0) s->e = r[0].bottom + r[1].bottom;
+    return true;
+}
+
+/* Bits that a line may span beyond what its first numbers do. */
+enum { SLACK = 16 };
+
+/* Makes the span of a line's first numbers one of `bits` that probably has all: more room below, where numbers close to 0
+ * are, than above. No number has bits below 2^-1074. */
+TD_DEVICE void widen(range *r, int bits)
+{
+    r->bottom = max(r->bottom - (bits - (r->top - r->bottom + 1)) * 2 / 3, -1074);
+}
+
+/* The sum of one element, by a guess from the first numbers of its lines; if these deceive, by measuring first. All threads
+ * take part. False, for all, if the lines span too much. */
+TD_DEVICE bool sum_alone(const line_pair &pair, narrow_shared &shared, sum *s)
+{
+    enum { FEW = (DIGITS - 1) * DIGIT_BITS, ALL = DIGITS * DIGIT_BITS };
+    bool is_done = false;
+    TD_UNROLL_N(1)
+    for (int round = 0; round < 2 && !is_done; round++) {
+        line_pair seen = pair;
+        if (round == 0) seen.k = min(pair.k, (int64_t)THREADS);
+        const bool is_guess = seen.k < pair.k;
+        range r[2];
+        measure_pair(seen, shared, r);
+        const int span = max(r[0].top - r[0].bottom, r[1].top - r[1].bottom) + 1;
+        if (span > ALL) return false;
+        const bool is_few = span + (is_guess ? SLACK : 0) <= FEW;
+        TD_UNROLL
+        for (int o = 0; o < 2 && is_guess; o++) widen(&r[o], is_few ? FEW : ALL);
+        is_done = is_few ? sum_pair<DIGITS - 1>(pair, r, shared, s)
+                         : sum_pair<DIGITS>(pair, r, shared, s);
+    }
+    return is_done;
+}
+
+/* All threads an element, one after the other. */
+TD_DEVICE void repair_scattered(const td_repair &p, int row0, int col0, bool is_wanted,
+                                narrow_shared &shared)
+{
+    const int tid = (int)threadIdx.x;
+    if (tid == 0) shared.count = 0;
+    __syncthreads();
+    if (is_wanted) shared.element[atomicAdd(&shared.count, 1)] = tid;
+    __syncthreads();
+    const int count = shared.count;
+    TD_UNROLL_N(1)
+    for (int n = 0; n < count; n++) {
+        const place at = place_of(shared.element[n]);
+        const line_pair pair = pair_at(p, row0 + at.row, col0 + at.col);
+        const bool is_known = sum_alone(pair, shared, &shared.alone[n]);
+        if (tid == 0) shared.is_known[n] = is_known;
+    }
+    __syncthreads();
+    if (tid < count && shared.is_known[tid]) {
+        const place at = place_of(shared.element[tid]);
+        store_sum(p, row0 + at.row, col0 + at.col, shared.alone[tid]);
+        atomicOr(&shared.done[at.subtile], at.bit);
+    }
+}
+
+/* The masked elements of a group. */
+TD_DEVICE void narrow_group(const td_repair &p, int row0, int col0, const uint16_t *masks,
+                            narrow_shared &shared)
+{
+    const int tid = (int)threadIdx.x;
+    const place at = place_of(tid);
+    const bool is_masked = masks[at.subtile] & at.bit;
+    if (!__syncthreads_or(is_masked)) return;
+    if (tid < GROUP_SUBTILES) shared.done[tid] = 0;
+    const bool is_wanted = is_masked && is_for_us(p, row0 + at.row, col0 + at.col);
+    const int count = __syncthreads_count(is_wanted);
+    if (count > MOST_ALONE)
+        repair_group(p, row0, col0, is_wanted, shared);
+    else if (count > 0)
+        repair_scattered(p, row0, col0, is_wanted, shared);
+    __syncthreads();
+    if (tid < GROUP_SUBTILES) clear_mask(p, row0, col0, tid, masks[tid], shared.done[tid]);
 }
 
 static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair p)
 {
     TD_SHARED(narrow_shared, shared, );
-    each_group(p, [&](const double *const *data, int row, int col) {
-        narrow_group(p, data, row, col, shared);
+    each_group(p, [&](int row, int col, const uint16_t *masks) {
+        narrow_group(p, row, col, masks, shared);
     });
 }
 
 /* ---- all others ---- */
 
-enum { WARP = 32, CARRY_AFTER = 1 << 30 };
+/* Products between carries: the lanes' sums can still be added. */
+enum { CARRY_AFTER = 1 << 25 };
 
-/* The exact sum of an element of C, carried; false if an operand is not finite. */
-TD_DEVICE bool sum_products(const td_repair &p, const double *const *data, int row, int col,
-                            const td_exact *x)
+/* Adds every `step`-th product of a sum from `first` on; false if a number is not finite. */
+TD_DEVICE bool add_wide_products(const line_pair &pair, int64_t first, int64_t step,
+                                 const td_exact *x)
 {
-    const int64_t k = p.operand[0].k;
     bool is_finite = true;
-    td_exact_clear(x);
-    for (int64_t l = 0; l < k && is_finite; l++) {
-        const uint64_t a = td_bits64(data[0][td_operand_at(p.operand[0], row, l)]);
-        const uint64_t b = td_bits64(data[1][td_operand_at(p.operand[1], col, l)]);
-        is_finite = td_is_finite64(a) && td_is_finite64(b);
-        td_exact_add_product(x, a, b);
-        if (l % CARRY_AFTER == CARRY_AFTER - 1) td_exact_carry(x);
+    for (int64_t l0 = first; l0 < pair.k && is_finite; l0 += AT_ONCE * step) {
+        uint64_t bits[2][AT_ONCE];
+        load_products(pair, l0, step, bits);
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) {
+            is_finite &= td_is_finite64(bits[0][i]) && td_is_finite64(bits[1][i]);
+            td_exact_add_product(x, bits[0][i], bits[1][i]);
+        }
     }
-    td_exact_carry(x);
     return is_finite;
-}
-
-/* An element of C; false if it needs the chain. */
-TD_DEVICE bool wide_element(const td_repair &p, const double *const *data, int row, int col,
-                            int64_t *words)
-{
-    const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
-    double *element = td_target_c<double>(p.target) + row + col * p.target.c.ld;
-    const double c = beta == 0.0 ? 0.0 : *element;
-    td_exact x = {words, WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
-    if (!td_exact_takes(alpha, beta, c) || !sum_products(p, data, row, col, &x)) return false;
-    *element = td_exact_combine(&x, alpha, beta, c);
-    return true;
 }
 
 struct wide_shared {
     int64_t words[TD_EXACT_WORDS][WARP];
-    unsigned masks[GROUP_SUBTILES], done[GROUP_SUBTILES];
+    unsigned done[GROUP_SUBTILES];
 };
 
-/* One thread an element, two subtiles at a time. */
-TD_DEVICE void wide_group(const td_repair &p, const double *const *data, int row0, int col0,
+/* Adds the lanes' sums to the first one's. Lanes read in turn from different banks. */
+TD_DEVICE void add_lanes(wide_shared &shared)
+{
+    const int lane = (int)threadIdx.x;
+    __syncthreads();
+    TD_UNROLL_N(1)
+    for (int w = lane; w < TD_EXACT_WORDS; w += WARP) {
+        int64_t total = 0;
+        TD_UNROLL_N(4)
+        for (int i = 0; i < WARP; i++) total += shared.words[w][(lane + i) % WARP];
+        shared.words[w][0] = total;
+    }
+    __syncthreads();
+}
+
+/* An element of C, by one lane or by all together; false if it needs the chain. */
+TD_DEVICE bool wide_element(const td_repair &p, int row, int col, bool is_shared,
+                            wide_shared &shared)
+{
+    const int lane = (int)threadIdx.x;
+    td_exact x = {&shared.words[0][lane], WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
+    td_exact_clear(&x);
+    line_pair pair = pair_at(p, row, col);
+    const int64_t k = pair.k, step = is_shared ? (int)WARP : 1;
+    bool is_done = is_for_us(p, row, col);
+    TD_UNROLL_N(1)
+    for (int64_t first = 0; first < k && is_done; first = pair.k) {
+        pair.k = min(k, first + CARRY_AFTER);
+        is_done = add_wide_products(pair, first + (is_shared ? lane : 0), step, &x);
+        if (is_shared) is_done = __syncthreads_and(is_done);
+        if (is_shared && is_done && pair.k == k) add_lanes(shared);
+        td_exact_carry(&x);
+    }
+    if (is_done && !(is_shared && lane)) store_element(p, row, col, &x);
+    if (is_shared) __syncthreads();
+    return is_done;
+}
+
+/* A number of products that takes as long as what follows a sum: some passes over all words. */
+enum { PASSES = 64 };
+
+/* True if it is faster that all lanes share each element than that each has one of two subtiles. */
+TD_DEVICE bool is_shared_faster(const uint16_t *masks, int64_t k)
+{
+    int count = 0, rounds = 0;
+    for (int s = 0; s < GROUP_SUBTILES; s += 2) {
+        count += __popc(masks[s]) + __popc(masks[s + 1]);
+        rounds += (masks[s] | masks[s + 1]) != 0;
+    }
+    return count * (k / WARP + PASSES) < rounds * (k + PASSES);
+}
+
+/* All masked elements of a group that are left. */
+TD_DEVICE void wide_group(const td_repair &p, int row0, int col0, const uint16_t *masks,
                           wide_shared &shared)
 {
     const int lane = (int)threadIdx.x;
-    if (lane < GROUP_SUBTILES) {
-        const uint16_t *mask = group_mask(p.target, row0, col0, lane);
-        shared.masks[lane] = mask ? *mask : 0;
-        shared.done[lane] = 0;
-    }
+    if (lane < GROUP_SUBTILES) shared.done[lane] = 0;
     __syncthreads();
+    const bool is_shared = is_shared_faster(masks, p.operand[0].k);
     TD_UNROLL_N(1)
-    for (int e = lane; e < SIDE * SIDE; e += WARP) {
+    for (int e = is_shared ? 0 : lane; e < SIDE * SIDE; e += is_shared ? 1 : WARP) {
         const int subtile = e / (TD_SUBTILE * TD_SUBTILE), at = e % (TD_SUBTILE * TD_SUBTILE);
+        if (!(masks[subtile] >> at & 1)) continue;
         const int row = row0 + subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE + at % TD_SUBTILE;
         const int col = col0 + subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE + at / TD_SUBTILE;
-        if ((shared.masks[subtile] >> at & 1) &&
-            wide_element(p, data, row, col, &shared.words[0][lane]))
-            atomicOr(&shared.done[subtile], 1u << at);
+        const bool is_done = wide_element(p, row, col, is_shared, shared);
+        if (is_done) atomicOr(&shared.done[subtile], 1u << at);
     }
     __syncthreads();
-    if (lane < GROUP_SUBTILES) clear_mask(p, row0, col0, lane, shared.done[lane]);
+    if (lane < GROUP_SUBTILES) clear_mask(p, row0, col0, lane, masks[lane], shared.done[lane]);
 }
 
 static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
 {
     TD_SHARED(wide_shared, shared, );
-    each_group(p, [&](const double *const *data, int row, int col) {
-        wide_group(p, data, row, col, shared);
+    each_group(p, [&](int row, int col, const uint16_t *masks) {
+        wide_group(p, row, col, masks, shared);
     });
 }
 
