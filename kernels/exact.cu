@@ -1,6 +1,6 @@
 /* exact.cu - masked elements of C with one rounding of the exact result. Lines whose bits span little become whole numbers of a
- * few digits, and sums stay in registers; other sums go through the whole range of products, in shared memory. What
- * needs infinities and NaN is left in the masks. */
+ * few digits, and sums stay in registers; other sums go through the whole range of products, in shared memory. Where
+ * few elements of a group are masked, threads share each of them. What needs infinities and NaN is left in the masks. */
 #include "access.h"
 #include "exact.h"
 
@@ -286,9 +286,9 @@ TD_DEVICE void store_sum(const td_repair &p, int row, int col, const sum &s)
     store_element(p, row, col, &x);
 }
 
-/* A group with more elements than this is summed up as a whole. A step of k costs all 256 sums of a group 7000 instructions,
- * and measuring its lines 1500; one element by itself about 110, but up to 64 bytes of memory for each line that is not
- * contiguous, in whose time a multiprocessor has 400 to 800. */
+/* A group with more elements than this is summed up as a whole. In instructions of threads, an element of k costs a group
+ * 7000 and 1500 more to measure its lines: 70 cycles of a multiprocessor. One element of C by itself costs 120, or 1 cycle;
+ * where a line is not contiguous, memory has it read up to 64 bytes for each number, and that takes 3 or 4. */
 enum { MOST_ALONE = 16 };
 
 struct narrow_shared {
