@@ -68,8 +68,9 @@ typedef struct {
 } td_repair;
 cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
 
-/* The part of TD_REPAIR_EXACT that is no chain. */
-cudaError_t td_exact_run(const td_repair *repair, int batch, cudaStream_t stream);
+/* The parts of TD_REPAIR_EXACT that are no chain: of rows and columns whose bits span little, then of any. */
+cudaError_t td_exact_narrow_run(const td_repair *repair, int batch, cudaStream_t stream);
+cudaError_t td_exact_wide_run(const td_repair *repair, int batch, cudaStream_t stream);
 
 /* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
 cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
@@ -77,7 +78,8 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_scan_prepare(void);
 cudaError_t td_repair_prepare(void);
-cudaError_t td_exact_prepare(void); /* part of td_repair_prepare */
+cudaError_t td_exact_narrow_prepare(void); /* these two are part of td_repair_prepare */
+cudaError_t td_exact_wide_prepare(void);
 
 #ifdef __cplusplus
 }

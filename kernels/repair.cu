@@ -99,7 +99,10 @@ cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
     if (p->kind == TD_REPAIR_LONG)
         return TD_LAUNCH(repair_kernel<true>, grid, THREADS, 0, stream, *p);
     cudaError_t error = cudaSuccess;
-    if (p->kind == TD_REPAIR_EXACT) error = td_exact_run(p, batch, stream);
+    if (p->kind == TD_REPAIR_EXACT) {
+        error = td_exact_narrow_run(p, batch, stream);
+        if (error == cudaSuccess) error = td_exact_wide_run(p, batch, stream);
+    }
     if (error == cudaSuccess) error = TD_LAUNCH(repair_kernel<false>, grid, THREADS, 0, stream, *p);
     return error;
 }
@@ -124,6 +127,7 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 
 cudaError_t td_repair_prepare(void)
 {
-    const cudaError_t error = td_exact_prepare();
+    cudaError_t error = td_exact_narrow_prepare();
+    if (error == cudaSuccess) error = td_exact_wide_prepare();
     return td_load(error, repair_kernel<false>, repair_kernel<true>, scale_kernel);
 }

@@ -45,22 +45,6 @@ static void check_both_kinds(const census *c)
     }
 }
 
-static product plain(const char *data, int64_t m, int64_t n, int64_t k, int which)
-{
-    return (product){.data = data,
-                     .op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N,
-                     .op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N,
-                     .m = m,
-                     .n = n,
-                     .k = k,
-                     .pad_a = which % 3,
-                     .pad_c = which % 2,
-                     .guard = which % 4,
-                     .alpha = which % 3 ? 1.0 : -1.7,
-                     .beta = which % 4 == 1 ? 0.7 : 0.0,
-                     .seed = (uint64_t)(900 + which)};
-}
-
 /* Around the edges of what the kernels look at together: tiles of 64 x 64, strips of 64 x 16. */
 static const int sizes[][3] = {
     {1, 1, 90}, {17, 66, 40}, {65, 16, 129}, {70, 33, 300}, {9, 7, 1100}};
@@ -73,7 +57,8 @@ static void check_data(const char *const *data, int count, const char *what)
     census c = {0};
     for (int d = 0; d < count; d++)
         for (int i = 0; i < size_count(); i++) {
-            const product of = plain(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
+            const product of =
+                product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
             check_all(&of, &c);
         }
     note(&c, what);
@@ -107,7 +92,7 @@ static void c_that_cancels_the_product(void **unused)
     census c = {0};
     for (int d = 0; d < 6; d++)
         for (int i = 0; i < size_count(); i++) {
-            product of = plain(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
+            product of = product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
             of.beta = -1.0;
             of.takes_product = true;
             check_all(&of, &c);
@@ -146,7 +131,7 @@ static void ends_of_binary64(void **unused)
     census c = {0};
     for (int i = 0; i < 20; i++)
         for (int form = 0; form < (test_is_sanitized() ? 1 : 3); form++) {
-            product of = plain(cases[i].data, 33, 20, 30 + 100 * form, i + form);
+            product of = product_varied(cases[i].data, 33, 20, 30 + 100 * form, i + form);
             of.alpha = cases[i].alpha;
             of.beta = cases[i].beta;
             check_all(&of, &c);

@@ -388,6 +388,22 @@ ref_gemm problem_gemm(const problem *p, test_matrix *c)
     };
 }
 
+product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which)
+{
+    return (product){.data = data,
+                     .op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N,
+                     .op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .pad_a = which % 3,
+                     .pad_c = which % 2,
+                     .guard = which % 4,
+                     .alpha = which % 3 ? 1.0 : -1.7,
+                     .beta = which % 4 == 1 ? 0.7 : 0.0,
+                     .seed = (uint64_t)(900 + which)};
+}
+
 const char *product_text(const product *of)
 {
     static char text[256];

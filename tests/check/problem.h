@@ -37,6 +37,9 @@ typedef struct {
     bool takes_product; /* C is alpha op(A) op(B) rounded: beta = -1 leaves a mode's errors */
 } product;
 
+/* Of those sizes; `which` decides its operations, what is beside the matrices, its scalars and its seed. */
+product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which);
+
 /* The operands on the host. Elements depend on data, seed and (m, n, k) alone, not on layout. C is all NaN if beta
  * is 0, and A and B if alpha is. */
 typedef struct {

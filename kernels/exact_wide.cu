@@ -1,0 +1,115 @@
+/* exact_wide.cu - exact elements of any lines: sums go through the whole range of products, in shared memory. */
+#include "exact_group.h"
+
+/* Products between carries: the lanes' sums can still be added. */
+enum { CARRY_AFTER = 1 << 25 };
+
+/* Adds every `step`-th product of a sum from `first` on; false if a number is not finite. */
+TD_DEVICE bool add_wide_products(const line_pair &pair, int64_t first, int64_t step,
+                                 const td_exact *x)
+{
+    bool is_finite = true;
+    for (int64_t l0 = first; l0 < pair.k && is_finite; l0 += AT_ONCE * step) {
+        uint64_t bits[2][AT_ONCE];
+        load_products(pair, l0, step, bits);
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) {
+            is_finite &= td_is_finite64(bits[0][i]) && td_is_finite64(bits[1][i]);
+            td_exact_add_product(x, bits[0][i], bits[1][i]);
+        }
+    }
+    return is_finite;
+}
+
+struct wide_shared {
+    int64_t words[TD_EXACT_WORDS][WARP];
+    unsigned done[GROUP_SUBTILES];
+};
+
+/* Adds the lanes' sums to the first one's. Lanes read in turn from different banks. */
+TD_DEVICE void add_lanes(wide_shared &shared)
+{
+    const int lane = (int)threadIdx.x;
+    __syncthreads();
+    TD_UNROLL_N(1)
+    for (int w = lane; w < TD_EXACT_WORDS; w += WARP) {
+        int64_t total = 0;
+        TD_UNROLL_N(4)
+        for (int i = 0; i < WARP; i++) total += shared.words[w][(lane + i) % WARP];
+        shared.words[w][0] = total;
+    }
+    __syncthreads();
+}
+
+/* An element of C, by one lane or by all together; false if it needs the chain. */
+TD_DEVICE bool wide_element(const td_repair &p, int row, int col, bool is_shared,
+                            wide_shared &shared)
+{
+    const int lane = (int)threadIdx.x;
+    td_exact x = {&shared.words[0][lane], WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
+    td_exact_clear(&x);
+    line_pair pair = pair_at(p, row, col);
+    const int64_t k = pair.k, step = is_shared ? (int)WARP : 1;
+    bool is_done = is_for_us(p, row, col);
+    TD_UNROLL_N(1)
+    for (int64_t first = 0; first < k && is_done; first = pair.k) {
+        pair.k = min(k, first + CARRY_AFTER);
+        is_done = add_wide_products(pair, first + (is_shared ? lane : 0), step, &x);
+        if (is_shared) is_done = __syncthreads_and(is_done);
+        if (is_shared && is_done && pair.k == k) add_lanes(shared);
+        td_exact_carry(&x);
+    }
+    if (is_done && !(is_shared && lane)) store_element(p, row, col, &x);
+    if (is_shared) __syncthreads();
+    return is_done;
+}
+
+/* A number of products that takes as long as what follows a sum: some passes over all words. */
+enum { PASSES = 64 };
+
+/* True if it is faster that all lanes share each element than that each has one of two subtiles. */
+TD_DEVICE bool is_shared_faster(const uint16_t *masks, int64_t k)
+{
+    int count = 0, rounds = 0;
+    for (int s = 0; s < GROUP_SUBTILES; s += 2) {
+        count += __popc(masks[s]) + __popc(masks[s + 1]);
+        rounds += (masks[s] | masks[s + 1]) != 0;
+    }
+    return count * (k / WARP + PASSES) < rounds * (k + PASSES);
+}
+
+/* All masked elements of a group that are left. */
+TD_DEVICE void wide_group(const td_repair &p, int row0, int col0, const uint16_t *masks,
+                          wide_shared &shared)
+{
+    const int lane = (int)threadIdx.x;
+    if (lane < GROUP_SUBTILES) shared.done[lane] = 0;
+    __syncthreads();
+    const bool is_shared = is_shared_faster(masks, p.operand[0].k);
+    TD_UNROLL_N(1)
+    for (int e = is_shared ? 0 : lane; e < SIDE * SIDE; e += is_shared ? 1 : WARP) {
+        const int subtile = e / (TD_SUBTILE * TD_SUBTILE), at = e % (TD_SUBTILE * TD_SUBTILE);
+        if (!(masks[subtile] >> at & 1)) continue;
+        const int row = row0 + subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE + at % TD_SUBTILE;
+        const int col = col0 + subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE + at / TD_SUBTILE;
+        const bool is_done = wide_element(p, row, col, is_shared, shared);
+        if (is_done) atomicOr(&shared.done[subtile], 1u << at);
+    }
+    __syncthreads();
+    if (lane < GROUP_SUBTILES) clear_mask(p, row0, col0, lane, masks[lane], shared.done[lane]);
+}
+
+static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
+{
+    TD_SHARED(wide_shared, shared, );
+    each_group(p, [&](int row, int col, const uint16_t *masks) {
+        wide_group(p, row, col, masks, shared);
+    });
+}
+
+cudaError_t td_exact_wide_run(const td_repair *p, int batch, cudaStream_t stream)
+{
+    return TD_LAUNCH(wide_kernel, grid_of_strips(p, batch), WARP, 0, stream, *p);
+}
+
+cudaError_t td_exact_wide_prepare(void) { return td_load(cudaSuccess, wide_kernel); }
