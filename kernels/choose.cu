@@ -116,7 +116,8 @@ static __global__ void scale_kernel(const td_choose p)
         line->scale = (int16_t)scale;
         most = max(most, digits_of(p, choice, *line));
     }
-    if (p.parts && most > 0) atomicMax(p.parts, (unsigned long long)most);
+    if (p.parts && (unsigned long long)most > *p.parts)
+        atomicMax(p.parts, (unsigned long long)most);
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)

@@ -49,8 +49,8 @@ static cudaError_t create_counters(td_device *d)
     if (error != cudaSuccess) return error;
     void *mapped = NULL;
     error = cudaHostGetDevicePointer(&mapped, d->counters, 0);
-    d->device_counters = mapped;
-    return error;
+    d->mapped_counters = mapped;
+    return error == cudaSuccess ? td_counters_find(&d->device_counters) : error;
 }
 
 static cudaError_t query(td_device *d)
@@ -83,7 +83,7 @@ bool td_device_name(int ordinal, td_device_text *name)
 static void destroy(td_device *d)
 {
     if (!d) return;
-    if (d->device_counters) td_cuda_ok(cudaHostUnregister(d->counters));
+    if (d->mapped_counters) td_cuda_ok(cudaHostUnregister(d->counters));
     free(d->counters);
     if (d->pool) td_cuda_ok(cudaMemPoolDestroy(d->pool));
     free(d);
@@ -98,6 +98,7 @@ static td_device *create(int ordinal)
     error = query(d);
     if (error == cudaSuccess) error = create_pool(d);
     if (error == cudaSuccess) error = create_counters(d);
+    if (error == cudaSuccess) error = td_counters_prepare();
     if (error == cudaSuccess) error = td_scan_prepare();
     if (error == cudaSuccess) error = td_format_df.prepare();
     if (error == cudaSuccess) error = td_format_ts.prepare();

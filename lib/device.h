@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../kernels/counters.h"
 #include "engine.h"
 
 struct td_device {
@@ -16,11 +17,12 @@ struct td_device {
     size_t shared_per_multiprocessor; /* bytes */
     size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
     cudaMemPool_t pool;
-    td_counters *counters;        /* TD_COUNTER_SLOTS of them, in host memory */
-    td_counters *device_counters; /* the same memory as kernels see it */
+
+    /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
+    td_counters *counters, *mapped_counters, *device_counters;
 };
 
-enum { TD_COUNTER_SLOTS = 4096, TD_MAX_DEVICES = 64 }; /* further devices run native */
+enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
 
 /* True for success; else leaves no error of ours behind for the next user of the same CUDA runtime. */
 bool td_cuda_ok(cudaError_t error);

@@ -86,13 +86,25 @@ td_call td_dispatch_native(td_entry entry, const td_gemm *p, const char *reason)
 
 void td_dispatch_end(td_call *call) { td_timer_stop(call->timer, call->stream, call->record); }
 
-/* The counters that kernels of this record's calls increment on the device; NULL without a report. */
-static td_counters *counters_of(td_record *record, td_device *device)
+/* The number of the counters that kernels of this record's calls increment on the device; TD_COUNTER_SLOTS: none. */
+static unsigned counters_of(td_record *record, const td_device *device)
 {
     const unsigned slot = record ? td_record_number(record) : TD_COUNTER_SLOTS;
-    if (slot >= TD_COUNTER_SLOTS) return NULL;
+    if (slot >= TD_COUNTER_SLOTS) return TD_COUNTER_SLOTS;
     td_report_set_counters(record, &device->counters[slot]);
-    return &device->device_counters[slot];
+    return slot;
+}
+
+static td_run_status run(const td_gemm *p, const td_engine *engine, td_device *device,
+                         unsigned slot)
+{
+    const int parameter = td_options_in_force()->parameter;
+    td_counters *counters = slot < TD_COUNTER_SLOTS ? &device->device_counters[slot] : NULL;
+    const td_run_status status =
+        engine->run(p, parameter, device, td_workspace_limit(device), counters);
+    if (counters && status == TD_RUN_DONE) /* if this fails, a count is late, or missing */
+        td_cuda_ok(td_counters_move(counters, &device->mapped_counters[slot], p->stream));
+    return status;
 }
 
 static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine, td_device *device)
@@ -100,10 +112,10 @@ static td_call emulate(td_entry entry, const td_gemm *p, const td_engine *engine
     const td_options *o = td_options_in_force();
     td_call call = {.outcome = TD_CALL_EMULATED, .stream = p->stream};
     call.record = record_of(entry, p, o->mode_text, NULL, device->ordinal);
-    td_counters *counters = counters_of(call.record, device);
+    const unsigned slot = counters_of(call.record, device);
     if (call.record) name_device(device->ordinal);
     if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
-    switch (engine->run(p, o->parameter, device, td_workspace_limit(device), counters)) {
+    switch (run(p, engine, device, slot)) {
     case TD_RUN_DONE:
         break;
     case TD_RUN_BROKEN:

@@ -20,7 +20,7 @@ typedef enum {
     TD_RUN_BROKEN /* a launch failed after C may have been touched; must be reported as an error */
 } td_run_status;
 
-/* Counters of one call site that kernels increment; in host memory mapped into the device. */
+/* Counters of one call site that kernels increment. */
 typedef struct {
     unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
     unsigned long long parts;    /* most slices or moduli of a product */
@@ -38,7 +38,7 @@ typedef struct td_engine {
     bool (*parse)(const char *text, int *parameter);
 
     /* Enqueues C <- alpha op(A) op(B) + beta C on p->stream; never waits. NULL: the native product.
-     * workspace_limit: the most device memory to use, in bytes. counters: device pointer or NULL. */
+     * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
     td_run_status (*run)(const td_gemm *p, int parameter, td_device *device, size_t workspace_limit,
                          td_counters *counters);
 } td_engine;
