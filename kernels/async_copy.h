@@ -1,5 +1,5 @@
-/* async_copy.h - copies from global to shared memory that run while the multiprocessor computes; direct ones where the
- * device has none. */
+/* async_copy.h - copies from global to shared memory that run while the multiprocessor computes, and a loop that does both;
+ * direct copies where the device has no others. */
 #ifndef TD_ASYNC_COPY_H
 #define TD_ASYNC_COPY_H
 
@@ -31,6 +31,28 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(groups));
 #endif
+}
+
+/* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
+ * block take part. Copies of an earlier pipeline are done, and all threads have read them. */
+template <int stages, class fetch_function, class work_function>
+TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_function work)
+{
+    TD_UNROLL
+    for (int s = 0; s < stages - 1; s++) {
+        if (s < steps) fetch(s);
+        td_async_copy_commit();
+    }
+    int read = 0, write = stages - 1;
+    for (int64_t step = 0; step < steps; step++) {
+        td_async_copy_wait<stages - 2>();
+        __syncthreads(); /* this stage is there, and nobody reads the one before any more */
+        if (step + stages - 1 < steps) fetch(write);
+        td_async_copy_commit();
+        work(read);
+        write = read;
+        read = read + 1 == stages ? 0 : read + 1;
+    }
 }
 
 #endif

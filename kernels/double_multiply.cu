@@ -26,11 +26,6 @@ enum {
 enum { MMA_COLUMNS = 16, MMA_ROWS = 8, COLUMN_MMAS = 2, ROW_MMAS = 8 };
 typedef double warp_sums[COLUMN_MMAS][ROW_MMAS][4];
 
-/* First lines of op(A) and op(B) of a pair of slices. */
-struct slice_pair {
-    const double *digit[2];
-};
-
 /* Where element l of a line is in a stage: of four neighbouring lines, four neighbouring elements are in different
  * banks. */
 TD_DEVICE int place_of(int line, int l) { return line * K_STEP + (l ^ (line % 4 * 4)); }
@@ -100,50 +95,51 @@ TD_DEVICE void multiply_stage(warp_sums &sums, const double *stage, int x0, int 
 
 #endif
 
-/* Starts the copies of elements l .. of a pair to a stage. Lines beyond the digits are copies of the last one; what they
- * give is not stored. */
-TD_DEVICE void fetch(const td_double_slices &p, const slice_pair &pair, const td_double_place &at,
-                     int64_t l, double *stage)
+/* A pair of slices, from this thread's chunk of the first line that it copies. */
+enum { APART = THREADS / CHUNKS, LINES = TD_DOUBLE_ROWS + TD_DOUBLE_COLUMNS };
+struct sources {
+    const double *chunk[LINES / APART];
+};
+
+/* Lines beyond the digits are copies of the last one; what they give is not stored. */
+TD_DEVICE void find_sources(const td_double_slices &p, const td_double_place &at, int slice_a,
+                            int slice_b, sources &s)
 {
-    enum { APART = THREADS / CHUNKS };
+    const int line = (int)threadIdx.x / CHUNKS, l = (int)threadIdx.x % CHUNKS * CHUNK;
+    const double *a = td_digits_of(p, 0, slice_a) + l, *b = td_digits_of(p, 1, slice_b) + l;
+    TD_UNROLL
+    for (int i = 0; i < LINES / APART; i++) {
+        const int column = line + i * APART, row = column - TD_DOUBLE_COLUMNS;
+        s.chunk[i] = i * APART < TD_DOUBLE_COLUMNS
+                         ? b + min(at.line[1] + column, p.lines[1] - 1) * p.k
+                         : a + min(at.line[0] + row, p.lines[0] - 1) * p.k;
+    }
+}
+
+/* Starts the copies of one step to a stage: [columns, then rows][K_STEP]. */
+TD_DEVICE void fetch(sources &s, double *stage)
+{
     const int line = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS;
     double *to = stage + place_of(line, chunk * CHUNK);
-    l += chunk * CHUNK;
     static_assert(APART % 4 == 0, "a thread's places differ by whole lines");
     TD_UNROLL
-    for (int which = 1; which >= 0; which--) {
-        const int first = at.line[which] + line, last = p.lines[which] - 1;
-        TD_UNROLL_N(1) /* unrolled, addresses take registers */
-        for (int i = 0; i < td_double_tile_lines(which); i += APART, to += APART * K_STEP)
-            td_async_copy16(to, pair.digit[which] + min(first + i, last) * p.k + l);
+    for (int i = 0; i < LINES / APART; i++) {
+        td_async_copy16(to + i * APART * K_STEP, s.chunk[i]);
+        s.chunk[i] += K_STEP;
     }
 }
 
 template <int stages>
-TD_DEVICE void multiply_pair(const td_double_slices &p, const slice_pair &pair,
-                             const td_double_place &at, double *shared, warp_sums &sums)
+TD_DEVICE void multiply_pair(const td_double_slices &p, sources &from, double *shared,
+                             warp_sums &sums)
 {
     const int warp = (int)threadIdx.x / 32;
-    const int x0 = warp / WARPS_DOWN * WARP_COLUMNS,
-              y0 = TD_DOUBLE_COLUMNS + warp % WARPS_DOWN * WARP_ROWS;
-    const int64_t steps = p.k / K_STEP;
-    int read = 0, write = stages - 1; /* stages */
-    __syncthreads();                  /* nobody reads a stage of the pair before any more */
-    TD_UNROLL
-    for (int s = 0; s < stages - 1; s++) {
-        if (s < steps) fetch(p, pair, at, s * K_STEP, shared + s * STAGE);
-        td_async_copy_commit();
-    }
-    for (int64_t step = 0; step < steps; step++) {
-        td_async_copy_wait<stages - 2>();
-        __syncthreads(); /* this stage is there, and nobody reads the one before any more */
-        const int64_t next = step + stages - 1;
-        if (next < steps) fetch(p, pair, at, next * K_STEP, shared + write * STAGE);
-        td_async_copy_commit();
-        multiply_stage(sums, shared + read * STAGE, x0, y0);
-        write = read;
-        read = read + 1 == stages ? 0 : read + 1;
-    }
+    const int x0 = warp / WARPS_DOWN * WARP_COLUMNS;
+    const int y0 = TD_DOUBLE_COLUMNS + warp % WARPS_DOWN * WARP_ROWS;
+    __syncthreads(); /* nobody reads a stage of the pair before any more */
+    td_async_pipeline<stages>(
+        p.k / K_STEP, [&](int stage) { fetch(from, shared + stage * STAGE); },
+        [&](int stage) { multiply_stage(sums, shared + stage * STAGE, x0, y0); });
 }
 
 /* Calls work(sums, in memory) for each two neighbouring rows of the thread's elements that exist. */
@@ -180,10 +176,10 @@ __global__ void __launch_bounds__(THREADS, 2) double_multiply_kernel(const td_do
         });
     TD_UNROLL_N(1)
     for (int a = 0; a <= at.weight; a++) {
-        const int b = at.weight - a;
-        if (!td_pair_is_dense(seen, a, b)) continue;
-        multiply_pair<stages>(p, {{td_digits_of(p, 0, a), td_digits_of(p, 1, b)}}, at, shared,
-                              sums);
+        sources from;
+        if (!td_pair_is_dense(seen, a, at.weight - a)) continue;
+        find_sources(p, at, a, at.weight - a, from);
+        multiply_pair<stages>(p, from, shared, sums);
     }
     each_two_rows(p, at, sums,
                   [](const double *sum, double2 *c) { *c = make_double2(sum[0], sum[1]); });

@@ -176,22 +176,12 @@ template <class tile>
 TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t steps, int8_t *shared,
                                int x0, int y0)
 {
-    TD_UNROLL
-    for (int s = 0; s < tile::stages - 1; s++) {
-        if (s < steps) fetch<tile>(from, shared + s * tile::stage_bytes);
-        td_async_copy_commit();
-    }
-    int read = 0, write = tile::stages - 1; /* stages */
-    for (int64_t step = 0; step < steps; step++) {
-        td_async_copy_wait<tile::stages - 2>();
-        __syncthreads(); /* this stage is there, and nobody reads the one before any more */
-        if (step + tile::stages - 1 < steps) fetch<tile>(from, shared + write * tile::stage_bytes);
-        td_async_copy_commit();
-        const int8_t *stage = shared + read * tile::stage_bytes;
-        multiply_stage(sums, stage + x0 * K_STEP, stage + y0 * K_STEP);
-        write = read;
-        read = read + 1 == tile::stages ? 0 : read + 1;
-    }
+    td_async_pipeline<tile::stages>(
+        steps, [&](int stage) { fetch<tile>(from, shared + stage * tile::stage_bytes); },
+        [&](int stage) {
+            const int8_t *lines = shared + stage * tile::stage_bytes;
+            multiply_stage(sums, lines + x0 * K_STEP, lines + y0 * K_STEP);
+        });
 }
 
 /* Two neighbouring rows of C. */
