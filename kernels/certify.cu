@@ -31,7 +31,10 @@ static __global__ void __launch_bounds__(THREADS)
     TD_SHARED(peaks, found, [GROUPS][LINES]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
-    const int in_block = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    const bool along = o.k_step == 1; /* neighbouring threads read neighbouring memory */
+    const int tid = (int)threadIdx.x;
+    const int in_block = along ? tid / GROUPS : tid % LINES;
+    const int group = along ? tid % GROUPS : tid / LINES;
     const int line = (int)blockIdx.x * LINES + in_block;
     if ((int)blockIdx.x * LINES >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
         !choice[batch].has_peaks)
