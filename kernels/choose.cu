@@ -7,8 +7,8 @@ enum { THREADS = 256 };
 /* Moduli whose products take as long as the repair of all of C, and elements whose repair takes as long as that of one. */
 enum { BINS = 64, REPAIR_COST = 256, REPAIRED_TOGETHER = 64 };
 
-/* The same for peaks, with which the last candidate is taken to certify nearly all. */
-enum { PEAKS_COST = 4 };
+/* The same for the search for large products, with which the last candidate is taken to certify nearly all. */
+enum { SEARCH_COST = 4 };
 
 /* Lines of both operands by floor(((norm + sum) / 2 - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
 struct histogram {
@@ -60,9 +60,9 @@ TD_DEVICE td_choice cheapest(const td_choose &p, const histogram &seen,
         }
     }
     const int last = p.candidates - 1;
-    const bool needs_peaks = least > (uint64_t)(p.candidate[last].parameter + PEAKS_COST) * all;
-    td_choice choice = p.candidate[needs_peaks ? last : best];
-    choice.has_peaks = needs_peaks || bad[best] > 0;
+    const bool is_wide = least > (uint64_t)(p.candidate[last].parameter + SEARCH_COST) * all;
+    td_choice choice = p.candidate[is_wide ? last : best];
+    choice.by_products = is_wide || bad[best] > 0;
     return choice;
 }
 

@@ -44,8 +44,8 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
                                  double beta, double *c)
 {
-    /* With has_peaks, the masks know. */
-    if (!choice.has_peaks && !td_is_certified(a, b, choice, finish.cut)) return false;
+    /* With by_products, the masks know. */
+    if (!choice.by_products && !td_is_certified(a, b, choice, finish.cut)) return false;
     *c = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
     return true;
 }
@@ -110,7 +110,7 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][row + (i < rows ? i : 0)];
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
-    const unsigned left = choice.has_peaks ? *td_target_mask(target, row, col) : 0;
+    const unsigned left = choice.by_products ? *td_target_mask(target, row, col) : 0;
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < cols; j++) {

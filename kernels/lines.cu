@@ -278,7 +278,7 @@ struct line_sums {
 
 TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
 {
-    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0, {-1, -1, -1, -1}};
+    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
     const int unit_log = TD_LOG * ((peak >> 8) - 11);
     if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
     line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);

@@ -19,9 +19,6 @@ enum { TD_LOG = 256 };
 /* Lines are measured in units of so many elements of k; part of the modes' definition. */
 enum { TD_UNIT = 64 };
 
-/* Largest elements of a line that are remembered; part of the modes' definition. */
-enum { TD_PEAKS = 4 };
-
 /* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
 typedef struct {
     int32_t norm; /* logarithm of the Euclidean norm, at least */
@@ -30,9 +27,6 @@ typedef struct {
     int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
     int16_t low;  /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
     int16_t scale; /* set when all lines are measured */
-
-    /* Where the largest elements are, of equal ones the first; -1: there are no more. Only if choice.has_peaks. */
-    int32_t top[TD_PEAKS];
 } td_line;
 /* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak and scale of both are 0. */
 enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
@@ -43,7 +37,7 @@ typedef struct {
     int32_t level;       /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
     int32_t need;        /* see td_finish; INT32_MIN: every element is certified */
     int32_t need_of_one; /* see td_certify_run */
-    int32_t has_peaks;   /* the masks have what is not certified, by td_certify_run */
+    int32_t by_products; /* the masks have what is not certified, by td_certify_run */
 
     /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
     int32_t rest;
@@ -135,12 +129,9 @@ typedef struct {
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
-/* The largest elements of all lines, where a choice has_peaks. */
-cudaError_t td_peaks_run(const td_measure *measure, const td_choice *choice, cudaStream_t stream);
-
-/* Where a choice has_peaks: the masks of a part, before it is finished. An element that td_finish does not certify is certified
- * too if one of the largest elements of its row or column, times what it meets in the other, is large enough beside what X
- * may be off: choice.need_of_one. */
+/* Where a choice has by_products: the masks of a part, before it is finished. An element that td_finish does not certify is
+ * certified too if the largest product of its sum is large enough beside what X may be off: choice.need_of_one. Logarithms
+ * are rounded down to 1/16 of those of the lines' largest elements, and what is below these by more than 2^512 is not seen. */
 cudaError_t td_certify_run(const td_fixed *fixed, const td_finish *finish, cudaStream_t stream);
 
 /* Loads these kernels on the current device: once, before the first launch. */

@@ -145,10 +145,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     }
     product->mode->scheme->choose(product->parameter, p->k, &choose);
     cudaError_t error = td_measure_run(&measure, p->stream);
-    if (error == cudaSuccess) error = td_choose_run(&choose, p->stream);
-    if (error == cudaSuccess && certifies(product))
-        error = td_peaks_run(&measure, choose.choice, p->stream);
-    return error;
+    return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
 }
 
 /* Rows i .., columns j .., batch members z ... */

@@ -273,7 +273,7 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
     c->candidate[0] = (td_choice){.parameter = s->slices,
                                   .need = is_given ? INT32_MIN : td_scheme_need(k),
                                   .need_of_one = td_scheme_need_of_one(k),
-                                  .has_peaks = !is_given,
+                                  .by_products = !is_given,
                                   .rest = rest + td_log_above((uint64_t)k)};
 }
 

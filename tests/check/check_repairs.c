@@ -45,10 +45,10 @@ static void check_both_kinds(const census *c)
     }
 }
 
-/* Around the edges of what the kernels look at together: tiles of 64 x 64, strips of 64 x 16. */
-static const int sizes[][3] = {
-    {1, 1, 90}, {17, 66, 40}, {65, 16, 129}, {70, 33, 300}, {9, 7, 1100}};
-enum { SIZES = 5 };
+/* Around the edges of what the kernels look at together: tiles of 128 x 128 and 64 x 64, strips of 64 x 16. */
+static const int sizes[][3] = {{1, 1, 90},    {17, 66, 40}, {65, 16, 129},
+                               {70, 33, 300}, {9, 7, 1100}, {135, 129, 70}};
+enum { SIZES = 6 };
 
 static int size_count(void) { return test_is_sanitized() ? 2 : SIZES; }
 

@@ -10,15 +10,14 @@
 #include "fixed.h"
 
 enum { LOG = 256, UNIT = 64, MIN_MODULI = 2, MAX_MODULI = 20, LEAST_MODULI = 14, INT8_SLICES = 8 };
-enum { NO_LOW = 0x7fff, BINS = 64, PEAKS = 4 };
+enum { NO_LOW = 0x7fff, BINS = 64 };
 
 /* One line of an operand, shifts included. */
 typedef struct {
     bool is_special, is_zero, has_mean;
     int64_t norm, total, mean, peak, low; /* kernels/ozaki.h; total is its sum */
     int64_t scale;
-    int64_t top[PEAKS]; /* indices of the largest elements; -1: no more */
-    double sum;         /* of the fixed-point elements' magnitudes, at least */
+    double sum; /* of the fixed-point elements' magnitudes, at least */
 } line;
 
 typedef struct {
@@ -37,7 +36,7 @@ typedef struct {
     int64_t *shift; /* [k] */
     int parameter;
     int64_t level;
-    bool has_peaks;    /* what the means of lines do not certify, their largest elements may */
+    bool by_products;  /* what the means of lines do not certify, the largest product may */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */
 } work;
 
@@ -281,22 +280,6 @@ static int64_t mean_rise(const side *s, const line *before)
     return count ? floor_div(rise, count) : 0;
 }
 
-/* The largest elements, of equal ones the first. */
-static void set_tops(const work *w, side *s)
-{
-    for (int64_t i = 0; i < s->lines; i++)
-        for (int n = 0; n < PEAKS; n++) {
-            int64_t *top = s->line[i].top;
-            top[n] = -1;
-            for (int64_t l = 0; l < s->k && !s->line[i].is_special; l++) {
-                bool is_taken = !counts(s, i, l);
-                for (int before = 0; before < n; before++) is_taken |= top[before] == l;
-                if (!is_taken && (top[n] < 0 || log_of(w, s, i, l) > log_of(w, s, i, top[n])))
-                    top[n] = l;
-            }
-        }
-}
-
 /* Shifts, unless they do not make norms smaller, and lines. */
 static void set_lines(work *w)
 {
@@ -407,8 +390,8 @@ static int choose_moduli(work *w)
         if (cost < least) best = count;
         least = smaller(least, cost);
     }
-    if (least > (MAX_MODULI + 4) * all) best = MAX_MODULI; /* for peaks to certify nearly all */
-    w->has_peaks = least > (MAX_MODULI + 4) * all || bad_with(&c, best, w->p->k) > 0;
+    if (least > (MAX_MODULI + 4) * all) best = MAX_MODULI; /* for products to certify nearly all */
+    w->by_products = least > (MAX_MODULI + 4) * all || bad_with(&c, best, w->p->k) > 0;
     return best;
 }
 
@@ -416,7 +399,7 @@ static int choose(work *w)
 {
     const ref_ozaki *ozaki = w->ozaki;
     if (ozaki->parameter) return ozaki->parameter;
-    w->has_peaks = true;
+    w->by_products = true;
     switch (ozaki->scheme) {
     case REF_RESIDUES:
         return choose_moduli(w);
@@ -537,24 +520,24 @@ static double chain(const ref_gemm *p, int64_t i, int64_t j)
     return sum;
 }
 
-/* Logarithm of a product of two numbers that are not 0, at most. */
-static int64_t log_of_product(double x, double y)
+/* The logarithm of an element below that of its line's largest, in units of 16 / LOG, at most; 1: not seen. */
+static int64_t log_below_peak(const work *w, const side *s, int64_t i, int64_t l)
 {
-    const double m[2] = {significand_of(x), significand_of(y)};
-    int64_t log = LOG * (ilogb(x) + ilogb(y));
-    for (int i = 0; i < 2; i++) log += (int64_t)floor(LOG * (m[i] - 1.0));
-    return log;
+    if (at(s, i, l) == 0.0) return 1;
+    const int64_t below = log_of(w, s, i, l) - s->line[i].peak;
+    return below >= -512 * LOG ? floor_div(below, 16) : 1;
 }
 
-/* The largest logarithm of what the largest elements of line i of s make with line j of t. */
-static int64_t log_of_meeting(const side *s, int64_t i, const side *t, int64_t j)
+/* Of the largest product of an element's sum; 1: none is seen. */
+static int64_t log_of_largest(const work *w, int64_t i, int64_t j)
 {
     int64_t log = INT64_MIN;
-    for (int n = 0; n < PEAKS && s->line[i].top[n] >= 0; n++) {
-        const int64_t l = s->line[i].top[n];
-        if (at(t, j, l) != 0.0) log = larger(log, log_of_product(at(s, i, l), at(t, j, l)));
+    for (int64_t l = 0; l < w->p->k; l++) {
+        const int64_t a = log_below_peak(w, &w->side[0], i, l);
+        const int64_t b = log_below_peak(w, &w->side[1], j, l);
+        if (a <= 0 && b <= 0) log = larger(log, a + b);
     }
-    return log;
+    return log == INT64_MIN ? 1 : log;
 }
 
 static bool is_certified(const work *w, int64_t i, int64_t j)
@@ -564,10 +547,10 @@ static bool is_certified(const work *w, int64_t i, int64_t j)
     if (w->ozaki->parameter || loses_nothing(w, a, b)) return true;
     const int64_t need = 51 * LOG - floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
     if (a->has_mean && b->has_mean && a->mean + b->mean + scales >= need) return true;
-    if (!w->has_peaks) return false;
-    const int64_t log = larger(log_of_meeting(&w->side[0], i, &w->side[1], j),
-                               log_of_meeting(&w->side[1], j, &w->side[0], i));
-    return log > INT64_MIN && log + scales >= 56 * LOG - floor_div(log_k, 2) + log_of_loss(w, a, b);
+    if (!w->by_products) return false;
+    const int64_t largest = log_of_largest(w, i, j);
+    return largest <= 0 && 16 * largest + a->peak + b->peak + scales >=
+                               56 * LOG - floor_div(log_k, 2) + log_of_loss(w, a, b);
 }
 
 /* X 2^-(scales of both lines). */
@@ -631,7 +614,6 @@ static void prepare(work *w)
     w->shift = allocate(p->k, sizeof *w->shift);
     set_lines(w);
     w->parameter = choose(w);
-    for (int o = 0; o < 2 && w->has_peaks; o++) set_tops(w, &w->side[o]);
     if (w->ozaki->scheme == REF_RESIDUES) w->level = ref_level(w->parameter, p->k);
     for (int o = 0; o < 2; o++) {
         set_fixed(w, &w->side[o]);
