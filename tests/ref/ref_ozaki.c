@@ -2,6 +2,7 @@
  * binary64 where they have no more than 53 significant bits, and their sums in fixed.h's numbers. */
 #include "ref_ozaki.h"
 
+#include <float.h>
 #include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ typedef struct {
     int64_t *shift; /* [k] */
     int parameter;
     int64_t level;
-    bool by_products;  /* what the means of lines do not certify, the largest product may */
+    bool by_products;  /* what the means of lines do not certify, the largest product may: */
+    bool *is_large;    /* [column][row]: that it does */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */
 } work;
 
@@ -520,37 +522,75 @@ static double chain(const ref_gemm *p, int64_t i, int64_t j)
     return sum;
 }
 
-/* The logarithm of an element below that of its line's largest, in units of 16 / LOG, at most; 1: not seen. */
-static int64_t log_below_peak(const work *w, const side *s, int64_t i, int64_t l)
+static bool is_certified_by_means(const work *w, int64_t i, int64_t j)
 {
-    if (at(s, i, l) == 0.0) return 1;
-    const int64_t below = log_of(w, s, i, l) - s->line[i].peak;
-    return below >= -512 * LOG ? floor_div(below, 16) : 1;
-}
-
-/* Of the largest product of an element's sum; 1: none is seen. */
-static int64_t log_of_largest(const work *w, int64_t i, int64_t j)
-{
-    int64_t log = INT64_MIN;
-    for (int64_t l = 0; l < w->p->k; l++) {
-        const int64_t a = log_below_peak(w, &w->side[0], i, l);
-        const int64_t b = log_below_peak(w, &w->side[1], j, l);
-        if (a <= 0 && b <= 0) log = larger(log, a + b);
-    }
-    return log == INT64_MIN ? 1 : log;
+    const line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
+    const int64_t need = 51 * LOG - floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
+    if (loses_nothing(w, a, b)) return true;
+    return a->has_mean && b->has_mean && a->mean + b->mean + scales >= need;
 }
 
 static bool is_certified(const work *w, int64_t i, int64_t j)
 {
+    if (w->ozaki->parameter || is_certified_by_means(w, i, j)) return true;
+    return w->by_products && w->is_large[i + j * w->p->m];
+}
+
+/* Certificates by the largest product */
+
+enum { TILE = 64, LOOK_AFTER = 128, FEW = 4, NOT_SEEN = 1 };
+
+/* The logarithm of an element, in units of 16 / LOG and less that of its line's largest, at most. */
+static int64_t log_below_peak(const work *w, const side *s, int64_t i, int64_t l)
+{
+    const int64_t peak = floor_div(s->line[i].peak, 16);
+    if (fabs(at(s, i, l)) < DBL_MIN) return NOT_SEEN;
+    const int64_t log = floor_div(log_of(w, s, i, l), 16) - peak;
+    return log >= -512 * 16 ? log : NOT_SEEN;
+}
+
+/* The least sum of these logarithms that certifies an element; above 0, which none is, there is none. */
+static int64_t log_needed(const work *w, int64_t i, int64_t j)
+{
     const line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
-    if (w->ozaki->parameter || loses_nothing(w, a, b)) return true;
-    const int64_t need = 51 * LOG - floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
-    if (a->has_mean && b->has_mean && a->mean + b->mean + scales >= need) return true;
-    if (!w->by_products) return false;
-    const int64_t largest = log_of_largest(w, i, j);
-    return largest <= 0 && 16 * largest + a->peak + b->peak + scales >=
-                               56 * LOG - floor_div(log_k, 2) + log_of_loss(w, a, b);
+    const int64_t need = 56 * LOG - floor_div(log_k, 2) + log_of_loss(w, a, b);
+    if (a->is_special || b->is_special) return 1;
+    return -floor_div(scales - need, 16) - floor_div(a->peak, 16) - floor_div(b->peak, 16);
+}
+
+/* Not certified, but a product could be large enough. */
+static bool is_open(const work *w, int64_t i, int64_t j)
+{
+    return log_needed(w, i, j) <= 0 && !is_certified(w, i, j);
+}
+
+/* Elements l0 .. of one element's sum. */
+static bool has_large_product(const work *w, int64_t i, int64_t j, int64_t l0)
+{
+    const int64_t needed = log_needed(w, i, j);
+    for (int64_t l = l0; l < w->p->k && l < l0 + LOOK_AFTER; l++) {
+        const int64_t a = log_below_peak(w, &w->side[0], i, l);
+        const int64_t b = log_below_peak(w, &w->side[1], j, l);
+        if (a <= 0 && b <= 0 && a + b >= needed) return true;
+    }
+    return false;
+}
+
+/* A tile from (i0, j0) on: until few elements are left that are not certified and could be. */
+static void search_tile(const work *w, int64_t i0, int64_t j0)
+{
+    const int64_t i_end = smaller(i0 + TILE, w->p->m), j_end = smaller(j0 + TILE, w->p->n);
+    for (int64_t l0 = 0; l0 < w->p->k; l0 += LOOK_AFTER) {
+        int64_t open[TILE * TILE], count = 0;
+        for (int64_t j = j0; j < j_end; j++)
+            for (int64_t i = i0; i < i_end; i++)
+                if (is_open(w, i, j)) open[count++] = i + j * w->p->m;
+        if (count <= FEW) return;
+        for (int64_t n = 0; n < count; n++)
+            w->is_large[open[n]] = has_large_product(w, open[n] % w->p->m, open[n] / w->p->m, l0);
+    }
 }
 
 /* X 2^-(scales of both lines). */
@@ -621,6 +661,9 @@ static void prepare(work *w)
         w->digits[o] = allocate(w->side[o].lines * w->parameter * p->k, 1);
         set_digits(w, &w->side[o], w->digits[o]);
     }
+    w->is_large = allocate(p->m * p->n, sizeof *w->is_large);
+    for (int64_t j0 = 0; j0 < p->n && w->by_products; j0 += TILE)
+        for (int64_t i0 = 0; i0 < p->m; i0 += TILE) search_tile(w, i0, j0);
 }
 
 static void clear(work *w)
@@ -630,6 +673,7 @@ static void clear(work *w)
         free(w->side[o].fixed);
         free(w->digits[o]);
     }
+    free(w->is_large);
     free(w->shift);
 }
 
