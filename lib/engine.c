@@ -1,6 +1,5 @@
 #include "engine.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const td_engine *const td_engines[] = {&td_engine_native,   &td_engine_df,
@@ -26,12 +25,4 @@ const td_engine *td_engine_parse(const char *text, int *parameter)
         return colon ? NULL : *e;
     }
     return NULL;
-}
-
-const char *td_engine_usage(const td_engine *engine, char text[TD_MODE_TEXT])
-{
-    const char *takes = engine->takes;
-    snprintf(text, TD_MODE_TEXT, "%s%s%s%s", engine->name, takes ? "[:" : "", takes ? takes : "",
-             takes ? "]" : "");
-    return text;
 }

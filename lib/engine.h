@@ -52,8 +52,4 @@ extern const td_engine *const td_engines[];
 /* The mode that text ("name" or "name:parameter") names, or NULL. */
 const td_engine *td_engine_parse(const char *text, int *parameter);
 
-/* "name" or "name[:what it takes]", in `text`. */
-enum { TD_MODE_TEXT = 32 };
-const char *td_engine_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
-
 #endif

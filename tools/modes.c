@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/engine.h"
+#include "lib/options.h"
 #include "tools/tandem.h"
 
 int command_modes(int argc, char **argv)
@@ -15,7 +16,7 @@ int command_modes(int argc, char **argv)
     }
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
         char name[TD_MODE_TEXT];
-        printf("%-15s  %s\n%-15s  error: %s\n", td_engine_usage(*engine, name), (*engine)->summary,
+        printf("%-15s  %s\n%-15s  error: %s\n", td_mode_usage(*engine, name), (*engine)->summary,
                "", (*engine)->bound);
     }
     return 0;

@@ -16,8 +16,10 @@ static bool parse_slices(const char *text, int *parameter)
 
 static const td_engine native = {.name = "native", .summary = "stands for the native product"};
 static const td_engine df = {.name = "df", .summary = "stands for an emulated product"};
-static const td_engine slices = {
-    .name = "slices", .summary = "stands for one with a parameter", .parse = parse_slices};
+static const td_engine slices = {.name = "slices",
+                                 .summary = "stands for one with a parameter",
+                                 .takes = "N",
+                                 .parse = parse_slices};
 
 const td_engine *const td_engines[] = {&native, &df, &slices, NULL};
 
