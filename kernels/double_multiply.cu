@@ -166,6 +166,7 @@ __global__ void __launch_bounds__(THREADS, 2) double_multiply_kernel(const td_do
 {
     TD_DYNAMIC_SHARED(double, shared); /* what the tile's slices are, then stages */
     const td_double_place at = td_double_place_of_block(p);
+    if (at.weight < 0) return; /* the whole block, before any barrier */
     const td_tile_slices seen =
         td_look_at_slices(p, at, *reinterpret_cast<td_tile_slices *>(shared));
     warp_sums sums = {};

@@ -16,8 +16,9 @@ static __global__ void __launch_bounds__(WARP *WARPS) count_kernel(const td_doub
     const int64_t at = slice * lines + line;
     const double *digit = (which ? p.digit[1] : p.digit[0]) + at * p.k;
     int32_t *where = (which ? p.where[1] : p.where[0]) + at * p.capacity;
+    const bool is_used = (int)blockIdx.y < p.choice[blockIdx.z / 2].parameter;
     int count = 0;
-    for (int64_t l = lane; l < p.k && count <= p.capacity; l += WARP) {
+    for (int64_t l = lane; l < p.k && count <= p.capacity && is_used; l += WARP) {
         const bool is_there = digit[l] != 0.0;
         const unsigned all = __ballot_sync(~0u, is_there);
         const int place = count + __popc(all & ((1u << lane) - 1));
@@ -46,15 +47,16 @@ struct source {
     TD_DEVICE void load(const source &from, int row, int col, td_wide<limbs> *x)
     {
         const td_double_slices &p = *from.slices;
+        const int slices = p.choice[blockIdx.z].parameter, bits = p.choice[blockIdx.z].bits;
         const int64_t plane = (int64_t)p.lines[0] * p.lines[1];
         const double *at = p.sum + blockIdx.z * p.slices * plane + (int64_t)col * p.lines[0] + row;
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) x[i] = {};
         TD_UNROLL_N(1)
-        for (int weight = 0; weight < p.slices; weight++, at += plane) {
+        for (int weight = 0; weight < slices; weight++, at += plane) {
             const td_quad<double> q = *reinterpret_cast<const td_quad<double> *>(at);
             TD_UNROLL
-            for (int i = 0; i < TD_SUBTILE; i++) td_append(&x[i], p.bits, (int64_t)q.of[i]);
+            for (int i = 0; i < TD_SUBTILE; i++) td_append(&x[i], bits, (int64_t)q.of[i]);
         }
     }
 };

@@ -15,6 +15,8 @@ extern "C" {
 /* Of a part of a product, for one pass over k; of op(A) and of op(B). */
 typedef struct {
     int slices, batch;
+    const td_choice
+        *choice;      /* [batch]: of a member's slices only the first choice.parameter are used */
     int bits;         /* log2 of the base */
     int lines[2];     /* padded to TD_LINE_PAD */
     int64_t k;        /* padded to TD_K_PAD */

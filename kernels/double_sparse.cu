@@ -74,6 +74,7 @@ static __global__ void __launch_bounds__(THREADS) double_sparse_kernel(const td_
 {
     TD_SHARED(td_tile_slices, shared, );
     const td_double_place at = td_double_place_of_block(p);
+    if (at.weight < 0) return; /* the whole block, before any barrier */
     const td_tile_slices seen = td_look_at_slices(p, at, shared);
     if (!has_sparse_pair(seen, at.weight)) return; /* the whole block, after the last barrier */
     const int row = at.line[0] + (int)threadIdx.x % TD_DOUBLE_ROWS;

@@ -16,7 +16,8 @@ TD_HOST_DEVICE int td_double_tiles(const td_double_slices &p, int o)
     return (p.lines[o] + td_double_tile_lines(o) - 1) / td_double_tile_lines(o);
 }
 
-/* Grid of both kernels: tile, weight from the last one on, which takes longest, batch member. */
+/* Grid of both kernels: tile, weight from the last one on, which takes longest, batch member. Blocks whose weight is below 0
+ * have nothing to do. */
 static inline dim3 td_double_grid(const td_double_slices *p)
 {
     return dim3((unsigned)td_double_tiles(*p, 0) * (unsigned)td_double_tiles(*p, 1),
@@ -33,7 +34,7 @@ TD_DEVICE td_double_place td_double_place_of_block(const td_double_slices &p)
     td_double_place at;
     int row, column;
     td_tile_of_block(td_double_tiles(p, 0), td_double_tiles(p, 1), &row, &column);
-    at.weight = p.slices - 1 - (int)blockIdx.y;
+    at.weight = p.choice[blockIdx.z].parameter - 1 - (int)blockIdx.y;
     at.line[0] = row * TD_DOUBLE_ROWS;
     at.line[1] = column * TD_DOUBLE_COLUMNS;
     return at;

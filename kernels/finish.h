@@ -20,6 +20,16 @@ TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
     return max(rounding, choice.rest) + (abs(rounding - choice.rest) >= 8 * TD_LOG ? 2 : TD_LOG);
 }
 
+TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
+{
+    td_cut cut = finish.cut;
+    if (!cut.by_data) return cut;
+    cut.digits = choice.parameter;
+    cut.bits = choice.bits;
+    cut.unit = (cut.digits - 1) * cut.bits;
+    return cut;
+}
+
 /* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
  * their products are left out. */
 TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
@@ -57,11 +67,11 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                double beta, double *c)
 {
     static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
-    const int unit = finish.cut.unit;
-    const int error = td_is_exact(a, b, finish.cut) ? (int)TD_EXACT_NO_ERROR
-                                                    : td_log_error(a, b, choice) - TD_LOG * unit;
+    const td_cut cut = td_cut_of(finish, choice);
+    const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
+                                             : td_log_error(a, b, choice) - TD_LOG * cut.unit;
     bool is_certified;
-    const double r = td_exact_axpby(alpha, x.limb, unit - (a.scale + b.scale), beta,
+    const double r = td_exact_axpby(alpha, x.limb, cut.unit - (a.scale + b.scale), beta,
                                     beta == 0.0 ? 0.0 : *c, error, &is_certified);
     if (is_certified) *c = r;
     return is_certified;

@@ -35,6 +35,7 @@ enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
 typedef struct {
     int32_t parameter;   /* number of moduli, or of slices */
     int32_t level;       /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
+    int32_t bits;        /* TD_SCALE_BY_DIGITS: log2 of the base */
     int32_t need;        /* see td_finish; INT32_MIN: every element is certified */
     int32_t need_of_one; /* see td_certify_run */
     int32_t by_products; /* the masks have what is not certified, by td_certify_run */
@@ -65,6 +66,7 @@ typedef struct {
     int digits; /* A' and B' have so many, and X only the products of the weights below that (slices.h); 0: X is all */
     int bits;   /* log2 of their base */
     int unit;   /* X counts 2^unit */
+    int by_data; /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
 } td_cut;
 
 /* How X becomes C. */
@@ -108,22 +110,24 @@ size_t td_unit_bytes(void);
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 
 /* Decides, and sets the scales. */
-typedef enum { TD_SCALE_BY_NORM, TD_SCALE_BY_PEAK } td_scale_rule;
+typedef enum { TD_SCALE_BY_NORM, TD_SCALE_BY_PEAK, TD_SCALE_BY_DIGITS } td_scale_rule;
 enum { TD_CHOICES = 7 };
 typedef struct {
     td_line *line[2]; /* [batch][lines] */
     int lines[2];
     int batch;
     td_scale_rule rule;
-    int width; /* TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
+    /* TD_SCALE_BY_DIGITS: scale = parameter * bits - 2 - floor(peak / TD_LOG), and parts are a line's digits from the first to the
+     * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
+    int width;
     int peak_limit; /* ... this */
-    int digit_bits; /* TD_SCALE_BY_PEAK: parts are the digits of so many bits, from a line's first to its last that is not 0; 0:
-                     * they are the parameter */
     int candidates; /* 1: as given. More: what is cheapest for the data */
     td_choice candidate[TD_CHOICES];
     /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to
-     * less than so much. */
+     * less than so much. TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired, if elements are as large
+     * as the product of both lines' peaks. */
     int limit[TD_CHOICES];
+    int log_k;                 /* TD_SCALE_BY_DIGITS */
     td_choice *choice;         /* [batch] */
     unsigned long long *parts; /* raised to what is chosen; NULL: not */
 } td_choose;

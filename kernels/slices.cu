@@ -138,7 +138,12 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
     }
     digit *to = static_cast<digit *>(p.plane[at.which]) + at.batch * p.member_step[at.which] +
                 line * p.line_step + l0;
-    store_digits<source::parts>(w, p.slices, p.bits, to, p.slice_step[at.which]);
+    int slices = p.slices, bits = p.bits;
+    if (p.by_data) {
+        slices = p.fixed.choice[at.batch].parameter;
+        bits = p.fixed.choice[at.batch].bits;
+    }
+    store_digits<source::parts>(w, slices, bits, to, p.slice_step[at.which]);
 }
 
 } // namespace

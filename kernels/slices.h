@@ -24,8 +24,9 @@ typedef struct {
     td_fixed fixed;
     td_digit_type type;
     int is_ts; /* operands are of tandem_ts: no shifts; the parts of an element are rounded one by one */
-    int slices; /* the same for all members */
-    int bits;   /* log2 of the base */
+    int slices;  /* of all members */
+    int by_data; /* of each member choice.parameter, not more than `slices`, of choice.bits */
+    int bits;    /* log2 of the base */
     void *plane[2];
     int64_t member_step[2], slice_step[2], line_step;
 } td_slices;

@@ -7,16 +7,13 @@
 #include "part.h"
 #include "scheme.h"
 
-/* Bits of A' and B' at least: few sums but those that cancel are too close to the middle of two numbers of binary64. */
-enum { ENOUGH_BITS = 76 };
+/* Slices: the fewest and the most that are considered, and bits of A' and B' that are enough: more would not do much for data
+ * with which these do not suffice. log2 k + (slices + 1) bits - 2 is less than TD_EXACT_LIMBS can hold. */
+enum { LEAST_SLICES = 2, MOST_SLICES = 8, ENOUGH_BITS = 108 };
 
 /* Elements of k for one that a list has room for. A digit that is multiplied from a list takes some 30 times as long as one
  * that the tensor cores multiply. */
 enum { SPARSE = 128 };
-
-typedef struct {
-    int slices, bits;
-} slicing;
 
 static int ceil_log2(int64_t x)
 {
@@ -25,15 +22,17 @@ static int ceil_log2(int64_t x)
     return log;
 }
 
-/* A weight has at most `slices` products of `bits - 1` bits each for every element of k: at most 2^53. */
-static slicing slicing_of(int64_t k)
+/* Of the base. A weight has at most `slices` products of `bits - 1` bits each for every element of k: at most 2^53. */
+static int bits_of(int slices, int64_t k)
 {
-    slicing s = {0};
-    while (s.slices * s.bits < ENOUGH_BITS) {
-        s.slices++;
-        s.bits = (53 - ceil_log2(k) - ceil_log2(s.slices)) / 2 + 1;
-    }
-    return s;
+    return (53 - ceil_log2(k) - ceil_log2(slices)) / 2 + 1;
+}
+
+static int most_slices(int64_t k)
+{
+    int slices = LEAST_SLICES;
+    while (slices < MOST_SLICES && slices * bits_of(slices, k) < ENOUGH_BITS) slices++;
+    return slices;
 }
 
 static int64_t most_k(int parameter, int64_t k)
@@ -46,7 +45,7 @@ static int64_t most_k(int parameter, int64_t k)
 
 /* Where things are. */
 typedef struct {
-    slicing s;
+    int slices;
     int64_t lines[2]; /* padded */
     int capacity;
     size_t digit[2], count[2], where[2], sum, bytes;
@@ -54,17 +53,17 @@ typedef struct {
 
 static layout lay_out(int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch)
 {
-    layout l = {.s = slicing_of(k),
+    layout l = {.slices = most_slices(k),
                 .lines = {td_round_up(m, TD_LINE_PAD), td_round_up(n, TD_LINE_PAD)},
                 .capacity = (int)(k_pass / SPARSE)};
     for (int o = 0; o < 2; o++) {
-        const int64_t lines = l.s.slices * l.lines[o] * batch;
+        const int64_t lines = l.slices * l.lines[o] * batch;
         l.digit[o] = td_reserve(&l.bytes, lines * k_pass * (int64_t)sizeof(double));
         l.count[o] = td_reserve(&l.bytes, lines * (int64_t)sizeof(int32_t));
         l.where[o] = td_reserve(&l.bytes, lines * l.capacity * (int64_t)sizeof(int32_t));
     }
-    l.sum = td_reserve(&l.bytes,
-                       l.s.slices * l.lines[0] * l.lines[1] * batch * (int64_t)sizeof(double));
+    l.sum =
+        td_reserve(&l.bytes, l.slices * l.lines[0] * l.lines[1] * batch * (int64_t)sizeof(double));
     return l;
 }
 
@@ -79,9 +78,9 @@ static td_double_slices slices_of(const td_scheme_part *part)
     const layout l = lay_out(part->finish.target.m, part->finish.target.n, part->fixed.operand[0].k,
                              part->k_pass, part->fixed.batch);
     td_double_slices slices = {
-        .slices = l.s.slices,
+        .slices = l.slices,
         .batch = part->fixed.batch,
-        .bits = l.s.bits,
+        .choice = part->fixed.choice,
         .k = td_round_up(part->fixed.k_count, TD_K_PAD),
         .capacity = l.capacity,
         .sum = (double *)(part->workspace + l.sum),
@@ -104,7 +103,7 @@ static cudaError_t split(const td_scheme_part *part, const td_double_slices *sli
         .fixed = part->fixed,
         .type = TD_DIGIT_DOUBLE,
         .slices = slices->slices,
-        .bits = slices->bits,
+        .by_data = true,
         .line_step = slices->k,
     };
     for (int o = 0; o < 2; o++) {
@@ -141,28 +140,42 @@ static cudaError_t finish(const td_scheme_part *part)
 
 static td_cut cut(int parameter, int64_t k)
 {
-    const slicing s = slicing_of(k);
-    (void)parameter;
-    return (td_cut){.digits = s.slices, .bits = s.bits, .unit = (s.slices - 1) * s.bits};
+    (void)parameter, (void)k;
+    return (td_cut){.by_data = true};
 }
 
 /* |A'| < base^slices / 2, so that digit 0 is at most half the base like all others. Of the weights that are left out, the first
  * has slices - 1 pairs, of k products of base^2 / 4 each, and all others, with the k / 4 from rounding both A' and B', are
  * less than one more such pair. */
+static int log_of_rest(int slices, int bits, int64_t k)
+{
+    return TD_LOG * (slices * bits - 2) + td_log_above((uint64_t)slices) +
+           td_log_above((uint64_t)k);
+}
+
+/* Logarithm of the share of elements that are repaired if elements are z times the product of two peaks, z normal, and peaks
+ * about 2^(slices bits - 2): the unit in the last place is 2^-52.5 of an element; what matters is whether a tie is within
+ * 2^rest and as much again, and 1 / abs(z) is about 8 on average. */
+static int log_of_repaired(int slices, int bits, int64_t k)
+{
+    return 59 * TD_LOG + TD_LOG / 2 - TD_LOG * slices * bits + td_log_above((uint64_t)k) +
+           td_log_above((uint64_t)slices);
+}
+
 static void choose(int parameter, int64_t k, td_choose *c)
 {
-    const slicing s = slicing_of(k);
     (void)parameter;
-    c->rule = TD_SCALE_BY_PEAK;
-    c->width = s.slices * s.bits - 2;
-    c->peak_limit = TD_LOG;
-    c->digit_bits = s.bits;
-    c->candidates = 1;
-    c->candidate[0] =
-        (td_choice){.parameter = s.slices,
-                    .need = INT32_MIN,
-                    .rest = TD_LOG * (s.slices * s.bits - 2) + td_log_above((uint64_t)s.slices) +
-                            td_log_above((uint64_t)k)};
+    c->rule = TD_SCALE_BY_DIGITS;
+    c->log_k = td_log_above((uint64_t)k);
+    c->candidates = most_slices(k) - LEAST_SLICES + 1;
+    for (int i = 0; i < c->candidates; i++) {
+        const int slices = LEAST_SLICES + i, bits = bits_of(slices, k);
+        c->candidate[i] = (td_choice){.parameter = slices,
+                                      .bits = bits,
+                                      .need = INT32_MIN,
+                                      .rest = log_of_rest(slices, bits, k)};
+        c->limit[i] = log_of_repaired(slices, bits, k);
+    }
 }
 
 const td_scheme td_scheme_double_slices = {

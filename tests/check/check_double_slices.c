@@ -38,6 +38,7 @@ typedef struct {
     operand operand[2];
     size_t sums;
     double *sum, *device_sum;
+    td_choice *choice, *device_choice; /* [batch] */
 } slices_data;
 
 static const char *text_of(const slices_case *c)
@@ -139,6 +140,11 @@ static slices_data slices_make(const slices_case *c, uint64_t seed)
     for (size_t i = 0; i < d.sums; i++)
         d.sum[i] = c->accumulate ? random_int(&r, -1000000, 1000000) : (double)NAN;
     d.device_sum = upload(d.sum, d.sums * sizeof *d.sum);
+    const size_t members = (size_t)c->batch;
+    d.choice = allocate(members, sizeof *d.choice);
+    for (size_t z = 0; z < members; z++)
+        d.choice[z].parameter = random_int(&r, 0, 2) ? c->slices : random_int(&r, 2, c->slices);
+    d.device_choice = upload(d.choice, members * sizeof *d.choice);
     return d;
 }
 
@@ -152,7 +158,9 @@ static void slices_free(slices_data *d)
         device_free(d->operand[o].device_where);
     }
     free(d->sum);
+    free(d->choice);
     device_free(d->device_sum);
+    device_free(d->device_choice);
 }
 
 static td_double_slices slices_of(const slices_data *d)
@@ -160,7 +168,7 @@ static td_double_slices slices_of(const slices_data *d)
     const slices_case *c = &d->of;
     td_double_slices s = {.slices = c->slices,
                           .batch = c->batch,
-                          .bits = 20,
+                          .choice = d->device_choice,
                           .k = c->k,
                           .capacity = c->capacity,
                           .sum = d->device_sum,
@@ -185,9 +193,12 @@ static void check_lists(const slices_data *d, int o)
         cudaMemcpy(count, x->device_count, x->lists * sizeof *count, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(where, x->device_where, places * sizeof *where, cudaMemcpyDeviceToHost));
     for (size_t at = 0; at < x->lists; at++) {
-        const bool is_listed = x->count[at] <= c->capacity;
-        CHECK(is_listed ? count[at] == x->count[at] : count[at] > c->capacity,
-              "list %zu of operand %d: %d digits, not %d: %s", at, o, count[at], x->count[at],
+        const int slice = (int)(at / (size_t)lines_of(c, o)), member = slice / c->slices;
+        const bool is_used = slice % c->slices < d->choice[member].parameter;
+        const int wanted = is_used ? x->count[at] : 0;
+        const bool is_listed = wanted <= c->capacity;
+        CHECK(is_listed ? count[at] == wanted : count[at] > c->capacity,
+              "list %zu of operand %d: %d digits, not %d: %s", at, o, count[at], wanted,
               text_of(c));
         for (int i = 0; i < count[at] && is_listed; i++) {
             const int32_t l = where[at * (size_t)c->capacity + (size_t)i];
@@ -228,11 +239,15 @@ static void check_sums(const slices_data *d)
     CHECK_CUDA(cudaMemcpy(got, d->device_sum, d->sums * sizeof *got, cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < d->sums && !c->accumulate; i++) d->sum[i] = 0.0;
     for (int z = 0; z < c->batch; z++)
-        for (int weight = 0; weight < c->slices; weight++)
+        for (int weight = 0; weight < d->choice[z].parameter; weight++)
             for (int a = 0; a <= weight; a++) add_pair(d, z, a, weight - a);
-    for (size_t i = 0; i < d->sums; i++)
+    const size_t plane = (size_t)c->m * (size_t)c->n;
+    for (size_t i = 0; i < d->sums; i++) {
+        const size_t weight = i / plane % (size_t)c->slices, member = i / plane / (size_t)c->slices;
+        if ((int)weight >= d->choice[member].parameter) continue;
         CHECK(got[i] == d->sum[i], "sum %zu is %.17g, not %.17g: %s", i, got[i], d->sum[i],
               text_of(c));
+    }
     free(got);
 }
 
