@@ -191,22 +191,6 @@ enum { STAGES = 4, FEW_STAGES = 2 };
 
 constexpr int bytes_of(int stages) { return stages * STAGE * (int)sizeof(double); }
 
-/* Bytes of shared memory that a block may have on the current device. */
-cudaError_t query(int *bytes)
-{
-    int device = 0;
-    const cudaError_t error = cudaGetDevice(&device);
-    if (error != cudaSuccess) return error;
-    return cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-}
-
-template <int stages> cudaError_t prepare(cudaError_t error, int most_bytes)
-{
-    if (error != cudaSuccess || most_bytes < bytes_of(stages)) return error;
-    return cudaFuncSetAttribute(double_multiply_kernel<stages>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_of(stages));
-}
-
 template <int stages> cudaError_t launch(const td_double_slices *p, dim3 grid, cudaStream_t stream)
 {
     return TD_LAUNCH(double_multiply_kernel<stages>, grid, THREADS, bytes_of(stages), stream, *p);
@@ -217,7 +201,7 @@ template <int stages> cudaError_t launch(const td_double_slices *p, dim3 grid, c
 cudaError_t td_double_slices_multiply(const td_double_slices *p, cudaStream_t stream)
 {
     int bytes = 0;
-    const cudaError_t error = query(&bytes);
+    const cudaError_t error = td_block_shared_bytes(&bytes);
     if (error != cudaSuccess) return error;
     const dim3 grid = td_double_grid(p);
     return bytes < bytes_of(STAGES) ? launch<FEW_STAGES>(p, grid, stream)
@@ -226,8 +210,7 @@ cudaError_t td_double_slices_multiply(const td_double_slices *p, cudaStream_t st
 
 cudaError_t td_double_multiply_prepare(void)
 {
-    int bytes = 0;
-    cudaError_t error = query(&bytes);
-    error = prepare<STAGES>(error, bytes);
-    return prepare<FEW_STAGES>(error, bytes);
+    const cudaError_t error =
+        td_allow_shared(cudaSuccess, double_multiply_kernel<STAGES>, bytes_of(STAGES));
+    return td_allow_shared(error, double_multiply_kernel<FEW_STAGES>, bytes_of(FEW_STAGES));
 }

@@ -15,11 +15,17 @@ enum {
     GROUP_SUBTILES = SIDE / TD_SUBTILE * (SIDE / TD_SUBTILE)
 };
 
-/* The mask of a group's subtile, NULL if that has no elements. Subtiles are counted by columns. */
+/* First row and column of a group's subtile, from those of the group. Subtiles are counted by columns. */
+TD_DEVICE void go_to_subtile(int subtile, int *row, int *col)
+{
+    *row += subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE;
+    *col += subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE;
+}
+
+/* The mask of a group's subtile, NULL if that has no elements. */
 TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int subtile)
 {
-    row += subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE;
-    col += subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE;
+    go_to_subtile(subtile, &row, &col);
     return row < target.m && col < target.n ? td_target_mask(target, row, col) : NULL;
 }
 

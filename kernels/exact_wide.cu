@@ -90,8 +90,8 @@ TD_DEVICE void wide_group(const td_repair &p, int row0, int col0, const uint16_t
     for (int e = is_shared ? 0 : lane; e < SIDE * SIDE; e += is_shared ? 1 : WARP) {
         const int subtile = e / (TD_SUBTILE * TD_SUBTILE), at = e % (TD_SUBTILE * TD_SUBTILE);
         if (!(masks[subtile] >> at & 1)) continue;
-        const int row = row0 + subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE + at % TD_SUBTILE;
-        const int col = col0 + subtile / (SIDE / TD_SUBTILE) * TD_SUBTILE + at / TD_SUBTILE;
+        int row = row0 + at % TD_SUBTILE, col = col0 + at / TD_SUBTILE;
+        go_to_subtile(subtile, &row, &col);
         const bool is_done = wide_element(p, row, col, is_shared, shared);
         if (is_done) atomicOr(&shared.done[subtile], 1u << at);
     }

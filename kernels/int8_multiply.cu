@@ -267,24 +267,17 @@ bool suits_large(const td_int8_multiply *p, int multiprocessors)
     return tiles * p->planes * p->batch >= multiprocessors && 2 * elements <= 3 * needed;
 }
 
-/* Bytes of shared memory that a block may have, and multiprocessors, of the current device. */
-cudaError_t query(int *shared_bytes, int *multiprocessors)
+cudaError_t count_multiprocessors(int *count)
 {
     int device = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error =
-            cudaDeviceGetAttribute(shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(multiprocessors, cudaDevAttrMultiProcessorCount, device);
-    return error;
+    const cudaError_t error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return error;
+    return cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device);
 }
 
-template <class tile> cudaError_t prepare(cudaError_t error, int most_bytes)
+template <class tile> cudaError_t prepare(cudaError_t error)
 {
-    if (error != cudaSuccess || most_bytes < tile::shared_bytes) return error;
-    return cudaFuncSetAttribute(int8_multiply_kernel<tile>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, tile::shared_bytes);
+    return td_allow_shared(error, int8_multiply_kernel<tile>, tile::shared_bytes);
 }
 
 } // namespace
@@ -292,7 +285,8 @@ template <class tile> cudaError_t prepare(cudaError_t error, int most_bytes)
 cudaError_t td_int8_multiply_run(const td_int8_multiply *multiply, cudaStream_t stream)
 {
     int shared_bytes = 0, multiprocessors = 0;
-    const cudaError_t error = query(&shared_bytes, &multiprocessors);
+    cudaError_t error = td_block_shared_bytes(&shared_bytes);
+    if (error == cudaSuccess) error = count_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
     if (suits_large(multiply, multiprocessors))
         return shared_bytes < large::shared_bytes ? launch<large_in_little>(multiply, stream)
@@ -302,9 +296,7 @@ cudaError_t td_int8_multiply_run(const td_int8_multiply *multiply, cudaStream_t 
 
 cudaError_t td_int8_multiply_prepare(void)
 {
-    int shared_bytes = 0, multiprocessors = 0;
-    cudaError_t error = query(&shared_bytes, &multiprocessors);
-    error = prepare<large>(error, shared_bytes);
-    error = prepare<large_in_little>(error, shared_bytes);
-    return prepare<small>(error, shared_bytes);
+    cudaError_t error = prepare<large>(cudaSuccess);
+    error = prepare<large_in_little>(error);
+    return prepare<small>(error);
 }

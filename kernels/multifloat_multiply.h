@@ -248,14 +248,8 @@ static cudaError_t td_multiply_launch(const td_multiply *p, int batch, int block
 template <class format, int k_tile> static cudaError_t td_multiply_prepare(cudaError_t error)
 {
     using shape = td_shape<format, k_tile>;
-    int device = 0, most = 0;
-    if (error == cudaSuccess) error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error != cudaSuccess) return error;
-    return cudaFuncSetAttribute(td_multiply_kernel<format, k_tile>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                min(most, (int)shape::stage_bytes + (int)shape::sum_bytes));
+    return td_allow_shared(error, td_multiply_kernel<format, k_tile>,
+                           (int)shape::stage_bytes + (int)shape::sum_bytes);
 }
 
 /* Sums of superblocks that several blocks made, in order, then the join. Grid: tile, 1, batch member. */

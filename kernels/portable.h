@@ -4,6 +4,8 @@
  *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters convert as in a call
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
+ *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
+ *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
  *   TD_SHARED(type, name, [rows][columns]);
  *       static shared array; nothing after the name for a single value
  *   TD_DYNAMIC_SHARED(type, name);
@@ -94,6 +96,24 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 
 #endif
+
+static inline cudaError_t td_block_shared_bytes(int *bytes)
+{
+    int device = 0;
+    const cudaError_t error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return error;
+    return cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+}
+
+template <class kernel>
+static inline cudaError_t td_allow_shared(cudaError_t error, kernel function, int bytes)
+{
+    int most = 0;
+    if (error == cudaSuccess) error = td_block_shared_bytes(&most);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                min(most, bytes));
+}
 
 template <class... kernel> static inline cudaError_t td_load(cudaError_t error, kernel... functions)
 {

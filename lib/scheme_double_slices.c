@@ -15,17 +15,10 @@ enum { LEAST_SLICES = 2, MOST_SLICES = 8, ENOUGH_BITS = 108 };
  * that the tensor cores multiply. */
 enum { SPARSE = 128 };
 
-static int ceil_log2(int64_t x)
-{
-    int log = 0;
-    while (log < 62 && (INT64_C(1) << log) < x) log++;
-    return log;
-}
-
 /* Of the base. A weight has at most `slices` products of `bits - 1` bits each for every element of k: at most 2^53. */
 static int bits_of(int slices, int64_t k)
 {
-    return (53 - ceil_log2(k) - ceil_log2(slices)) / 2 + 1;
+    return (53 - td_ceil_log2(k) - td_ceil_log2(slices)) / 2 + 1;
 }
 
 static int most_slices(int64_t k)

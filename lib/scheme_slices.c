@@ -27,12 +27,11 @@ typedef struct {
     int weights; /* of digit products that are kept, from the largest; of the others, none */
 } slicing;
 
-/* Bits of the base: products of `bits - 1` bits each, summed over k, are at most 2^24. */
+/* Bits of the base: products of `bits - 1` bits each, summed over FLOAT_K elements of k at a time, are at most 2^24. */
 static int float_bits(int64_t k)
 {
-    int log = 1; /* ceil(log2 k) */
-    while (log < 12 && (INT64_C(1) << log) < k) log++;
-    return (24 - log) / 2 + 1;
+    const int64_t terms = k < 2 ? 2 : td_smaller(k, FLOAT_K);
+    return (24 - td_ceil_log2(terms)) / 2 + 1;
 }
 
 /* Without a parameter: 63 bits of every element, 76 of triple-single's, which have 74. */
