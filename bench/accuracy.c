@@ -15,7 +15,7 @@
 #include "../include/tandem.h"
 #include "../lib/device.h"
 #include "../lib/dispatch.h"
-#include "../lib/typed_slices.h"
+#include "../lib/engines/typed_slices.h"
 #include "accuracy_data.h"
 #include "accuracy_modes.h"
 #include "samples.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "../lib/engine.h"
+#include "../lib/engines/engine.h"
 
 enum { MODE_BYTES = 24, MOST_MODES = 256 };
 

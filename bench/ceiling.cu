@@ -2,7 +2,7 @@
 
 #include "../kernels/portable.h"
 
-#include "../kernels/float32.h"
+#include "../kernels/arithmetic/float32.h"
 
 enum {
     CHAINS = 16,

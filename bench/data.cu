@@ -2,9 +2,9 @@
 
 #include "../kernels/portable.h"
 
-#include "../kernels/dd.h"
-#include "../kernels/df.h"
-#include "../kernels/ts.h"
+#include "../kernels/arithmetic/dd.h"
+#include "../kernels/arithmetic/df.h"
+#include "../kernels/arithmetic/ts.h"
 #include "random.h"
 
 enum { BLOCKS = 1024, THREADS = 128, TILE = 64 };

@@ -14,7 +14,7 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../kernels/order.h"
+#include "../kernels/arithmetic/order.h"
 #include "ceiling.h"
 #include "paper_multiply.h"
 #include "samples.h"
@@ -65,7 +65,7 @@ TYPED_PRODUCT(ts, tandem_ts, x)
 TYPED_PRODUCT(dd, tandem_dd, hi)
 TYPED_PRODUCT(ds, tandem_ds, hi)
 
-/* Of a block: one start, accumulates and a flush, and a renormalisation every 32 terms (kernels/df.h, ts.h, dd.h). Low
+/* Of a block: one start, accumulates and a flush, and a renormalisation every 32 terms (kernels/arithmetic/df.h, ts.h, dd.h). Low
  * parts that are zero spare a drop-in double-double product two instructions a term. */
 #define PER_TERM(block, start, accumulate, flush, renormalise)                                     \
     (((start) + ((block)-1.0) * (accumulate) + (flush)) / (block) + (renormalise) / 32.0)

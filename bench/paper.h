@@ -7,7 +7,7 @@
  *   double-double   td_dd_fma: as double-float                  16 binary64
  *   double+single   paper_ds_fma                                16 binary64 and 4 conversions
  *
- * kernels/pair_tmpl.h's fma is the papers' sequence, instruction by instruction, and needs no copy here. Sources:
+ * kernels/arithmetic/pair_tmpl.h's fma is the papers' sequence, instruction by instruction, and needs no copy here. Sources:
  *   [HLB]  Hida, Li, Bailey, Algorithms for quad-double precision floating point arithmetic, ARITH-15, 2001: the sums,
  *          products and the renormalisation of the QD library, here cut down to three parts.
  *   Nagai, Yoshida, Kuroda, Kanada, Fast quadruple precision arithmetic library on parallel computer SR11000/J2,
@@ -19,9 +19,9 @@
 #ifndef PAPER_H
 #define PAPER_H
 
-#include "../kernels/dd.h"
-#include "../kernels/df.h"
-#include "../kernels/ts.h"
+#include "../kernels/arithmetic/dd.h"
+#include "../kernels/arithmetic/df.h"
+#include "../kernels/arithmetic/ts.h"
 
 /* a + b + c == the new a + b + c, the largest first. 18 additions [HLB]. */
 TD_BOTH void paper_three_sum(float *a, float *b, float *c)

@@ -1,12 +1,12 @@
 /* paper_multiply.cu - formats of multifloat_multiply.h that add every product to one sum as the papers do. */
 #include "paper_multiply.h"
 
-#include "../kernels/multifloat_multiply.h"
+#include "../kernels/multifloat/multiply.h"
 #include "paper.h"
 
 extern "C" {
 #include "../lib/device.h"
-#include "../lib/engine_multifloat.h"
+#include "../lib/engines/engine_multifloat.h"
 }
 
 namespace

@@ -2,7 +2,7 @@
 #ifndef TD_ACCESS_H
 #define TD_ACCESS_H
 
-#include "float32.h"
+#include "arithmetic/float32.h"
 #include "portable.h"
 #include "product.h"
 

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../lib/engine.h"
+#include "../lib/engines/engine.h"
 
 #ifdef __cplusplus
 extern "C" {

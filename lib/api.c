@@ -6,8 +6,8 @@
 
 #include "device.h"
 #include "dispatch.h"
-#include "engine_multifloat.h"
-#include "typed_slices.h"
+#include "engines/engine_multifloat.h"
+#include "engines/typed_slices.h"
 
 static _Thread_local char last_message[256];
 

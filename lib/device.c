@@ -7,13 +7,13 @@
 
 #include "log.h"
 
-#include "../kernels/multifloat.h"
-#include "../kernels/double_slices.h"
-#include "../kernels/int8_multiply.h"
-#include "../kernels/ozaki.h"
+#include "../kernels/multifloat/multifloat.h"
+#include "../kernels/ozaki/double_slices.h"
+#include "../kernels/int8/panels.h"
+#include "../kernels/ozaki/ozaki.h"
 #include "../kernels/product.h"
-#include "../kernels/residues.h"
-#include "../kernels/slices.h"
+#include "../kernels/ozaki/residues.h"
+#include "../kernels/ozaki/slices.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(td_device *) devices[TD_MAX_DEVICES]; /* set once, under the lock */

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../kernels/counters.h"
-#include "engine.h"
+#include "engines/engine.h"
 
 struct td_device {
     int ordinal;

@@ -3,7 +3,7 @@
 #ifndef TD_DISPATCH_H
 #define TD_DISPATCH_H
 
-#include "engine.h"
+#include "engines/engine.h"
 #include "entries.h"
 #include "options.h"
 #include "problem.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine.h"
+#include "engines/engine.h"
 #include "log.h"
 
 /* Rows of td_option_table. */

@@ -2,7 +2,7 @@
 #ifndef TD_POLICY_H
 #define TD_POLICY_H
 
-#include "engine.h"
+#include "engines/engine.h"
 #include "entries.h"
 #include "options.h"
 #include "problem.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine.h"
+#include "engines/engine.h"
 #include "entries.h"
 #include "options.h"
 #include "problem.h"

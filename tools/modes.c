@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/engine.h"
+#include "lib/engines/engine.h"
 #include "lib/options.h"
 #include "tools/tandem.h"
 

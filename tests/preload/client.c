@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check/problem.h"
+#include "../kernels/problem.h"
 #include "../ref/ref_ozaki.h"
 #include "../support/bits.h"
 #include "../support/hash.h"

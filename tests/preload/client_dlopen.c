@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../check/problem.h"
+#include "../kernels/problem.h"
 
 static void *library;
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/dd.h"
-#include "../../kernels/df.h"
-#include "../../kernels/ts.h"
+#include "../../kernels/arithmetic/dd.h"
+#include "../../kernels/arithmetic/df.h"
+#include "../../kernels/arithmetic/ts.h"
 
 /* Lines are rows of op(A) or columns of op(B). */
 typedef struct {

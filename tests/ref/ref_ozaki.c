@@ -16,7 +16,7 @@ enum { NO_LOW = 0x7fff, BINS = 64 };
 /* One line of an operand, shifts included. */
 typedef struct {
     bool is_special, is_zero, has_mean;
-    int64_t norm, total, mean, peak, low; /* kernels/ozaki.h; total is its sum */
+    int64_t norm, total, mean, peak, low; /* kernels/ozaki/ozaki.h; total is its sum */
     int64_t scale;
     double sum; /* of the fixed-point elements' magnitudes, at least */
 } line;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../../kernels/ts.h"
+#include "../../kernels/arithmetic/ts.h"
 #include "fixed.h"
 #include "ref.h"
 

@@ -1,0 +1,129 @@
+/* pack.h - operands into panels of parts, and whole matrices from one type to another.
+ *
+ * A template argument `source` says what the elements are and how they become parts:
+ *   element              type in memory
+ *   real, parts          a part's type, how many there are
+ *   is_scaled            elements are binary64, and are divided by the power of two of their line
+ *   split(x, e, part)    parts of x 2^-e */
+#ifndef TD_MULTIFLOAT_PACK_H
+#define TD_MULTIFLOAT_PACK_H
+
+#include "../access.h"
+#include "multifloat.h"
+
+enum { TD_PACK_THREADS = 256, TD_PACK_K = TD_K_TILE };
+
+/* Element l of the packed part of a line; zero in the padding. */
+template <class source>
+TD_DEVICE void td_pack_load(const td_pack &pack, const td_operand &o,
+                            const typename source::element *data, int line, int64_t l, int exponent,
+                            typename source::real *part)
+{
+    if (line < o.lines && l < pack.k_count)
+        source::split(data[td_operand_at(o, line, pack.k_first + l)], exponent, part);
+    else
+        for (int p = 0; p < source::parts; p++) part[p] = 0;
+}
+
+/* Grid: strip, 32 elements of k, batch member * 2 + operand. */
+template <class source>
+static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const td_pack pack)
+{
+    using real = typename source::real;
+    using element = typename source::element;
+    constexpr int parts = source::parts;
+    TD_SHARED(real, turned, [parts * TD_PACK_K][TD_TILE + 1]);
+    TD_SHARED(int, exponent, [TD_TILE]);
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
+    const td_operand &o = pack.scan.operand[which];
+    const int line0 = (int)blockIdx.x * TD_TILE, strips = td_tiles(o.lines);
+    const int64_t l0 = (int64_t)blockIdx.y * TD_PACK_K;
+    const bool used =
+        line0 < o.lines && (!source::is_scaled || td_scalar_value(pack.scan.alpha) != 0.0);
+
+    if (used && tid < TD_TILE) {
+        td_range r = {0, 0};
+        if (source::is_scaled && line0 + tid < o.lines)
+            r = td_range_of_line(pack.scan, which, batch, line0 + tid);
+        exponent[tid] = r.top == TD_RANGE_SPECIAL ? 0 : r.top;
+        if (source::is_scaled && blockIdx.y == 0)
+            pack.range[which][(int64_t)batch * strips * TD_TILE + line0 + tid] = r;
+    }
+    __syncthreads();
+
+    const element *data = NULL;
+    real *panel = NULL;
+    if (used) {
+        data = td_member<const element>(o.matrix, pack.scan.batch_first + batch);
+        const int64_t padded_k = (pack.k_count + TD_K_TILE - 1) / TD_K_TILE * TD_K_TILE;
+        panel = static_cast<real *>(pack.panel[which]) +
+                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * parts * TD_TILE;
+    }
+    const bool along = o.k_step == 1;
+    if (used && along) { /* through shared memory, which turns k to the outer index */
+        const int l = tid % 32;
+        for (int i = tid / 32; i < TD_TILE; i += TD_PACK_THREADS / 32) {
+            real part[parts];
+            td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], part);
+            for (int p = 0; p < parts; p++) turned[parts * l + p][i] = part[p];
+        }
+    }
+    __syncthreads();
+    if (used) {
+        const int i = tid % TD_TILE;
+        TD_UNROLL
+        for (int l = tid / TD_TILE; l < TD_PACK_K; l += TD_PACK_THREADS / TD_TILE) {
+            real part[parts];
+            if (!along) td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], part);
+            for (int p = 0; p < parts; p++)
+                panel[(int64_t)(parts * l + p) * TD_TILE + i] =
+                    along ? turned[parts * l + p][i] : part[p];
+        }
+    }
+}
+
+template <class source>
+static cudaError_t td_pack_launch(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    const int lines = max(pack->scan.operand[0].lines, pack->scan.operand[1].lines);
+    const dim3 grid((unsigned)td_tiles(lines),
+                    (unsigned)((pack->k_count + TD_PACK_K - 1) / TD_PACK_K), 2 * (unsigned)batch);
+    return TD_LAUNCH(td_pack_kernel<source>, grid, TD_PACK_THREADS, 0, stream, *pack);
+}
+
+/* A td_format's pack, for one type beside binary64. */
+template <class scaled, class own>
+static cudaError_t td_pack_either(const td_pack *pack, int batch, cudaStream_t stream)
+{
+    return pack->type == TD_BINARY64 ? td_pack_launch<scaled>(pack, batch, stream)
+                                     : td_pack_launch<own>(pack, batch, stream);
+}
+
+/* Whole matrices, element by element; a block takes some columns. convert(from) gives the element. */
+template <class from, class to, to (*convert)(const from &)>
+static __global__ void td_convert_kernel(int64_t rows, int64_t cols, const from *a, int64_t lda,
+                                         to *s, int64_t lds)
+{
+    for (int64_t j = blockIdx.x; j < cols; j += gridDim.x)
+        for (int64_t i = threadIdx.x; i < rows; i += blockDim.x)
+            s[i + j * lds] = convert(a[i + j * lda]);
+}
+
+/* A td_convert. */
+template <class from, class to, to (*convert)(const from &)>
+static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, int64_t lda,
+                                     void *s, int64_t lds, cudaStream_t stream)
+{
+    const dim3 grid((unsigned)min(cols, (int64_t)8192));
+    return TD_LAUNCH((td_convert_kernel<from, to, convert>), grid, TD_PACK_THREADS, 0, stream, rows,
+                     cols, static_cast<const from *>(a), lda, static_cast<to *>(s), lds);
+}
+
+template <class type, type (*split)(const double &), double (*join)(const type &)>
+static cudaError_t td_load_conversions(cudaError_t error)
+{
+    return td_load(error, td_convert_kernel<double, type, split>,
+                   td_convert_kernel<type, double, join>);
+}
+
+#endif

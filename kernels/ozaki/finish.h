@@ -1,0 +1,137 @@
+/* finish.h - from the exact X of the Ozaki family to C: one block a tile, one thread a subtile. A template argument `source`
+ * has
+ *   limbs                        of X
+ *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
+#ifndef TD_FINISH_H
+#define TD_FINISH_H
+
+#include "../access.h"
+#include "../arithmetic/exact.h"
+#include "ozaki.h"
+#include "../arithmetic/wide.h"
+
+enum { TD_FINISH_THREADS = TD_SUBTILES };
+
+/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
+ * larger part if that is 2^8 times the other. */
+TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
+{
+    const int rounding = max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale);
+    return max(rounding, choice.rest) + (abs(rounding - choice.rest) >= 8 * TD_LOG ? 2 : TD_LOG);
+}
+
+TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
+{
+    td_cut cut = finish.cut;
+    if (!cut.by_data) return cut;
+    cut.digits = choice.parameter;
+    cut.bits = choice.bits;
+    cut.unit = (cut.digits - 1) * cut.bits;
+    return cut;
+}
+
+/* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
+ * their products are left out. */
+TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
+{
+    if (a.low == TD_NO_LOW || b.low == TD_NO_LOW) return true;
+    const int low_a = a.scale + a.low, low_b = b.scale + b.low;
+    if (low_a < 0 || low_b < 0) return false;
+    return cut.digits == 0 || low_a / cut.bits + low_b / cut.bits >= cut.digits - 1;
+}
+
+/* True if the element is as good as a binary64 product's, or the mode does not ask. */
+TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
+{
+    if (choice.need == INT32_MIN || td_is_exact(a, b, cut)) return true;
+    return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >=
+           choice.need + td_log_error(a, b, choice);
+}
+
+/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. */
+template <int limbs>
+TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
+                                 const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                                 double beta, double *c)
+{
+    /* With by_products, the masks know. */
+    if (!choice.by_products && !td_is_certified(a, b, choice, finish.cut)) return false;
+    *c = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
+    return true;
+}
+
+/* By TD_FINISH_EXACT: the correctly rounded element, or false. */
+template <int limbs>
+TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
+                               const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                               double beta, double *c)
+{
+    static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
+    const td_cut cut = td_cut_of(finish, choice);
+    const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
+                                             : td_log_error(a, b, choice) - TD_LOG * cut.unit;
+    bool is_certified;
+    const double r = td_exact_axpby(alpha, x.limb, cut.unit - (a.scale + b.scale), beta,
+                                    beta == 0.0 ? 0.0 : *c, error, &is_certified);
+    if (is_certified) *c = r;
+    return is_certified;
+}
+
+/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the
+ * repair kernel has to do. */
+template <td_finish_kind kind, int limbs>
+TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
+                                    const td_wide<limbs> *x, const td_line *a, td_line b, int count,
+                                    unsigned left, double *c, double alpha, double beta)
+{
+    unsigned mask = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        if (i >= count) continue;
+        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
+        if (alpha == 0.0) { /* there are no lines, and no X */
+            c[i] = td_axpby(0.0, 0.0, beta, &c[i]);
+            continue;
+        }
+        if constexpr (kind == TD_FINISH_EXACT)
+            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
+        else
+            is_done =
+                is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
+        mask |= is_done ? 0u : 1u << i;
+    }
+    return mask;
+}
+
+/* One subtile of C at (row, col). */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
+{
+    const td_target &target = finish.target;
+    const int rows = min((int)TD_SUBTILE, target.m - row);
+    const int cols = min((int)TD_SUBTILE, target.n - col);
+    if (rows <= 0 || cols <= 0) return;
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    const td_choice choice = finish.choice[blockIdx.z];
+    const td_line *line[2];
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) line[o] = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
+    td_line a[TD_SUBTILE];
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][row + (i < rows ? i : 0)];
+    double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    const unsigned left = choice.by_products ? *td_target_mask(target, row, col) : 0;
+    unsigned mask = 0;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < cols; j++) {
+        td_wide<source::limbs> x[TD_SUBTILE];
+        source::load(from, row, col + j, x);
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], rows,
+                                       left >> (TD_SUBTILE * j), c + (int64_t)j * target.c.ld,
+                                       alpha, beta)
+                << (TD_SUBTILE * j);
+    }
+    *td_target_mask(target, row, col) = (uint16_t)mask;
+}
+
+#endif

@@ -1,0 +1,489 @@
+/* lines.cu - what the Ozaki family must know of its operands before it cuts them: the norm, the mean magnitude and the exactness
+ * of every line, and the shifts along k. Whole numbers throughout. */
+#include "../access.h"
+#include "../arithmetic/logarithm.h"
+#include "ozaki.h"
+
+enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
+enum { NO_TOP = -0x7fff };
+
+/* Shifts are not worth it while the exponents that they could even out spread no further. */
+enum { LEAST_SPREAD = 16 };
+
+/* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
+struct unit {
+    uint32_t squares; /* of the magnitudes */
+
+    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
+    uint32_t magnitudes;
+
+    int32_t logs; /* sum of the logarithms, at most */
+    int16_t top;  /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;  /* as in td_line */
+};
+enum { FRACTION = 20, ZEROS = 28 };
+
+size_t td_unit_bytes(void) { return sizeof(unit); }
+
+/* ---- measuring ---- */
+
+/* The magnitudes of a tile, as bits; zeros past the ends. */
+TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+                         uint64_t (*tile)[TD_UNIT + 1])
+{
+    const bool along = o.k_step == 1;
+    const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
+    TD_UNROLL
+    for (int step = 0; step < 64; step += PARTS) {
+        const int line = along ? outer + step : inner, l = along ? inner : outer + step;
+        const bool inside = line0 + line < o.lines && l0 + l < o.k;
+        tile[line][l] =
+            inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) & ~(1ull << 63) : 0;
+    }
+}
+
+/* The largest exponents over the lines of a tile, for every element of k. Special elements do not count. */
+TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0)
+{
+    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
+    const uint64_t(*mine)[TD_UNIT + 1] = tile + part * (TD_TILE / PARTS);
+    const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
+    uint32_t largest = 0; /* upper half */
+    TD_UNROLL
+    for (int i = 0; i < TD_TILE / PARTS; i++) {
+        const uint32_t high = (uint32_t)(mine[i][l] >> 32);
+        largest = max(largest, high < first_special ? high : 0u);
+    }
+    if (largest >= first_normal) {
+        atomicMax(&tops[l0 + l], (int)(largest >> 20) - 1023);
+        return;
+    }
+    for (int i = 0; i < TD_TILE / PARTS; i++) /* zeros and subnormal numbers */
+        if (mine[i][l] && td_is_finite64(mine[i][l]))
+            atomicMax(&tops[l0 + l], td_exponent64(mine[i][l]));
+}
+
+/* Of some elements of a unit. */
+struct sums_of_unit {
+    uint32_t magnitudes, squares;
+};
+
+/* The same; a unit, or a line, is all of its parts. */
+struct summary {
+    int peak, low; /* as in td_line, but for a peak of zeros */
+    int zeros;     /* how many */
+    int logs;      /* sum of the logarithms, of no use where there are zeros */
+};
+constexpr summary NO_ELEMENTS = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+
+TD_DEVICE summary join(const summary &a, const summary &b)
+{
+    return {max(a.peak, b.peak), min(a.low, b.low), a.zeros + b.zeros, a.logs + b.logs};
+}
+
+/* Of a zero by the formula for normal numbers; below that of any of these. */
+enum { LOG_OF_ZERO = -1023 * TD_LOG };
+
+/* Exponent of the lowest bit that is set. */
+TD_DEVICE int low_of(uint64_t bits)
+{
+    const int field = (int)(bits >> 52);
+    const uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32) | (field ? 1u << 20 : 0u);
+    const int zeros = low ? __ffs((int)low) - 1 : 31 + __ffs((int)high);
+    return (field ? field : 1) - 1075 + zeros;
+}
+
+/* m 2^(log - 52) over 2^(top - 11), rounded up; m has 53 bits. */
+TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
+{
+    const uint32_t high = (uint32_t)(m >> 32);
+    const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
+    const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
+    return (high >> drop) + (rest != 0);
+}
+
+/* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+
+TD_DEVICE bool are_normal(const uint64_t *bits)
+{
+    bool normal = true;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++)
+        normal &= (uint32_t)(bits[i] >> 52) - 1u < 0x7feu || bits[i] == 0;
+    return normal;
+}
+
+/* The last PER_THREAD - count elements are past the end of k. */
+TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
+{
+    summary s = {LOG_OF_ZERO, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        s.peak = max(s.peak, log);
+        s.logs += log;
+        s.zeros += bits[i] == 0;
+        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
+    }
+    s.peak = s.peak == LOG_OF_ZERO ? TD_LOG * NO_TOP : s.peak;
+    return s;
+}
+
+TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        const uint32_t magnitude = bits[i] == 0 ? 0 : magnitude_of(m, log, top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- any elements ---- */
+
+/* Where a thread's elements of a line are, and the shifts. */
+struct elements {
+    const uint64_t *at;   /* every PARTS-th */
+    const int16_t *shift; /* the same; NULL: none */
+    int sign;             /* of the shifts */
+    int count;
+
+    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
+    {
+        return td_log_of64(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
+    }
+};
+
+TD_DEVICE summary summarise_any(const elements &e)
+{
+    summary s = NO_ELEMENTS;
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = e.at[i * PARTS];
+        if (bits == 0) {
+            s.zeros++;
+            continue;
+        }
+        const int log = elements::log(e, i, bits);
+        const int low = low_of(bits) + (e.shift ? e.sign * e.shift[i * PARTS] : 0);
+        s.peak = max(s.peak, log);
+        s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
+        s.logs += log;
+    }
+    return s;
+}
+
+TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = e.at[i * PARTS];
+        if (bits == 0) continue;
+        int q;
+        const uint64_t m = td_significand64(bits, &q);
+        const uint32_t magnitude = magnitude_of(m, elements::log(e, i, bits), top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- units ---- */
+
+/* What the unit of a line is, from the sums of its parts. */
+TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], int line)
+{
+    unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
+              all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+    TD_UNROLL
+    for (int i = 0; i < PARTS; i++) {
+        u.magnitudes += sums[i][line].magnitudes;
+        u.squares += sums[i][line].squares;
+    }
+    return u;
+}
+
+/* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
+TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left, const int16_t *shift,
+                               int sign)
+{
+    const int64_t count = (left - part + PARTS - 1) / PARTS;
+    return {line + part, shift ? shift + part : NULL, sign,
+            (int)max((int64_t)0, min((int64_t)PER_THREAD, count))};
+}
+
+/* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
+template <bool may_be_normal>
+TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, const int16_t *shift,
+                            int sign, unit *to)
+{
+    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
+    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
+    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
+    const elements mine = elements_of(tile[line], part, left, shift, sign);
+    uint64_t bits[PER_THREAD];
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
+    const bool normal = may_be_normal && are_normal(bits);
+    summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    __syncthreads();
+    summary all = summaries[0][line];
+    TD_UNROLL
+    for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
+    const int top = all.peak >> 8;
+    sums[part][line] = {0, 0};
+    if (all.low != TD_SPECIAL && top != NO_TOP)
+        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
+    __syncthreads();
+    if (to) *to = unit_of(all, sums, line);
+}
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
+ * from line_first on, batch member * 2 + operand. */
+template <bool again>
+static __global__ void __launch_bounds__(THREADS, 4)
+    measure_kernel(const td_measure p, int line_first)
+{
+    TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_operand &o = p.operand[which];
+    const int in_strip = (int)blockIdx.y * TD_TILE, line0 = line_first + in_strip;
+    const int64_t l0 = (int64_t)blockIdx.x * TD_UNIT;
+    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
+
+    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
+    __syncthreads();
+    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0);
+    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
+    const int line = (int)threadIdx.x;
+    unit *units = static_cast<unit *>(p.units[which]) +
+                  ((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + in_strip;
+    unit *to = line < TD_TILE && line0 + line < o.lines ? units + line : NULL;
+    measure_tile<!again>(tile, o.k - l0, shift, which ? -1 : 1, to);
+}
+
+/* ---- units to lines ---- */
+
+enum { LINES = 32, GROUPS = THREADS / LINES };
+
+struct line_sums {
+    int64_t logs;
+    uint64_t magnitudes, squares;
+};
+
+TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
+{
+    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    const int unit_log = TD_LOG * ((peak >> 8) - 11);
+    if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
+    line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
+    line.sum = unit_log + td_log_above(sums.magnitudes);
+    if (!has_zeros) /* rounded down, also below zero */
+        line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
+    line.peak = peak;
+    return line;
+}
+
+/* x / 2^down, rounded up. */
+TD_DEVICE uint64_t shift_up(uint32_t x, int down)
+{
+    return down > 31 ? x != 0 : (x + ((1ull << down) - 1)) >> down;
+}
+
+/* Of the units of a line, `step` apart in memory, those from `first` on, GROUPS apart. */
+struct units_of_line {
+    const unit *at;
+    int64_t step;
+    int first, count;
+};
+
+TD_DEVICE summary summarise_units(const units_of_line &units)
+{
+    summary s = NO_ELEMENTS;
+    for (int u = units.first; u < units.count; u += GROUPS) {
+        const unit x = units.at[u * units.step];
+        const int fraction = (int)(x.magnitudes >> FRACTION & 255);
+        s = join(s, {TD_LOG * x.top + fraction, x.low, (int)(x.magnitudes >> ZEROS), 0});
+    }
+    return s;
+}
+
+/* In units of 2^(top - 11). */
+TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
+{
+    line_sums sums = {0, 0, 0};
+    for (int u = units.first; u < units.count; u += GROUPS) {
+        const unit x = units.at[u * units.step];
+        const int down = top - x.top;
+        sums.logs += x.logs;
+        sums.magnitudes += shift_up(x.magnitudes & ((1u << FRACTION) - 1), down);
+        sums.squares += shift_up(x.squares, 2 * down);
+    }
+    return sums;
+}
+
+/* The record of LINES lines, by all threads of a block; to: the line's, or NULL. */
+TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
+{
+    TD_SHARED(summary, summaries, [GROUPS][LINES]);
+    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
+    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    summaries[group][line] = summarise_units(units);
+    __syncthreads();
+    summary all = summaries[0][line];
+    TD_UNROLL
+    for (int i = 1; i < GROUPS; i++) all = join(all, summaries[i][line]);
+    all_sums[group][line] = sum_units(units, all.peak >> 8);
+    __syncthreads();
+    if (!to) return;
+    line_sums sums = all_sums[0][line];
+    for (int i = 1; i < GROUPS; i++) {
+        sums.logs += all_sums[i][line].logs;
+        sums.magnitudes += all_sums[i][line].magnitudes;
+        sums.squares += all_sums[i][line].squares;
+    }
+    *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
+}
+
+/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS)
+    lines_kernel(const td_measure p, int line_first, int units, int again)
+{
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_operand &o = p.operand[which];
+    const int first = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES;
+    const int in_strip = first + (int)threadIdx.x % LINES, line = line_first + in_strip;
+    if (line_first + first >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
+        (again && !p.shifted[batch]))
+        return;
+    const unit *at = static_cast<const unit *>(p.units[which]) +
+                     (int64_t)batch * units * p.strip_lines + in_strip;
+    td_line *lines = again ? p.line_again[which] : p.line[which];
+    td_line *to = group == 0 && line < o.lines ? &lines[(int64_t)batch * o.lines + line] : NULL;
+    measure_line({at, p.strip_lines, group, line < o.lines ? units : 0}, o.k, to);
+}
+
+/* ---- shifts ---- */
+
+/* Half of what B's exponents are above A's, where they spread. Grid: 1, 1, batch member. */
+static __global__ void __launch_bounds__(4 * THREADS) shift_kernel(const td_measure p)
+{
+    TD_SHARED(int, most, );
+    TD_SHARED(int, least, );
+    const int batch = (int)blockIdx.z;
+    const int64_t k = p.operand[0].k;
+    const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
+    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (threadIdx.x == 0) {
+        most = INT32_MIN;
+        least = INT32_MAX;
+    }
+    __syncthreads();
+    int my_most = INT32_MIN, my_least = INT32_MAX;
+    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+        if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
+        my_most = max(my_most, b[l] - a[l]);
+        my_least = min(my_least, b[l] - a[l]);
+    }
+    if (my_most >= my_least) {
+        atomicMax(&most, my_most);
+        atomicMin(&least, my_least);
+    }
+    __syncthreads();
+    const bool spread = most >= least && most - least > LEAST_SPREAD;
+    if (threadIdx.x == 0) p.shifted[batch] = spread;
+    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
+        p.shift[batch * k + l] = (int16_t)(spread && both ? (b[l] - a[l]) >> 1 : 0);
+    }
+}
+
+/* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down; for all threads of a block. */
+TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int lines)
+{
+    TD_SHARED(unsigned long long, rise, );
+    TD_SHARED(unsigned, count, );
+    __syncthreads();
+    if (threadIdx.x == 0) rise = count = 0;
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < lines; i += (int)blockDim.x) {
+        const td_line a = line[i], b = line_again[i];
+        if (a.low == TD_SPECIAL || a.low == TD_NO_LOW) continue;
+        const int change = ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
+        atomicAdd(&rise, (unsigned long long)change); /* modulo 2^64 */
+        atomicAdd(&count, 1u);
+    }
+    __syncthreads();
+    if (count == 0) return 0;
+    const int64_t all = (int64_t)rise, each = all / count;
+    return each - (all % count < 0);
+}
+
+/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. Grid: 1, 1, batch member. */
+static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measure p)
+{
+    const int batch = (int)blockIdx.z, lines[2] = {p.operand[0].lines, p.operand[1].lines};
+    if (td_scalar_value(p.alpha) == 0.0 || !p.shifted[batch]) return;
+    td_line *line[2];
+    const td_line *line_again[2];
+    int64_t rise = 0;
+    for (int o = 0; o < 2; o++) {
+        line[o] = p.line[o] + (int64_t)batch * lines[o];
+        line_again[o] = p.line_again[o] + (int64_t)batch * lines[o];
+        rise += mean_rise(line[o], line_again[o], lines[o]);
+    }
+    for (int o = 0; o < 2 && rise < 0; o++)
+        for (int i = (int)threadIdx.x; i < lines[o]; i += (int)blockDim.x)
+            line[o][i] = line_again[o][i];
+    __syncthreads();
+    if (threadIdx.x == 0) p.shifted[batch] = rise < 0;
+}
+
+/* Grid: blocks over both operands' exponents. */
+static __global__ void clear_tops_kernel(const td_measure p)
+{
+    const int64_t count = p.operand[0].k * p.batch;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+}
+
+static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t stream)
+{
+    const int lines = max(p->operand[0].lines, p->operand[1].lines);
+    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    cudaError_t error = cudaSuccess;
+    for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
+        const int count = min(p->strip_lines, lines - first);
+        const unsigned members = 2 * (unsigned)p->batch;
+        const dim3 tiles((unsigned)units, (unsigned)td_tiles(count), members);
+        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first)
+                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first);
+        if (error != cudaSuccess) break;
+        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
+        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
+    }
+    return error;
+}
+
+cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
+{
+    const dim3 members(1, 1, (unsigned)p->batch);
+    cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = measure_strips(p, 0, stream);
+    if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = measure_strips(p, 1, stream);
+    if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
+    return error;
+}
+
+cudaError_t td_lines_prepare(void)
+{
+    return td_load(cudaSuccess, clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
+                   lines_kernel, shift_kernel, keep_kernel);
+}

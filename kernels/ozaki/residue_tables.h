@@ -1,0 +1,140 @@
+/* residue_tables.h - the constants of the residue modes for every number of moduli N, computed by the compiler.
+ *
+ * P is the product of the first N moduli p_t. op(A)'s residues are multiplied by the inverse of P / p_t modulo p_t, so that
+ * the Chinese remainder theorem needs no more than X = sum_t r_t P / p_t - Q P, r_t being any residue of the product modulo
+ * p_t. Three moduli at a time are put together before they meet P's many limbs. */
+#ifndef TD_RESIDUE_TABLES_H
+#define TD_RESIDUE_TABLES_H
+
+#include "moduli.h"
+#include "ozaki.h"
+#include "../portable.h"
+
+enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P_LIMBS = 5 };
+
+/* Numbers are cut into bytes after TD_OFFSET_SHORT or TD_OFFSET_LONG, a power of two, is added, which makes them positive. */
+enum { TD_OFFSET_SHORT = 63, TD_OFFSET_LONG = 79, TD_SHORT_MODULI = 16 };
+
+/* Residues modulo p of numbers of 12 bytes: byte b times 256^b factor mod p, added up, is the number times factor. The sum
+ * starts at such a multiple of p, less the offset, that its bits are those of a binary32 between 2^23 and 2^24. */
+struct td_byte_weights {
+    uint32_t word[3];  /* of four bytes */
+    uint32_t start[2]; /* with TD_OFFSET_SHORT, TD_OFFSET_LONG */
+};
+
+struct td_modulus {
+    uint32_t p, below; /* 2^32 / p rounded down */
+    uint32_t bias;     /* least multiple of p that is at least 2^31 */
+    float inverse;     /* of p */
+};
+
+/* Up to three moduli. y = sum of r_t weight_t is a residue modulo their product G; X gets y P / G. */
+struct td_group {
+    uint32_t weight[TD_GROUP];
+    uint32_t raise, fraction;  /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
+    uint32_t limb[TD_P_LIMBS]; /* P / G */
+};
+
+struct td_residue_tables {
+    td_modulus modulus[TD_MAX_MODULI];
+    td_byte_weights b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
+    td_group group[TD_MAX_MODULI + 1][TD_GROUPS];                          /* by N */
+    uint32_t product[TD_MAX_MODULI + 1][TD_P_LIMBS];                       /* P by N */
+};
+
+static constexpr uint32_t td_moduli[TD_MAX_MODULI] = {TD_MODULI};
+
+/* factor 2^exponent mod p */
+static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p)
+{
+    uint32_t r = factor % p;
+    for (int i = 0; i < exponent; i++) r = r * 2 % p;
+    return r;
+}
+
+static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
+{
+    td_byte_weights w = {};
+    for (int byte = 0; byte < 12; byte++)
+        w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
+    const int offset[2] = {TD_OFFSET_SHORT, TD_OFFSET_LONG};
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    for (int i = 0; i < 2; i++)
+        w.start[i] = 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, offset[i], p);
+    return w;
+}
+
+/* The inverse modulo p_t of the product of the other moduli among the first N. */
+static constexpr uint32_t td_inverse(int moduli, int t)
+{
+    const uint32_t p = td_moduli[t];
+    uint32_t others = 1, inverse = 1;
+    for (int i = 0; i < moduli; i++)
+        if (i != t) others = others * td_moduli[i] % p;
+    while (others * inverse % p != 1) inverse++;
+    return inverse;
+}
+
+static constexpr void td_multiply_limbs(uint32_t *limb, uint32_t factor)
+{
+    uint64_t carry = 0;
+    for (int i = 0; i < TD_P_LIMBS; i++) {
+        carry += (uint64_t)limb[i] * factor;
+        limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+static constexpr td_group td_make_group(int moduli, int g)
+{
+    td_group group = {};
+    uint32_t product = 1;
+    int count = 0;
+    group.limb[0] = 1;
+    for (int t = 0; t < moduli; t++) {
+        if (t / TD_GROUP == g) {
+            product *= td_moduli[t];
+            count++;
+        } else {
+            td_multiply_limbs(group.limb, td_moduli[t]);
+        }
+    }
+    for (int i = 0; i < count; i++) group.weight[i] = product / td_moduli[g * TD_GROUP + i];
+    group.raise = (uint32_t)(8 * (TD_GROUP - count));
+    group.fraction = (uint32_t)((1ull << 54) / ((uint64_t)product << group.raise));
+    return group;
+}
+
+static constexpr td_residue_tables td_make_residue_tables()
+{
+    td_residue_tables tables = {};
+    for (int t = 0; t < TD_MAX_MODULI; t++) {
+        const uint32_t p = td_moduli[t];
+        tables.modulus[t].p = p;
+        tables.modulus[t].below = (uint32_t)((1ull << 32) / p);
+        tables.modulus[t].inverse = 1.0f / (float)p;
+        tables.modulus[t].bias = (uint32_t)(((1ull << 31) + p - 1) / p * p);
+        tables.b[t] = td_make_weights(1, p);
+    }
+    for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
+        tables.product[moduli][0] = 1;
+        for (int t = 0; t < moduli; t++) {
+            tables.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
+            td_multiply_limbs(tables.product[moduli], td_moduli[t]);
+        }
+        for (int g = 0; TD_GROUP * g < moduli; g++)
+            tables.group[moduli][g] = td_make_group(moduli, g);
+    }
+    return tables;
+}
+
+TD_CONSTANT(td_residue_tables, td_tables, td_make_residue_tables());
+
+/* A representative of v modulo p, from 0 to less than 2 p. v + p > -2^31, or p is 256. */
+TD_DEVICE uint32_t td_residue_of_sum(int32_t v, const td_modulus &modulus)
+{
+    const uint32_t u = (uint32_t)v + modulus.bias;
+    return u - __umulhi(u, modulus.below) * modulus.p;
+}
+
+#endif

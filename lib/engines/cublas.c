@@ -1,0 +1,152 @@
+#include "cublas.h"
+
+#include <pthread.h>
+
+#include <cublas_api.h>
+
+#include "../log.h"
+#include "../originals.h"
+
+/* A handle has one stream and one workspace at a time, so a product is enqueued under its lock. */
+typedef struct {
+    pthread_mutex_t lock;
+    cublasHandle_t handle; /* for the life of the process; as it was made: scalars on the host */
+    bool is_refused;
+} context;
+
+static context contexts[TD_MAX_DEVICES];
+static pthread_once_t locks_once = PTHREAD_ONCE_INIT;
+
+static void create_locks(void)
+{
+    for (int i = 0; i < TD_MAX_DEVICES; i++) pthread_mutex_init(&contexts[i].lock, NULL);
+}
+
+typedef struct {
+    __typeof__(&cublasCreate_v2) create;
+    __typeof__(&cublasSetStream_v2) set_stream;
+    __typeof__(&cublasSetWorkspace_v2) set_workspace;
+    __typeof__(&cublasGemmStridedBatchedEx) multiply;
+} functions;
+
+static bool find_functions(functions *f)
+{
+    f->create = TD_ORIGINAL_LOADED(cublasCreate_v2);
+    f->set_stream = TD_ORIGINAL_LOADED(cublasSetStream_v2);
+    f->set_workspace = TD_ORIGINAL_LOADED(cublasSetWorkspace_v2);
+    f->multiply = TD_ORIGINAL_LOADED(cublasGemmStridedBatchedEx);
+    return f->create && f->set_stream && f->set_workspace && f->multiply;
+}
+
+/* In a thread that captures, cuBLAS may load kernels and allocate only if the thread says that it means it. */
+static enum cudaStreamCaptureMode enter(void)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
+    td_original_enter();
+    return mode;
+}
+
+static void leave(enum cudaStreamCaptureMode mode)
+{
+    td_original_leave();
+    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+static void create_handle(context *c, const functions *f)
+{
+    const enum cudaStreamCaptureMode mode = enter();
+    const cublasStatus_t status = f->create(&c->handle);
+    leave(mode);
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    c->handle = NULL;
+    c->is_refused = true;
+    (void)td_cuda_ok(cudaGetLastError());
+    TD_LOG_ONCE(TD_LOG_WARN, "cuBLAS makes no handle (status %d); products that need it run native",
+                (int)status);
+}
+
+/* Under the lock. */
+static bool is_ready(context *c, functions *f)
+{
+    if (c->is_refused) return false;
+    if (!find_functions(f)) {
+        c->is_refused = true;
+        TD_LOG_ONCE(TD_LOG_WARN, "the loader finds no cuBLAS (libcublas.so.13, 12 or 11); products "
+                                 "that need it run native");
+        return false;
+    }
+    if (!c->handle) create_handle(c, f);
+    return c->handle != NULL;
+}
+
+static context *lock_context(const td_device *device)
+{
+    pthread_once(&locks_once, create_locks);
+    context *c = &contexts[device->ordinal];
+    pthread_mutex_lock(&c->lock);
+    return c;
+}
+
+bool td_cublas_ready(td_device *device)
+{
+    functions f;
+    context *c = lock_context(device);
+    const bool ready = is_ready(c, &f);
+    pthread_mutex_unlock(&c->lock);
+    return ready;
+}
+
+/* Pedantic: no TF32, no sums of bfloat16 products, whatever the environment asks for. */
+static const struct {
+    cudaDataType_t in, out;
+    cublasComputeType_t compute;
+} types[] = {
+    [TD_PANEL_INT8] = {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I},
+    [TD_PANEL_FLOAT] = {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_PEDANTIC},
+};
+
+typedef union {
+    int32_t i;
+    float f;
+} scalar;
+
+static scalar scalar_of(td_panel_type type, int value)
+{
+    return type == TD_PANEL_INT8 ? (scalar){.i = value} : (scalar){.f = (float)value};
+}
+
+/* The stream comes first: setting it takes the workspace away, for one that streams share. */
+static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const td_panels *p,
+                              cudaStream_t stream)
+{
+    const scalar alpha = scalar_of(p->type, 1), beta = scalar_of(p->type, p->accumulate);
+    const cudaDataType_t in = types[p->type].in, out = types[p->type].out;
+    cublasStatus_t status = f->set_stream(handle, stream);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = f->set_workspace(handle, p->workspace, p->workspace_bytes);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    return f->multiply(handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)p->m, (int)p->n, (int)p->k, &alpha,
+                       p->a, in, (int)p->ld_a, p->stride_a, p->b, in, (int)p->ld_b, p->stride_b,
+                       &beta, p->c, out, (int)p->ld_c, p->stride_c, p->count,
+                       types[p->type].compute, CUBLAS_GEMM_DEFAULT);
+}
+
+bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t stream)
+{
+    functions f;
+    cublasStatus_t status = CUBLAS_STATUS_NOT_INITIALIZED;
+    context *c = lock_context(device);
+    const bool ready = is_ready(c, &f);
+    if (ready) {
+        const enum cudaStreamCaptureMode mode = enter();
+        status = enqueue(c->handle, &f, panels, stream);
+        leave(mode);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!ready || status == CUBLAS_STATUS_SUCCESS) return status == CUBLAS_STATUS_SUCCESS;
+    (void)td_cuda_ok(cudaGetLastError());
+    TD_LOG_ONCE(TD_LOG_WARN, "cuBLAS refuses a product of panels (status %d); said once",
+                (int)status);
+    return false;
+}

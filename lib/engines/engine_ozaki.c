@@ -1,0 +1,328 @@
+/* engine_ozaki.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
+ * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
+ * decided for whole operands, and every sum is exact. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/ozaki/moduli.h"
+#include "../../kernels/ozaki/residues.h"
+#include "part.h"
+#include "scheme_slices.h"
+
+typedef struct {
+    const td_scheme *scheme;
+    int parameter; /* instead of the one that was asked for; 0: that */
+    td_finish_kind kind;
+    td_repair_kind repair;
+} ozaki_mode;
+
+typedef struct {
+    td_scheme_sizes part;
+    int64_t batch;   /* of a part */
+    int strip_lines; /* measured at a time */
+
+    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
+    size_t line[2], shift, shifted, choice;
+    size_t units[2], tops[2], line_again[2];
+    size_t masks, cublas, planes, bytes;
+} ozaki_plan;
+
+typedef struct {
+    const td_gemm *p;
+    const ozaki_mode *mode;
+    int parameter;
+    td_device *device;
+    td_counters *counters;
+    ozaki_plan plan;
+    char *workspace;
+    bool touched; /* a kernel that writes C is enqueued */
+} ozaki_product;
+
+/* ---- plans ---- */
+
+static int64_t lines_of(const td_gemm *p, int which) { return which ? p->n : p->m; }
+
+static void lay_out_measure(ozaki_plan *plan, const td_gemm *p, size_t end)
+{
+    const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
+    for (int o = 0; o < 2; o++) {
+        plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
+        plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
+        plan->line_again[o] =
+            td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
+    }
+    if (end > plan->bytes) plan->bytes = end;
+}
+
+static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t end)
+{
+    const td_scheme_sizes *s = &plan->part;
+    const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
+    const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
+    plan->masks = td_reserve(&end, plan->batch * mask_bytes);
+    plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
+    plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, s->m,
+                                                                          s->n, product->p->k,
+                                                                          s->k_pass, plan->batch));
+    if (end > plan->bytes) plan->bytes = end;
+}
+
+static void lay_out(ozaki_plan *plan, const ozaki_product *product)
+{
+    const td_gemm *p = product->p;
+    size_t end = 0;
+    for (int o = 0; o < 2; o++)
+        plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
+    plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
+    plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
+    plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->bytes = end;
+    lay_out_measure(plan, p, end);
+    lay_out_part(plan, product, end);
+}
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+static bool shrink(ozaki_plan *plan)
+{
+    int64_t strip = plan->strip_lines;
+    const bool had_strips = td_halve(&strip, TD_TILE);
+    plan->strip_lines = (int)strip;
+    if (plan->batch > 1) {
+        plan->batch = td_ceil_div(plan->batch, 2);
+        return true;
+    }
+    return td_scheme_shrink(&plan->part) || had_strips;
+}
+
+/* A td_planner. */
+static size_t make_plan(void *of, size_t limit)
+{
+    ozaki_product *product = of;
+    const td_gemm *p = product->p;
+    ozaki_plan *plan = &product->plan;
+    const int64_t lines = p->m > p->n ? p->m : p->n;
+    plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
+    if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
+    plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
+    plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
+    for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
+        if (!shrink(plan)) return 0;
+    return plan->bytes;
+}
+
+/* ---- running ---- */
+
+/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+static bool certifies(const ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_ROUND && product->parameter <= 0;
+}
+
+/* Lines, shifts and choices of batch members z ... */
+static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    char *const at = product->workspace;
+    td_measure measure = {
+        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .alpha = p->alpha,
+        .batch_first = z,
+        .batch = batch,
+        .strip_lines = plan->strip_lines,
+        .shift = (int16_t *)(at + plan->shift),
+        .shifted = (int32_t *)(at + plan->shifted),
+    };
+    td_choose choose = {.lines = {(int)p->m, (int)p->n},
+                        .batch = batch,
+                        .choice = (td_choice *)(at + plan->choice),
+                        .parts = product->counters ? &product->counters->parts : NULL};
+    for (int o = 0; o < 2; o++) {
+        measure.units[o] = at + plan->units[o];
+        measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
+        choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
+    }
+    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    cudaError_t error = td_measure_run(&measure, p->stream);
+    return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
+}
+
+/* Rows i .., columns j .., batch members z ... */
+typedef struct {
+    int64_t i, j, z;
+    int m, n, batch;
+} ozaki_part;
+
+static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_part *part)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    const td_scheme *scheme = product->mode->scheme;
+    char *const at = product->workspace;
+    td_scheme_part s = {
+        .device = product->device,
+        .parameter = product->parameter,
+        .k_pass = plan->part.k_pass,
+        .workspace = at + plan->planes,
+        .cublas_workspace = at + plan->cublas,
+        .cublas_bytes = plan->part.cublas_bytes,
+        .stream = p->stream,
+        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
+                              td_operand_of(p, 1, part->j, part->n)},
+                  .alpha = p->alpha,
+                  .batch_first = part->z,
+                  .batch = part->batch,
+                  .lines_of_member = {p->m, p->n},
+                  .shift = (const int16_t *)(at + plan->shift),
+                  .shifted = (const int32_t *)(at + plan->shifted),
+                  .choice = (const td_choice *)(at + plan->choice)},
+        .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
+                                          (uint16_t *)(at + plan->masks)),
+                   .kind = product->mode->kind,
+                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
+                   .lines_of_member = {p->m, p->n},
+                   .choice = (const td_choice *)(at + plan->choice)},
+    };
+    const int64_t first[2] = {part->i, part->j};
+    for (int o = 0; o < 2; o++)
+        s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
+    return s;
+}
+
+static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
+{
+    const td_scheme_part s = scheme_part_of(product, part);
+    cudaError_t error = product->mode->scheme->multiply(&s);
+    if (error == cudaSuccess && certifies(product))
+        error = td_certify_run(&s.fixed, &s.finish, product->p->stream);
+    if (error != cudaSuccess) return error;
+    product->touched = true; /* by the first of several kernels, even if another fails */
+    error = product->mode->scheme->finish(&s);
+    if (error != cudaSuccess) return error;
+    const td_repair repair = {
+        .operand = {s.fixed.operand[0], s.fixed.operand[1]},
+        .target = s.finish.target,
+        .kind = product->mode->repair,
+        .repaired = product->counters ? &product->counters->repaired : NULL,
+    };
+    return td_repair_run(&repair, part->batch, product->p->stream);
+}
+
+static cudaError_t run_members(ozaki_product *product, int64_t z)
+{
+    const td_gemm *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    ozaki_part part = {.z = z, .batch = (int)td_smaller(plan->batch, p->batch - z)};
+    cudaError_t error = decide(product, z, part.batch);
+    for (part.j = 0; part.j < p->n; part.j += plan->part.n)
+        for (part.i = 0; part.i < p->m && error == cudaSuccess; part.i += plan->part.m) {
+            part.n = (int)td_smaller(plan->part.n, p->n - part.j);
+            part.m = (int)td_smaller(plan->part.m, p->m - part.i);
+            error = run_part(product, &part);
+        }
+    return error;
+}
+
+static td_run_status run_product(ozaki_product *product, size_t limit)
+{
+    const td_gemm *p = product->p;
+    cudaError_t error = cudaSuccess;
+    if (!td_scheme_takes(p)) return TD_RUN_NO_MEMORY;
+    product->workspace =
+        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
+    if (!product->workspace) return TD_RUN_NO_MEMORY;
+    for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
+        error = run_members(product, z);
+    td_workspace_release(product->workspace, p->stream);
+    if (td_cuda_ok(error)) return TD_RUN_DONE;
+    return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+}
+
+static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
+                              td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    ozaki_product product = {
+        .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    if (mode->parameter > 0)
+        product.parameter = mode->parameter;
+    else if (parameter == 0 && mode->scheme->from_data)
+        product.parameter = mode->scheme->from_data(p->m, p->n);
+    if (td_only_scales(p)) return td_scale_parts(p);
+    if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
+    return run_product(&product, workspace_limit);
+}
+
+/* ---- modes ---- */
+
+/* A whole number from least to most; 0, for what the data decide, if there is no text. */
+static bool parse_count(const char *text, int least, int most, int *parameter)
+{
+    char *end;
+    *parameter = 0;
+    if (!text) return true;
+    if (*text < '0' || *text > '9') return false;
+    const long value = strtol(text, &end, 10);
+    *parameter = (int)value;
+    return *end == '\0' && value >= least && value <= most;
+}
+
+#define MODE(id, name_, summary_, scheme_, least, most)                                            \
+    static bool id##_parse(const char *text, int *parameter)                                       \
+    {                                                                                              \
+        return parse_count(text, least, most, parameter);                                          \
+    }                                                                                              \
+    static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
+                                  size_t workspace_limit, td_counters *counters)                   \
+    {                                                                                              \
+        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
+        return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
+    }                                                                                              \
+    const td_engine td_engine_##id = {                                                             \
+        .name = name_,                                                                             \
+        .summary = summary_,                                                                       \
+        .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
+                 "with N given, as N and the data allow",                                          \
+        .takes = "N",                                                                              \
+        .parse = id##_parse,                                                                       \
+        .run = id##_run,                                                                           \
+    };
+
+MODE(ozaki_sgemm, "ozaki-sgemm",
+     "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)", td_scheme_float_slices,
+     TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+MODE(ozaki1, "ozaki1", "N = 2..10 slices in int8 (Ozaki scheme I)", td_scheme_int8_slices,
+     TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
+MODE(ozaki2, "ozaki2",
+     "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
+
+/* By residues, or by "fp64". The bits are the same. */
+typedef enum { BY_RESIDUES, BY_FP64 } faithful_way;
+
+static bool faithful_parse(const char *text, int *parameter)
+{
+    *parameter = text ? BY_FP64 : BY_RESIDUES;
+    return !text || strcmp(text, "fp64") == 0;
+}
+
+static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
+                                  size_t workspace_limit, td_counters *counters)
+{
+    static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                           TD_REPAIR_EXACT},
+                            by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
+                                       TD_REPAIR_EXACT};
+    return run_mode(p, parameter == BY_FP64 ? &by_fp64 : &by_residues, 0, device, workspace_limit,
+                    counters);
+}
+
+const td_engine td_engine_faithful = {
+    .name = "faithful",
+    .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
+               "these do not suffice",
+    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
+    .takes = "fp64",
+    .parse = faithful_parse,
+    .run = faithful_run,
+};

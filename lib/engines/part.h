@@ -1,0 +1,60 @@
+/* part.h - products in parts: what engines share that cut a product until it fits their workspace. */
+#ifndef TD_PART_H
+#define TD_PART_H
+
+#include "../../kernels/product.h"
+#include "../device.h"
+
+static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t td_round_up(int64_t a, int64_t b) { return td_ceil_div(a, b) * b; }
+
+/* ceil(log2 x) for x >= 1. */
+static inline int td_ceil_log2(int64_t x)
+{
+    int log = 0;
+    while (log < 62 && (INT64_C(1) << log) < x) log++;
+    return log;
+}
+
+/* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and its grid in CUDA's limits. */
+enum { TD_MAX_PART_LINES = 1 << 20, TD_MAX_PART_MEMBERS = 32767 };
+
+/* Makes *size about half, a multiple of `unit`; false if it is no more than one unit. */
+static inline bool td_halve(int64_t *size, int64_t unit)
+{
+    if (*size <= unit) return false;
+    *size = td_round_up(*size / 2, unit);
+    return true;
+}
+
+/* Offset of `bytes` more of a workspace that ends at *end, 256-byte aligned. */
+static inline size_t td_reserve(size_t *end, int64_t bytes)
+{
+    const size_t at = *end;
+    *end = at + (size_t)td_round_up(bytes, 256);
+    return at;
+}
+
+/* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
+td_operand td_operand_of(const td_gemm *p, int which, int64_t first, int lines);
+
+/* Rows i .., columns j .. of C, batch members z ..; masks as in td_target. */
+td_target td_target_of(const td_gemm *p, int64_t i, int64_t j, int64_t z, int m, int n,
+                       uint16_t *masks);
+
+/* True if nothing of op(A) op(B) is wanted, as far as the host knows: k or alpha is 0. */
+bool td_only_scales(const td_gemm *p);
+
+/* C <- beta C, for such products of binary64 matrices. */
+td_run_status td_scale_parts(const td_gemm *p);
+
+/* Lays a product out in a workspace of at most `limit` bytes; returns how many it takes, 0 if it takes more. */
+typedef size_t (*td_planner)(void *product, size_t limit);
+
+/* The workspace of a product that can do with less: as `limit` allows, or, if the device has not as many bytes left, fewer. NULL if there
+ * is not enough. Released as td_workspace_acquire's. */
+void *td_workspace_acquire_planned(td_device *device, cudaStream_t stream, size_t limit,
+                                   td_planner plan, void *product);
+
+#endif

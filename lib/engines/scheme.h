@@ -1,0 +1,83 @@
+/* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what lib/engines/engine_ozaki.c needs of each. */
+#ifndef TD_SCHEME_H
+#define TD_SCHEME_H
+
+#include "../../kernels/arithmetic/logarithm.h"
+#include "../../kernels/ozaki/ozaki.h"
+#include "cublas.h"
+
+/* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
+typedef struct {
+    td_device *device;
+    int parameter;  /* not positive: from the data */
+    td_fixed fixed; /* k_first and k_count are the scheme's to set */
+    td_finish finish;
+    int64_t k_pass;  /* a multiple of TD_K_PAD */
+    char *workspace; /* of scheme->bytes(), 256-byte aligned */
+    void *cublas_workspace;
+    size_t cublas_bytes;
+    cudaStream_t stream;
+} td_scheme_part;
+
+/* Sizes of the parts that a product is cut into, and bytes that cuBLAS may work in. */
+typedef struct {
+    int64_t m, n, k_pass;
+    size_t cublas_bytes;
+} td_scheme_sizes;
+
+/* True if the kernels can count a product's lines and elements of k. */
+bool td_scheme_takes(const td_gemm *p);
+
+/* The largest parts; most_k elements of k are what one pass can take. */
+td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k);
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+bool td_scheme_shrink(td_scheme_sizes *sizes);
+
+/* Enqueues products of panels for a part; an error if cuBLAS refuses. */
+cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
+
+/* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
+cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
+                             cudaError_t (*pass)(const td_scheme_part *part, const void *layout));
+
+typedef struct {
+    bool needs_cublas;
+
+    /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */
+    int (*from_data)(int64_t m, int64_t n);
+
+    /* The most elements of k that one pass can take. */
+    int64_t (*most_k)(int parameter, int64_t k);
+
+    /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
+    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch);
+
+    /* What X is of A' B'. NULL: all. */
+    td_cut (*cut)(int parameter, int64_t k);
+
+    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
+    void (*choose)(int parameter, int64_t k, td_choose *choose);
+
+    /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
+    cudaError_t (*multiply)(const td_scheme_part *part);
+    cudaError_t (*finish)(const td_scheme_part *part);
+} td_scheme;
+
+/* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times abs(A')abs(B'), which is at least k
+ * times the product of the means. Errors of many terms of like size average out to less than binary64's. */
+static inline int32_t td_scheme_need(int64_t k)
+{
+    return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
+}
+
+/* Errors of at most sqrt(k) / 8 2^-53 times one product, where few terms count. */
+static inline int32_t td_scheme_need_of_one(int64_t k)
+{
+    return 56 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
+}
+
+extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices,
+    td_scheme_double_slices;
+
+#endif

@@ -1,0 +1,561 @@
+/* check_invariance.c - the bits of a product depend on its operands and on (m, n, k) alone: not on layout, transposes,
+ * alignment, streams, threads, the workspace limit, the batch form, or where the scalars are. And they are the golden
+ * bits of tests/golden/MODE.txt, on every device; `check_invariance_hostgpu --print MODE` writes that file (a colon of MODE is a
+ * hyphen there). */
+#include "../support/test.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../lib/device.h"
+#include "../../lib/engines/engine.h"
+#include "device.h"
+#include "modes.h"
+#include "problem.h"
+
+/* The mode that the tests are running for. */
+static const mode *tested;
+
+enum { ALL_MEMORY = 0 };
+
+/* No distribution here may use a function of libm that rounds: its bits would be the library's. */
+static const product products[] = {
+    {"uniform", TANDEM_OP_N, TANDEM_OP_N, 64, 64, 64, 0, 0, 0, 0, 1.0, 0.0, 1, false},
+    {"uniform", TANDEM_OP_N, TANDEM_OP_T, 1, 1, 1600, 0, 0, 0, 0, 1.0, 0.0, 2, false},
+    {"both signs", TANDEM_OP_T, TANDEM_OP_N, 65, 50, 545, 0, 0, 0, 0, 1.0, 0.0, 3, false},
+    {"both signs", TANDEM_OP_T, TANDEM_OP_T, 70, 40, 1100, 0, 0, 0, 0, -1.0, 1.0, 4, false},
+    {"both signs", TANDEM_OP_N, TANDEM_OP_N, 130, 60, 513, 0, 0, 0, 0, 1.7, -0.3, 5, false},
+    {"graded", TANDEM_OP_N, TANDEM_OP_T, 90, 33, 700, 0, 0, 0, 0, 1.0, 0.5, 6, false},
+    {"2^480", TANDEM_OP_T, TANDEM_OP_N, 40, 50, 1100, 0, 0, 0, 0, 1.0, 0.0, 7, false},
+    {"scattered", TANDEM_OP_N, TANDEM_OP_N, 67, 66, 90, 0, 0, 0, 0, 1.0, 2.0, 8, false},
+    {"some scattered", TANDEM_OP_T, TANDEM_OP_T, 40, 100, 600, 0, 0, 0, 0, 1.0, 0.0, 9, false},
+    {"rising", TANDEM_OP_N, TANDEM_OP_N, 65, 64, 1024, 0, 0, 0, 0, 1.0, 0.0, 10, false},
+    {"cancelling", TANDEM_OP_N, TANDEM_OP_T, 63, 65, 512, 0, 0, 0, 0, 1.0, 0.0, 11, false},
+    {"subnormal", TANDEM_OP_T, TANDEM_OP_N, 66, 9, 200, 0, 0, 0, 0, 1.0, 0.0, 12, false},
+    {"far crossing", TANDEM_OP_N, TANDEM_OP_N, 40, 30, 300, 0, 0, 0, 0, 1.0, 0.5, 13, false},
+    {"both signs", TANDEM_OP_T, TANDEM_OP_N, 34, 35, 570, 0, 0, 0, 0, 1.5, -1.0, 14, true},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+typedef struct {
+    const char *name;
+    uint64_t hash;
+} fingerprint;
+
+static const fingerprint golden_df[] = {
+#include "../golden/df.txt"
+};
+static const fingerprint golden_ts[] = {
+#include "../golden/ts.txt"
+};
+static const fingerprint golden_dd[] = {
+#include "../golden/dd.txt"
+};
+static const fingerprint golden_ds[] = {
+#include "../golden/d+s.txt"
+};
+static const fingerprint golden_ozaki2[] = {
+#include "../golden/ozaki2.txt"
+};
+static const fingerprint golden_ozaki2_6[] = {
+#include "../golden/ozaki2-6.txt"
+};
+static const fingerprint golden_ozaki2_14[] = {
+#include "../golden/ozaki2-14.txt"
+};
+static const fingerprint golden_ozaki2_20[] = {
+#include "../golden/ozaki2-20.txt"
+};
+static const fingerprint golden_ozaki_sgemm[] = {
+#include "../golden/ozaki-sgemm.txt"
+};
+static const fingerprint golden_ozaki_sgemm_9[] = {
+#include "../golden/ozaki-sgemm-9.txt"
+};
+static const fingerprint golden_ozaki1[] = {
+#include "../golden/ozaki1.txt"
+};
+static const fingerprint golden_ozaki1_7[] = {
+#include "../golden/ozaki1-7.txt"
+};
+static const fingerprint golden_faithful[] = {
+#include "../golden/faithful.txt"
+};
+
+#define GOLDEN_ROW(mode, of)                                                                       \
+    {                                                                                              \
+        mode, of, sizeof of / sizeof *of                                                           \
+    }
+static const struct {
+    const char *mode;
+    const fingerprint *of;
+    size_t count;
+} golden[] = {
+    GOLDEN_ROW("df", golden_df),
+    GOLDEN_ROW("ts", golden_ts),
+    GOLDEN_ROW("dd", golden_dd),
+    GOLDEN_ROW("d+s", golden_ds),
+    GOLDEN_ROW("ozaki2", golden_ozaki2),
+    GOLDEN_ROW("ozaki2:6", golden_ozaki2_6),
+    GOLDEN_ROW("ozaki2:14", golden_ozaki2_14),
+    GOLDEN_ROW("ozaki2:20", golden_ozaki2_20),
+    GOLDEN_ROW("ozaki-sgemm", golden_ozaki_sgemm),
+    GOLDEN_ROW("ozaki-sgemm:9", golden_ozaki_sgemm_9),
+    GOLDEN_ROW("ozaki1", golden_ozaki1),
+    GOLDEN_ROW("ozaki1:7", golden_ozaki1_7),
+    GOLDEN_ROW("faithful", golden_faithful),
+    GOLDEN_ROW("faithful:fp64", golden_faithful),
+};
+enum { GOLDEN = sizeof golden / sizeof *golden };
+
+/* What must not matter. */
+typedef struct {
+    cudaStream_t stream;
+    size_t limit;               /* of the workspace, in bytes; ALL_MEMORY: the device's default */
+    const double *alpha, *beta; /* in device memory; NULL: by value */
+    td_counters *counters;      /* in device memory; NULL: none */
+} circumstances;
+
+static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
+
+static td_gemm gemm_of(const problem *p, double *a, double *b, double *c, const circumstances *how)
+{
+    const product *of = &p->of;
+    return (td_gemm){
+        .op_a = op_of(of->op_a),
+        .op_b = op_of(of->op_b),
+        .m = of->m,
+        .n = of->n,
+        .k = of->k,
+        .alpha = {.value = of->alpha, .device = how->alpha},
+        .beta = {.value = of->beta, .device = how->beta},
+        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
+        .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
+        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+        .batch = 1,
+        .stream = how->stream,
+    };
+}
+
+static td_run_status run(const td_gemm *gemm, const circumstances *how)
+{
+    int parameter;
+    const td_engine *engine = td_engine_parse(tested->name, &parameter);
+    td_device *device = td_device_current();
+    if (!engine || !device) return TD_RUN_FAILED;
+    return engine->run(gemm, parameter, device,
+                       how->limit == ALL_MEMORY ? device->workspace_bytes : how->limit,
+                       how->counters);
+}
+
+/* C's hash, *status how the run ended. For any thread: no checks that leave it. */
+static uint64_t hash_of(const product *of, const circumstances *how, td_run_status *status)
+{
+    uint64_t hash = 0;
+    problem p = problem_make(of);
+    const test_matrix *const from[] = {&p.a, &p.b, &p.c};
+    double *to[3] = {NULL, NULL, NULL};
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 3 && error == cudaSuccess; i++) {
+        const size_t bytes = from[i]->count * sizeof(double);
+        error = cudaMalloc((void **)&to[i], bytes);
+        if (error == cudaSuccess)
+            error = cudaMemcpy(to[i], from[i]->storage, bytes, cudaMemcpyHostToDevice);
+    }
+    const td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], how);
+    *status = error == cudaSuccess ? run(&gemm, how) : TD_RUN_FAILED;
+    if (error == cudaSuccess) error = cudaStreamSynchronize(how->stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(p.c.storage, to[2], p.c.count * sizeof(double), cudaMemcpyDeviceToHost);
+    if (error == cudaSuccess && matrix_damage(&p.c) == -1) hash = matrix_hash(&p.c);
+    if (error != cudaSuccess) *status = TD_RUN_BROKEN;
+    for (int i = 0; i < 3; i++) (void)cudaFree(to[i]);
+    problem_free(&p);
+    return hash;
+}
+
+static const circumstances ordinary = {NULL, ALL_MEMORY, NULL, NULL, NULL};
+
+static uint64_t known[PRODUCTS]; /* hashes of the tested mode; 0: not yet */
+
+static uint64_t ordinary_hash(int i)
+{
+    td_run_status status = TD_RUN_DONE;
+    if (!known[i]) known[i] = hash_of(&products[i], &ordinary, &status);
+    CHECK(status == TD_RUN_DONE, "%s ended with %d", product_text(&products[i]), (int)status);
+    return known[i];
+}
+
+static void check_same(int i, const product *of, const circumstances *how, const char *what)
+{
+    td_run_status status;
+    const uint64_t want = ordinary_hash(i), got = hash_of(of, how, &status);
+    CHECK(status == TD_RUN_DONE, "%s: ended with %d: %s", what, (int)status, product_text(of));
+    CHECK(got == want, "%s gives other bits: %s", what, product_text(of));
+}
+
+static void bits_are_golden(void **unused)
+{
+    (void)unused;
+    int g = 0;
+    while (g < GOLDEN && strcmp(golden[g].mode, tested->name) != 0) g++;
+    CHECK(g < GOLDEN, "no golden hashes");
+    CHECK((int)golden[g].count == (int)PRODUCTS, "%d golden hashes for %d products",
+          (int)golden[g].count, (int)PRODUCTS);
+    for (int i = 0; i < PRODUCTS; i++) {
+        const fingerprint *want = &golden[g].of[i];
+        CHECK(strcmp(want->name, product_text(&products[i])) == 0, "'%s' stands for '%s'",
+              want->name, product_text(&products[i]));
+        CHECK(ordinary_hash(i) == want->hash, "%s: hash %016llx, golden %016llx", want->name,
+              (unsigned long long)ordinary_hash(i), (unsigned long long)want->hash);
+    }
+}
+
+/* Sanitizers make everything slow, and look for other things than bits. */
+static int step(void) { return test_is_sanitized() ? 3 : 1; }
+
+static void layout_does_not_matter(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PRODUCTS; i += step())
+        for (int v = 1; v < 3; v++) {
+            product of = products[i];
+            of.pad_a = 5 * v;
+            of.pad_b = 3 + v;
+            of.pad_c = 7 * (v - 1);
+            of.guard = v;
+            check_same(i, &of, &ordinary, "another layout");
+        }
+}
+
+static void transposes_do_not_matter(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PRODUCTS; i += step())
+        for (int v = 0; v < 4; v++) {
+            product of = products[i];
+            of.op_a = v & 1 ? TANDEM_OP_T : TANDEM_OP_N;
+            of.op_b = v & 2 ? TANDEM_OP_T : TANDEM_OP_N;
+            check_same(i, &of, &ordinary, "transposed storage");
+        }
+}
+
+static void streams_do_not_matter(void **unused)
+{
+    (void)unused;
+    circumstances how = ordinary;
+    CHECK_CUDA(cudaStreamCreateWithFlags(&how.stream, cudaStreamNonBlocking));
+    for (int i = 0; i < PRODUCTS; i += step()) check_same(i, &products[i], &how, "another stream");
+    CHECK_CUDA(cudaStreamDestroy(how.stream));
+}
+
+/* Threads */
+
+enum { THREADS = 3 };
+
+typedef struct {
+    int first;
+    uint64_t hashes[PRODUCTS];
+    td_run_status status;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    circumstances how = ordinary;
+    w->status = TD_RUN_FAILED;
+    if (cudaStreamCreateWithFlags(&how.stream, cudaStreamNonBlocking) != cudaSuccess) return NULL;
+    for (int n = 0; n < PRODUCTS; n++) {
+        const int i = (w->first + n) % PRODUCTS;
+        if (i % step()) continue;
+        w->hashes[i] = hash_of(&products[i], &how, &w->status);
+        if (w->status != TD_RUN_DONE) return NULL;
+    }
+    (void)cudaStreamDestroy(how.stream);
+    return NULL;
+}
+
+static void threads_do_not_matter(void **unused)
+{
+    (void)unused;
+    static worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        workers[t].first = 3 * t;
+        CHECK(pthread_create(&threads[t], NULL, work, &workers[t]) == 0, "no thread");
+    }
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    for (int t = 0; t < THREADS; t++) {
+        CHECK(workers[t].status == TD_RUN_DONE, "thread %d ended with %d", t,
+              (int)workers[t].status);
+        for (int i = 0; i < PRODUCTS; i += step())
+            CHECK(workers[t].hashes[i] == ordinary_hash(i), "thread %d, %s", t,
+                  product_text(&products[i]));
+    }
+}
+
+/* Workspace */
+
+static uint64_t most_memory_used(const td_device *device)
+{
+    uint64_t high = 0;
+    CHECK_CUDA(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrUsedMemHigh, &high));
+    return high;
+}
+
+static void forget_memory_used(const td_device *device)
+{
+    uint64_t zero = 0;
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrUsedMemHigh, &zero));
+}
+
+/* Runs under one limit; 0 if that is too little, else the memory used. */
+static uint64_t run_limited(int i, size_t limit)
+{
+    const td_device *device = td_device_current();
+    circumstances how = ordinary;
+    td_run_status status;
+    const uint64_t want = ordinary_hash(i);
+    how.limit = limit;
+    forget_memory_used(device);
+    const uint64_t got = hash_of(&products[i], &how, &status);
+    if (status == TD_RUN_NO_MEMORY) return 0;
+    CHECK(status == TD_RUN_DONE, "ended with %d", (int)status);
+    CHECK(got == want, "a limit of %zu bytes gives other bits: %s", limit,
+          product_text(&products[i]));
+    const uint64_t used = most_memory_used(device);
+    CHECK(used > 0 && used <= limit, "%llu bytes used, allowed %zu: %s", (unsigned long long)used,
+          limit, product_text(&products[i]));
+    return used;
+}
+
+/* From plenty to too little: products are cut along the batch, k, rows and columns, in turn. */
+static void workspace_does_not_matter(void **unused)
+{
+    (void)unused;
+    int tiled = 0;
+    for (int i = 0; i < PRODUCTS; i += step()) {
+        uint64_t first = 0;
+        for (size_t limit = (size_t)16 << 20; limit >= 1 << 14; limit /= 2) {
+            const uint64_t used = run_limited(i, limit);
+            if (!used) break;
+            if (!first) first = used;
+            tiled += used < first;
+        }
+    }
+    test_note("%d runs in less workspace than the first", tiled);
+    CHECK(tiled > PRODUCTS / 2 / step(), "products were not cut");
+}
+
+/* Other devices: fewer or more multiprocessors spread superblocks otherwise, less shared memory means other tiles and
+ * running sums in device memory. */
+static void device_does_not_matter(void **unused)
+{
+    (void)unused;
+    /* Shared memory in KiB, 0: as it is. One or two multiprocessors leave a last tile of three, which is spread. */
+    static const struct {
+        int multiprocessors, shared;
+    } shapes[] = {{500, 164}, {1, 164}, {500, 64}, {1, 64}, {1, 0}, {2, 0}};
+    td_device *device = td_device_current();
+    const td_device real = *device;
+    for (int i = 0; i < PRODUCTS; i += step()) {
+        const uint64_t want = ordinary_hash(i);
+        for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
+            td_run_status status;
+            device->multiprocessors = shapes[shape].multiprocessors;
+            if (shapes[shape].shared)
+                device->shared_per_multiprocessor = (size_t)shapes[shape].shared << 10;
+            const uint64_t got = hash_of(&products[i], &ordinary, &status);
+            *device = real;
+            CHECK(status == TD_RUN_DONE && got == want, "other bits on a device of shape %d: %s",
+                  (int)shape, product_text(&products[i]));
+        }
+    }
+}
+
+static void two_mebibytes_are_always_enough(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PRODUCTS; i += step())
+        CHECK(run_limited(i, 2 << 20) > 0, "not for %s", product_text(&products[i]));
+}
+
+/* Batches */
+
+enum { BATCH = 3 };
+
+/* Runs BATCH copies of a product whose matrices lie `apart` elements behind one another, in steps or by pointers; A
+ * is shared if share_a. */
+static void check_batch(int i, bool by_pointers, bool share_a)
+{
+    const product *of = &products[i];
+    problem p = problem_make(of);
+    const test_matrix *const from[] = {&p.a, &p.b, &p.c};
+    test_matrix all[3];
+    double *to[3];
+    double **arrays = NULL;
+    for (int x = 0; x < 3; x++) {
+        all[x] = matrix_make((int64_t)from[x]->count, BATCH, (int64_t)from[x]->count + 5, 0);
+        for (int z = 0; z < BATCH; z++)
+            memcpy(matrix_at(&all[x], 0, z), from[x]->storage, from[x]->count * sizeof(double));
+        to[x] = device_upload(&all[x]);
+    }
+    td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
+    td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
+    CHECK_CUDA(cudaMalloc((void **)&arrays, 3 * BATCH * sizeof(double *)));
+    gemm.batch = BATCH;
+    for (int x = 0; x < 3; x++) {
+        double *pointers[BATCH];
+        members[x]->stride = x == 0 && share_a ? 0 : all[x].ld;
+        for (int z = 0; z < BATCH; z++) pointers[z] = to[x] + z * members[x]->stride;
+        CHECK_CUDA(
+            cudaMemcpy(arrays + x * BATCH, pointers, sizeof pointers, cudaMemcpyHostToDevice));
+        if (!by_pointers) continue;
+        members[x]->array = arrays + x * BATCH;
+        members[x]->data = NULL;
+    }
+    const td_run_status status = run(&gemm, &ordinary);
+    CHECK(status == TD_RUN_DONE, "a batch ended with %d: %s", (int)status, product_text(of));
+    device_check_clean("a batch");
+    device_download(&all[2], to[2]);
+    for (int z = 0; z < BATCH; z++) {
+        memcpy(p.c.storage, matrix_at(&all[2], 0, z), p.c.count * sizeof(double));
+        CHECK(matrix_hash(&p.c) == ordinary_hash(i), "member %d of a batch %s: %s", z,
+              by_pointers ? "by pointers" : "in steps", product_text(of));
+    }
+    CHECK(matrix_damage(&all[2]) == -1, "a batch wrote between its members");
+    for (int x = 0; x < 3; x++) {
+        device_free(to[x]);
+        matrix_free(&all[x]);
+    }
+    device_free(arrays);
+    problem_free(&p);
+}
+
+static void batch_form_does_not_matter(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PRODUCTS; i += step()) {
+        check_batch(i, false, i % 2);
+        check_batch(i, true, i % 2);
+    }
+}
+
+/* Scalars and counters in device memory */
+
+static void check_device_scalars(int i, const product *of)
+{
+    const double scalars[] = {of->alpha, of->beta};
+    double *device = NULL;
+    circumstances how = ordinary;
+    td_run_status status, by_value_status;
+    CHECK_CUDA(cudaMalloc((void **)&device, sizeof scalars));
+    CHECK_CUDA(cudaMemcpy(device, scalars, sizeof scalars, cudaMemcpyHostToDevice));
+    how.alpha = device;
+    how.beta = device + 1;
+    const uint64_t want = hash_of(of, &ordinary, &by_value_status),
+                   got = hash_of(of, &how, &status);
+    CHECK(status == TD_RUN_DONE && by_value_status == TD_RUN_DONE, "%d", i);
+    CHECK(got == want, "scalars in device memory give other bits: %s", product_text(of));
+    device_free(device);
+}
+
+static void place_of_scalars_does_not_matter(void **unused)
+{
+    (void)unused;
+    static const double special[][2] = {
+        {0.0, 0.0}, {0.0, 1.5}, {1.0, 0.0}, {-2.5, 1.0}, {INFINITY, 0.0}};
+    for (int i = 0; i < PRODUCTS; i += step()) check_device_scalars(i, &products[i]);
+    for (int s = 0; s < 5; s++)
+        for (int i = 2; i < 9; i += 3) {
+            product of = products[i];
+            of.alpha = special[s][0];
+            of.beta = special[s][1];
+            check_device_scalars(i, &of);
+        }
+}
+
+static void bits_and_repairs_are_those_of_the_definition(void **unused)
+{
+    (void)unused;
+    td_counters *device = NULL, before = {.repaired = 5}, after;
+    circumstances how = ordinary;
+    long long all = 0;
+    CHECK_CUDA(cudaMalloc((void **)&device, sizeof *device));
+    how.counters = device;
+    for (int i = 0; i < PRODUCTS; i++) {
+        CHECK_CUDA(cudaMemcpy(device, &before, sizeof before, cudaMemcpyHostToDevice));
+        check_same(i, &products[i], &how, "counting");
+        CHECK_CUDA(cudaMemcpy(&after, device, sizeof after, cudaMemcpyDeviceToHost));
+        problem p = problem_make(&products[i]);
+        const ref_gemm gemm = problem_gemm(&p, &p.c);
+        ref_account account = mode_product(tested, &gemm);
+        const long long want = account.repaired,
+                        got = (long long)(after.repaired - before.repaired);
+        CHECK(got == want || want < 0, "%lld elements repaired, the definition says %lld: %s", got,
+              want, product_text(&products[i]));
+        CHECK(matrix_hash(&p.c) == ordinary_hash(i), "the definition has other bits: %s",
+              product_text(&products[i]));
+        all += got;
+        ref_account_free(&account);
+        problem_free(&p);
+    }
+    CHECK((all > 0) == mode_repairs(tested), "%lld elements were repaired", all);
+    device_free(device);
+}
+
+static int print_golden(const char *name)
+{
+    do tested = mode_after(tested);
+    while (tested && strcmp(tested->name, name) != 0);
+    if (!tested) return 1;
+    printf("/* Golden bits of mode %s: FNV-1a (64 bits) of the bytes of C, column after column; "
+           "the products are made\n"
+           " * by tests/kernels/check_invariance.c, which also wrote this file: "
+           "check_invariance_hostgpu --print %s. */\n",
+           name, name);
+    for (int i = 0; i < PRODUCTS; i++) {
+        td_run_status status;
+        const uint64_t hash = hash_of(&products[i], &ordinary, &status);
+        if (status != TD_RUN_DONE) return 1;
+        printf("{\"%s\", UINT64_C(0x%016llx)},\n", product_text(&products[i]),
+               (unsigned long long)hash);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_are_golden),
+        cmocka_unit_test(layout_does_not_matter),
+        cmocka_unit_test(transposes_do_not_matter),
+        cmocka_unit_test(streams_do_not_matter),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(workspace_does_not_matter),
+        cmocka_unit_test(device_does_not_matter),
+        cmocka_unit_test(two_mebibytes_are_always_enough),
+        cmocka_unit_test(batch_form_does_not_matter),
+        cmocka_unit_test(place_of_scalars_does_not_matter),
+        cmocka_unit_test(bits_and_repairs_are_those_of_the_definition),
+    };
+    const struct CMUnitTest variant_tests[] = {
+        cmocka_unit_test(bits_are_golden),
+        cmocka_unit_test(workspace_does_not_matter),
+        cmocka_unit_test(batch_form_does_not_matter),
+        cmocka_unit_test(bits_and_repairs_are_those_of_the_definition),
+    };
+    int failed = 0;
+    if (argc == 3 && strcmp(argv[1], "--print") == 0) return print_golden(argv[2]);
+    device_require();
+    while ((tested = mode_after(tested))) {
+        memset(known, 0, sizeof known);
+        failed += tested->is_variant
+                      ? cmocka_run_group_tests_name(tested->name, variant_tests, NULL, NULL)
+                      : cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
+    }
+    return failed;
+}

@@ -1,0 +1,308 @@
+/* check_ozaki.c - what is particular to the Ozaki family: every number of moduli and slices, sums at the edge of int32,
+ * operands built against fixed-point numbers, members of a batch that want different moduli, and whether defaults are as
+ * good as binary64. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../lib/device.h"
+#include "../../lib/engines/engine.h"
+#include "checked.h"
+#include "device.h"
+
+enum { SEED = 81 };
+
+static product plain(const char *data, int64_t m, int64_t n, int64_t k)
+{
+    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = SEED};
+}
+
+/* The modes without a parameter, and the parameters that they take. */
+static const struct {
+    const char *name;
+    int least, most;
+} families[] = {{"ozaki2", 2, 20}, {"ozaki1", 2, 10}, {"ozaki-sgemm", 2, 12}};
+enum { FAMILIES = 3 };
+
+static mode with_parameter(int family, int parameter)
+{
+    static char text[8][32];
+    static int next;
+    char *name = text[next++ % 8];
+    snprintf(name, sizeof text[0], "%s:%d", families[family].name, parameter);
+    return mode_of_family(name);
+}
+
+/* One product for each of several data, of many parameters. */
+static void every_parameter(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"both signs", "full",     "wide 4",
+                                       "circulant",  "crossing", "least"};
+    const int step = test_is_sanitized() ? 3 : 1;
+    for (int f = 0; f < FAMILIES; f++)
+        for (int parameter = families[f].least; parameter <= families[f].most; parameter += step) {
+            double worst = 0.0;
+            if (!mode_exists(families[f].name)) break;
+            const mode m = with_parameter(f, parameter);
+            CHECK(mode_exists(m.name), "the library has no %s", m.name);
+            for (int d = 0; d < 6; d++) {
+                product of = plain(data[d], 19 - d, 17 + d, 130 + 37 * d);
+                of.op_a = d & 1 ? TANDEM_OP_T : TANDEM_OP_N;
+                of.op_b = d & 2 ? TANDEM_OP_T : TANDEM_OP_N;
+                of.beta = d == 1 ? -0.5 : 0.0;
+                const double error = checked_product(&m, &of);
+                if (d == 0) worst = error;
+            }
+            test_note("worst error of %s, both signs: %s", m.name, test_power(worst));
+        }
+}
+
+static void other_parameters_do_not_exist(void **unused)
+{
+    (void)unused;
+    for (int f = 0; f < FAMILIES; f++) {
+        if (!mode_exists(families[f].name)) continue;
+        const mode below = with_parameter(f, families[f].least - 1),
+                   above = with_parameter(f, families[f].most + 1);
+        CHECK(!mode_exists(below.name), "%s", below.name);
+        CHECK(!mode_exists(above.name), "%s", above.name);
+    }
+    static const char *const bad[] = {
+        "ozaki2:",   "ozaki2:x",      "ozaki2: 14",     "ozaki2:14 ",
+        "ozaki2:+9", "ozaki2:-9",     "ozaki2:9.5",     "ozaki2:9:9",
+        "ozaki2:0",  "ozaki",         "ozaki2:0x10",    "ozaki2:99999999999999999999",
+        "ozaki1:",   "ozaki1:x",      "faithful:18",    "ozaki-sgemm:",
+        "faithful:", "faithful:FP64", "faithful:fp64:3"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!mode_exists(bad[i]), "'%s' is accepted", bad[i]);
+}
+
+/* Sums at the edge of int32 */
+
+/* Sets all elements of an operand. */
+static void set_all(test_matrix *x, double value)
+{
+    for (int64_t j = 0; j < x->cols; j++)
+        for (int64_t i = 0; i < x->rows; i++) *matrix_at(x, i, j) = value;
+}
+
+static void check_constants(const char *name, int64_t k, double a, double b)
+{
+    if (!mode_exists(name)) return;
+    const mode m = mode_of_family(name);
+    const product of = plain("uniform", 2, 1, k);
+    problem p = problem_make(&of);
+    checked seen = {0};
+    set_all(&p.a, a);
+    set_all(&p.b, b);
+    checked_problem(&m, &p, &seen);
+    problem_free(&p);
+}
+
+/* 131072 products of -128 * -128 are 2^31; slices of 0x1.01fdfdfdfdfep0 are -128 but for the first. */
+static void extreme_slices(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {4096, 16385, 131071, 131072, 131073};
+    const double digits = 0x1.01fdfdfdfdfep+0;
+    for (int i = 0; i < 5; i++) {
+        if (test_is_sanitized() && i < 3) continue;
+        check_constants("ozaki1:7", depths[i], digits, digits);
+        check_constants("ozaki1:8", depths[i], -digits, digits);
+        check_constants("ozaki1:10", depths[i], 1.0 - 0x1p-53, -1.0);
+        check_constants("ozaki-sgemm:5", depths[i], digits, 1.0 - 0x1p-53);
+    }
+}
+
+/* 133145 products of 127 * 127 are more than 2^31. Modulo 255 a power of two is a rotation: one of these numbers is 127
+ * there, whatever its scale. */
+static void extreme_residues(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {131071, 131072, 131073, 133145, 262145};
+    for (int turn = 0; turn < 8; turn++) {
+        const int residue = (127 << turn | 127 >> (8 - turn)) & 255;
+        const double a = residue, b = residue + 255.0 * 1001.0;
+        if (test_is_sanitized() && turn % 4) continue;
+        check_constants("ozaki2:14", 133145, a, a);
+        check_constants("ozaki2:6", 133145, -a, b);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (test_is_sanitized() && i != 2) continue;
+        check_constants("ozaki2:20", depths[i], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
+        check_constants("ozaki2", depths[i], -1.0, 0x1.fffffp0);
+        check_constants("faithful", depths[i], 0x1.fffffp0, 0x1.5p0);
+        check_constants("faithful:fp64", depths[i], 1.0 - 0x1p-53, -0x1.fffffffffffffp5);
+    }
+}
+
+/* Defaults */
+
+/* The error of a plain chain of binary64 FMAs. */
+static double error_of_binary64(const problem *p)
+{
+    test_matrix c = matrix_copy(&p->c), before = p->c;
+    const ref_gemm gemm = problem_gemm(p, &c), start = problem_gemm(p, &before);
+    double worst = 0.0;
+    ref_ieee(&gemm);
+    for (int64_t j = 0; j < c.cols; j++)
+        for (int64_t i = 0; i < c.rows; i++)
+            worst = fmax(worst, ref_measure(&start, i, j, *matrix_at(&c, i, j)).error);
+    matrix_free(&c);
+    return worst;
+}
+
+/* Against the worst element of the same product in binary64, which is below one rounding only by luck. */
+static bool is_worse_than_binary64(const char *name, const problem *p, double binary64)
+{
+    const mode m = mode_of_family(name);
+    checked seen = {0};
+    checked_problem(&m, p, &seen);
+    const int64_t repaired = seen.repaired < 0 ? checked_repairs(&m, p) : seen.repaired;
+    const bool is_worse = !(seen.error <= fmax(binary64, 0x1.00001p-53));
+    test_note("%s, %s, k = %d: %s, binary64 %s, parameter %d, %d repaired%s", name, p->of.data,
+              (int)p->of.k, test_power(seen.error), test_power(binary64), seen.parameter,
+              (int)repaired, is_worse ? ": WORSE" : "");
+    return is_worse;
+}
+
+static void defaults_are_as_good_as_binary64(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm", "faithful",
+                                        "faithful:fp64"};
+    static const char *const data[] = {
+        "uniform", "both signs",     "wide 0.5",    "wide 1",         "wide 2",
+        "wide 4",  "lines 64 apart", "lines apart", "crossing 64",    "crossing",
+        "rising",  "scattered",      "circulant",   "some scattered", "graded"};
+    static const int depths[] = {64, 512, 2048};
+    int worse = 0;
+    for (int d = 0; d < 15; d++)
+        for (int i = 0; i < (test_is_sanitized() ? 2 : 3); i++) {
+            product of = plain(data[d], 16, 18, depths[i]);
+            of.seed = (uint64_t)(SEED + d);
+            problem p = problem_make(&of);
+            const double binary64 = error_of_binary64(&p);
+            for (int n = 0; n < 5; n++)
+                worse += mode_exists(names[n]) && is_worse_than_binary64(names[n], &p, binary64);
+            problem_free(&p);
+        }
+    CHECK(worse == 0, "%d products are worse than binary64's", worse);
+}
+
+/* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of -x are not those of x with
+ * the other sign, so what ozaki1 leaves out does not cancel.) */
+static void exact_zeros(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"ozaki2",        "ozaki2:5", "ozaki2:20",
+                                        "ozaki-sgemm:3", "faithful", "faithful:fp64"};
+    for (int n = 0; n < 6; n++) {
+        if (!mode_exists(names[n])) continue;
+        const mode m = mode_of_family(names[n]);
+        const product of = plain("exact zeros", 20, 21, 222);
+        problem p = problem_make(&of);
+        test_matrix c = checked_compute(&m, &p);
+        for (int64_t j = 0; j < of.n; j++)
+            for (int64_t i = 0; i < of.m; i++)
+                CHECK(*matrix_at(&c, i, j) == 0.0, "%s: C(%d, %d) is %g", names[n], (int)i, (int)j,
+                      *matrix_at(&c, i, j));
+        matrix_free(&c);
+        problem_free(&p);
+    }
+}
+
+/* Batches */
+
+/* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for every number of moduli
+ * or slices. */
+static unsigned check_members(const char *name)
+{
+    static const char *const data[] = {"both signs", "wide 4", "scattered", "circulant", "zeros"};
+    enum { MEMBERS = 5 };
+    const mode m = mode_of_family(name);
+    int parameter;
+    const td_engine *engine = td_engine_parse(m.name, &parameter);
+    td_device *device = td_device_current();
+    problem members[MEMBERS];
+    double *to[MEMBERS][3], *pointers[3][MEMBERS], **arrays;
+    td_counters *counters, counted = {0};
+    unsigned parameters = 0;
+    uint64_t repaired = 0;
+    for (int z = 0; z < MEMBERS; z++) {
+        const product of = plain(data[z], 33, 20, 150);
+        members[z] = problem_make(&of);
+        const test_matrix *const from[] = {&members[z].a, &members[z].b, &members[z].c};
+        for (int x = 0; x < 3; x++) pointers[x][z] = to[z][x] = device_upload(from[x]);
+    }
+    CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
+    CHECK_CUDA(cudaMemcpy((void *)arrays, (const void *)pointers, sizeof pointers,
+                          cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
+    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
+    const problem *p = &members[0];
+    const td_gemm gemm = {.op_a = TD_OP_N,
+                          .op_b = TD_OP_N,
+                          .m = p->of.m,
+                          .n = p->of.n,
+                          .k = p->of.k,
+                          .alpha = {.value = 1.0},
+                          .a = {.array = arrays, .ld = p->a.ld},
+                          .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
+                          .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
+                          .batch = MEMBERS};
+    CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
+          "a batch failed");
+    device_check_clean("a batch");
+    for (int z = 0; z < MEMBERS; z++) {
+        test_matrix got = matrix_copy(&members[z].c), want = matrix_copy(&members[z].c);
+        device_download(&got, to[z][2]);
+        const ref_gemm alone = problem_gemm(&members[z], &want);
+        ref_account account = mode_product(&m, &alone);
+        checked_compare(&m, &members[z], &got, &want);
+        parameters |= 1u << account.parameter; /* 0 of exact modes */
+        repaired +=
+            (uint64_t)(account.repaired < 0 ? checked_repairs(&m, &members[z]) : account.repaired);
+        ref_account_free(&account);
+        matrix_free(&got);
+        matrix_free(&want);
+        for (int x = 0; x < 3; x++) device_free(to[z][x]);
+        problem_free(&members[z]);
+    }
+    CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
+    CHECK(counted.repaired == repaired && repaired > 0, "%s: %llu elements repaired, not %llu",
+          name, (unsigned long long)counted.repaired, (unsigned long long)repaired);
+    test_note("%s: %llu elements of a batch repaired", name, (unsigned long long)repaired);
+    device_free(counters);
+    device_free((void *)arrays);
+    return parameters;
+}
+
+static void members_choose_for_themselves(void **unused)
+{
+    (void)unused;
+    const unsigned parameters = check_members("ozaki2");
+    CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x", parameters);
+    check_members("ozaki1");
+    check_members("ozaki-sgemm");
+    check_members("faithful");
+    check_members("faithful:fp64");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_parameter),
+        cmocka_unit_test(other_parameters_do_not_exist),
+        cmocka_unit_test(extreme_slices),
+        cmocka_unit_test(extreme_residues),
+        cmocka_unit_test(defaults_are_as_good_as_binary64),
+        cmocka_unit_test(exact_zeros),
+        cmocka_unit_test(members_choose_for_themselves),
+    };
+    device_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
