@@ -40,6 +40,7 @@ static void start_again_in_child(void)
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
         record->repaired = record->parts = 0;
+        record->is_counted = false;
         record->counters = NULL;
     }
 }
@@ -213,6 +214,7 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
         record->repaired = td_record_repaired(record);
         record->parts = td_record_parts(record);
         record->counters = counters;
+        record->is_counted |= counters != NULL;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -238,6 +240,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
+        totals.is_counted |= record->is_counted;
     }
     return totals;
 }
