@@ -245,15 +245,6 @@ static double axpby(double alpha, double x, double beta, const double *c)
     return beta == 0.0 ? alpha * x : fma(alpha, x, beta * *c);
 }
 
-static double chain(const ref_gemm *p, int64_t i, int64_t j)
-{
-    double sum = 0.0;
-    for (int64_t l = 0; l < p->k; l++)
-        sum = fma(p->a[ref_index_a(p->op_a, i, l, p->lda)],
-                  p->b[ref_index_b(p->op_b, l, j, p->ldb)], sum);
-    return sum;
-}
-
 static bool is_certified_by_means(const work *w, int64_t i, int64_t j)
 {
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
@@ -341,21 +332,15 @@ static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
 static bool set_element(const work *w, int64_t i, int64_t j, double *c)
 {
     const ref_gemm *p = w->p;
-    const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
-    const bool is_finite =
-        isfinite(p->alpha) && isfinite(p->beta) && (p->beta == 0.0 || isfinite(*c));
-    const bool is_special = a->is_special || b->is_special;
-    const bool is_repaired = is_special || !is_certified(w, i, j);
+    const bool is_special = w->side[0].line[i].is_special || w->side[1].line[j].is_special;
     fixed sum;
-    if (is_repaired && (is_special || !is_finite)) {
-        *c = axpby(p->alpha, chain(p, i, j), p->beta, c);
-    } else if (is_repaired) {
-        *c = ref_measure(p, i, j, 0.0).nearest;
-    } else {
-        set_sum(w, i, j, &sum);
-        *c = axpby(p->alpha, (double)fixed_value(&sum), p->beta, c);
+    if (is_special || !is_certified(w, i, j)) {
+        ref_faithful_element(p, i, j);
+        return true;
     }
-    return is_repaired;
+    set_sum(w, i, j, &sum);
+    *c = axpby(p->alpha, (double)fixed_value(&sum), p->beta, c);
+    return false;
 }
 
 /* What the account says of an element. */
