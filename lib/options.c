@@ -234,7 +234,7 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
 {
     td_options changed = *o;
     if (!td_option_table[id].parse(text, &changed)) {
-        char allowed[512];
+        char allowed[TD_ALLOWED_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
         td_log(TD_LOG_ERROR, "%s is '%.200s'; allowed: %s", name, text, allowed);
         return false;

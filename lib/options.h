@@ -74,7 +74,8 @@ void td_options_warn_unknown(char *const *environment);
  * it, and the report, with the result. */
 bool td_options_read(td_options *o, char *const *environment);
 
-/* The values that the option takes, as one line. */
+/* The values that the option takes, as one line of at most so many bytes. */
+enum { TD_ALLOWED_BYTES = 512 };
 void td_option_allowed(td_option_id id, char *text, size_t bytes);
 
 /* How a mode is written, for people: "name" or "name[:what it takes]", in `text`. */
