@@ -76,7 +76,7 @@ mode mode_of_family(const char *name)
 
 bool mode_exists(const char *name)
 {
-    int parameter;
+    td_parameter parameter;
     return td_engine_parse(name, &parameter) != NULL;
 }
 

@@ -385,8 +385,13 @@ static void the_table_goes_to_stderr(void **state)
 
 #define REPORT_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
 
+static void in_parent(void) { td_report_after_fork(false); }
+
+static void in_child_too(void) { td_report_after_fork(true); }
+
 int main(void)
 {
+    pthread_atfork(td_report_before_fork, in_parent, in_child_too);
     const struct CMUnitTest tests[] = {
         REPORT_TEST(nothing_is_kept_while_off),
         REPORT_TEST(equal_keys_share_a_record),
