@@ -36,14 +36,6 @@ static bool copy(char *to, size_t bytes, const char *from)
 
 /* TANDEM_MODE */
 
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT])
-{
-    const char *takes = engine->takes;
-    snprintf(text, TD_MODE_TEXT, "%s%s%s%s", engine->name, takes ? "[:" : "", takes ? takes : "",
-             takes ? "]" : "");
-    return text;
-}
-
 static void list_modes(char *text, size_t bytes)
 {
     char name[TD_MODE_TEXT];

@@ -78,8 +78,4 @@ bool td_options_read(td_options *o, char *const *environment);
 enum { TD_ALLOWED_BYTES = 512 };
 void td_option_allowed(td_option_id id, char *text, size_t bytes);
 
-/* How a mode is written, for people: "name" or "name[:what it takes]", in `text`. */
-enum { TD_MODE_TEXT = 32 };
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
-
 #endif
