@@ -54,10 +54,9 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
-/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; as a double-double sum, where that
- * chain is finite; or as the exact result rounded once, +0 for an exact 0, where operands and scalars are finite, else by
- * the chain. */
-typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_LONG, TD_REPAIR_EXACT } td_repair_kind;
+/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; or as the exact result rounded once, +0
+ * for an exact 0, where operands and scalars are finite, else by the chain. */
+typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_EXACT } td_repair_kind;
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that need no chain out of the masks. */
 typedef struct {

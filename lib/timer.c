@@ -8,9 +8,6 @@
 
 enum { TIMERS = 256 }; /* of a device */
 
-/* The events that a device's calls share. */
-typedef struct pool pool;
-
 struct td_timer {
     enum { FREE, STARTED, STOPPED } state;
     bool made;
@@ -18,10 +15,11 @@ struct td_timer {
     td_record *record;
 };
 
-struct pool {
+/* Of one device. */
+typedef struct {
     td_timer timers[TIMERS];
     unsigned next;
-};
+} pool;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pool *pools[TD_MAX_DEVICES]; /* made at a device's first timed call */

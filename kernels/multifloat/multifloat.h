@@ -71,7 +71,7 @@ typedef struct {
      * together, or if the sum is at least k times `least`. */
     int spread;
     double least;
-    int is_long; /* longer than binary64: repairs are accurate */
+    int is_long; /* longer than binary64: repairs are exact */
 
     cudaError_t (*pack)(const td_pack *pack, int batch, cudaStream_t stream);
     cudaError_t (*multiply)(const td_multiply *multiply, int batch, int blocks_per_tile,

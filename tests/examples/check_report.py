@@ -19,10 +19,14 @@ SCHEMA = json.loads((DOCS / "report.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 
-def tandem(*arguments, **variables):
+def run(*arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TANDEM_")}
     return subprocess.run([TANDEM, *arguments], env={**environment, **variables}, capture_output=True, text=True,
-                          timeout=120, check=True).stdout
+                          timeout=120, check=True)
+
+
+def tandem(*arguments):
+    return run(*arguments).stdout
 
 
 def members(schema):
@@ -42,7 +46,7 @@ class Report(unittest.TestCase):
         self.path = os.path.join(folder.name, "report.json")
 
     def report(self, mode, *program, **variables):
-        tandem("run", "--hostgpu", "--mode", mode, "--report", self.path, "--", *program, **variables)
+        run("run", "--hostgpu", "--mode", mode, "--report", self.path, "--", *program, **variables)
         with open(self.path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -62,6 +66,13 @@ class Report(unittest.TestCase):
 
     def test_without_calls(self):
         self.assert_valid(self.report("df", "/bin/true"))
+
+    def test_silence_is_explained(self):
+        opens = "import ctypes; ctypes.CDLL('libcublas.so.13').cublasDgemm_v2"
+        for program in (["/bin/true"], [sys.executable, "-c", opens]):
+            said = run("run", "--hostgpu", "--report", "-", "--", *program).stderr
+            self.assertIn("made no call that Tandem intercepts: nothing that it loaded is linked to cuBLAS, and "
+                          "functions looked up with dlsym (as ctypes does) are not seen\n", said)
 
     def test_call_that_runs_native(self):
         report = self.report("df", GEMM_TIME, "--reps", "1", "300", HOSTGPU_MEMORY="3M")
