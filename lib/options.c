@@ -36,14 +36,6 @@ static bool copy(char *to, size_t bytes, const char *from)
 
 /* TANDEM_MODE */
 
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT])
-{
-    const char *takes = engine->takes;
-    snprintf(text, TD_MODE_TEXT, "%s%s%s%s", engine->name, takes ? "[:" : "", takes ? takes : "",
-             takes ? "]" : "");
-    return text;
-}
-
 static void list_modes(char *text, size_t bytes)
 {
     char name[TD_MODE_TEXT];
@@ -234,7 +226,7 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
 {
     td_options changed = *o;
     if (!td_option_table[id].parse(text, &changed)) {
-        char allowed[512];
+        char allowed[TD_ALLOWED_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
         td_log(TD_LOG_ERROR, "%s is '%.200s'; allowed: %s", name, text, allowed);
         return false;

@@ -74,11 +74,8 @@ void td_options_warn_unknown(char *const *environment);
  * it, and the report, with the result. */
 bool td_options_read(td_options *o, char *const *environment);
 
-/* The values that the option takes, as one line. */
+/* The values that the option takes, as one line of at most so many bytes. */
+enum { TD_ALLOWED_BYTES = 512 };
 void td_option_allowed(td_option_id id, char *text, size_t bytes);
-
-/* How a mode is written, for people: "name" or "name[:what it takes]", in `text`. */
-enum { TD_MODE_TEXT = 32 };
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
 
 #endif

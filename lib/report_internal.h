@@ -13,9 +13,7 @@ enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
 struct td_record {
     td_report_key key;
-    uint64_t hash;
     unsigned number;
-    td_record *next_in_bucket;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
     bool is_counted;                    /* kernels have had counters */

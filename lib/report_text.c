@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loaded.h"
+
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
  * the application's locale. */
 
@@ -211,12 +213,20 @@ static void print_row(FILE *out, int width, const td_record *record)
             count_text(parts != 0, parts, "-").text, key->reason ? key->reason : "");
 }
 
+/* Why there is nothing to print. */
+static void print_silence(FILE *out, const td_report *report)
+{
+    const td_loaded loaded = td_loaded_cublas();
+    char why[TD_LOADED_TEXT];
+    fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
+            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
+}
+
 void td_report_print_table(FILE *out, const td_report *report)
 {
     const td_report_totals totals = td_report_add_up(report);
     if (totals.intercepted == 0) {
-        fprintf(out, "tandem: report: %s made no call that Tandem intercepts\n",
-                program_invocation_short_name);
+        print_silence(out, report);
         return;
     }
     int width = 0;

@@ -1,4 +1,4 @@
-/* engine.h - THE registry of arithmetics. A mode is a row; adding an arithmetic is adding a file and a row. */
+/* engine.h - THE registry of arithmetics. A mode is a row of modes.def and of its engine's file. */
 #ifndef TD_ENGINE_H
 #define TD_ENGINE_H
 
@@ -10,14 +10,11 @@
 
 typedef struct td_device td_device; /* ../device.h */
 
-/* What follows a mode's name, as its engine parsed it. */
+/* What follows a mode's name. */
 typedef struct {
     int count; /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
-    bool is_given; /* count is exact */
-    enum {
-        TD_BY_RESIDUES,
-        TD_BY_BINARY64_SLICES
-    } way; /* of modes that have several, all with the same bits */
+    bool is_given;     /* count is exact */
+    bool is_other_way; /* the engine's `way` is named */
 } td_parameter;
 
 /* Outcome of an engine's run. */
@@ -36,11 +33,9 @@ typedef struct td_engine {
     const char *summary; /* one line */
     const char *bound;   /* documented error bound, one line */
 
-    const char *takes; /* what may follow "name:", for people; NULL: nothing */
-
-    /* Parses the text after "name:" (NULL if there is none) into *parameter; false if it is malformed.
-     * NULL: the mode takes no parameter. */
-    bool (*parse)(const char *text, td_parameter *parameter);
+    /* What may follow "name:" in TANDEM_MODE. */
+    int least, most; /* a count from least to most; 0: none */
+    const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
     /* Enqueues a product of binary64 matrices on p->stream; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
@@ -48,11 +43,16 @@ typedef struct td_engine {
                          size_t workspace_limit, td_counters *counters);
 } td_engine;
 
-extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
-    td_engine_ozaki_sgemm, td_engine_ozaki1, td_engine_ozaki2, td_engine_faithful;
+#define MODE(id, file) extern const td_engine td_engine_##id;
+#include "modes.def"
+#undef MODE
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
+
+/* How a mode is written, for people: "name", or "name[:" and what it takes "]", in `text`. */
+enum { TD_MODE_TEXT = 48 };
+const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
 
 /* The mode that text ("name" or "name:parameter") names, or NULL. */
 const td_engine *td_engine_parse(const char *text, td_parameter *parameter);

@@ -255,23 +255,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 
 /* ---- modes ---- */
 
-/* A whole number from least to most; none is given if there is no text. */
-static bool parse_count(const char *text, int least, int most, td_parameter *parameter)
-{
-    char *end;
-    *parameter = (td_parameter){.is_given = text != NULL};
-    if (!text) return true;
-    if (*text < '0' || *text > '9') return false;
-    const long value = strtol(text, &end, 10);
-    parameter->count = (int)value;
-    return *end == '\0' && value >= least && value <= most;
-}
-
-#define MODE(id, name_, summary_, scheme_, least, most)                                            \
-    static bool id##_parse(const char *text, td_parameter *parameter)                              \
-    {                                                                                              \
-        return parse_count(text, least, most, parameter);                                          \
-    }                                                                                              \
+#define MODE(id, name_, summary_, scheme_, least_, most_)                                          \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
@@ -283,25 +267,17 @@ static bool parse_count(const char *text, int least, int most, td_parameter *par
         .summary = summary_,                                                                       \
         .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
                  "with N given, as N and the data allow",                                          \
-        .takes = "N",                                                                              \
-        .parse = id##_parse,                                                                       \
+        .least = least_,                                                                           \
+        .most = most_,                                                                             \
         .run = id##_run,                                                                           \
     };
 
-MODE(ozaki_sgemm, "ozaki-sgemm",
-     "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)", td_scheme_float_slices,
-     TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
-MODE(ozaki1, "ozaki1", "N = 2..10 slices in int8 (Ozaki scheme I)", td_scheme_int8_slices,
-     TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
-MODE(ozaki2, "ozaki2",
-     "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
+MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
+     TD_MOST_INT8_SLICES)
+MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
-
-static bool faithful_parse(const char *text, td_parameter *parameter)
-{
-    parameter->way = text ? TD_BY_BINARY64_SLICES : TD_BY_RESIDUES;
-    return !text || strcmp(text, "fp64") == 0;
-}
 
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
@@ -310,8 +286,8 @@ static td_run_status faithful_run(const td_problem *p, td_parameter parameter, t
                                            TD_REPAIR_EXACT},
                             by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
                                        TD_REPAIR_EXACT};
-    return run_mode(p, parameter.way == TD_BY_BINARY64_SLICES ? &by_fp64 : &by_residues,
-                    (td_parameter){0}, device, workspace_limit, counters);
+    return run_mode(p, parameter.is_other_way ? &by_fp64 : &by_residues, (td_parameter){0}, device,
+                    workspace_limit, counters);
 }
 
 const td_engine td_engine_faithful = {
@@ -319,7 +295,6 @@ const td_engine td_engine_faithful = {
     .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
                "these do not suffice",
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
-    .takes = "fp64",
-    .parse = faithful_parse,
+    .way = "fp64",
     .run = faithful_run,
 };

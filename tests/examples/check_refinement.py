@@ -24,6 +24,8 @@ SHORT = {"native": 1e-15, "ozaki2": 1e-16}
 # eigenvalues' distance from 0.0005 up; rounding A X's lower part leaves 1e-30. At spread 1e8 the distance is 2e-9.
 LONG = {"ts": {"spread": 1e-13, "pairs": 1e-17}, "dd": {"spread": 1e-15, "pairs": 1e-28},
         "faithful": {"spread": 1e-15, "pairs": 1e-29}}
+# One line; argp(3), which knows the options, adds a hint of its own to what it refuses itself.
+COMPLAINT = r"\A[^\n]+\n(Try `[^\n]*\n)?\Z"
 
 
 def run(*command):
@@ -123,7 +125,7 @@ class RefSyEv(unittest.TestCase):
                           ["--four", "--pairs"], ["--pairs", "--four"], ["--nonsense"], ["a", "b"]):
             done = run(REFSYEV, *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, COMPLAINT)
 
     def test_bad_matrices(self):
         files = {"wide": "1 2 1\n1 1 1\n", "skew": "2 2 2\n1 2 1\n2 1 -1\n"}
@@ -169,7 +171,7 @@ class LuSolve(unittest.TestCase):
         for steps in ("0", "101", "2x", ""):
             done = run(LU_SOLVE, "--refine", steps, WEST)
             self.assertEqual((done.returncode, done.stdout), (2, ""), steps)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, COMPLAINT)
 
 
 class GemmTime(unittest.TestCase):
