@@ -27,7 +27,7 @@ LONG = {"ts": {"spread": 1e-13, "pairs": 1e-17}, "dd": {"spread": 1e-15, "pairs"
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def emulated(mode, *command):
