@@ -28,7 +28,7 @@ def run(program, arguments=(), tandem=True, **variables):
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
     environment.update(variables)
     return subprocess.run(
-        [program, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False
+        [program, *arguments], env=environment, capture_output=True, text=True, check=False
     )
 
 
