@@ -186,7 +186,7 @@ class Preload(unittest.TestCase):
 
     def test_malformed_values_leave_the_program_native(self):
         for variables, words in (
-            ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense", "native", "df")),
+            ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense", "so products run native; allowed: native, df")),
             ({"TANDEM_MODE": "df:3"}, ("TANDEM_MODE", "df:3")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "2M")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
