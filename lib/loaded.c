@@ -1,8 +1,10 @@
 #include "loaded.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char cublas[] = "libcublas.so";
 
@@ -76,4 +78,11 @@ const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
         snprintf(text, TD_LOADED_TEXT, "nothing that it loaded is linked to cuBLAS, and %s",
                  unseen);
     return text;
+}
+
+/* A driver that is found stays loaded, as the CUDA runtime would have it. */
+bool td_loaded_lacks_driver(void)
+{
+    return td_loaded_cublas().name[0] && access("/dev/nvidiactl", F_OK) != 0 &&
+           !dlopen("libcuda.so.1", RTLD_LAZY);
 }

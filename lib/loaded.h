@@ -17,4 +17,7 @@ enum { TD_LOADED_TEXT = 512 };
 const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
                               char text[TD_LOADED_TEXT]);
 
+/* True if the process has loaded cuBLAS, and there is no CUDA driver to run it. */
+bool td_loaded_lacks_driver(void);
+
 #endif

@@ -221,19 +221,26 @@ void td_option_allowed(td_option_id id, char *text, size_t bytes)
     if (td_option_table[id].list) td_option_table[id].list(text, bytes);
 }
 
-bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
-                    td_origin origin)
+/* The same as td_options_set; consequence: ", so ..." for the message. */
+static bool set(td_options *o, td_option_id id, const char *name, const char *text,
+                td_origin origin, const char *consequence)
 {
     td_options changed = *o;
     if (!td_option_table[id].parse(text, &changed)) {
         char allowed[TD_ALLOWED_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
-        td_log(TD_LOG_ERROR, "%s is '%.200s'; allowed: %s", name, text, allowed);
+        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s", name, text, consequence, allowed);
         return false;
     }
     changed.origins[id] = origin;
     *o = changed;
     return true;
+}
+
+bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
+                    td_origin origin)
+{
+    return set(o, id, name, text, origin, "");
 }
 
 void td_options_set_defaults(td_options *o)
@@ -253,17 +260,22 @@ static const char *find_value(char *const *environment, const char *name)
     return NULL;
 }
 
-bool td_options_parse(td_options *o, char *const *environment)
+static bool parse_all(td_options *o, char *const *environment, const char *consequence)
 {
     bool is_good = true;
     td_options_set_defaults(o);
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const char *name = td_option_table[id].name;
         const char *text = find_value(environment, name);
-        if (text && !td_options_set(o, id, name, text, TD_ORIGIN_ENVIRONMENT)) is_good = false;
+        if (text && !set(o, id, name, text, TD_ORIGIN_ENVIRONMENT, consequence)) is_good = false;
     }
     if (!is_good) td_options_set_defaults(o);
     return is_good;
+}
+
+bool td_options_parse(td_options *o, char *const *environment)
+{
+    return parse_all(o, environment, "");
 }
 
 /* Insertions, deletions and replacements that make b of a (Levenshtein); both shorter than
@@ -326,7 +338,7 @@ void td_options_warn_unknown(char *const *environment)
 
 bool td_options_read(td_options *o, char *const *environment)
 {
-    const bool is_good = td_options_parse(o, environment);
+    const bool is_good = parse_all(o, environment, ", so products run native");
     if (o->log_level >= TD_LOG_WARN) td_options_warn_unknown(environment);
     return is_good;
 }

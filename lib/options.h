@@ -70,7 +70,7 @@ bool td_options_parse(td_options *o, char *const *environment);
 /* One warning for every TANDEM_* variable that no row of the table names. */
 void td_options_warn_unknown(char *const *environment);
 
-/* What the library does once, at its start: parse and warn. The log is still on stderr then; open
+/* What the library does once, at its start: parse and warn; the lines say that products now run native. The log is still on stderr then; open
  * it, and the report, with the result. */
 bool td_options_read(td_options *o, char *const *environment);
 

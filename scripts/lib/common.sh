@@ -11,6 +11,36 @@ die() {
     exit 1
 }
 
+# no_arguments USAGE ARGUMENT...: for a script that takes --help and nothing else.
+no_arguments() {
+    local usage=$1
+    shift
+    case "$#:${1-}" in
+    0:) ;;
+    1:--help | 1:-h)
+        echo "$usage"
+        exit
+        ;;
+    *)
+        echo "$usage" >&2
+        exit 2
+        ;;
+    esac
+}
+
+# minutes SECONDS: 3 min 5 s.
+minutes() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
+
+# timed NAME COMMAND...: says what begins, runs the command, and says how long it took.
+timed() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    say "$name"
+    "$@" || status=$?
+    say "$name took $(minutes $((SECONDS - start)))"
+    return "$status"
+}
+
 # has NAME: true if the shell finds a program of that name.
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -64,7 +94,17 @@ configure() {
 }
 
 # compile FOLDER: builds everything in it.
-compile() {
-    say "building $1"
-    ninja -C "$1" --quiet || die "building $1 failed"
+compile() { timed "building $1" build "$1" || die "building $1 failed"; }
+
+# build FOLDER TARGET...: Ninja's own line of progress on a terminal; elsewhere a line for every tenth.
+build() {
+    local folder=$1
+    shift
+    if [ -t 1 ]; then
+        ninja -C "$folder" "$@"
+    else
+        ninja -C "$folder" "$@" | awk -v 'FS=[][/]' '
+            /^\[[0-9]+\/[0-9]+\]/ { tenth = int(10 * $2 / $3); if (tenth == last) next; last = tenth }
+            !/^ninja: Entering/ { print; fflush() }'
+    fi
 }

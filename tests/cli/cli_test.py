@@ -76,7 +76,7 @@ class Case(unittest.TestCase):
     def tandem(self, *arguments, **variables):
         environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables}
         return subprocess.run([self.launcher, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True)
 
     def assert_refused(self, result, status, *texts):
         """One line on stderr, with these texts in it, nothing on stdout, and the exit status."""

@@ -22,7 +22,7 @@ VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 def run(*arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TANDEM_")}
     return subprocess.run([TANDEM, *arguments], env={**environment, **variables}, capture_output=True, text=True,
-                          timeout=120, check=True)
+                          check=True)
 
 
 def tandem(*arguments):

@@ -216,7 +216,8 @@ static void bad_values_get_one_line(void **state)
         assert_false(is_good);
         assert_int_equal(lines, 1);
         td_option_allowed(bad[i].id, allowed, sizeof allowed);
-        snprintf(start, sizeof start, "tandem: error: %s is '%s'; allowed: ", name, bad[i].text);
+        snprintf(start, sizeof start,
+                 "tandem: error: %s is '%s', so products run native; allowed: ", name, bad[i].text);
         assert_memory_equal(text, start, strlen(start));
         assert_non_null(strstr(text, allowed));
         assert_string_equal(o.engine->name, "native");
