@@ -30,8 +30,8 @@ bool td_cuda_ok(cudaError_t error);
  * any thread and during stream capture. */
 td_device *td_device_current(void);
 
-/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found to
- * have. */
+/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
+ * to have. */
 static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
 {
     return asked_bytes ? asked_bytes : device->workspace_bytes;

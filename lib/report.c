@@ -215,7 +215,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->is_counted;
+        totals.is_counted |= record->count != 0 && record->is_counted;
     }
     return totals;
 }
