@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "handles.h"
 #include "images.h"
 #include "log.h"
+#include "owners.h"
 
 #define NAME_OF_ENTRY(function, family) #function,
 #define NAME_OF_HELPER(function)        #function,
@@ -109,26 +109,14 @@ td_library *td_library_own(void)
     return library;
 }
 
-/* ---- callers ---- */
-
-/* A place in code calls one cuBLAS, as long as it is loaded. */
-static td_library *library_of_caller(const void *caller, td_original which)
-{
-    enum { PLACES = 16 };
-    static _Thread_local struct {
-        const void *caller;
-        td_library *library;
-    } places[PLACES];
-    const uintptr_t place = ((uintptr_t)caller >> 2) % PLACES;
-    if (places[place].caller == caller && places[place].library) return places[place].library;
-    places[place].caller = caller;
-    return places[place].library = find_library(caller, which);
-}
-
 td_library *td_library_of(const void *handle, const void *caller, td_original which)
 {
-    td_library *library = td_handle_library(handle);
-    return library ? library : library_of_caller(caller, which);
+    td_library *library = td_owner_find(handle);
+    if (!library) library = td_owner_find(caller);
+    if (library) return library;
+    library = find_library(caller, which);
+    if (library) td_owner_set(caller, library); /* a place in code calls one cuBLAS */
+    return library;
 }
 
 /* ---- functions ---- */

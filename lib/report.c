@@ -21,13 +21,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree; /* all records, for tsearch(3) */
 static unsigned record_count;
 
-static bool goes_to_stderr(void) { return strcmp(report.options->report_file, "-") == 0; }
+static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
 
 static bool open_destination(void)
 {
-    if (goes_to_stderr() || td_report_file_open(&file, report.options->report_file)) return true;
+    if (goes_to_stderr() || td_report_file_open(&file, report.options->report.text)) return true;
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
-           report.options->report_file, strerror(errno));
+           report.options->report.text, strerror(errno));
     return false;
 }
 
@@ -55,7 +55,7 @@ void td_report_after_fork(bool is_child)
 
 void td_report_open(const td_options *o, const char *version)
 {
-    if (!o->report_file[0]) return;
+    if (!o->report.text[0]) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
@@ -215,7 +215,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->is_counted;
+        totals.is_counted |= record->count != 0 && record->is_counted;
     }
     return totals;
 }

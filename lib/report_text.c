@@ -82,7 +82,7 @@ static void print_options(FILE *out, const td_options *o)
     fprintf(out, "  \"options\": {");
     for (int i = 0; i < TD_OPTION_COUNT; i++) {
         char value[TD_OPTION_TEXT_BYTES];
-        td_option_table[i].print(o, value, sizeof value);
+        td_option_print(o, (td_option_id)i, value, sizeof value);
         fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
         print_string(out, value);
         fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
@@ -181,7 +181,7 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_member(out, "tandem", report->version);
     print_member(out, "program", program);
     fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
-    print_member(out, "mode", report->options->mode_text);
+    print_member(out, "mode", report->options->mode.text);
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
     if (report->is_host_device) print_member(out, "note", host_device_note);
@@ -237,7 +237,7 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (width < (int)strlen("function")) width = (int)strlen("function");
 
     fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
-            program_invocation_short_name, report->options->mode_text, totals.intercepted,
+            program_invocation_short_name, report->options->mode.text, totals.intercepted,
             totals.emulated, totals.native);
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");

@@ -10,7 +10,7 @@ static void print_values(const td_options *o)
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const td_option *row = &td_option_table[id];
         char value[TD_OPTION_TEXT_BYTES], allowed[TD_ALLOWED_BYTES];
-        row->print(o, value, sizeof value);
+        td_option_print(o, id, value, sizeof value);
         td_option_allowed(id, allowed, sizeof allowed);
         printf("%s=%s (%s)\n    %s\n    values: %s\n", row->name, value,
                td_origin_names[o->origins[id]], row->help, allowed);
