@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../problem.h"
 
 typedef struct td_device td_device; /* ../device.h */
@@ -42,7 +44,10 @@ typedef struct td_engine {
      * NULL: the mode takes no parameter. */
     bool (*parse)(const char *text, td_parameter *parameter);
 
-    /* Enqueues a product of binary64 matrices on p->stream; never waits. NULL: the native product.
+    /* Loads the kernels that products need by one of the ways, on the current device. */
+    cudaError_t (*prepare)(int way);
+
+    /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
     td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
@@ -50,6 +55,10 @@ typedef struct td_engine {
 
 extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
     td_engine_ozaki_sgemm, td_engine_ozaki1, td_engine_ozaki2, td_engine_faithful;
+
+/* engine->run, after engine->prepare at the first product of its way in a context. */
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters);
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];

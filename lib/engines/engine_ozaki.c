@@ -239,6 +239,15 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
+static cudaError_t prepare_mode(const ozaki_mode *mode)
+{
+    cudaError_t error = td_lines_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) error = td_certify_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? mode->scheme->prepare() : error;
+}
+
 static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
@@ -272,11 +281,16 @@ static bool parse_count(const char *text, int least, int most, td_parameter *par
     {                                                                                              \
         return parse_count(text, least, most, parameter);                                          \
     }                                                                                              \
+    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};           \
+    static cudaError_t id##_prepare(int way)                                                       \
+    {                                                                                              \
+        (void)way;                                                                                 \
+        return prepare_mode(&id##_mode);                                                           \
+    }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
-        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
-        return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
+        return run_mode(p, &id##_mode, parameter, device, workspace_limit, counters);              \
     }                                                                                              \
     const td_engine td_engine_##id = {                                                             \
         .name = name_,                                                                             \
@@ -285,6 +299,7 @@ static bool parse_count(const char *text, int least, int most, td_parameter *par
                  "with N given, as N and the data allow",                                          \
         .takes = "N",                                                                              \
         .parse = id##_parse,                                                                       \
+        .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
@@ -303,15 +318,22 @@ static bool faithful_parse(const char *text, td_parameter *parameter)
     return !text || strcmp(text, "fp64") == 0;
 }
 
-static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
-                                  size_t workspace_limit, td_counters *counters)
+static const ozaki_mode *faithful_mode(int way)
 {
     static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
                                            TD_REPAIR_EXACT},
                             by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
                                        TD_REPAIR_EXACT};
-    return run_mode(p, parameter.way == TD_BY_BINARY64_SLICES ? &by_fp64 : &by_residues,
-                    (td_parameter){0}, device, workspace_limit, counters);
+    return way == TD_BY_BINARY64_SLICES ? &by_fp64 : &by_residues;
+}
+
+static cudaError_t faithful_prepare(int way) { return prepare_mode(faithful_mode(way)); }
+
+static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
+                                  size_t workspace_limit, td_counters *counters)
+{
+    return run_mode(p, faithful_mode(parameter.way), (td_parameter){0}, device, workspace_limit,
+                    counters);
 }
 
 const td_engine td_engine_faithful = {
@@ -321,5 +343,6 @@ const td_engine td_engine_faithful = {
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .takes = "fp64",
     .parse = faithful_parse,
+    .prepare = faithful_prepare,
     .run = faithful_run,
 };
