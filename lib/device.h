@@ -47,8 +47,8 @@ td_device *td_device_current(void);
  * any thread and during stream capture. */
 bool td_device_load(td_device *device, td_loader *loader, int way);
 
-/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found to
- * have. */
+/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
+ * to have. */
 static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
 {
     return asked_bytes ? asked_bytes : device->workspace_bytes;

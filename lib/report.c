@@ -262,7 +262,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->counters != NULL;
+        totals.is_counted |= record->count != 0 && record->counters;
     }
     return totals;
 }
