@@ -39,8 +39,8 @@ typedef struct td_engine {
     int least, most; /* a count from least to most; 0: none */
     const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
-    /* Loads the kernels that products need, by `way` or else, on the current device. */
-    cudaError_t (*prepare)(bool other_way);
+    /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
+    cudaError_t (*prepare)(int is_other_way);
 
     /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */

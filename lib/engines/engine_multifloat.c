@@ -372,7 +372,7 @@ static cudaError_t prepare_mode(const td_format *format)
 }
 
 #define MODE(id, format, is_shortened)                                                             \
-    static cudaError_t id##_prepare(bool other_way)                                                \
+    static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
         return prepare_mode(format);                                                               \

@@ -266,7 +266,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 
 #define MODE(id, name_, summary_, scheme_, least_, most_)                                          \
     static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};           \
-    static cudaError_t id##_prepare(bool other_way)                                                \
+    static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
         return prepare_mode(&id##_mode);                                                           \
@@ -302,7 +302,7 @@ static const ozaki_mode *faithful_mode(bool by_fp64)
     return by_fp64 ? &fp64 : &residues;
 }
 
-static cudaError_t faithful_prepare(bool other_way)
+static cudaError_t faithful_prepare(int other_way)
 {
     return prepare_mode(faithful_mode(other_way));
 }

@@ -98,7 +98,7 @@ static td_run_status run_parts(ts_product *product)
 }
 
 /* A td_loader. */
-static cudaError_t prepare(bool other_way)
+static cudaError_t prepare(int other_way)
 {
     const cudaError_t error = td_slices_of_ts_prepare();
     (void)other_way;
