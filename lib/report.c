@@ -39,7 +39,7 @@ static void start_again_in_child(void)
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
-        record->repaired = record->parts = 0;
+        record->repaired = record->planes = 0;
         record->is_counted = false;
         record->counters = NULL;
     }
@@ -187,7 +187,7 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
     pthread_mutex_lock(&lock);
     if (record->counters != counters) {
         record->repaired = td_record_repaired(record);
-        record->parts = td_record_parts(record);
+        record->planes = td_record_planes(record);
         record->counters = counters;
         record->is_counted |= counters != NULL;
     }
@@ -199,10 +199,10 @@ unsigned long long td_record_repaired(const td_record *record)
     return record->repaired + (record->counters ? record->counters->repaired : 0);
 }
 
-unsigned long long td_record_parts(const td_record *record)
+unsigned long long td_record_planes(const td_record *record)
 {
-    const unsigned long long parts = record->counters ? record->counters->parts : 0;
-    return parts > record->parts ? parts : record->parts;
+    const unsigned long long planes = record->counters ? record->counters->planes : 0;
+    return planes > record->planes ? planes : record->planes;
 }
 
 td_report_totals td_report_add_up(const td_report *from)
