@@ -11,13 +11,13 @@ extern "C" {
 namespace
 {
 
-/* arithmetic: a part's type, a value's, the number of parts; fma(parts of a, parts of b, c), add(a, b). */
+/* arithmetic: a part's type, a value's, the number of components; fma(components of a, components of b, c), add(a, b). */
 template <class arithmetic, int group_count, int block_count> struct paper_format {
     using real = typename arithmetic::real;
     using value = typename arithmetic::value;
     enum {
         groups = group_count,
-        parts = arithmetic::parts,
+        components = arithmetic::components,
         blocks = block_count,
         block = TD_BLOCK,
         rows = TD_SUBTILE,
@@ -41,9 +41,9 @@ template <class arithmetic, int group_count, int block_count> struct paper_forma
         TD_UNROLL
         for (int i = 0; i < rows; i++) TD_UNROLL
         for (int j = 0; j < cols; j++) {
-            real x[parts], y[parts];
+            real x[components], y[components];
             TD_UNROLL
-            for (int p = 0; p < parts; p++) x[p] = t.a[p][i], y[p] = t.b[p][j];
+            for (int p = 0; p < components; p++) x[p] = t.a[p][i], y[p] = t.b[p][j];
             s.x[i * cols + j] = arithmetic::fma(x, y, s.x[i * cols + j]);
         }
     }
@@ -72,7 +72,7 @@ template <class arithmetic, int group_count, int block_count> struct paper_forma
 struct df {
     using real = float;
     using value = tandem_df;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return td_df_fma(td_df(a[0], a[1]), td_df(b[0], b[1]), c);
@@ -83,7 +83,7 @@ struct df {
 struct ts {
     using real = float;
     using value = tandem_ts;
-    enum { parts = 3 };
+    enum { components = 3 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return paper_ts_fma(td_ts(a[0], a[1], a[2]), td_ts(b[0], b[1], b[2]), c);
@@ -94,7 +94,7 @@ struct ts {
 struct dd {
     using real = double;
     using value = tandem_dd;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), c);
@@ -102,11 +102,11 @@ struct dd {
     TD_DEVICE value add(value a, value b) { return td_dd_add(a, b); }
 };
 
-/* The panels hold lower parts as binary64, so that the operands' conversions are not in the inner loop. */
+/* The panels hold lower components as binary64, so that the operands' conversions are not in the inner loop. */
 struct ds {
     using real = double;
     using value = tandem_ds;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return paper_ds(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));

@@ -217,12 +217,12 @@ unsigned long long td_record_repaired(const td_record *record)
     return sum;
 }
 
-unsigned long long td_record_parts(const td_record *record)
+unsigned long long td_record_planes(const td_record *record)
 {
     unsigned long long most = 0;
     for (const td_counted *c = record->counters; c; c = c->next) {
-        const unsigned long long parts = c->counters->parts;
-        if (parts > most) most = parts;
+        const unsigned long long planes = c->counters->planes;
+        if (planes > most) most = planes;
     }
     return most;
 }

@@ -46,7 +46,7 @@ td_report_totals td_report_add_up(const td_report *report);
 unsigned long long td_record_repaired(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; 0 for modes without them. */
-unsigned long long td_record_parts(const td_record *record);
+unsigned long long td_record_planes(const td_record *record);
 
 void td_report_print_json(FILE *out, const td_report *report);
 void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */

@@ -157,13 +157,13 @@ static void print_record(FILE *out, const td_record *record)
             key->m, key->n, key->k, key->batch);
     fprintf(out, "\"device\": %d, \"mode\": ", key->device);
     print_string(out, key->mode);
-    const unsigned long long timed = record->timed, parts = td_record_parts(record);
+    const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
-            "\"parts\": %s, \"native_reason\": ",
+            "\"planes\": %s, \"native_reason\": ",
             (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
             count_text(record->counters != NULL, td_record_repaired(record), "null").text,
-            count_text(parts != 0, parts, "null").text);
+            count_text(planes != 0, planes, "null").text);
     if (key->reason)
         print_string(out, key->reason);
     else
@@ -202,15 +202,15 @@ void td_report_print_json(FILE *out, const td_report *report)
 static void print_row(FILE *out, int width, const td_record *record)
 {
     const td_report_key *key = &record->key;
-    const unsigned long long timed = record->timed, parts = td_record_parts(record);
+    const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
             key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %12s %10s %5s  %s\n", key->mode,
+    fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s\n", key->mode,
             (unsigned long long)record->count, timed,
             milliseconds_text(timed, record->nanoseconds).text,
             count_text(record->counters != NULL, td_record_repaired(record), "-").text,
-            count_text(parts != 0, parts, "-").text, key->reason ? key->reason : "");
+            count_text(planes != 0, planes, "-").text, key->reason ? key->reason : "");
 }
 
 /* Why there is nothing to print. */
@@ -242,9 +242,9 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
-    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %5s  %s\n", width,
-            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired", "parts",
-            "native because");
+    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %6s  %s\n", width,
+            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
+            "planes", "native because");
     for (const td_record *record = report->first; record; record = record->next)
         if (record->count != 0) print_row(out, width, record);
 }

@@ -7,33 +7,36 @@ namespace
 struct from_binary64 {
     using element = double;
     using real = double;
-    enum { parts = 1, is_scaled = 1 };
-    TD_DEVICE void split(double x, int e, double *part)
+    enum { components = 1, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, double *component)
     {
-        part[0] = td_dd_split(td_bits64(x), e).hi;
+        component[0] = td_dd_split(td_bits64(x), e).hi;
     }
 };
 
 struct from_dd {
     using element = tandem_dd;
     using real = double;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(const tandem_dd &x, int, double *part) { part[0] = x.hi, part[1] = x.lo; }
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_dd &x, int, double *component)
+    {
+        component[0] = x.hi, component[1] = x.lo;
+    }
 };
 
 struct from_ds {
     using element = tandem_ds;
     using real = double;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(const tandem_ds &x, int, double *part)
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_ds &x, int, double *component)
     {
-        part[0] = x.hi, part[1] = (double)x.lo;
+        component[0] = x.hi, component[1] = (double)x.lo;
     }
 };
 
 /* Rows two by two, or all four without cross terms: what issues fastest on Hopper. */
-template <int parts>
-struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 2 : 4, parts> {
+template <int components>
+struct format : td_pair_format<tandem_dd, double, 1, components == 2 ? 2 : 4, components> {
     enum { blocks = 1 };
 
     TD_DEVICE double leading(tandem_dd x) { return x.hi; }

@@ -7,19 +7,22 @@ namespace
 struct from_binary64 {
     using element = double;
     using real = float;
-    enum { parts = 2, is_scaled = 1 };
-    TD_DEVICE void split(double x, int e, float *part)
+    enum { components = 2, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, float *component)
     {
         const tandem_df s = td_df_split(td_bits64(x), e);
-        part[0] = s.hi, part[1] = s.lo;
+        component[0] = s.hi, component[1] = s.lo;
     }
 };
 
 struct from_df {
     using element = tandem_df;
     using real = float;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(tandem_df x, int, float *part) { part[0] = x.hi, part[1] = x.lo; }
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(tandem_df x, int, float *component)
+    {
+        component[0] = x.hi, component[1] = x.lo;
+    }
 };
 
 /* Rows two by two, with eight columns: what issues fastest on Hopper. */

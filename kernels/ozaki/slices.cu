@@ -37,10 +37,10 @@ TD_DEVICE int bits_from(whole w, int at)
     return (int)(w.value >> min(down, 63));
 }
 
-/* A source of elements: parts, each a binary floating-point number, whose sum is the element. */
+/* A source of elements: components, each a binary floating-point number, whose sum is the element. */
 struct from_binary64 {
     using element = double;
-    enum { parts = 1 };
+    enum { components = 1 };
 
     TD_DEVICE void round(const element &x, int exponent, whole *w)
     {
@@ -52,7 +52,7 @@ struct from_binary64 {
 
 struct from_ts {
     using element = tandem_ts;
-    enum { parts = 3 };
+    enum { components = 3 };
 
     TD_DEVICE whole round_part(float x, int exponent)
     {
@@ -86,8 +86,9 @@ template <class floating> TD_DEVICE void store(floating *to, const int *digit)
 }
 
 /* The digits of QUAD elements, the least significant first. */
-template <int parts, class digit>
-TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit *to, int64_t step)
+template <int components, class digit>
+TD_DEVICE void store_digits(const whole (*w)[components], int slices, int bits, digit *to,
+                            int64_t step)
 {
     const int half = 1 << (bits - 1), mask = (1 << bits) - 1;
     int carry[QUAD] = {};
@@ -98,7 +99,7 @@ TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit
         for (int i = 0; i < QUAD; i++) {
             int sum = carry[i];
             TD_UNROLL
-            for (int s = 0; s < parts; s++) sum += bits_from(w[i][s], at) & (p ? mask : ~0);
+            for (int s = 0; s < components; s++) sum += bits_from(w[i][s], at) & (p ? mask : ~0);
             low[i] = p ? ((sum + half) & mask) - half : sum;
             carry[i] = (sum - low[i]) >> bits;
         }
@@ -123,7 +124,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         scale = record->scale;
         exists = record->low != TD_SPECIAL;
     }
-    whole w[QUAD][source::parts];
+    whole w[QUAD][source::components];
     TD_UNROLL
     for (int i = 0; i < QUAD; i++) {
         const bool inside = exists && l0 + i < at.count;
@@ -143,7 +144,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         slices = p.fixed.choice[at.batch].parameter;
         bits = p.fixed.choice[at.batch].bits;
     }
-    store_digits<source::parts>(w, slices, bits, to, p.slice_step[at.which]);
+    store_digits<source::components>(w, slices, bits, to, p.slice_step[at.which]);
 }
 
 } // namespace

@@ -23,7 +23,7 @@ typedef enum { TD_DIGIT_INT8, TD_DIGIT_FLOAT, TD_DIGIT_DOUBLE } td_digit_type;
 typedef struct {
     td_fixed fixed;
     td_digit_type type;
-    int is_ts; /* operands are of tandem_ts: no shifts; the parts of an element are rounded one by one */
+    int is_ts; /* operands are of tandem_ts: no shifts; the components of an element are rounded one by one */
     int slices;  /* of all members */
     int by_data; /* of each member choice.parameter, not more than `slices`, of choice.bits */
     int bits;    /* log2 of the base */

@@ -74,7 +74,7 @@ static void lay_out(mf_plan *plan, int64_t k)
     const int64_t lines[2] = {td_round_up(plan->m, TD_TILE), td_round_up(plan->n, TD_TILE)};
     const int64_t elements = lines[0] * lines[1] * plan->batch;
     const int64_t element_bytes =
-        (int64_t)format->part_bytes * (scaled ? format->parts_of_64 : format->parts);
+        (int64_t)format->component_bytes * (scaled ? format->components_of_64 : format->components);
     plan->bytes = 0;
     for (int o = 0; o < 2; o++) {
         const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;

@@ -136,7 +136,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     td_choose choose = {.lines = {(int)p->m, (int)p->n},
                         .batch = batch,
                         .choice = (td_choice *)(at + plan->choice),
-                        .parts = product->counters ? &product->counters->parts : NULL};
+                        .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
