@@ -352,16 +352,36 @@ static cudaError_t order_node(cudaGraphExec_t e, cudaGraphNode_t node)
     return add_step(e, node->work) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph)
+static bool is_ready(cudaGraphNode_t node)
+{
+    for (size_t i = 0; i < node->needs.count; i++)
+        if (!node->needs.node[i]->visit) return false;
+    return !node->visit;
+}
+
+/* Any of the nodes that are ready; NULL if none is. */
+static cudaGraphNode_t pick_ready(cudaGraphExec_t e, cudaGraph_t graph)
 {
     const size_t count = graph->nodes.count;
-    const size_t first = count && e->random ? (size_t)(e->random % count) : 0;
-    cudaError_t error = cudaSuccess;
 
-    e->random = e->random * 6364136223846793005u + (e->random != 0);
+    e->random = e->random * 6364136223846793005u + 1442695040888963407u;
+    for (size_t i = 0; i < count; i++) {
+        cudaGraphNode_t node = graph->nodes.node[((size_t)(e->random >> 33) + i) % count];
+
+        if (is_ready(node)) return node;
+    }
+    return NULL;
+}
+
+static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph)
+{
+    cudaError_t error = cudaSuccess;
+    cudaGraphNode_t node;
+
     clear_visits(graph);
-    for (size_t i = 0; i < count && !error; i++)
-        error = order_node(e, graph->nodes.node[(first + i) % count]);
+    while (e->is_shuffled && !error && (node = pick_ready(e, graph))) error = order_node(e, node);
+    for (size_t i = 0; i < graph->nodes.count && !error; i++)
+        error = order_node(e, graph->nodes.node[i]); /* nothing is left but in order, or a circle */
     return error;
 }
 
@@ -399,6 +419,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
     e->mark = EXECUTABLE_MARK;
     e->flags = flags;
     e->random = hostgpu_get_settings()->seed;
+    e->is_shuffled = e->random != 0;
     e->graph = copy_graph(graph);
     if (e->graph) error = order_graph(e, e->graph);
     if (!error && !claim_memory(e, true)) error = cudaErrorNotSupported;

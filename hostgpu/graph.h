@@ -43,7 +43,9 @@ struct CUgraphExec_st {
     unsigned mark;
     hostgpu_life life;
     unsigned long long flags;
-    uint64_t random;   /* state of the order; 0: that in which nodes were added */
+    bool
+        is_shuffled; /* nodes are in any order that is allowed; else that in which they were added */
+    uint64_t random;   /* state of that */
     cudaGraph_t graph; /* a copy, whose work the steps are */
     hostgpu_work **step;
     size_t steps;

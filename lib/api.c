@@ -141,6 +141,9 @@ static tandem_status status_of(td_run_status run)
         return TANDEM_OK;
     case TD_RUN_NO_MEMORY:
         return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+    case TD_RUN_NOT_CAPTURED:
+        return fail(TANDEM_NO_MEMORY,
+                    "there is no device memory that a captured product could keep");
     case TD_RUN_TOO_LARGE:
         return fail(TANDEM_UNSUPPORTED, "m, n or k is more than this arithmetic can count");
     case TD_RUN_NO_CUBLAS:

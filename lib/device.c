@@ -8,7 +8,9 @@
 #include "log.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cudaMemPool_t pools[TD_MAX_DEVICES]; /* made once, under the lock */
+
+/* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
+static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
 
 /* One for each context that was ever current; stays, as the context does. */
 typedef struct node {
@@ -17,24 +19,27 @@ typedef struct node {
 } node;
 static _Atomic(node *) devices; /* added to under the lock */
 
-/* A pool belongs to a GPU: like the memory allocated from it, it outlives contexts. */
-static cudaError_t find_pool(td_device *d)
+/* Makes *pool if it is not there: of memory that it keeps when it is not in use, so many bytes. */
+static cudaError_t find_pool(cudaMemPool_t *pool, int ordinal, uint64_t keep)
 {
     struct cudaMemPoolProps props;
-    cudaMemPool_t *pool = &pools[d->ordinal];
-    cudaError_t error = cudaSuccess;
+    if (*pool) return cudaSuccess;
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = d->ordinal;
-    if (!*pool) {
-        uint64_t keep = d->workspace_bytes;
-        error = cudaMemPoolCreate(pool, &props);
-        if (error == cudaSuccess)
-            error = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
-    }
-    d->pool = *pool;
-    return error;
+    props.location.id = ordinal;
+    const cudaError_t error = cudaMemPoolCreate(pool, &props);
+    if (error != cudaSuccess) return error;
+    return cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+}
+
+static cudaError_t find_graph_pool(td_device *d)
+{
+    int none = 0;
+    cudaError_t error = find_pool(&graph_pools[d->ordinal], d->ordinal, 0);
+    if (error != cudaSuccess) return error;
+    d->graph_pool = graph_pools[d->ordinal];
+    return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
 /* Own memory that is registered, not CUDA's: it can still be read when the context or the process ends. */
@@ -87,7 +92,8 @@ static cudaError_t set_up(td_device *d)
 {
     const td_capture_mode mode = td_capture_allow();
     cudaError_t error = d->ordinal < TD_MAX_DEVICES ? query(d) : cudaErrorInvalidDevice;
-    if (error == cudaSuccess) error = find_pool(d);
+    if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
+    if (error == cudaSuccess) d->pool = pools[d->ordinal];
     if (error == cudaSuccess) error = find_counters(d);
     td_capture_restore(mode);
     return error;
@@ -97,6 +103,7 @@ static cudaError_t set_up(td_device *d)
 static void begin_life(td_device *d, unsigned life)
 {
     d->ordinal = d->context->ordinal;
+    d->graph_stream = NULL;
     atomic_store(&d->loaded, 0);
     const cudaError_t error = set_up(d);
     d->is_refused = !td_cuda_ok(error);
@@ -137,6 +144,22 @@ td_device *td_device_current(void)
         pthread_mutex_unlock(&lock);
     }
     return d && !d->is_refused ? d : NULL;
+}
+
+bool td_device_allow_graphs(td_device *d)
+{
+    pthread_mutex_lock(&lock);
+    bool done = d->graph_stream != NULL;
+    if (!done) {
+        cudaStream_t stream = NULL;
+        const td_capture_mode mode = td_capture_allow();
+        done = td_cuda_ok(find_graph_pool(d)) &&
+               td_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        td_capture_restore(mode);
+        d->graph_stream = stream;
+    }
+    pthread_mutex_unlock(&lock);
+    return done;
 }
 
 /* ---- kernels ---- */
@@ -195,15 +218,4 @@ bool td_stream_is_capturing(cudaStream_t stream)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     return !td_cuda_ok(cudaStreamIsCapturing(stream, &status)) ||
            status != cudaStreamCaptureStatusNone;
-}
-
-void *td_workspace_acquire(td_device *device, size_t bytes, cudaStream_t stream)
-{
-    void *p = NULL;
-    return td_cuda_ok(cudaMallocFromPoolAsync(&p, bytes, device->pool, stream)) ? p : NULL;
-}
-
-void td_workspace_release(void *workspace, cudaStream_t stream)
-{
-    if (workspace) td_cuda_ok(cudaFreeAsync(workspace, stream));
 }

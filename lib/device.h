@@ -26,6 +26,10 @@ typedef struct td_device {
     cudaMemPool_t pool;               /* the GPU's, which no reset touches */
     struct td_cublas *cublas;         /* of engines/cublas.c */
 
+    /* For memory of graphs, once td_device_allow_graphs() has made them. */
+    cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */
+    cudaStream_t graph_stream; /* nothing but allocations */
+
     /* What has been loaded: the first `loaded` of these. */
     struct {
         td_loader *loader;
@@ -47,6 +51,9 @@ td_device *td_device_current(void);
  * any thread and during stream capture. */
 bool td_device_load(td_device *device, td_loader *loader, int which);
 
+/* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
+bool td_device_allow_graphs(td_device *device);
+
 /* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
  * to have. */
 static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
@@ -66,10 +73,5 @@ bool td_device_reaches(const td_device *device, const void *p);
 
 /* True if the stream is being captured into a graph. */
 bool td_stream_is_capturing(cudaStream_t stream);
-
-/* Memory that is the stream's from here on until it is released, in stream order; a node of the graph if the
- * stream is being captured. NULL if there is not enough. */
-void *td_workspace_acquire(td_device *device, size_t bytes, cudaStream_t stream);
-void td_workspace_release(void *workspace, cudaStream_t stream); /* accepts NULL */
 
 #endif

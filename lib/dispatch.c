@@ -25,6 +25,8 @@ static const struct {
     const char *reason, *line;
 } refusals[] = {
     [TD_RUN_NO_MEMORY] = {td_reason_memory, "not enough device memory to emulate a product"},
+    [TD_RUN_NOT_CAPTURED] = {td_reason_capture,
+                             "no device memory that a captured product could keep"},
     [TD_RUN_TOO_LARGE] = {td_reason_large,
                           "a product has more rows, columns or terms than the mode can count"},
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},

@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../problem.h"
+#include "../run_status.h"
 
 typedef struct td_device td_device; /* ../device.h */
 
@@ -18,17 +19,6 @@ typedef struct {
     bool is_given;     /* count is exact */
     bool is_other_way; /* the engine's `way` is named */
 } td_parameter;
-
-/* Outcome of an engine's run. */
-typedef enum {
-    TD_RUN_DONE,   /* every kernel is enqueued */
-    TD_RUN_BROKEN, /* a launch failed after C may have been touched; must be reported as an error */
-    /* Nothing is enqueued that touches C; the caller may run native: */
-    TD_RUN_NO_MEMORY, /* the device has not enough for the least workspace */
-    TD_RUN_TOO_LARGE, /* more lines or elements of k than the kernels can count */
-    TD_RUN_NO_CUBLAS, /* the mode needs one for itself */
-    TD_RUN_FAILED     /* the device refused a kernel, or cuBLAS a product */
-} td_run_status;
 
 typedef struct td_engine {
     const char *name;    /* as in TANDEM_MODE */

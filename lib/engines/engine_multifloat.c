@@ -317,11 +317,13 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
 static td_run_status run_product(mf_product *product, size_t limit)
 {
     const td_problem *p = product->p;
-    product->workspace =
-        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
-    if (!product->workspace) return TD_RUN_NO_MEMORY;
-    const td_run_status status = run_parts(product, false);
-    td_workspace_release(product->workspace, p->stream);
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    if (status != TD_RUN_DONE) return status;
+    product->workspace = workspace.memory;
+    status = run_parts(product, false);
+    td_workspace_release(&workspace, p->stream);
     return status;
 }
 

@@ -229,12 +229,14 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     const td_problem *p = product->p;
     cudaError_t error = cudaSuccess;
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
-    product->workspace =
-        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
-    if (!product->workspace) return TD_RUN_NO_MEMORY;
+    td_workspace workspace;
+    const td_run_status acquired =
+        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    if (acquired != TD_RUN_DONE) return acquired;
+    product->workspace = workspace.memory;
     for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
         error = run_members(product, z);
-    td_workspace_release(product->workspace, p->stream);
+    td_workspace_release(&workspace, p->stream);
     if (td_cuda_ok(error)) return TD_RUN_DONE;
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }

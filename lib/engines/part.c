@@ -48,17 +48,3 @@ td_run_status td_scale_parts(const td_problem *p)
             }
     return TD_RUN_DONE;
 }
-
-enum { MEMORY_TRIES = 4 };
-
-void *td_workspace_acquire_planned(td_device *device, cudaStream_t stream, size_t limit,
-                                   td_planner plan, void *product)
-{
-    void *workspace = NULL;
-    for (int i = 0; i < MEMORY_TRIES && !workspace; i++, limit /= 4) {
-        const size_t bytes = plan(product, limit);
-        if (bytes == 0) break;
-        workspace = td_workspace_acquire(device, bytes, stream);
-    }
-    return workspace;
-}

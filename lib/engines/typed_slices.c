@@ -112,10 +112,12 @@ td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *de
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
-    product.workspace =
-        td_workspace_acquire_planned(device, p->stream, workspace_limit, make_plan, &product);
-    if (!product.workspace) return TD_RUN_NO_MEMORY;
-    const td_run_status status = run_parts(&product);
-    td_workspace_release(product.workspace, p->stream);
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, device, p, workspace_limit, make_plan, &product);
+    if (status != TD_RUN_DONE) return status;
+    product.workspace = workspace.memory;
+    status = run_parts(&product);
+    td_workspace_release(&workspace, p->stream);
     return status;
 }

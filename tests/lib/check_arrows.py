@@ -21,6 +21,8 @@ ARROWS = {
         "lib/log.h",
         "lib/originals.h",
         "lib/problem.h",
+        "lib/run_status.h",
+        "lib/workspace.h",
     ],
     "lib": ["lib", "kernels", "include"],
     "interpose": ["interpose", "lib", "include"],
