@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST_PARAMETER = 99 };
-
 /* The papers' numbers of slices. */
 enum { LEAST_SLICES = 9, MOST_SLICES = 12 };
 
@@ -24,11 +22,12 @@ static void add_engine(mode_list *list, const td_engine *engine)
 {
     char text[2 * MODE_BYTES];
     modes_add(list, engine->name);
-    for (int i = 0; engine->parse && i <= LARGEST_PARAMETER; i++) {
-        snprintf(text, sizeof text, "%s:%d", engine->name, i);
+    for (int count = engine->least; engine->most > 0 && count <= engine->most; count++) {
+        snprintf(text, sizeof text, "%s:%d", engine->name, count);
         modes_add(list, text);
     }
-    snprintf(text, sizeof text, "%s:fp64", engine->name);
+    if (!engine->way) return;
+    snprintf(text, sizeof text, "%s:%s", engine->name, engine->way);
     modes_add(list, text);
 }
 
@@ -37,7 +36,9 @@ static void add_typed(mode_list *list, int slices)
 {
     if (list->count == MOST_MODES) return;
     mode *m = &list->modes[list->count++];
-    *m = (mode){.text = "ts typed", .parameter = slices, .is_typed = true};
+    *m = (mode){.text = "ts typed",
+                .parameter = {.count = slices, .is_given = slices != 0},
+                .is_typed = true};
     if (slices) snprintf(m->text, sizeof m->text, "ozaki-sgemm:%d typed", slices);
 }
 
@@ -63,6 +64,6 @@ bool mode_is_sliced(const mode *m)
 {
     if (m->is_typed) return false;
     if (mode_is_native(m) || strcmp(m->text, "ts") == 0) return true;
-    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter >= LEAST_SLICES &&
-           m->parameter <= MOST_SLICES;
+    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter.count >= LEAST_SLICES &&
+           m->parameter.count <= MOST_SLICES;
 }

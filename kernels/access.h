@@ -9,13 +9,17 @@
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
 
-TD_DEVICE double td_scalar_value(const td_scalar &s) { return s.device ? *s.device : s.value; }
+/* Of binary64. */
+TD_DEVICE double td_scalar_value(const td_scalar &s)
+{
+    return s.device ? *static_cast<const double *>(s.device) : s.value.binary64;
+}
 
 /* First element of a batch member; T is the type of its elements. */
 template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
 {
-    if (matrix.array) return reinterpret_cast<T *>(matrix.array[index]);
-    return reinterpret_cast<T *>(matrix.data) + index * matrix.stride;
+    if (matrix.array) return static_cast<T *>(matrix.array[index]);
+    return static_cast<T *>(matrix.data) + index * matrix.stride;
 }
 
 TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)
@@ -81,6 +85,13 @@ TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, i
 TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)
 {
     return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
+}
+
+/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours are. A beta of 1 leaves c as
+ * it is, else a zero is +0; c is not read if beta is 0. */
+TD_DEVICE double td_scaled(double beta, const double *c)
+{
+    return beta == 1.0 ? *c : td_axpby(0.0, 0.0, beta, c);
 }
 
 #endif

@@ -1,32 +1,41 @@
 #include "timer.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "context.h"
 #include "device.h"
 
-enum { TIMERS = 256 };
+enum { TIMERS = 256 }; /* of a context */
 
 struct td_timer {
     enum { FREE, STARTED, STOPPED } state;
     bool made;
-    int ordinal; /* of the device that the events belong to */
     cudaEvent_t start, stop;
     td_record *record;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static td_timer timers[TIMERS];
+/* Of one context, with which events end. */
+typedef struct pool {
+    td_context *context;
+    unsigned life; /* of the context, that the events belong to */
+    td_timer timers[TIMERS];
+    unsigned next_timer;
+    struct pool *next;
+} pool;
 
-static bool make_events(td_timer *t, int ordinal)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pool *pools; /* each made at a context's first timed call */
+
+static bool make_events(td_timer *t)
 {
-    if (t->made) return t->ordinal == ordinal;
+    if (t->made) return true;
     if (!td_cuda_ok(cudaEventCreate(&t->start))) return false;
     if (!td_cuda_ok(cudaEventCreate(&t->stop))) {
         td_cuda_ok(cudaEventDestroy(t->start));
         return false;
     }
-    t->ordinal = ordinal;
     t->made = true;
     return true;
 }
@@ -40,24 +49,55 @@ static void collect(td_timer *t)
     t->state = FREE;
 }
 
+static td_timer *start(pool *p, cudaStream_t stream)
+{
+    for (int tried = 0; tried < TIMERS; tried++) {
+        td_timer *t = &p->timers[p->next_timer++ % TIMERS];
+        collect(t);
+        if (t->state == STOPPED) break; /* the oldest call still runs: so do the others */
+        if (t->state != FREE || !make_events(t)) continue;
+        if (!td_cuda_ok(cudaEventRecord(t->start, stream))) continue;
+        t->state = STARTED;
+        return t;
+    }
+    return NULL;
+}
+
+static void forget(pool *p)
+{
+    p->next_timer = 0;
+    memset(p->timers, 0, sizeof p->timers);
+}
+
+/* The context's; NULL without memory. */
+static pool *pool_of(td_context *context)
+{
+    const unsigned life = atomic_load(&context->life);
+    pool *p = pools;
+    while (p && p->context != context) p = p->next;
+    if (!p) {
+        p = calloc(1, sizeof *p);
+        if (!p) return NULL;
+        p->context = context;
+        p->next = pools;
+        pools = p;
+    }
+    if (p->life != life) forget(p);
+    p->life = life;
+    return p;
+}
+
 td_timer *td_timer_start(cudaStream_t stream)
 {
-    static unsigned next; /* under the lock */
-    int ordinal;
     td_timer *timer = NULL;
-    if (td_stream_is_capturing(stream) || !td_cuda_ok(cudaGetDevice(&ordinal))) return NULL;
+    td_context *context = td_stream_is_capturing(stream) ? NULL : td_context_current();
+    if (!context) return NULL;
+    const td_capture_mode mode = td_capture_allow(); /* another thread may capture */
     pthread_mutex_lock(&lock);
-    for (int tried = 0; tried < TIMERS && !timer; tried++) {
-        td_timer *t = &timers[next++ % TIMERS];
-        collect(t);
-        if (t->state == FREE && make_events(t, ordinal) &&
-            td_cuda_ok(cudaEventRecord(t->start, stream)))
-            timer = t;
-        else if (t->state == STOPPED)
-            break; /* the oldest call still runs: so do the others */
-    }
-    if (timer) timer->state = STARTED;
+    pool *p = pool_of(context);
+    if (p) timer = start(p, stream);
     pthread_mutex_unlock(&lock);
+    td_capture_restore(mode);
     return timer;
 }
 
@@ -80,7 +120,20 @@ void td_timer_drop(td_timer *timer)
 
 void td_timer_collect(void)
 {
+    const td_capture_mode mode = td_capture_allow();
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < TIMERS; i++) collect(&timers[i]);
+    for (pool *p = pools; p; p = p->next)
+        if (td_context_is_alive(p->context, p->life))
+            for (int i = 0; i < TIMERS; i++) collect(&p->timers[i]);
+    pthread_mutex_unlock(&lock);
+    td_capture_restore(mode);
+}
+
+void td_timer_before_fork(void) { pthread_mutex_lock(&lock); }
+
+/* A call round the fork has its timer yet: its pool stays. */
+void td_timer_after_fork(bool is_child)
+{
+    for (pool *p = is_child ? pools : NULL; p; p = p->next) forget(p);
     pthread_mutex_unlock(&lock);
 }

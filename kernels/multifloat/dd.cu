@@ -48,14 +48,15 @@ struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 2 : 4, parts> 
 
     TD_DEVICE tandem_dd to_typed(const td_output &output, tandem_dd sum, const tandem_dd *c)
     {
-        const tandem_dd x = td_dd_mul(output.alpha.dd, sum), beta = output.beta.dd;
+        const tandem_dd x = td_dd_mul(output.target.alpha.value.dd, sum),
+                        beta = output.target.beta.value.dd;
         return beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, *c)) : x;
     }
 
     TD_DEVICE tandem_ds to_typed(const td_output &output, tandem_dd sum, const tandem_ds *c)
     {
-        const tandem_dd x = td_dd_mul(td_dd_from_ds(output.alpha.ds), sum),
-                        beta = td_dd_from_ds(output.beta.ds);
+        const tandem_dd x = td_dd_mul(td_dd_from_ds(output.target.alpha.value.ds), sum),
+                        beta = td_dd_from_ds(output.target.beta.value.ds);
         return td_ds(beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, td_dd_from_ds(*c))) : x);
     }
 
@@ -90,16 +91,15 @@ TD_DEVICE tandem_ds split_ds(const double &x) { return td_ds(td_dd_split(td_bits
 TD_DEVICE double join_dd(const tandem_dd &x) { return td_dd_join(x); }
 TD_DEVICE double join_ds(const tandem_ds &x) { return td_dd_join(td_dd_from_ds(x)); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_dd>);
-    error = td_load(error, td_pack_kernel<from_ds>);
-    error = td_multiply_prepare<format<1>, K_TILE>(error);
-    error = td_multiply_prepare<format<2>, K_TILE>(error);
-    error = td_load(error, td_join_kernel<format<1>>);
-    error = td_load_conversions<tandem_dd, split_dd, join_dd>(error);
-    return td_load_conversions<tandem_ds, split_ds, join_ds>(error);
+    const cudaError_t error = td_load(cudaSuccess, td_join_kernel<format<1>>);
+    if (type == TD_BINARY64)
+        return td_multiply_prepare<format<1>, K_TILE>(
+            td_load(error, td_pack_kernel<from_binary64>));
+    return td_multiply_prepare<format<2>, K_TILE>(type == TD_DD
+                                                      ? td_load(error, td_pack_kernel<from_dd>)
+                                                      : td_load(error, td_pack_kernel<from_ds>));
 }
 
 /* docs/numerics.md: products of scaled elements lose 2^-1073 each at most. */
@@ -121,8 +121,6 @@ extern const td_format td_format_dd = {
 
 extern const td_typed td_typed_dd = {
     TD_DD,
-    sizeof(tandem_dd),
-    alignof(tandem_dd),
     &td_format_dd,
     td_convert_launch<double, tandem_dd, split_dd>,
     td_convert_launch<tandem_dd, double, join_dd>,
@@ -130,8 +128,6 @@ extern const td_typed td_typed_dd = {
 
 extern const td_typed td_typed_ds = {
     TD_DS,
-    sizeof(tandem_ds),
-    alignof(tandem_ds),
     &td_format_dd,
     td_convert_launch<double, tandem_ds, split_ds>,
     td_convert_launch<tandem_ds, double, join_ds>,

@@ -37,7 +37,8 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
 
     TD_DEVICE tandem_df to_typed(const td_output &output, tandem_df sum, const tandem_df *c)
     {
-        const tandem_df x = td_df_mul(output.alpha.df, sum), beta = output.beta.df;
+        const tandem_df x = td_df_mul(output.target.alpha.value.df, sum),
+                        beta = output.target.beta.value.df;
         return beta.hi != 0.0f ? td_df_add(x, td_df_mul(beta, *c)) : x;
     }
 
@@ -58,14 +59,13 @@ static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cud
 TD_DEVICE tandem_df split_element(const double &x) { return td_df_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_df &x) { return td_df_join(x); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_df>);
+    cudaError_t error = type == TD_BINARY64 ? td_load(cudaSuccess, td_pack_kernel<from_binary64>)
+                                            : td_load(cudaSuccess, td_pack_kernel<from_df>);
     error = td_multiply_prepare<format, 32>(error);
     error = td_multiply_prepare<format, 16>(error);
-    error = td_load(error, td_join_kernel<format>);
-    return td_load_conversions<tandem_df, split_element, join_element>(error);
+    return td_load(error, td_join_kernel<format>);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */
@@ -87,8 +87,6 @@ extern const td_format td_format_df = {
 
 extern const td_typed td_typed_df = {
     TD_DF,
-    sizeof(tandem_df),
-    alignof(tandem_df),
     &td_format_df,
     td_convert_launch<double, tandem_df, split_element>,
     td_convert_launch<tandem_df, double, join_element>,

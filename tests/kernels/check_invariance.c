@@ -1,7 +1,7 @@
 /* check_invariance.c - the bits of a product depend on its operands and on (m, n, k) alone: not on layout, transposes,
  * alignment, streams, threads, the workspace limit, the batch form, or where the scalars are. And they are the golden
- * bits of tests/golden/MODE.txt, on every device; `check_invariance_hostgpu --print MODE` writes that file (a colon of MODE is a
- * hyphen there). */
+ * bits of tests/golden/MODE.txt (a hyphen for a colon), on every device; `check_invariance_hostgpu --print MODE` writes that
+ * file. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -39,74 +39,12 @@ static const product products[] = {
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-typedef struct {
-    const char *name;
-    uint64_t hash;
-} fingerprint;
-
-static const fingerprint golden_df[] = {
-#include "../golden/df.txt"
-};
-static const fingerprint golden_ts[] = {
-#include "../golden/ts.txt"
-};
-static const fingerprint golden_dd[] = {
-#include "../golden/dd.txt"
-};
-static const fingerprint golden_ds[] = {
-#include "../golden/d+s.txt"
-};
-static const fingerprint golden_ozaki2[] = {
-#include "../golden/ozaki2.txt"
-};
-static const fingerprint golden_ozaki2_6[] = {
-#include "../golden/ozaki2-6.txt"
-};
-static const fingerprint golden_ozaki2_14[] = {
-#include "../golden/ozaki2-14.txt"
-};
-static const fingerprint golden_ozaki2_20[] = {
-#include "../golden/ozaki2-20.txt"
-};
-static const fingerprint golden_ozaki_sgemm[] = {
-#include "../golden/ozaki-sgemm.txt"
-};
-static const fingerprint golden_ozaki_sgemm_9[] = {
-#include "../golden/ozaki-sgemm-9.txt"
-};
-static const fingerprint golden_ozaki1[] = {
-#include "../golden/ozaki1.txt"
-};
-static const fingerprint golden_ozaki1_7[] = {
-#include "../golden/ozaki1-7.txt"
-};
-static const fingerprint golden_faithful[] = {
-#include "../golden/faithful.txt"
-};
-
-#define GOLDEN_ROW(mode, of)                                                                       \
-    {                                                                                              \
-        mode, of, sizeof of / sizeof *of                                                           \
-    }
+/* Of all modes: tests/golden/rows.py. */
 static const struct {
-    const char *mode;
-    const fingerprint *of;
-    size_t count;
+    const char *file, *product;
+    uint64_t hash;
 } golden[] = {
-    GOLDEN_ROW("df", golden_df),
-    GOLDEN_ROW("ts", golden_ts),
-    GOLDEN_ROW("dd", golden_dd),
-    GOLDEN_ROW("d+s", golden_ds),
-    GOLDEN_ROW("ozaki2", golden_ozaki2),
-    GOLDEN_ROW("ozaki2:6", golden_ozaki2_6),
-    GOLDEN_ROW("ozaki2:14", golden_ozaki2_14),
-    GOLDEN_ROW("ozaki2:20", golden_ozaki2_20),
-    GOLDEN_ROW("ozaki-sgemm", golden_ozaki_sgemm),
-    GOLDEN_ROW("ozaki-sgemm:9", golden_ozaki_sgemm_9),
-    GOLDEN_ROW("ozaki1", golden_ozaki1),
-    GOLDEN_ROW("ozaki1:7", golden_ozaki1_7),
-    GOLDEN_ROW("faithful", golden_faithful),
-    GOLDEN_ROW("faithful:fp64", golden_faithful),
+#include "golden_rows.h"
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 
@@ -120,17 +58,18 @@ typedef struct {
 
 static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
 
-static td_gemm gemm_of(const problem *p, double *a, double *b, double *c, const circumstances *how)
+static td_problem gemm_of(const problem *p, double *a, double *b, double *c,
+                          const circumstances *how)
 {
     const product *of = &p->of;
-    return (td_gemm){
+    return (td_problem){
         .op_a = op_of(of->op_a),
         .op_b = op_of(of->op_b),
         .m = of->m,
         .n = of->n,
         .k = of->k,
-        .alpha = {.value = of->alpha, .device = how->alpha},
-        .beta = {.value = of->beta, .device = how->beta},
+        .alpha = {.value.binary64 = of->alpha, .device = how->alpha},
+        .beta = {.value.binary64 = of->beta, .device = how->beta},
         .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
         .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
         .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
@@ -139,15 +78,15 @@ static td_gemm gemm_of(const problem *p, double *a, double *b, double *c, const 
     };
 }
 
-static td_run_status run(const td_gemm *gemm, const circumstances *how)
+static td_run_status run(const td_problem *gemm, const circumstances *how)
 {
-    int parameter;
+    td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     td_device *device = td_device_current();
     if (!engine || !device) return TD_RUN_FAILED;
-    return engine->run(gemm, parameter, device,
-                       how->limit == ALL_MEMORY ? device->workspace_bytes : how->limit,
-                       how->counters);
+    return td_engine_run(engine, gemm, parameter, device,
+                         how->limit == ALL_MEMORY ? device->workspace_bytes : how->limit,
+                         how->counters);
 }
 
 /* C's hash, *status how the run ended. For any thread: no checks that leave it. */
@@ -164,7 +103,7 @@ static uint64_t hash_of(const product *of, const circumstances *how, td_run_stat
         if (error == cudaSuccess)
             error = cudaMemcpy(to[i], from[i]->storage, bytes, cudaMemcpyHostToDevice);
     }
-    const td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], how);
+    const td_problem gemm = gemm_of(&p, to[0], to[1], to[2], how);
     *status = error == cudaSuccess ? run(&gemm, how) : TD_RUN_FAILED;
     if (error == cudaSuccess) error = cudaStreamSynchronize(how->stream);
     if (error == cudaSuccess)
@@ -199,20 +138,41 @@ static void check_same(int i, const product *of, const circumstances *how, const
 /* Sanitizers make everything slow, and look for other things than bits. */
 static int step(void) { return test_is_sanitized() ? 5 : 1; }
 
+/* True if the file is called as the first `length` characters of the mode are, a hyphen for each colon. */
+static bool is_called(const char *file, const char *mode, size_t length)
+{
+    if (strlen(file) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        if (file[i] != (mode[i] == ':' ? '-' : mode[i])) return false;
+    return true;
+}
+
+/* The first row of the tested mode. What has no file of its own has the bits of the mode without its parameter, which then
+ * says how they are computed. */
+static int find_golden(void)
+{
+    const size_t lengths[] = {strlen(tested->name), strcspn(tested->name, ":")};
+    for (int l = 0; l < 2; l++)
+        for (int g = 0; g < GOLDEN; g++)
+            if (is_called(golden[g].file, tested->name, lengths[l])) return g;
+    return GOLDEN;
+}
+
 static void bits_are_golden(void **unused)
 {
     (void)unused;
-    int g = 0;
-    while (g < GOLDEN && strcmp(golden[g].mode, tested->name) != 0) g++;
-    CHECK(g < GOLDEN, "no golden hashes");
-    CHECK((int)golden[g].count == (int)PRODUCTS, "%d golden hashes for %d products",
-          (int)golden[g].count, (int)PRODUCTS);
+    const int first = find_golden();
+    int count = 0;
+    while (first + count < GOLDEN && strcmp(golden[first + count].file, golden[first].file) == 0)
+        count++;
+    CHECK(count == (int)PRODUCTS, "%d golden hashes for %d products", count, (int)PRODUCTS);
     for (int i = 0; i < PRODUCTS; i += step()) {
-        const fingerprint *want = &golden[g].of[i];
-        CHECK(strcmp(want->name, product_text(&products[i])) == 0, "'%s' stands for '%s'",
-              want->name, product_text(&products[i]));
-        CHECK(ordinary_hash(i) == want->hash, "%s: hash %016llx, golden %016llx", want->name,
-              (unsigned long long)ordinary_hash(i), (unsigned long long)want->hash);
+        const char *product = golden[first + i].product;
+        const uint64_t want = golden[first + i].hash;
+        CHECK(strcmp(product, product_text(&products[i])) == 0, "'%s' stands for '%s'", product,
+              product_text(&products[i]));
+        CHECK(ordinary_hash(i) == want, "%s: hash %016llx, golden %016llx", product,
+              (unsigned long long)ordinary_hash(i), (unsigned long long)want);
     }
 }
 
@@ -403,14 +363,14 @@ static void check_batch(int i, bool by_pointers, bool share_a)
     const test_matrix *const from[] = {&p.a, &p.b, &p.c};
     test_matrix all[3];
     double *to[3];
-    double **arrays = NULL;
+    void **arrays = NULL;
     for (int x = 0; x < 3; x++) {
         all[x] = matrix_make((int64_t)from[x]->count, BATCH, (int64_t)from[x]->count + 5, 0);
         for (int z = 0; z < BATCH; z++)
             memcpy(matrix_at(&all[x], 0, z), from[x]->storage, from[x]->count * sizeof(double));
         to[x] = device_upload(&all[x]);
     }
-    td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
+    td_problem gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
     CHECK_CUDA(cudaMalloc((void **)&arrays, 3 * BATCH * sizeof(double *)));
     gemm.batch = BATCH;

@@ -68,6 +68,9 @@ int64_t ref_sliced_bits(int slices, int64_t k);
 /* The product of binary64 matrices as one of a type with a single part. Only for distances from the exact product. */
 ref_typed ref_as_typed(const ref_gemm *p);
 
+/* C <- beta C, where alpha or k is 0: no mode does it otherwise. C stays as it is if beta is 1; else a zero is +0. */
+void ref_scale(const ref_gemm *p);
+
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
 
@@ -75,6 +78,7 @@ void ref_ieee(const ref_gemm *p);
  * +0 for 0. Where alpha, beta, a C that counts, or anything in the row or column is not finite: as ref_ieee. */
 bool ref_is_faithful(const char *mode);
 void ref_faithful_product(const ref_gemm *p);
+void ref_faithful_element(const ref_gemm *p, int64_t i, int64_t j); /* this one alone */
 
 /* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
  * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */

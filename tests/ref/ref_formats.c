@@ -57,15 +57,13 @@ static range range_of(const operand *o, int64_t line)
     return r;
 }
 
-/* C <- beta C, which no mode does otherwise. Nothing is repaired. */
-static int64_t scale(const ref_gemm *p)
+void ref_scale(const ref_gemm *p)
 {
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double *c = p->c + i + j * p->ldc;
-            *c = p->beta == 0.0 ? 0.0 : p->beta * *c;
+            if (p->beta != 1.0) *c = p->beta == 0.0 ? 0.0 : 0.0 + p->beta * *c;
         }
-    return 0;
 }
 
 static double axpby(double alpha, double sum, double beta, const double *c)
@@ -101,27 +99,17 @@ static double redone(const ref_gemm *p, int64_t i, int64_t j, const double *c)
     return axpby(p->alpha, chain_of_fma(p, i, j), p->beta, c);
 }
 
-/* And for modes that are longer, in double-double where that is finite. */
-static double redone_pair(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+/* And for modes that are longer, the exact element, rounded once. */
+static double redone_exactly(const ref_gemm *p, int64_t i, int64_t j, const double *c)
 {
-    const double chain = chain_of_fma(p, i, j);
-    double sum = 0.0, rest = 0.0;
-    for (int64_t l = 0; l < p->k; l++) {
-        const tandem_dd a = td_dd(a_at(p, i, l), 0.0), b = td_dd(b_at(p, l, j), 0.0);
-        if (l == 0)
-            td_dd_start(&sum, &rest, a, b);
-        else
-            td_dd_accumulate(&sum, &rest, a, b);
-    }
-    sum = td_two_sum64(sum, rest, &rest);
-    if (!isfinite(chain) || !isfinite(sum)) return axpby(p->alpha, chain, p->beta, c);
-    return axpby_pair(p->alpha, td_dd(sum, rest), 0, p->beta, c);
+    ref_faithful_element(p, i, j);
+    return *c;
 }
 
 void ref_ieee(const ref_gemm *p)
 {
     if (p->k == 0 || p->alpha == 0.0) {
-        scale(p);
+        ref_scale(p);
         return;
     }
     for (int64_t j = 0; j < p->n; j++)
@@ -179,7 +167,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD                       75
 #define LEAST                        0x1p-75
 #define RESULT(alpha, t, e, beta, c) axpby_pair(alpha, td_ts_to_dd(t), e, beta, c)
-#define REPAIR                       redone_pair
+#define REPAIR                       redone_exactly
 #include "format_tmpl.h"
 
 #define NAME(name) ref_dd_##name
@@ -201,7 +189,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD     960
 #define LEAST      0x1p-960
 #define RESULT     axpby_pair
-#define REPAIR     redone_pair
+#define REPAIR     redone_exactly
 #include "format_tmpl.h"
 
 /* Double+single: stored so, computed with as double-double. */
@@ -224,7 +212,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD     960
 #define LEAST      0x1p-960
 #define RESULT     axpby_pair
-#define REPAIR     redone_pair
+#define REPAIR     redone_exactly
 #include "format_tmpl.h"
 
 const ref_format *const ref_formats[REF_FORMATS] = {&ref_df_format, &ref_ts_format, &ref_dd_format,
