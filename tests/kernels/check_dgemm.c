@@ -22,6 +22,9 @@ static product plain(const char *data, int64_t m, int64_t n, int64_t k)
     return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = 41};
 }
 
+/* Of many products that differ in numbers alone sanitizers see some. */
+static bool is_left_out(int i) { return test_is_sanitized() && i % 4 != 0; }
+
 static void set_ops(product *of, int which)
 {
     of->op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N;
@@ -39,7 +42,7 @@ static void all_shapes(void **unused)
     double worst = 0.0;
     for (int i = 0; i < DEPTHS; i++)
         for (int ops = 0; ops < 4; ops++) {
-            if ((test_is_sanitized() || tested->is_variant) && (i + ops) % 3) continue;
+            if (is_left_out(i + ops) || (tested->is_variant && (i + ops) % 3)) continue;
             product of = plain("both signs", sizes[(3 * i + ops) % SIZES],
                                sizes[(5 * i + 3 * ops + 1) % SIZES], depths[i]);
             set_ops(&of, ops);
@@ -101,6 +104,7 @@ static void all_scalars(void **unused)
     static const double betas[] = {0.0, 1.0, -1.0, -0.3, 0x1p-1000};
     for (int i = 0; i < 7; i++)
         for (int j = 0; j < 5; j++) {
+            if (is_left_out(i + j)) continue;
             product of = plain("both signs", 19, 66, 40);
             set_ops(&of, i + j);
             of.alpha = alphas[i];
@@ -119,6 +123,7 @@ static void all_distributions(void **unused)
     } shapes[] = {{33, 34, 100}, {66, 20, 530}, {9, 7, 2048}};
     for (int d = 0; d < distribution_count; d++) {
         double worst = 0.0;
+        if (is_left_out(d)) continue;
         for (int i = 0; i < (tested->is_variant || test_is_sanitized() ? 1 : 3); i++) {
             product of = plain(distributions[d].name, shapes[i].m, shapes[i].n, shapes[i].k);
             set_ops(&of, d + i);
@@ -231,6 +236,7 @@ static void special_operands(void **unused)
     (void)unused;
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int round = 0; round < 24; round++) {
+        if (is_left_out(round % 7)) continue;
         product of = plain(round % 2 ? "zeros" : "both signs", 70, 67, 45);
         set_ops(&of, round / 3);
         of.beta = round % 4 == 1 ? 1.5 : 0.0;
@@ -257,6 +263,7 @@ static void special_everywhere(void **unused)
     static const double scalars[] = {1.0, NAN, INFINITY, -INFINITY, 0.0, 2.0};
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
+            if (is_left_out(i + j)) continue;
             product of = plain("both signs", 20, 10, 18);
             of.alpha = scalars[i];
             of.beta = scalars[j];
