@@ -258,8 +258,8 @@ static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
     const td_problem gemm = gemm_of(o);
-    const bool enqueued = m->engine->run(&gemm, m->parameter, b->device, workspace_limit(b->device),
-                                         b->counters) == TD_RUN_DONE;
+    const bool enqueued = td_engine_run(m->engine, &gemm, m->parameter, b->device,
+                                        workspace_limit(b->device), b->counters) == TD_RUN_DONE;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }

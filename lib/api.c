@@ -212,7 +212,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
     if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(engine->run(&p, parameter, device, limit_of(device), NULL));
+    return status_of(td_engine_run(engine, &p, parameter, device, limit_of(device), NULL));
 }
 
 static tandem_status run_typed(const td_problem *p, const td_format *format)
@@ -250,7 +250,10 @@ static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, con
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(type->split(rows, cols, a, lda, s, lds, stream));
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->split(rows, cols, a, lda, s, lds, stream));
+    td_capture_restore(mode);
+    return status;
 }
 
 static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
@@ -258,7 +261,10 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(type->join(rows, cols, s, lds, a, lda, stream));
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->join(rows, cols, s, lds, a, lda, stream));
+    td_capture_restore(mode);
+    return status;
 }
 
 /* The functions of one type. */

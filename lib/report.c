@@ -31,6 +31,15 @@ static bool open_destination(void)
     return false;
 }
 
+static void drop_counters(td_record *record)
+{
+    while (record->counters) {
+        td_counted *first = record->counters;
+        record->counters = first->next;
+        free(first);
+    }
+}
+
 /* A forked child is a process of its own: its counts start at zero. It must not touch the counters in device
  * memory, which the child does not have. */
 static void start_again_in_child(void)
@@ -39,9 +48,7 @@ static void start_again_in_child(void)
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
-        record->repaired = record->planes = 0;
-        record->is_counted = false;
-        record->counters = NULL;
+        drop_counters(record);
     }
 }
 
@@ -181,28 +188,43 @@ void td_report_add_time(td_record *record, double seconds)
     atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
 }
 
-void td_report_set_counters(td_record *record, const volatile td_counters *counters)
+/* Under the lock. */
+static bool has_counters(const td_record *record, const volatile td_counters *counters)
+{
+    const td_counted *c = record->counters;
+    while (c && c->counters != counters) c = c->next;
+    return c != NULL;
+}
+
+void td_report_add_counters(td_record *record, const volatile td_counters *counters)
 {
     if (!record) return;
     pthread_mutex_lock(&lock);
-    if (record->counters != counters) {
-        record->repaired = td_record_repaired(record);
-        record->planes = td_record_planes(record);
-        record->counters = counters;
-        record->is_counted |= counters != NULL;
+    if (!has_counters(record, counters)) {
+        td_counted *added = malloc(sizeof *added);
+        if (added) {
+            *added = (td_counted){counters, record->counters};
+            record->counters = added;
+        }
     }
     pthread_mutex_unlock(&lock);
 }
 
 unsigned long long td_record_repaired(const td_record *record)
 {
-    return record->repaired + (record->counters ? record->counters->repaired : 0);
+    unsigned long long sum = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += c->counters->repaired;
+    return sum;
 }
 
 unsigned long long td_record_planes(const td_record *record)
 {
-    const unsigned long long planes = record->counters ? record->counters->planes : 0;
-    return planes > record->planes ? planes : record->planes;
+    unsigned long long most = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) {
+        const unsigned long long planes = c->counters->planes;
+        if (planes > most) most = planes;
+    }
+    return most;
 }
 
 td_report_totals td_report_add_up(const td_report *from)
@@ -215,7 +237,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->count != 0 && record->is_counted;
+        totals.is_counted |= record->count != 0 && record->counters;
     }
     return totals;
 }

@@ -11,14 +11,18 @@
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
+/* Counters of one context's kernels. */
+typedef struct td_counted {
+    const volatile td_counters *counters;
+    struct td_counted *next;
+} td_counted;
+
 struct td_record {
     td_report_key key;
     unsigned number;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
-    bool is_counted;                     /* kernels have had counters */
-    unsigned long long repaired, planes; /* of kernels whose counters have been replaced */
-    const volatile td_counters *counters;
+    td_counted *counters; /* NULL: kernels have counted nothing */
 };
 
 typedef struct {

@@ -162,7 +162,7 @@ static void print_record(FILE *out, const td_record *record)
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
             "\"planes\": %s, \"native_reason\": ",
             (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
-            count_text(record->is_counted, td_record_repaired(record), "null").text,
+            count_text(record->counters != NULL, td_record_repaired(record), "null").text,
             count_text(planes != 0, planes, "null").text);
     if (key->reason)
         print_string(out, key->reason);
@@ -209,7 +209,7 @@ static void print_row(FILE *out, int width, const td_record *record)
     fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s\n", key->mode,
             (unsigned long long)record->count, timed,
             milliseconds_text(timed, record->nanoseconds).text,
-            count_text(record->is_counted, td_record_repaired(record), "-").text,
+            count_text(record->counters != NULL, td_record_repaired(record), "-").text,
             count_text(planes != 0, planes, "-").text, key->reason ? key->reason : "");
 }
 

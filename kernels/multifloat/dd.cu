@@ -94,16 +94,15 @@ TD_DEVICE tandem_ds split_ds(const double &x) { return td_ds(td_dd_split(td_bits
 TD_DEVICE double join_dd(const tandem_dd &x) { return td_dd_join(x); }
 TD_DEVICE double join_ds(const tandem_ds &x) { return td_dd_join(td_dd_from_ds(x)); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_dd>);
-    error = td_load(error, td_pack_kernel<from_ds>);
-    error = td_multiply_prepare<format<1>, K_TILE>(error);
-    error = td_multiply_prepare<format<2>, K_TILE>(error);
-    error = td_load(error, td_join_kernel<format<1>>);
-    error = td_load_conversions<tandem_dd, split_dd, join_dd>(error);
-    return td_load_conversions<tandem_ds, split_ds, join_ds>(error);
+    const cudaError_t error = td_load(cudaSuccess, td_join_kernel<format<1>>);
+    if (type == TD_BINARY64)
+        return td_multiply_prepare<format<1>, K_TILE>(
+            td_load(error, td_pack_kernel<from_binary64>));
+    return td_multiply_prepare<format<2>, K_TILE>(type == TD_DD
+                                                      ? td_load(error, td_pack_kernel<from_dd>)
+                                                      : td_load(error, td_pack_kernel<from_ds>));
 }
 
 /* docs/numerics.md: products of scaled elements lose 2^-1073 each at most. */

@@ -62,14 +62,13 @@ static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cud
 TD_DEVICE tandem_df split_element(const double &x) { return td_df_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_df &x) { return td_df_join(x); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_df>);
+    cudaError_t error = type == TD_BINARY64 ? td_load(cudaSuccess, td_pack_kernel<from_binary64>)
+                                            : td_load(cudaSuccess, td_pack_kernel<from_df>);
     error = td_multiply_prepare<format, 32>(error);
     error = td_multiply_prepare<format, 16>(error);
-    error = td_load(error, td_join_kernel<format>);
-    return td_load_conversions<tandem_df, split_element, join_element>(error);
+    return td_load(error, td_join_kernel<format>);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */

@@ -80,8 +80,9 @@ typedef struct {
     /* Adds up the superblocks of `slots`, and joins; without slots, C <- beta C. */
     cudaError_t (*join)(const td_multiply *multiply, int batch, cudaStream_t stream);
 
-    /* Loads the kernels on the current device, and sets what they need: once, before the first launch. */
-    cudaError_t (*prepare)(void);
+    /* Loads the kernels for matrices of a type on the current device, and sets what they need: once, before the first
+     * launch. */
+    cudaError_t (*prepare)(td_type type);
 } td_format;
 
 extern const td_format td_format_df, td_format_ts, td_format_dd;

@@ -120,11 +120,4 @@ static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, 
                      cols, static_cast<const from *>(a), lda, static_cast<to *>(s), lds);
 }
 
-template <class type, type (*split)(const double &), double (*join)(const type &)>
-static cudaError_t td_load_conversions(cudaError_t error)
-{
-    return td_load(error, td_convert_kernel<double, type, split>,
-                   td_convert_kernel<type, double, join>);
-}
-
 #endif

@@ -191,13 +191,12 @@ struct format {
 TD_DEVICE tandem_ts split_element(const double &x) { return td_ts_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_ts &x) { return td_ts_join(x); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_ts>);
+    cudaError_t error = type == TD_BINARY64 ? td_load(cudaSuccess, td_pack_kernel<from_binary64>)
+                                            : td_load(cudaSuccess, td_pack_kernel<from_ts>);
     error = td_multiply_prepare<format, K_TILE>(error);
-    error = td_load(error, td_join_kernel<format>);
-    return td_load_conversions<tandem_ts, split_element, join_element>(error);
+    return td_load(error, td_join_kernel<format>);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */

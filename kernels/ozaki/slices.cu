@@ -283,10 +283,18 @@ cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                                                stream, *sums, *finish);
 }
 
-cudaError_t td_slices_prepare(void)
+cudaError_t td_slices_prepare(td_digit_type type)
 {
-    return td_load(cudaSuccess, slices_kernel<from_binary64, int8_t>,
-                   slices_kernel<from_binary64, float>, slices_kernel<from_binary64, double>,
-                   slices_kernel<from_ts, float>, carry_kernel, clear_kernel, add_kernel,
-                   finish_kernel<TD_FEW_LIMBS>, finish_kernel<TD_LIMBS>);
+    cudaError_t error = cudaSuccess;
+    if (type == TD_DIGIT_DOUBLE) return td_load(error, slices_kernel<from_binary64, double>);
+    error = type == TD_DIGIT_INT8 ? td_load(error, slices_kernel<from_binary64, int8_t>)
+                                  : td_load(error, slices_kernel<from_binary64, float>, add_kernel);
+    return td_load(error, carry_kernel, clear_kernel, finish_kernel<TD_FEW_LIMBS>,
+                   finish_kernel<TD_LIMBS>);
+}
+
+cudaError_t td_slices_of_ts_prepare(void)
+{
+    return td_load(cudaSuccess, slices_kernel<from_ts, float>, carry_kernel, clear_kernel,
+                   add_kernel);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../problem.h"
 
 typedef struct td_device td_device; /* ../device.h */
@@ -37,7 +39,10 @@ typedef struct td_engine {
     int least, most; /* a count from least to most; 0: none */
     const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
-    /* Enqueues a product of binary64 matrices on p->stream; never waits. NULL: the native product.
+    /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
+    cudaError_t (*prepare)(int is_other_way);
+
+    /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
     td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
@@ -46,6 +51,10 @@ typedef struct td_engine {
 #define MODE(id, file) extern const td_engine td_engine_##id;
 #include "modes.def"
 #undef MODE
+
+/* engine->run, after engine->prepare at the first product of its way in a context. */
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters);
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];

@@ -339,10 +339,21 @@ static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_devi
     return run_product(&product, workspace_limit);
 }
 
+/* A td_loader of what matrices of a multi-float type need. */
+static cudaError_t prepare_typed(int type)
+{
+    static const td_format *const formats[TD_TYPE_COUNT] = {[TD_DF] = &td_format_df,
+                                                            [TD_TS] = &td_format_ts,
+                                                            [TD_DD] = &td_format_dd,
+                                                            [TD_DS] = &td_format_dd};
+    return formats[type]->prepare((td_type)type);
+}
+
 td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
                                 size_t workspace_limit)
 {
     const arithmetic in = {format, p->type, false};
+    if (!td_device_load(device, prepare_typed, (int)p->type)) return TD_RUN_FAILED;
     td_problem scaled = *p;
     mf_product product = {.p = p, .in = &in, .device = device};
     if (!td_problem_only_scales(p)) return run_product(&product, workspace_limit);
@@ -353,7 +364,19 @@ td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td
 
 /* Modes */
 
+static cudaError_t prepare_mode(const td_format *format)
+{
+    cudaError_t error = td_scan_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? format->prepare(TD_BINARY64) : error;
+}
+
 #define MODE(id, format, is_shortened)                                                             \
+    static cudaError_t id##_prepare(int other_way)                                                 \
+    {                                                                                              \
+        (void)other_way;                                                                           \
+        return prepare_mode(format);                                                               \
+    }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
@@ -371,6 +394,7 @@ const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
     .bound = "2^-43 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .prepare = df_prepare,
     .run = df_run,
 };
 
@@ -379,6 +403,7 @@ const td_engine td_engine_ts = {
     .summary = "triples of binary32 (triple-single)",
     .bound =
         "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .prepare = ts_prepare,
     .run = ts_run,
 };
 
@@ -387,6 +412,7 @@ const td_engine td_engine_dd = {
     .summary = "pairs of binary64 (double-double)",
     .bound =
         "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .prepare = dd_prepare,
     .run = dd_run,
 };
 
@@ -394,5 +420,6 @@ const td_engine td_engine_ds = {
     .name = "d+s",
     .summary = "binary64 and binary32 (double+single)",
     .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .prepare = ds_prepare,
     .run = ds_run,
 };

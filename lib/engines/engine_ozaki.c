@@ -239,6 +239,15 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
+static cudaError_t prepare_mode(const ozaki_mode *mode)
+{
+    cudaError_t error = td_lines_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) error = td_certify_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? mode->scheme->prepare() : error;
+}
+
 static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
@@ -256,11 +265,16 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 /* ---- modes ---- */
 
 #define MODE(id, name_, summary_, scheme_, least_, most_)                                          \
+    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};           \
+    static cudaError_t id##_prepare(int other_way)                                                 \
+    {                                                                                              \
+        (void)other_way;                                                                           \
+        return prepare_mode(&id##_mode);                                                           \
+    }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
-        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
-        return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
+        return run_mode(p, &id##_mode, parameter, device, workspace_limit, counters);              \
     }                                                                                              \
     const td_engine td_engine_##id = {                                                             \
         .name = name_,                                                                             \
@@ -269,6 +283,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
                  "with N given, as N and the data allow",                                          \
         .least = least_,                                                                           \
         .most = most_,                                                                             \
+        .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
@@ -279,14 +294,23 @@ MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slice
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
+static const ozaki_mode *faithful_mode(bool by_fp64)
+{
+    static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                        TD_REPAIR_EXACT},
+                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_REPAIR_EXACT};
+    return by_fp64 ? &fp64 : &residues;
+}
+
+static cudaError_t faithful_prepare(int other_way)
+{
+    return prepare_mode(faithful_mode(other_way));
+}
+
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                           TD_REPAIR_EXACT},
-                            by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
-                                       TD_REPAIR_EXACT};
-    return run_mode(p, parameter.is_other_way ? &by_fp64 : &by_residues, (td_parameter){0}, device,
+    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
                     workspace_limit, counters);
 }
 
@@ -296,5 +320,6 @@ const td_engine td_engine_faithful = {
                "these do not suffice",
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .way = "fp64",
+    .prepare = faithful_prepare,
     .run = faithful_run,
 };

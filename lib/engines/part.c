@@ -1,5 +1,13 @@
 #include "part.h"
 
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
+        return TD_RUN_FAILED;
+    return engine->run(p, parameter, device, workspace_limit, counters);
+}
+
 td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;

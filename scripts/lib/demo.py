@@ -26,8 +26,9 @@ ERROR_CERTIFIED = (4 * 512**0.5 + 1) * 2.0**-53
 # Modes that a short demonstration can do without.
 LEFT_OUT = {"dd", "d+s", "ozaki-sgemm", "ozaki1", "faithful:fp64"}
 
-COLUMNS = [("program", "<"), ("mode", "<"), ("products", ">"), ("emulated", ">"), ("repaired", ">"),
-           ("residual", ">"), ("digits", ">"), ("error", ">"), ("ms", ">"), ("device", "<")]
+# Title, alignment, width.
+COLUMNS = [("program", "<", 19), ("mode", "<", 8), ("products", ">", 8), ("emulated", ">", 8), ("repaired", ">", 8),
+           ("residual", ">", 8), ("digits", ">", 6), ("error", ">", 8), ("ms", ">", 9), ("device", "<", 6)]
 
 
 def programs(folder, data):
@@ -89,16 +90,15 @@ def row(name, mode, result, totals):
             f"{milliseconds:.3f}", result["device"]]
 
 
-def print_table(rows):
-    titles = [title for title, _ in COLUMNS]
-    widths = [max(len(line[i]) for line in [titles] + rows) for i in range(len(COLUMNS))]
-    for line in [titles, ["-" * width for width in widths]] + rows:
-        cells = zip(line, widths, COLUMNS)
-        print("  ".join(f"{cell:{align}{width}}" for cell, width, (_, align) in cells).rstrip())
+def print_line(cells):
+    """One line of the table, as soon as it is known."""
+    print("  ".join(f"{cell:{align}{width}}" for cell, (_, align, width) in zip(cells, COLUMNS)).rstrip(), flush=True)
 
 
 def main(folder, data):
-    rows, complaints, on_host = [], [], False
+    complaints, on_host = [], False
+    print_line([title for title, *_ in COLUMNS])
+    print_line(["-" * width for *_, width in COLUMNS])
     for name, command in programs(folder, data):
         for mode in modes(folder):
             result, report = run(folder, mode, command)
@@ -106,8 +106,7 @@ def main(folder, data):
             complaints += [f"{name}, {mode}: {fault}" for fault in wrong]
             on_host = on_host or report["host_device"]
             if None not in result.values():
-                rows.append(row(name, mode, result, report["totals"]))
-    print_table(rows)
+                print_line(row(name, mode, result, report["totals"]))
     print("\nresidual: |A x - b| / (2^-53 (|A| |x| + |b|) n); digits: correct ones in every component of x;"
           "\nerror: max |C - exact| / (|A| |B|); ms: of the factorisation, or of one product.")
     if on_host:

@@ -116,7 +116,7 @@ static void all_distributions(void **unused)
     (void)unused;
     static const struct {
         int m, n, k;
-    } shapes[] = {{33, 34, 100}, {66, 20, 530}, {9, 7, 1100}};
+    } shapes[] = {{33, 34, 100}, {66, 20, 530}, {9, 7, 2048}};
     for (int d = 0; d < distribution_count; d++) {
         double worst = 0.0;
         for (int i = 0; i < (tested->is_variant || test_is_sanitized() ? 1 : 3); i++) {

@@ -84,9 +84,9 @@ static td_run_status run(const td_problem *gemm, const circumstances *how)
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     td_device *device = td_device_current();
     if (!engine || !device) return TD_RUN_FAILED;
-    return engine->run(gemm, parameter, device,
-                       how->limit == ALL_MEMORY ? device->workspace_bytes : how->limit,
-                       how->counters);
+    return td_engine_run(engine, gemm, parameter, device,
+                         how->limit == ALL_MEMORY ? device->workspace_bytes : how->limit,
+                         how->counters);
 }
 
 /* C's hash, *status how the run ended. For any thread: no checks that leave it. */

@@ -256,7 +256,8 @@ static unsigned check_members(const char *name)
                              .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
                              .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
                              .batch = MEMBERS};
-    CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
+    CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
+              TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");
     for (int z = 0; z < MEMBERS; z++) {

@@ -68,7 +68,8 @@ static void compute(const mode *m, memory *at, int k, double alpha, double beta,
         .c = {.data = at->c, .ld = M},
         .batch = 1,
     };
-    const td_run_status status = engine->run(&p, parameter, device, device->workspace_bytes, NULL);
+    const td_run_status status =
+        td_engine_run(engine, &p, parameter, device, device->workspace_bytes, NULL);
     CHECK(status == TD_RUN_DONE, "%s ended with %d", m->name, (int)status);
     CHECK_CUDA(cudaMemcpy(c, at->c, M * N * sizeof(double), cudaMemcpyDeviceToHost));
 }

@@ -16,6 +16,7 @@ ARROWS = {
         "lib/engines",
         "kernels",
         "include",
+        "lib/context.h",
         "lib/device.h",
         "lib/log.h",
         "lib/originals.h",

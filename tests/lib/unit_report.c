@@ -81,7 +81,7 @@ static void nothing_is_kept_while_off(void **state)
     td_report_open(&options, "1.2.3");
     assert_null(call(1, NULL));
     td_report_add_time(NULL, 1);
-    td_report_set_counters(NULL, NULL);
+    td_report_add_counters(NULL, NULL);
     td_report_write();
 }
 
@@ -133,9 +133,10 @@ static void json_holds_what_was_counted(void **state)
     td_report_add_time(record, -1);
     td_report_add_time(record, (double)NAN);
     td_report_add_time(record, (double)INFINITY);
-    td_report_set_counters(record, &counters);
+    td_report_add_counters(record, &counters);
     counters.repaired = 40;
-    td_report_set_counters(record, &newer);
+    td_report_add_counters(record, &newer); /* of another context */
+    td_report_add_counters(record, &counters);
     newer.repaired = 2;
     call(8, "mode is native");
     td_report_write();
@@ -191,7 +192,7 @@ static void nothing_counted_is_not_zero(void **state)
     (void)state;
     open_report(path);
     td_record *record = call(1, NULL);
-    td_report_set_counters(record, &none);
+    td_report_add_counters(record, &none);
     td_report_add_time(record, 0);
     td_report_write();
     assert_true(
@@ -301,7 +302,7 @@ static void a_forked_child_counts_for_itself(void **state)
     open_report(pattern);
     td_record *record = call(1, NULL);
     static td_counters counters = {.repaired = 5};
-    td_report_set_counters(record, &counters);
+    td_report_add_counters(record, &counters);
 
     int child = in_child(do_nothing);
     snprintf(path, sizeof path, "%s/%d.json", folder, child);
