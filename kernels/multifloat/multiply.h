@@ -97,7 +97,7 @@ template <class format> struct td_work {
     int64_t steps;                      /* k tiles */
     const typename format::real *a, *b; /* this thread's share of the first k tile of both panels */
     typename format::value
-        *slot;         /* this thread's share of the running sum, or of the first superblock's sum */
+        *slot; /* this thread's share of the running sum, or of the first superblock's sum */
     int64_t next_slot; /* from one superblock's sum to the next; 0: there is one running sum */
 };
 
