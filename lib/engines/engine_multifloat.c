@@ -395,7 +395,7 @@ MODE(ds, &td_format_dd, true)
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
-    .bound = "2^-43 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
     .prepare = df_prepare,
     .run = df_run,
 };
