@@ -250,7 +250,7 @@ static td_problem gemm_of(const operands *o)
 
 static size_t workspace_limit(const td_device *device)
 {
-    return td_device_limit(device, td_options_in_force()->workspace_bytes);
+    return td_device_limit(device, td_options_in_force()->workspace);
 }
 
 /* Not by tandem_dgemm, which counts no repaired elements. */

@@ -167,7 +167,7 @@ static td_device *find_device(void)
 /* The most device memory that a product may use at a time. */
 static size_t limit_of(const td_device *device)
 {
-    return td_device_limit(device, td_options_in_force()->workspace_bytes);
+    return td_device_limit(device, td_options_in_force()->workspace);
 }
 
 /* A and B are never written. */

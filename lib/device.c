@@ -164,34 +164,34 @@ bool td_device_allow_graphs(td_device *d)
 
 /* ---- kernels ---- */
 
-static bool is_loaded(td_device *d, td_loader *loader, int way)
+static bool is_loaded(td_device *d, td_loader *loader, int which)
 {
     const unsigned count = atomic_load(&d->loaded);
     for (unsigned i = 0; i < count; i++)
-        if (d->load[i].loader == loader && d->load[i].way == way) return true;
+        if (d->load[i].loader == loader && d->load[i].which == which) return true;
     return false;
 }
 
 /* Under the lock. */
-static bool load(td_device *d, td_loader *loader, int way)
+static bool load(td_device *d, td_loader *loader, int which)
 {
     const unsigned count = atomic_load(&d->loaded);
     const td_capture_mode mode = td_capture_allow();
-    const bool done = td_cuda_ok(loader(way));
+    const bool done = td_cuda_ok(loader(which));
     td_capture_restore(mode);
     if (done && count < TD_MOST_LOADERS) { /* beyond that: every time */
         d->load[count].loader = loader;
-        d->load[count].way = way;
+        d->load[count].which = which;
         atomic_store(&d->loaded, count + 1);
     }
     return done;
 }
 
-bool td_device_load(td_device *device, td_loader *loader, int way)
+bool td_device_load(td_device *device, td_loader *loader, int which)
 {
-    if (is_loaded(device, loader, way)) return true;
+    if (is_loaded(device, loader, which)) return true;
     pthread_mutex_lock(&lock);
-    const bool done = is_loaded(device, loader, way) || load(device, loader, way);
+    const bool done = is_loaded(device, loader, which) || load(device, loader, which);
     pthread_mutex_unlock(&lock);
     return done;
 }

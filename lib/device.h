@@ -12,7 +12,7 @@
 #include "context.h"
 
 /* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
-typedef cudaError_t td_loader(int way);
+typedef cudaError_t td_loader(int which);
 enum { TD_MOST_LOADERS = 32 };
 
 typedef struct td_device {
@@ -33,7 +33,7 @@ typedef struct td_device {
     /* What has been loaded: the first `loaded` of these. */
     struct {
         td_loader *loader;
-        int way;
+        int which;
     } load[TD_MOST_LOADERS];
     atomic_uint loaded;
 
@@ -49,7 +49,7 @@ td_device *td_device_current(void);
 
 /* Has the loader load its kernels if it has not yet, the device being the current one; false if the device refuses. Safe in
  * any thread and during stream capture. */
-bool td_device_load(td_device *device, td_loader *loader, int way);
+bool td_device_load(td_device *device, td_loader *loader, int which);
 
 /* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
 bool td_device_allow_graphs(td_device *device);

@@ -6,7 +6,7 @@
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (o->engine->run || o->report_file[0]) && td_policy_intercepts(o, entry);
+    return (o->mode.engine->run || o->report.text[0]) && td_policy_intercepts(o, entry);
 }
 
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason)
@@ -48,7 +48,7 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
     td_counters *counters = td_call_counters(&call, device);
     const td_run_status status =
         td_engine_run(decision->engine, p, decision->parameter, device,
-                      td_device_limit(device, o->workspace_bytes), counters);
+                      td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);

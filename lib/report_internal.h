@@ -19,9 +19,7 @@ typedef struct td_counted {
 
 struct td_record {
     td_report_key key;
-    uint64_t hash;
     unsigned number;
-    td_record *next_in_bucket;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
     td_counted *counters; /* NULL: kernels have counted nothing */

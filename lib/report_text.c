@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loaded.h"
+
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
  * the application's locale. */
 
@@ -80,7 +82,7 @@ static void print_options(FILE *out, const td_options *o)
     fprintf(out, "  \"options\": {");
     for (int i = 0; i < TD_OPTION_COUNT; i++) {
         char value[TD_OPTION_TEXT_BYTES];
-        td_option_table[i].print(o, value, sizeof value);
+        td_option_print(o, (td_option_id)i, value, sizeof value);
         fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
         print_string(out, value);
         fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
@@ -179,7 +181,7 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_member(out, "tandem", report->version);
     print_member(out, "program", program);
     fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
-    print_member(out, "mode", report->options->mode_text);
+    print_member(out, "mode", report->options->mode.text);
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
     if (report->is_host_device) print_member(out, "note", host_device_note);
@@ -211,12 +213,20 @@ static void print_row(FILE *out, int width, const td_record *record)
             count_text(parts != 0, parts, "-").text, key->reason ? key->reason : "");
 }
 
+/* Why there is nothing to print. */
+static void print_silence(FILE *out, const td_report *report)
+{
+    const td_loaded loaded = td_loaded_cublas();
+    char why[TD_LOADED_TEXT];
+    fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
+            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
+}
+
 void td_report_print_table(FILE *out, const td_report *report)
 {
     const td_report_totals totals = td_report_add_up(report);
     if (totals.intercepted == 0) {
-        fprintf(out, "tandem: report: %s made no call that Tandem intercepts\n",
-                program_invocation_short_name);
+        print_silence(out, report);
         return;
     }
     int width = 0;
@@ -227,7 +237,7 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (width < (int)strlen("function")) width = (int)strlen("function");
 
     fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
-            program_invocation_short_name, report->options->mode_text, totals.intercepted,
+            program_invocation_short_name, report->options->mode.text, totals.intercepted,
             totals.emulated, totals.native);
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");

@@ -60,7 +60,9 @@ TD_DEVICE unsigned td_join_column(const td_output &output, const typename format
     TD_UNROLL
     for (int i = 0; i < td_tile<format>::rows; i++) {
         if (row + i >= output.target.m) continue;
-        if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))
+        if (alpha == 0.0) /* there is no sum */
+            c[i] = td_scaled(beta, &c[i]);
+        else if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))
             mask |= 1u << i;
         else
             c[i] = format::to_binary64(output, s[i * td_tile<format>::cols], a[i].top + b.top,

@@ -374,9 +374,9 @@ static cudaError_t prepare_mode(const td_format *format)
 }
 
 #define MODE(id, format, is_shortened)                                                             \
-    static cudaError_t id##_prepare(int way)                                                       \
+    static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
-        (void)way;                                                                                 \
+        (void)other_way;                                                                           \
         return prepare_mode(format);                                                               \
     }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \

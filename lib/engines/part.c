@@ -3,7 +3,8 @@
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    if (!td_device_load(device, engine->prepare, (int)parameter.way)) return TD_RUN_FAILED;
+    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
+        return TD_RUN_FAILED;
     return engine->run(p, parameter, device, workspace_limit, counters);
 }
 

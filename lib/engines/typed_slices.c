@@ -98,10 +98,10 @@ static td_run_status run_parts(ts_product *product)
 }
 
 /* A td_loader. */
-static cudaError_t prepare(int way)
+static cudaError_t prepare(int other_way)
 {
     const cudaError_t error = td_slices_of_ts_prepare();
-    (void)way;
+    (void)other_way;
     return error == cudaSuccess ? td_slices_ts_prepare() : error;
 }
 
