@@ -118,15 +118,28 @@ void td_timer_drop(td_timer *timer)
     pthread_mutex_unlock(&lock);
 }
 
+static bool has_stopped(const pool *p)
+{
+    int i = 0;
+    while (i < TIMERS && p->timers[i].state != STOPPED) i++;
+    return i < TIMERS;
+}
+
+/* Asks nothing of CUDA, which may not even be there, where nothing was timed. */
+static void collect_all(pool *p)
+{
+    if (!has_stopped(p)) return;
+    const td_capture_mode mode = td_capture_allow();
+    if (td_context_is_alive(p->context, p->life))
+        for (int i = 0; i < TIMERS; i++) collect(&p->timers[i]);
+    td_capture_restore(mode);
+}
+
 void td_timer_collect(void)
 {
-    const td_capture_mode mode = td_capture_allow();
     pthread_mutex_lock(&lock);
-    for (pool *p = pools; p; p = p->next)
-        if (td_context_is_alive(p->context, p->life))
-            for (int i = 0; i < TIMERS; i++) collect(&p->timers[i]);
+    for (pool *p = pools; p; p = p->next) collect_all(p);
     pthread_mutex_unlock(&lock);
-    td_capture_restore(mode);
 }
 
 void td_timer_before_fork(void) { pthread_mutex_lock(&lock); }

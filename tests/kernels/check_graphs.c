@@ -270,7 +270,7 @@ static void graphs_run_side_by_side(void **unused)
         executables[i] = instantiate(graph);
         CHECK_CUDA(cudaGraphDestroy(graph));
     }
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 2; i++) {
             fill(&o[i], round % SETS, streams[i]);
             CHECK_CUDA(cudaGraphLaunch(executables[i], streams[i]));
@@ -295,7 +295,7 @@ static size_t free_bytes(void)
 
 static void memory_comes_back(void **unused)
 {
-    enum { ROUNDS = 24, SLACK = 256 << 20 };
+    enum { ROUNDS = 12, SLACK = 256 << 20 };
     operands o = make(2);
     size_t before = 0;
     (void)unused;
@@ -368,15 +368,16 @@ static void lent_workspaces_are_used(void **unused)
     release(&o);
 }
 
-/* Where memory is all there is, and counted to the byte. */
+/* On the host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little that all can be taken. */
 static void without_memory_nothing_is_captured(void **unused)
 {
+    enum { MOST_BYTES = 1 << 30 };
     struct cudaDeviceProp properties;
     operands o = make(1);
     void *all = NULL;
     (void)unused;
     CHECK_CUDA(cudaGetDeviceProperties(&properties, 0));
-    if (strstr(properties.name, "host device")) {
+    if (strstr(properties.name, "host device") && properties.totalGlobalMem <= MOST_BYTES) {
         const problem *p = &o.p[0];
         CHECK_CUDA(cudaMalloc(&all, free_bytes() - 1000));
         begin();

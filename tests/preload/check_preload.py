@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 launcher, client, client_now, client_dlopen, preload = sys.argv[1:6]
+client_graph = os.path.join(os.path.dirname(client), "client_graph")
 hostgpu = sys.argv[6] if len(sys.argv) > 6 else None  # None: a GPU, and the real libraries
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
@@ -236,6 +237,24 @@ class Preload(unittest.TestCase):
         (call,) = read_report(self.path("large"))["calls"]
         self.assertEqual((call["m"], call["count"], call["native_reason"]), (rows, 1, "too large for the mode"))
         self.assertIsNone(call["repaired"])
+
+    def test_graphs_use_the_callers_workspace(self):
+        """One that the handle has for its stream; else memory that needs no nodes: the graph is cloned."""
+        for mode in ("df", "ozaki2"):
+            process = run(client_graph, TANDEM_MODE=mode, TANDEM_REPORT=self.path("graph-" + mode))
+            self.assert_ran(process)
+            self.assertEqual(
+                parse(process.stdout),
+                {
+                    "no workspace": ["same bits", "unwritten"],
+                    "a workspace": ["same bits", "written"],
+                    "the stream set again": ["same bits", "unwritten"],
+                    "another stream between": ["same bits", "unwritten"],
+                    "another handle": ["same bits", "unwritten"],
+                },
+            )
+            report = read_report(self.path("graph-" + mode))
+            self.assertEqual([call["mode"] for call in report["calls"]], [mode])
 
     def test_enough_memory_does_not(self):
         """The same device does emulate what fits."""
