@@ -43,10 +43,7 @@ td_context *td_context_current(void)
     return &contexts[device];
 }
 
-bool td_context_is_alive(const td_context *context, unsigned life)
-{
-    return context->life == life;
-}
+bool td_context_is_alive(const td_context *context, unsigned life) { return context->life == life; }
 
 td_capture_mode td_capture_allow(void) { return cudaStreamCaptureModeGlobal; }
 void td_capture_restore(td_capture_mode mode) { (void)mode; }
