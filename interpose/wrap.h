@@ -4,19 +4,19 @@
 
 #include <cublas_api.h>
 
-#include "../lib/dispatch.h"
+#include "../lib/call.h"
 #include "../lib/originals.h"
 
 #define TD_EXPORT __attribute__((visibility("default")))
 
 /* Starts a wrapped call whose matrices and sizes are in *p: adds stream and scalars as the handle says, and
- * dispatches. True if the original function must run, followed by td_wrap_end. Calls that cuBLAS makes of its own
- * functions pass through unseen. */
-bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
-                   td_gemm *p, td_call *call);
+ * dispatches. library is the caller's cuBLAS. True if the original function must run, followed by td_wrap_end. Calls
+ * that cuBLAS makes of its own functions pass through unseen. */
+bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
+                   const void *beta, td_problem *p, td_call *call);
 
 /* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
-bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_gemm *p, td_call *call);
+bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* After the original function has returned. */
 void td_wrap_end(td_call *call);
@@ -27,9 +27,10 @@ cublasStatus_t td_wrap_status(const td_call *call);
 /* The rest of a wrapper for a function with a handle, once `p` describes the product. */
 #define TD_WRAP(function, handle, alpha, beta, p, ...)                                             \
     td_call call;                                                                                  \
-    if (!td_wrap_begin(TD_ENTRY_##function, handle, alpha, beta, &(p), &call))                     \
+    td_library *library = TD_LIBRARY_OF(handle, function);                                         \
+    if (!td_wrap_begin(TD_ENTRY_##function, library, handle, alpha, beta, &(p), &call))            \
         return td_wrap_status(&call);                                                              \
-    __typeof__(&(function)) original = TD_ORIGINAL(function);                                      \
+    __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
     cublasStatus_t status =                                                                        \
         original ? original(handle, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;                  \
     td_wrap_end(&call);                                                                            \

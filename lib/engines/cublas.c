@@ -31,10 +31,12 @@ typedef struct {
 
 static bool find_functions(functions *f)
 {
-    f->create = TD_ORIGINAL_LOADED(cublasCreate_v2);
-    f->set_stream = TD_ORIGINAL_LOADED(cublasSetStream_v2);
-    f->set_workspace = TD_ORIGINAL_LOADED(cublasSetWorkspace_v2);
-    f->multiply = TD_ORIGINAL_LOADED(cublasGemmStridedBatchedEx);
+    td_library *library = td_library_own();
+    if (!library) return false;
+    f->create = TD_ORIGINAL(library, cublasCreate_v2);
+    f->set_stream = TD_ORIGINAL(library, cublasSetStream_v2);
+    f->set_workspace = TD_ORIGINAL(library, cublasSetWorkspace_v2);
+    f->multiply = TD_ORIGINAL(library, cublasGemmStridedBatchedEx);
     return f->create && f->set_stream && f->set_workspace && f->multiply;
 }
 

@@ -224,6 +224,17 @@ class Preload(unittest.TestCase):
                 (call,) = read_report(self.path("memory"))["calls"]
                 self.assertEqual((call["count"], call["native_reason"]), (1, "out of device memory"))
 
+    @unittest.skipUnless(hostgpu, "a GPU's own test has no time for it")
+    def test_too_large_falls_back(self):
+        """More rows than residues are made of, in next to no memory: native, with a reason of its own."""
+        rows = 2**24 + 1
+        process = run(client, ["df", str(rows), "1", "1"], TANDEM_MODE="ozaki2", TANDEM_REPORT=self.path("large"))
+        self.assert_one_line(process, "rows", "native")
+        self.assertEqual(self.what_became_of_c(process), "c other")
+        (call,) = read_report(self.path("large"))["calls"]
+        self.assertEqual((call["m"], call["count"], call["native_reason"]), (rows, 1, "too large for the mode"))
+        self.assertIsNone(call["repaired"])
+
     def test_enough_memory_does_not(self):
         """The same device does emulate what fits."""
         process = run(client, ORDINARY, TANDEM_MODE="df", HOSTGPU_MEMORY="4M")
