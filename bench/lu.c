@@ -68,8 +68,9 @@ usage:
     return false;
 }
 
-static const char *const columns[] = {"routine", "type",    "n",          "batch",          "shape",     "cublas_ms",
-                                      "ms",      "speedup", "bytes_share", "other_pivots", "other_info"};
+static const char *const columns[] = {"routine",     "type",         "n",         "batch",
+                                      "shape",       "cublas_ms",    "ms",        "speedup",
+                                      "bytes_share", "other_pivots", "other_info"};
 
 typedef struct {
     lu_work work;
@@ -88,7 +89,8 @@ static bool measure_copies(bench *b, size_t bytes)
     CHECK_CUDA(cudaEventCreate(&stop));
     for (int i = 0; i < 5; i++) {
         CHECK_CUDA(cudaEventRecord(start, NULL));
-        CHECK_CUDA(cudaMemcpyAsync(b->work.out, b->work.source, bytes, cudaMemcpyDeviceToDevice, NULL));
+        CHECK_CUDA(
+            cudaMemcpyAsync(b->work.out, b->work.source, bytes, cudaMemcpyDeviceToDevice, NULL));
         CHECK_CUDA(cudaEventRecord(stop, NULL));
         CHECK_CUDA(cudaEventSynchronize(stop));
         CHECK_CUDA(cudaEventElapsedTime(&milliseconds, start, stop));
@@ -102,7 +104,8 @@ out:
     return done;
 }
 
-static bool print_time(bench *b, lu_routine routine, const char *shape, double native, double seconds)
+static bool print_time(bench *b, lu_routine routine, const char *shape, double native,
+                       double seconds)
 {
     const lu_work *w = &b->work;
     int pivots = -1, info = -1;
@@ -125,15 +128,17 @@ static bool print_time(bench *b, lu_routine routine, const char *shape, double n
 
 static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 {
-    static const char *const factor_shapes[] = {"lanes 8", "lanes 16", "lanes 32", "shared", "in place"};
+    static const char *const factor_shapes[] = {"lanes 8",  "lanes 16", "lanes 32", "warp",
+                                                "shared 2", "shared",   "in place"};
     const lu_work *w = &b->work;
     double seconds;
     char text[TABLE_WIDTH];
     if (routine == LU_MATINV) return true;
-    for (int shape = routine == LU_GETRF ? 0 : 32; shape < (routine == LU_GETRF ? (int)TD_LU_SHAPES : 257);
-         shape += routine == LU_GETRF ? 1 : 32) {
-        if (routine == LU_GETRF ? !td_lu_shape_fits(w->type, w->n, shape) : shape >= w->n + 32) continue;
-        snprintf(text, sizeof text, routine == LU_GETRF ? "%s" : "%.0s%d", factor_shapes[shape % 5], shape);
+    const bool factors = routine == LU_GETRF;
+    for (int shape = factors ? 0 : 32; shape < (factors ? (int)TD_LU_SHAPES : 257);
+         shape += factors ? 1 : shape) {
+        if (factors ? !td_lu_shape_fits(w->type, w->n, shape) : shape >= w->n + 32) continue;
+        snprintf(text, sizeof text, factors ? "%s" : "%.0s%d", factor_shapes[shape % 7], shape);
         if (!lu_work_time(&b->work, routine, shape, runs, &seconds)) return false;
         if (!print_time(b, routine, text, native, seconds)) return false;
     }
@@ -142,15 +147,18 @@ static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 
 static bool run_problem(bench *b, td_lu_type type, int n, int batch)
 {
-    const int runs = batch >= 1000 ? 5 : 15;
+    const int runs = batch >= 1000 ? 3 : 15;
     if (!lu_work_prepare(&b->work, type, n, batch)) return false;
     for (lu_routine routine = LU_GETRF; routine < LU_ROUTINES; routine++) {
         double native, seconds;
         if (routine == LU_MATINV && n > TD_LU_MOST_INVERTED) continue;
         if (!lu_work_time(&b->work, routine, LU_CUBLAS, runs, &native) ||
-            !lu_work_time(&b->work, routine, -1, runs, &seconds) || !print_time(b, routine, "table", native, seconds))
+            !lu_work_time(&b->work, routine, -1, runs, &seconds) ||
+            !print_time(b, routine, "table", native, seconds))
             return false;
-        if (b->options->shapes && routine != LU_GETRS && !run_shapes(b, routine, runs, native)) return false;
+        if (b->options->shapes && routine != LU_GETRS && routine != LU_TRSM &&
+            !run_shapes(b, routine, runs, native))
+            return false;
     }
     return true;
 }
@@ -161,8 +169,8 @@ static bool run(bench *b)
     for (const char *t = o->types; *t; t++)
         for (int batch = 0; batch < o->batches.count; batch++)
             for (int n = 0; n < o->sizes.count; n++)
-                if (!run_problem(b, (td_lu_type)(strchr("SDCZ", *t) - "SDCZ"), (int)o->sizes.values[n],
-                                 (int)o->batches.values[batch]))
+                if (!run_problem(b, (td_lu_type)(strchr("SDCZ", *t) - "SDCZ"),
+                                 (int)o->sizes.values[n], (int)o->batches.values[batch]))
                     return false;
     return true;
 }
@@ -190,7 +198,8 @@ int main(int argc, char **argv)
     if (!lu_work_open(&b.work, bytes, most_batch, most_n) || !measure_copies(&b, bytes)) goto out;
     int version = 0;
     CHECK_CUBLAS(cublasGetVersion(b.work.handle, &version));
-    table_remark(&b.out, "%s, cuBLAS %d, copies %.2f TB/s", device.text, version, b.bytes_per_second * 1e-12);
+    table_remark(&b.out, "%s, cuBLAS %d, copies %.2f TB/s", device.text, version,
+                 b.bytes_per_second * 1e-12);
     table_print_head(&b.out);
     status = run(&b) ? 0 : 1;
 out:

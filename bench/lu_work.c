@@ -39,8 +39,8 @@ out:
 
 void lu_work_close(lu_work *w)
 {
-    void *all[] = {w->random,    w->source, w->factors,      w->out,  w->source_at, w->factors_at,
-                   w->out_at,    w->pivots, w->other_pivots, w->info, w->other_info};
+    void *all[] = {w->random, w->source, w->factors,      w->out,  w->source_at, w->factors_at,
+                   w->out_at, w->pivots, w->other_pivots, w->info, w->other_info};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) cudaFree(all[i]);
     if (w->handle) cublasDestroy(w->handle);
 }
@@ -87,17 +87,18 @@ out:
 }
 
 /* One of cuBLAS's functions for the four types: NAME with its arguments, those of the type cast by `void`. */
-#define OF_TYPE(type, S, D, C, Z)                                                                                      \
+#define OF_TYPE(type, S, D, C, Z)                                                                  \
     ((type) == TD_LU_S ? (S) : (type) == TD_LU_D ? (D) : (type) == TD_LU_C ? (C) : (Z))
 
 static bool factor_natively(lu_work *w, void **a, int *pivots, int *info)
 {
     const int n = w->n, batch = w->batch;
     cublasHandle_t h = w->handle;
-    CHECK_CUBLAS(OF_TYPE(w->type, cublasSgetrfBatched(h, n, (float *const *)a, n, pivots, info, batch),
-                         cublasDgetrfBatched(h, n, (double *const *)a, n, pivots, info, batch),
-                         cublasCgetrfBatched(h, n, (cuComplex *const *)a, n, pivots, info, batch),
-                         cublasZgetrfBatched(h, n, (cuDoubleComplex *const *)a, n, pivots, info, batch)));
+    CHECK_CUBLAS(
+        OF_TYPE(w->type, cublasSgetrfBatched(h, n, (float *const *)a, n, pivots, info, batch),
+                cublasDgetrfBatched(h, n, (double *const *)a, n, pivots, info, batch),
+                cublasCgetrfBatched(h, n, (cuComplex *const *)a, n, pivots, info, batch),
+                cublasZgetrfBatched(h, n, (cuDoubleComplex *const *)a, n, pivots, info, batch)));
     return true;
 out:
     return false;
@@ -105,13 +106,14 @@ out:
 
 bool lu_work_prepare(lu_work *w, td_lu_type type, int n, int batch)
 {
-    const bool is_same_width = w->n && (type == TD_LU_D || type == TD_LU_Z) == (w->type == TD_LU_D || w->type == TD_LU_Z);
+    const bool is_same_width =
+        w->n && (type == TD_LU_D || type == TD_LU_Z) == (w->type == TD_LU_D || w->type == TD_LU_Z);
     const size_t step = (size_t)n * (size_t)n * lu_number_bytes(type), before = w->bytes;
     w->type = type, w->n = n, w->batch = batch;
     w->bytes = step * (size_t)batch;
     if ((!is_same_width || w->bytes > before) && !fill_random(w)) return false;
-    if (!point(w->source_at, w->source, step, batch) || !point(w->factors_at, w->factors, step, batch) ||
-        !point(w->out_at, w->out, step, batch))
+    if (!point(w->source_at, w->source, step, batch) ||
+        !point(w->factors_at, w->factors, step, batch) || !point(w->out_at, w->out, step, batch))
         return false;
     CHECK_CUDA(cudaMemcpy(w->factors, w->source, w->bytes, cudaMemcpyDeviceToDevice));
     return factor_natively(w, w->factors_at, w->other_pivots, w->other_info);
@@ -130,16 +132,18 @@ static bool call_cublas(lu_work *w, lu_routine routine)
     const cublasSideMode_t left = CUBLAS_SIDE_LEFT;
     const cublasFillMode_t lower = CUBLAS_FILL_MODE_LOWER;
     const cublasDiagType_t unit = CUBLAS_DIAG_UNIT;
-#define CALLS(P, T, scalar)                                                                                            \
-    (routine == LU_GETRI   ? cublas##P##getriBatched(h, n, (const T *const *)a, n, pivots, (T *const *)b, n, info, batch) \
-     : routine == LU_GETRS ? cublas##P##getrsBatched(h, CUBLAS_OP_N, n, n, (const T *const *)a, n, pivots,             \
-                                                     (T *const *)b, n, &host_info, batch)                              \
-     : routine == LU_TRSM  ? cublas##P##trsmBatched(h, left, lower, CUBLAS_OP_N, unit, n, n, (const T *)scalar,        \
-                                                    (const T *const *)a, n, (T *const *)b, n, batch)                   \
-                           : cublas##P##matinvBatched(h, n, (const T *const *)s, n, (T *const *)b, n, info, batch))
+#define CALLS(P, T, scalar)                                                                        \
+    (routine == LU_GETRI   ? cublas##P##getriBatched(h, n, (const T *const *)a, n, pivots,         \
+                                                     (T *const *)b, n, info, batch)                \
+     : routine == LU_GETRS ? cublas##P##getrsBatched(h, CUBLAS_OP_N, n, n, (const T *const *)a, n, \
+                                                     pivots, (T *const *)b, n, &host_info, batch)  \
+     : routine == LU_TRSM                                                                          \
+         ? cublas##P##trsmBatched(h, left, lower, CUBLAS_OP_N, unit, n, n, (const T *)scalar,      \
+                                  (const T *const *)a, n, (T *const *)b, n, batch)                 \
+         : cublas##P##matinvBatched(h, n, (const T *const *)s, n, (T *const *)b, n, info, batch))
     if (routine == LU_GETRF) return factor_natively(w, b, pivots, info);
-    CHECK_CUBLAS(OF_TYPE(w->type, CALLS(S, float, narrow_one), CALLS(D, double, one), CALLS(C, cuComplex, narrow_one),
-                         CALLS(Z, cuDoubleComplex, one)));
+    CHECK_CUBLAS(OF_TYPE(w->type, CALLS(S, float, narrow_one), CALLS(D, double, one),
+                         CALLS(C, cuComplex, narrow_one), CALLS(Z, cuDoubleComplex, one)));
     return true;
 out:
     return false;
@@ -149,9 +153,17 @@ static bool call_tandem(lu_work *w, lu_routine routine, int shape)
 {
     const int n = w->n;
     const td_lu_factors factors = {w->type, n, w->out_at, n, w->pivots, w->info, w->batch, shape};
-    const td_lu_inverses inverses = {w->type, n, (const void *const *)w->source_at, n, w->out_at, n, w->info, w->batch};
-    td_lu_vectors p = {.type = w->type, .n = n, .vectors = n, .a = (const void *const *)w->factors_at, .lda = n,
-                       .b = w->out_at, .ldb = n, .batch = w->batch, .pivots = w->other_pivots};
+    const td_lu_inverses inverses = {
+        w->type, n, (const void *const *)w->source_at, n, w->out_at, n, w->info, w->batch};
+    td_lu_vectors p = {.type = w->type,
+                       .n = n,
+                       .vectors = n,
+                       .a = (const void *const *)w->factors_at,
+                       .lda = n,
+                       .b = w->out_at,
+                       .ldb = n,
+                       .batch = w->batch,
+                       .pivots = w->other_pivots};
     p.threads = shape < 0 ? 0 : shape;
     switch (routine) {
     case LU_GETRF:
@@ -161,16 +173,16 @@ static bool call_tandem(lu_work *w, lu_routine routine, int shape)
         CHECK_CUDA(td_lu_invert(&inverses, NULL));
         break;
     case LU_GETRI:
-        p.what = TD_LU_INVERT;
+        p.what = TD_VECTORS_INVERSE;
         p.info = w->info;
         CHECK_CUDA(td_lu_solve(&p, NULL));
         break;
     case LU_GETRS:
-        p.what = TD_LU_SOLVE;
+        p.what = TD_VECTORS_SOLUTION;
         CHECK_CUDA(td_lu_solve(&p, NULL));
         break;
     default:
-        p.what = TD_LU_TRIANGLE;
+        p.what = TD_VECTORS_TRIANGLE;
         p.is_unit = true;
         p.alpha_re = 1.0;
         CHECK_CUDA(td_lu_solve(&p, NULL));
@@ -196,9 +208,11 @@ bool lu_work_time(lu_work *w, lu_routine routine, int shape, int runs, double *s
     CHECK_CUDA(cudaEventCreate(&stop));
     if (runs > MOST_RUNS) runs = MOST_RUNS;
     for (int i = 0; i <= runs; i++) {
-        if (overwrites) CHECK_CUDA(cudaMemcpy(w->out, w->source, w->bytes, cudaMemcpyDeviceToDevice));
+        if (overwrites)
+            CHECK_CUDA(cudaMemcpy(w->out, w->source, w->bytes, cudaMemcpyDeviceToDevice));
         CHECK_CUDA(cudaEventRecord(start, NULL));
-        if (!(shape == LU_CUBLAS ? call_cublas(w, routine) : call_tandem(w, routine, shape))) goto out;
+        if (!(shape == LU_CUBLAS ? call_cublas(w, routine) : call_tandem(w, routine, shape)))
+            goto out;
         CHECK_CUDA(cudaEventRecord(stop, NULL));
         CHECK_CUDA(cudaEventSynchronize(stop));
         CHECK_CUDA(cudaEventElapsedTime(&milliseconds[i], start, stop));
@@ -212,7 +226,8 @@ out:
     return done;
 }
 
-static bool count_differences(const int *device, const int *other, int each, int batch, int *different)
+static bool count_differences(const int *device, const int *other, int each, int batch,
+                              int *different)
 {
     const size_t bytes = (size_t)each * (size_t)batch * sizeof(int);
     int *x = malloc(bytes), *y = malloc(bytes);
@@ -221,7 +236,8 @@ static bool count_differences(const int *device, const int *other, int each, int
     CHECK_CUDA(cudaMemcpy(x, device, bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(y, other, bytes, cudaMemcpyDeviceToHost));
     *different = 0;
-    for (int i = 0; i < batch; i++) *different += memcmp(x + i * each, y + i * each, (size_t)each * sizeof(int)) != 0;
+    for (int i = 0; i < batch; i++)
+        *different += memcmp(x + i * each, y + i * each, (size_t)each * sizeof(int)) != 0;
     done = true;
 out:
     free(x);

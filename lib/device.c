@@ -10,6 +10,7 @@
 #include "../kernels/multifloat/multifloat.h"
 #include "../kernels/ozaki/double_slices.h"
 #include "../kernels/int8/panels.h"
+#include "../kernels/lu/lu.h"
 #include "../kernels/ozaki/ozaki.h"
 #include "../kernels/product.h"
 #include "../kernels/ozaki/residues.h"
@@ -115,6 +116,7 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_double_multiply_prepare();
     if (error == cudaSuccess) error = td_double_sparse_prepare();
     if (error == cudaSuccess) error = td_slices_ts_prepare();
+    if (error == cudaSuccess) error = td_lu_prepare();
 out:
     if (td_cuda_ok(error)) return d;
     td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",

@@ -9,11 +9,8 @@
 enum { TD_LU_LANES_BLOCK = 128 };
 
 /* Columns of a panel of larger matrices: no bits depend on it. */
-#ifndef TD_TUNE_PANEL
-#define TD_TUNE_PANEL 16
-#endif
 template <class number> struct td_lu_panel_of {
-    enum { value = TD_TUNE_PANEL };
+    enum { value = sizeof(number) == 16 ? 8 : 16 };
 };
 
 /* Rows that the panels before panel `panel` leave behind: those that have become pivots are in none. */
@@ -32,21 +29,21 @@ template <int lanes, class number, class exchange>
 TD_DEVICE td_lu_ends td_lu_factor_lanes(exchange &e, const number *a, int lda, int n,
                                         bool has_pivots, int *pivots, number *columns)
 {
-    td_lu_row<number> row = {};
+    td_lu_rows<number, 1> mine = {};
     const int rank = (int)threadIdx.x % lanes;
-    row.position = row.slot = rank;
-    row.rank = a ? rank : INT_MAX;
-    row.is_active = row.rank < n;
-    row.has_pivots = has_pivots;
-    number x[lanes];
+    mine.position[0] = mine.slot[0] = rank;
+    mine.rank = a ? rank : INT_MAX;
+    mine.is_active[0] = mine.rank < n;
+    mine.has_pivots = has_pivots;
+    number x[1][lanes];
     TD_UNROLL
     for (int c = 0; c < lanes; c++)
-        x[c] = row.is_active && c < n ? a[rank + (int64_t)c * lda] : td_number<number>(0);
-    td_lu_panel<lanes>(row, x, e, 0, n,
+        x[0][c] = mine.rank < n && c < n ? a[rank + (int64_t)c * lda] : td_number<number>(0);
+    td_lu_panel<lanes>(mine, x, e, 0, n,
                        [&](int slot, int column) { return columns + slot + column * lanes; });
-    if (pivots && row.rank < n) pivots[rank] = row.pivot + 1;
+    if (pivots && mine.rank < n) pivots[rank] = mine.pivot + 1;
     __syncwarp();
-    return {row.position, row.info};
+    return {mine.position[0], mine.info};
 }
 
 /* The fastest shape, from bench/lu. */

@@ -36,11 +36,13 @@ cudaError_t td_lu_factor(const td_lu_factors *p, cudaStream_t stream);
 
 /* How the threads of a factorisation are arranged. */
 typedef enum {
-    TD_LU_LANES_8,  /* as many lanes for each matrix, which fits them */
+    TD_LU_LANES_8, /* as many lanes for each matrix, which fits them */
     TD_LU_LANES_16,
     TD_LU_LANES_32,
-    TD_LU_SHARED,   /* a thread for each row, L in shared memory */
-    TD_LU_IN_PLACE, /* a thread for each row, L where A was */
+    TD_LU_WARP,     /* 64 rows, two a thread, L in shared memory, as for the next two */
+    TD_LU_SHARED_2, /* a thread for two rows */
+    TD_LU_SHARED,   /* a thread for each row */
+    TD_LU_IN_PLACE, /* the same, L where A was */
     TD_LU_SHAPES
 } td_lu_shape;
 
@@ -62,9 +64,9 @@ typedef struct {
     int ldb;
     int batch;
 
-    enum { TD_LU_INVERT, TD_LU_SOLVE, TD_LU_TRIANGLE } what;
+    enum { TD_VECTORS_INVERSE, TD_VECTORS_SOLUTION, TD_VECTORS_TRIANGLE } what;
     const int *pivots; /* for the first two; NULL: no interchanges */
-    int *info;         /* for inverses: 0, or the number of the first 0 on U's diagonal; may be NULL */
+    int *info; /* for inverses: 0, or the number of the first 0 on U's diagonal; may be NULL */
 
     /* For a triangle. */
     bool is_upper, is_unit, is_right;

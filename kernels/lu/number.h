@@ -121,7 +121,8 @@ TD_DEVICE td_key td_key_of(float a)
 }
 TD_DEVICE td_key td_key_of(double a)
 {
-    const unsigned high = (unsigned)__double2hiint(a) & 0x7fffffffu, low = (unsigned)__double2loint(a);
+    const unsigned high = (unsigned)__double2hiint(a) & 0x7fffffffu,
+                   low = (unsigned)__double2loint(a);
     const bool is_nan = high >= 0x7ff00000u && (high > 0x7ff00000u || low != 0);
     return {is_nan ? 0 : high, is_nan ? 0 : low};
 }
@@ -148,7 +149,8 @@ TD_DEVICE td_key td_key_of(td_complex<double> a)
     if (sum != sum) return {0, 0};
     if (bits == 0x7ff00000u || sum == 0.0) return {bits, low};
     if (square < 1.0) return {(bits >> 5) + 1, low};
-    return {(unsigned)__double2hiint(0x1p1000) + ((bits - (unsigned)__double2hiint(0x1p498)) >> 5), low};
+    return {(unsigned)__double2hiint(0x1p1000) + ((bits - (unsigned)__double2hiint(0x1p498)) >> 5),
+            low};
 }
 
 /* ---- division by a pivot ---- */

@@ -71,7 +71,7 @@ TD_DEVICE void for_elements(const block_of_vectors<number> &b, int n, function w
 template <class number> TD_DEVICE number alpha_of(const td_lu_vectors &p)
 {
     typedef typename td_real_of<number>::type real;
-    if (p.what != td_lu_vectors::TD_LU_TRIANGLE) return td_number<number>(1);
+    if (p.what != td_lu_vectors::TD_VECTORS_TRIANGLE) return td_number<number>(1);
     if (p.device_alpha) return *static_cast<const number *>(p.device_alpha);
     if constexpr (td_is_complex<number>::value)
         return {(real)p.alpha_re, (real)p.alpha_im};
@@ -91,12 +91,12 @@ template <class number>
 TD_DEVICE void load_vectors(const td_lu_vectors &p, const vectors<number> &v,
                             const block_of_vectors<number> &b, number alpha)
 {
-    const bool is_permuted = p.what == td_lu_vectors::TD_LU_SOLVE && p.op == TD_LU_N;
+    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op == TD_LU_N;
     const bool is_zero = td_is_zero(alpha), scales = !is_one(alpha);
     for (int i = (int)threadIdx.x; i < p.n * v.ld; i += (int)blockDim.x)
         v.of[i] = td_number<number>(0);
     __syncthreads();
-    if (p.what == td_lu_vectors::TD_LU_INVERT) {
+    if (p.what == td_lu_vectors::TD_VECTORS_INVERSE) {
         const int mine = (int)threadIdx.x;
         if (mine < b.count) v.of[(b.first + mine) * v.ld + mine] = td_number<number>(1);
     } else if (!is_zero) {
@@ -112,8 +112,8 @@ template <class number>
 TD_DEVICE void store_vectors(const td_lu_vectors &p, const vectors<number> &v,
                              const block_of_vectors<number> &b)
 {
-    const bool is_permuted = p.what == td_lu_vectors::TD_LU_SOLVE && p.op != TD_LU_N;
-    const bool is_inverse = p.what == td_lu_vectors::TD_LU_INVERT;
+    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op != TD_LU_N;
+    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
     for_elements(b, p.n, [&](int k, int i) {
         const int row = is_permuted ? v.rows[k] : k;
         const int vector = is_inverse ? v.rows[b.first + i] : b.first + i;
@@ -146,19 +146,22 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
     if (p.is_right) b.element_step = p.ldb, b.vector_step = 1;
     b.b += first * b.vector_step;
 
-    const bool is_inverse = p.what == td_lu_vectors::TD_LU_INVERT;
-    const bool is_triangle = p.what == td_lu_vectors::TD_LU_TRIANGLE;
-    if (!is_triangle) find_rows(p.pivots ? p.pivots + (int64_t)member * n : nullptr, n, v.pivots, v.rows);
+    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
+    const bool is_triangle = p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
+    if (!is_triangle)
+        find_rows(p.pivots ? p.pivots + (int64_t)member * n : nullptr, n, v.pivots, v.rows);
     const number alpha = alpha_of<number>(p);
     load_vectors(p, v, b, alpha);
     number *mine = v.of + tid;
     const int passes = is_triangle ? (td_is_zero(alpha) ? 0 : 1) : 2;
     TD_ROLLED
-    for (int pass = 0; pass < passes; pass++) { /* of factors L, then U; for A's transpose the other way round */
+    for (int pass = 0; pass < passes;
+         pass++) { /* of factors L, then U; for A's transpose the other way round */
         const bool is_upper = is_triangle ? p.is_upper : (pass == 0) != (p.op == TD_LU_N);
         const bool is_unit = is_triangle ? p.is_unit : !is_upper;
-        const auto t = td_triangle_of(a, p.lda, n, is_upper, is_unit, p.op, p.is_right);
-        td_substitute(v.solver, t, n, mine, v.ld, is_inverse && pass == 0 ? (first + tid) / 32 * 32 : 0);
+        const auto t = td_lu_triangle_of(a, p.lda, n, is_upper, is_unit, p.op, p.is_right);
+        td_substitute<true>(v.solver, t, n, mine, v.ld,
+                            is_inverse && pass == 0 ? (first + tid) / 32 * 32 : 0);
     }
     __syncthreads();
     store_vectors(p, v, b);
@@ -197,8 +200,9 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     __syncthreads();
     TD_ROLLED
     for (int pass = 0; pass < 2; pass++) {
-        const auto t = td_triangle_of<number>(factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
-        td_substitute(v.solver, t, n, v.of + tid, v.ld, 0);
+        const auto t =
+            td_lu_triangle_of<number>(factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
+        td_substitute<false>(v.solver, t, n, v.of + tid, v.ld, 0);
     }
     number *c = static_cast<number *>(p.c[blockIdx.x]);
     for (int i = 0; i < n; i++)

@@ -9,10 +9,15 @@
 #ifndef TD_TUNE_STAGES
 #define TD_TUNE_STAGES 2
 #endif
-enum { TD_SOLVE_ROWS = 16, TD_SOLVE_DEPTH = 48, TD_SOLVE_STAGES = TD_TUNE_STAGES, TD_SOLVE_MOST_THREADS = 256 };
+enum {
+    TD_SOLVE_ROWS = 16,
+    TD_SOLVE_DEPTH = 48,
+    TD_SOLVE_STAGES = TD_TUNE_STAGES,
+    TD_SOLVE_MOST_THREADS = 256
+};
 
 /* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that is upper. */
-template <class number> struct td_triangle {
+template <class number> struct td_lu_triangle {
     const number *at;
     int64_t row_step, column_step;
     bool is_reversed; /* element i of a vector is its n - 1 - i th */
@@ -21,11 +26,12 @@ template <class number> struct td_triangle {
 
 /* The triangle op(A) or, for vectors that are rows, its transpose. */
 template <class number>
-TD_DEVICE td_triangle<number> td_triangle_of(const number *a, int64_t lda, int n, bool is_upper,
-                                             bool is_unit, td_lu_operation op, bool is_right)
+TD_DEVICE td_lu_triangle<number> td_lu_triangle_of(const number *a, int64_t lda, int n,
+                                                   bool is_upper, bool is_unit, td_lu_operation op,
+                                                   bool is_right)
 {
     const bool is_transposed = (op != TD_LU_N) != is_right;
-    td_triangle<number> t = {
+    td_lu_triangle<number> t = {
         a,       is_transposed ? lda : 1, is_transposed ? 1 : lda, is_upper != is_transposed,
         is_unit, op == TD_LU_C_OP};
     if (!t.is_reversed) return t;
@@ -48,7 +54,7 @@ template <class number> struct td_diagonal {
 
 /* What a block needs of a triangle in shared memory. */
 template <class number> struct td_solver {
-    td_strip<number> *stages;       /* TD_SOLVE_STAGES */
+    td_strip<number> *stages;      /* TD_SOLVE_STAGES */
     td_diagonal<number> *diagonal; /* of n rows, and up to a multiple of TD_SOLVE_ROWS */
 };
 template <class number> TD_HOST_DEVICE int td_solver_bytes(int n)
@@ -83,9 +89,10 @@ TD_DEVICE int td_strips(int n)
     return count;
 }
 
-/* Starts the copies of a strip. What is above the diagonal comes along, and is not used. */
-template <class number>
-TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_triangle<number> &t, int n,
+/* Starts the copies of a strip. What is above the diagonal comes along, and is not used. Asynchronous copies are from global
+ * memory alone. */
+template <bool is_global, class number>
+TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_lu_triangle<number> &t, int n,
                               td_strip_at s)
 {
     const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
@@ -97,13 +104,18 @@ TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_triangle<number>
     for (int j = tid / across; j < (by_rows ? rows : count); j += step)
         for (int e = i; e < most; e += across) {
             const int r = by_rows ? j : e, k = by_rows ? e : j;
-            td_async_copy<sizeof(number)>(&strip.of[k][r], from + r * t.row_step + k * t.column_step);
+            const number *x = from + r * t.row_step + k * t.column_step;
+            if (is_global)
+                td_async_copy<sizeof(number)>(&strip.of[k][r], x);
+            else
+                strip.of[k][r] = *x;
         }
 }
 
 /* The reciprocals of the diagonal. */
 template <class number>
-TD_DEVICE void td_invert_diagonal(const td_solver<number> &solver, const td_triangle<number> &t, int n)
+TD_DEVICE void td_invert_diagonal(const td_solver<number> &solver, const td_lu_triangle<number> &t,
+                                  int n)
 {
     for (int i = (int)threadIdx.x; i < n && !t.is_unit; i += (int)blockDim.x) {
         const number x = t.at[i * (t.row_step + t.column_step)];
@@ -129,13 +141,14 @@ TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number>
 template <class number>
 TD_DEVICE void td_solve_diagonal(number (&x)[TD_SOLVE_ROWS], const td_solver<number> &solver,
                                  const td_strip<number> &strip, int first, int i0,
-                                 const td_triangle<number> &t)
+                                 const td_lu_triangle<number> &t)
 {
     TD_UNROLL
     for (int k = 0; k < TD_SOLVE_ROWS; k++) {
         if (!t.is_unit) {
             const auto d = solver.diagonal[i0 + k];
-            x[k] = d.shift == 0 ? td_times(x[k], d.reciprocal) : td_divided(x[k], d.reciprocal, d.shift);
+            x[k] = d.shift == 0 ? td_times(x[k], d.reciprocal)
+                                : td_divided(x[k], d.reciprocal, d.shift);
         }
         number l[TD_SOLVE_ROWS];
         td_read_column(l, strip, first + k, t.is_conjugate);
@@ -146,10 +159,10 @@ TD_DEVICE void td_solve_diagonal(number (&x)[TD_SOLVE_ROWS], const td_solver<num
 }
 
 /* Solves for the thread's vector, from its element `start` on, a multiple of TD_SOLVE_ROWS. All threads of the block take
- * part; begins and ends with a barrier. */
-template <class number>
-TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_triangle<number> &t, int n,
-                             number *vector, int ld, int start)
+ * part; begins and ends with a barrier. is_global: the triangle is in global memory, not in shared memory. */
+template <bool is_global, class number>
+TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triangle<number> &t,
+                             int n, number *vector, int ld, int start)
 {
     td_strip_at ahead = {0, 0}, now = {0, 0};
     number x[TD_SOLVE_ROWS];
@@ -160,7 +173,7 @@ TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_triangle<
     td_async_pipeline<TD_SOLVE_STAGES>(
         td_strips(n),
         [&](int stage) {
-            td_fetch_strip(solver.stages[stage], t, n, ahead);
+            td_fetch_strip<is_global>(solver.stages[stage], t, n, ahead);
             ahead = td_strip_next(ahead);
         },
         [&](int stage) {

@@ -51,6 +51,9 @@ typedef struct td_engine {
 extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
     td_engine_ozaki_sgemm, td_engine_ozaki1, td_engine_ozaki2, td_engine_faithful;
 
+/* No mode: its routines are the same in all but native. */
+extern const td_engine td_engine_lu;
+
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
 

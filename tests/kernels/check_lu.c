@@ -24,14 +24,16 @@ static int *device_ints(const int *values, int count)
     return d;
 }
 
-static void compare_ints(const int *device, const int *wanted, int count, const char *what, const lu_stack *s)
+static void compare_ints(const int *device, const int *wanted, int count, const char *what,
+                         const lu_stack *s)
 {
     int *given = malloc(((size_t)count + 1) * sizeof *given);
     CHECK(given, "no memory");
-    CHECK_CUDA(cudaMemcpy(given, device, ((size_t)count + 1) * sizeof *given, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(
+        cudaMemcpy(given, device, ((size_t)count + 1) * sizeof *given, cudaMemcpyDeviceToHost));
     for (int i = 0; i < count; i++)
-        CHECK(given[i] == wanted[i], "%s %d, type %c, n = %d: %d instead of %d", what, i, "SDCZ"[s->type], s->rows,
-              given[i], wanted[i]);
+        CHECK(given[i] == wanted[i], "%s %d, type %c, n = %d: %d instead of %d", what, i,
+              "SDCZ"[s->type], s -> rows, given[i], wanted[i]);
     CHECK(given[count] == -1, "%s written past the end", what);
     free(given);
 }
@@ -43,7 +45,8 @@ typedef struct {
     bool has_pivots;
 } factored;
 
-static factored factor_by_reference(td_lu_type type, int n, int pad, int count, lu_kind kind, bool has_pivots)
+static factored factor_by_reference(td_lu_type type, int n, int pad, int count, lu_kind kind,
+                                    bool has_pivots)
 {
     test_random random = random_start(seed++);
     factored f = {.a = lu_stack_make(type, n, n, pad, count), .has_pivots = has_pivots};
@@ -74,8 +77,10 @@ static void check_shape(const factored *f, int shape, const char *kind)
     lu_stack given = lu_stack_copy(&f->a);
     const int n = f->a.rows, count = f->a.count;
     int *pivots = device_ints(NULL, n * count), *info = device_ints(NULL, count);
-    const td_lu_factors p = {f->a.type, n, given.pointers, given.ld, f->has_pivots ? pivots : NULL, info, count, shape};
-    snprintf(what, sizeof what, "factors, shape %d, %s%s", shape, kind, f->has_pivots ? "" : ", no pivots");
+    const td_lu_factors p = {
+        f->a.type, n, given.pointers, given.ld, f->has_pivots ? pivots : NULL, info, count, shape};
+    snprintf(what, sizeof what, "factors, shape %d, %s%s", shape, kind,
+             f->has_pivots ? "" : ", no pivots");
     CHECK_CUDA(td_lu_factor(&p, NULL));
     lu_stack_download(&given);
     if (f->has_pivots) compare_ints(pivots, f->pivots, n * count, "pivot", &f->a);
@@ -90,7 +95,8 @@ static void check_inverse(const factored *f, const char *kind)
 {
     char what[80];
     const int n = f->a.rows, count = f->a.count;
-    lu_stack given = lu_stack_make(f->a.type, n, n, 1, count), wanted = lu_stack_make(f->a.type, n, n, 1, count);
+    lu_stack given = lu_stack_make(f->a.type, n, n, 1, count),
+             wanted = lu_stack_make(f->a.type, n, n, 1, count);
     int *pivots = device_ints(f->pivots, n * count), *info = device_ints(NULL, count);
     for (int i = 0; i < count; i++)
         ref_lu_invert((ref_lu_type)f->a.type, n, lu_stack_at(&f->factors, i), f->factors.ld,
@@ -104,7 +110,7 @@ static void check_inverse(const factored *f, const char *kind)
         .b = given.pointers,
         .ldb = given.ld,
         .batch = count,
-        .what = TD_LU_INVERT,
+        .what = TD_VECTORS_INVERSE,
         .pivots = f->has_pivots ? pivots : NULL,
         .info = info,
         .threads = n % 3 * 32,
@@ -115,8 +121,9 @@ static void check_inverse(const factored *f, const char *kind)
     lu_stack_compare(&given, &wanted, what);
     compare_ints(info, f->info, count, "info of the inverse", &f->a);
     if (n <= TD_LU_MOST_INVERTED && f->has_pivots) {
-        const td_lu_inverses whole = {f->a.type,      n,        (const void *const *)f->a.pointers, f->a.ld,
-                                      given.pointers, given.ld, info,                               count};
+        const td_lu_inverses whole = {
+            f->a.type, n,    (const void *const *)f->a.pointers, f->a.ld, given.pointers, given.ld,
+            info,      count};
         memset(given.host, 0xff, given.bytes);
         lu_stack_upload(&given);
         CHECK_CUDA(td_lu_invert(&whole, NULL));
@@ -142,8 +149,9 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
     lu_stack wanted = lu_stack_copy(&given);
     int *pivots = device_ints(f->pivots, n * count);
     for (int i = 0; i < count; i++)
-        ref_lu_solve((ref_lu_type)f->a.type, (ref_lu_op)op, n, lu_stack_at(&f->factors, i), f->factors.ld,
-                     f->has_pivots ? f->pivots + i * n : NULL, vectors, lu_stack_at(&wanted, i), wanted.ld);
+        ref_lu_solve((ref_lu_type)f->a.type, (ref_lu_op)op, n, lu_stack_at(&f->factors, i),
+                     f->factors.ld, f->has_pivots ? f->pivots + i * n : NULL, vectors,
+                     lu_stack_at(&wanted, i), wanted.ld);
     const td_lu_vectors p = {
         .type = f->a.type,
         .op = op,
@@ -154,7 +162,7 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
         .b = given.pointers,
         .ldb = given.ld,
         .batch = count,
-        .what = TD_LU_SOLVE,
+        .what = TD_VECTORS_SOLUTION,
         .pivots = f->has_pivots ? pivots : NULL,
     };
     CHECK_CUDA(td_lu_solve(&p, NULL));
@@ -177,7 +185,8 @@ static void factors_and_inverses(void **unused)
             if (!is_small && t != n % TD_LU_TYPES) continue;
             const lu_kind kind = (lu_kind)((n + t * 2) % LU_KINDS);
             const int count = n <= 32 ? 5 : 2;
-            factored f = factor_by_reference((td_lu_type)t, n, n % 3, count, kind, (n + t) % 5 != 0);
+            factored f =
+                factor_by_reference((td_lu_type)t, n, n % 3, count, kind, (n + t) % 5 != 0);
             for (int shape = -1; shape < TD_LU_SHAPES; shape++) {
                 if (shape >= 0 && !td_lu_shape_fits((td_lu_type)t, n, shape)) continue;
                 if (n > 100 && shape >= 0 && n % 3 != shape % 3) continue;
@@ -185,13 +194,15 @@ static void factors_and_inverses(void **unused)
                 runs++;
             }
             if (n <= 64 || n % 4 == 1) check_inverse(&f, lu_kind_names[kind]);
-            if (n <= 32 || n % 8 == 3) check_solution(&f, (td_lu_operation)(n % 3), 1 + n % 37, lu_kind_names[kind]);
+            if (n <= 32 || n % 8 == 3)
+                check_solution(&f, (td_lu_operation)(n % 3), 1 + n % 37, lu_kind_names[kind]);
             factored_free(&f);
         }
     test_note("%d factorisations", runs);
 }
 
-static void check_triangle(td_lu_type type, int n, int vectors, int bits, double complex alpha, bool on_device)
+static void check_triangle(td_lu_type type, int n, int vectors, int bits, double complex alpha,
+                           bool on_device)
 {
     char what[80];
     test_random random = random_start(seed++);
@@ -213,9 +224,10 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
     lu_put(&scalar, 0, 0, 0, alpha);
     lu_stack_upload(&scalar);
     for (int i = 0; i < 3; i++)
-        ref_lu_solve_triangle(&(ref_lu_triangle){(ref_lu_type)type, (ref_lu_op)op, is_upper, is_unit, is_right, n,
-                                                 vectors, lu_stack_at(&a, i), a.ld, lu_stack_at(&wanted, i), wanted.ld,
-                                                 creal(lu_get(&scalar, 0, 0, 0)), cimag(lu_get(&scalar, 0, 0, 0)), 0});
+        ref_lu_solve_triangle(&(ref_lu_triangle){
+            (ref_lu_type)type, (ref_lu_op)op, is_upper, is_unit, is_right, n, vectors,
+            lu_stack_at(&a, i), a.ld, lu_stack_at(&wanted, i), wanted.ld,
+            creal(lu_get(&scalar, 0, 0, 0)), cimag(lu_get(&scalar, 0, 0, 0)), 0});
     const td_lu_vectors p = {
         .type = type,
         .op = op,
@@ -226,7 +238,7 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
         .b = given.pointers,
         .ldb = given.ld,
         .batch = 3,
-        .what = TD_LU_TRIANGLE,
+        .what = TD_VECTORS_TRIANGLE,
         .is_upper = is_upper,
         .is_unit = is_unit,
         .is_right = is_right,
@@ -256,8 +268,8 @@ static void triangles(void **unused)
             for (int t = 0; t < TD_LU_TYPES; t++) {
                 if (sizes[s] > 40 && (t + bits) % 4 != s % 4) continue;
                 const double complex alpha = alphas[(run + t) % 4];
-                check_triangle((td_lu_type)t, sizes[s], 1 + (run * 7 + t) % 50, bits, t < TD_LU_C ? creal(alpha) : alpha,
-                               run % 3 == 0);
+                check_triangle((td_lu_type)t, sizes[s], 1 + (run * 7 + t) % 50, bits,
+                               t < TD_LU_C ? creal(alpha) : alpha, run % 3 == 0);
             }
 }
 

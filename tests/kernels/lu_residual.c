@@ -15,10 +15,14 @@ void sgetrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, i
 void dgetrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
 void cgetrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
 void zgetrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
-void sgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size, int *info);
-void dgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size, int *info);
-void cgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size, int *info);
-void zgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size, int *info);
+void sgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size,
+             int *info);
+void dgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size,
+             int *info);
+void cgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size,
+             int *info);
+void zgetri_(const int *n, void *a, const int *lda, const int *pivots, void *work, const int *size,
+             int *info);
 
 static const struct {
     void (*getrf)(const int *, const int *, void *, const int *, int *, int *);
@@ -89,7 +93,8 @@ static double inverse_residual(const lu_stack *a, const lu_stack *inverse)
         for (int k = 0; k < n; k++)
             for (int i = 0; i < n; i++) r[i + j * n] += m[i + k * n] * x[k + j * n];
     }
-    const double residual = one_norm(r, n) / (n * one_norm(m, n) * one_norm(x, n) * lapack[a->type].epsilon);
+    const double residual =
+        one_norm(r, n) / (n * one_norm(m, n) * one_norm(x, n) * lapack[a->type].epsilon);
     free(m);
     free(x);
     free(r);
@@ -143,7 +148,7 @@ static residual of_kernels(const lu_stack *a)
                                  .b = inverse.pointers,
                                  .ldb = inverse.ld,
                                  .batch = 1,
-                                 .what = TD_LU_INVERT,
+                                 .what = TD_VECTORS_INVERSE,
                                  .pivots = device};
         CHECK_CUDA(td_lu_solve(&p, NULL));
         lu_stack_download(&inverse);
@@ -170,14 +175,15 @@ void check_residuals(int step)
         lu_fill(&a, 0, kind, &random);
         lu_stack_upload(&a);
         const residual theirs = of_lapack(&a), ours = of_kernels(&a);
-        CHECK_AT_MOST(ours.factor, allowed(theirs.factor), "factors of %s, type %c, n = %d", lu_kind_names[kind],
-                      "SDCZ"[type], n);
+        CHECK_AT_MOST(ours.factor, allowed(theirs.factor), "factors of %s, type %c, n = %d",
+                      lu_kind_names[kind], "SDCZ"[type], n);
         if (theirs.inverse == theirs.inverse && ours.inverse == ours.inverse)
-            CHECK_AT_MOST(ours.inverse, allowed(theirs.inverse), "inverse of %s, type %c, n = %d", lu_kind_names[kind],
-                          "SDCZ"[type], n);
+            CHECK_AT_MOST(ours.inverse, allowed(theirs.inverse), "inverse of %s, type %c, n = %d",
+                          lu_kind_names[kind], "SDCZ"[type], n);
         if (ours.factor > most.factor) most.factor = ours.factor;
         if (ours.inverse > most.inverse) most.inverse = ours.inverse;
         lu_stack_free(&a);
     }
-    test_note("largest residuals in units of n norm epsilon: factors %.3g, inverses %.3g", most.factor, most.inverse);
+    test_note("largest residuals in units of n norm epsilon: factors %.3g, inverses %.3g",
+              most.factor, most.inverse);
 }

@@ -9,8 +9,9 @@
 
 #include "device.h"
 
-const char *const lu_kind_names[LU_KINDS] = {"random", "graded", "singular", "permuted triangle", "Hilbert",
-                                             "Kahan",  "ties",   "extreme",  "special"};
+const char *const lu_kind_names[LU_KINDS] = {"random",  "graded", "singular", "permuted triangle",
+                                             "Hilbert", "Kahan",  "ties",     "extreme",
+                                             "special"};
 
 static bool is_complex(td_lu_type type) { return type == TD_LU_C || type == TD_LU_Z; }
 static bool is_double(td_lu_type type) { return type == TD_LU_D || type == TD_LU_Z; }
@@ -28,7 +29,8 @@ lu_stack lu_stack_make(td_lu_type type, int rows, int cols, int pad, int count)
     CHECK_CUDA(cudaMalloc((void **)&s.device, s.bytes));
     CHECK_CUDA(cudaMalloc((void **)&s.pointers, (size_t)count * sizeof *pointers));
     for (int i = 0; i < count; i++) pointers[i] = s.device + (size_t)i * s.matrix_bytes;
-    CHECK_CUDA(cudaMemcpy(s.pointers, pointers, (size_t)count * sizeof *pointers, cudaMemcpyHostToDevice));
+    CHECK_CUDA(
+        cudaMemcpy(s.pointers, pointers, (size_t)count * sizeof *pointers, cudaMemcpyHostToDevice));
     free(pointers);
     lu_stack_upload(&s);
     return s;
@@ -81,7 +83,8 @@ static void write_real(td_lu_type type, char *at, int part, double x)
 
 static char *number_at(const lu_stack *s, int index, int i, int j)
 {
-    return (char *)lu_stack_at(s, index) + ((size_t)i + (size_t)j * (size_t)s->ld) * s->number_bytes;
+    return (char *)lu_stack_at(s, index) +
+           ((size_t)i + (size_t)j * (size_t)s->ld) * s->number_bytes;
 }
 
 double complex lu_get(const lu_stack *s, int index, int i, int j)
@@ -103,11 +106,13 @@ void lu_stack_compare(const lu_stack *given, const lu_stack *wanted, const char 
     const size_t width = is_double(given->type) ? 8 : 4;
     for (size_t at = 0; at < given->bytes; at += width) {
         if (memcmp(given->host + at, wanted->host + at, width) == 0) continue;
-        const double x = read_real(given->type, given->host + at, 0), y = read_real(given->type, wanted->host + at, 0);
+        const double x = read_real(given->type, given->host + at, 0),
+                     y = read_real(given->type, wanted->host + at, 0);
         const size_t in_matrix = at % given->matrix_bytes / given->number_bytes;
-        CHECK(x != x && y != y, "%s, type %c, %d x %d, matrix %zu, row %zu, column %zu: %a instead of %a", what,
-              "SDCZ"[given->type], given->rows, given->cols, at / given->matrix_bytes, in_matrix % (size_t)given->ld,
-              in_matrix / (size_t)given->ld, x, y);
+        CHECK(x != x && y != y,
+              "%s, type %c, %d x %d, matrix %zu, row %zu, column %zu: %a instead of %a", what,
+              "SDCZ"[given->type], given -> rows, given -> cols, at / given -> matrix_bytes,
+              in_matrix % (size_t)given -> ld, in_matrix / (size_t)given -> ld, x, y);
     }
 }
 
@@ -120,7 +125,10 @@ static double complex random_number(const lu_stack *s, test_random *r)
 }
 
 /* 2^-range .. 2^range, by the number of a row or column. */
-static double grade(int i, int seed, int range) { return ldexp(1.0, (i * 37 + seed) % (2 * range + 1) - range); }
+static double grade(int i, int seed, int range)
+{
+    return ldexp(1.0, (i * 37 + seed) % (2 * range + 1) - range);
+}
 
 static double complex integer(const lu_stack *s, test_random *r)
 {
@@ -131,7 +139,8 @@ static double complex integer(const lu_stack *s, test_random *r)
 static double extreme_size(const lu_stack *s, test_random *r)
 {
     const int top = is_double(s->type) ? 1020 : 124, bottom = is_double(s->type) ? -1070 : -145;
-    return ldexp(1.0, random_int(r, 0, 2) ? bottom + random_int(r, 0, 40) : top - random_int(r, 0, 10));
+    return ldexp(1.0,
+                 random_int(r, 0, 2) ? bottom + random_int(r, 0, 40) : top - random_int(r, 0, 10));
 }
 
 static double complex kahan(int i, int j)

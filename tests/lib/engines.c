@@ -21,6 +21,8 @@ static const td_engine slices = {.name = "slices",
                                  .takes = "N",
                                  .parse = parse_slices};
 
+const td_engine td_engine_lu = {.name = "lu", .summary = "stands for batches of factorisations"};
+
 const td_engine *const td_engines[] = {&native, &df, &slices, NULL};
 
 const td_engine *td_engine_parse(const char *text, td_parameter *parameter)

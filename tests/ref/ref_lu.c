@@ -36,15 +36,15 @@ static unsigned double_shortened(unsigned bits) { return (bits >> 5) + 1; }
 #define REAL_SQUARES_TO   0x1p120f
 #define REAL_HUGE_FROM    0x1p58f
 #define REAL_HUGE_SHIFT   4
-#define REAL       float
-#define REAL_FMA   fmaf
-#define REAL_ABS   fabsf
-#define REAL_LEAST 0x1p-126f
-#define SAFE       120
-#define SHIFT      60
-#define float_matrix  ref_matrix
-#define double_matrix ref_matrix
-#define REF(name)  float_##name
+#define REAL              float
+#define REAL_FMA          fmaf
+#define REAL_ABS          fabsf
+#define REAL_LEAST        0x1p-126f
+#define SAFE              120
+#define SHIFT             60
+#define float_matrix      ref_matrix
+#define double_matrix     ref_matrix
+#define REF(name)         float_##name
 #include "ref_lu_tmpl.h"
 #undef REAL
 #undef REAL_FMA
@@ -62,13 +62,13 @@ static unsigned double_shortened(unsigned bits) { return (bits >> 5) + 1; }
 #define REAL_SQUARES_TO   0x1p1000
 #define REAL_HUGE_FROM    0x1p498
 #define REAL_HUGE_SHIFT   5
-#define REAL       double
-#define REAL_FMA   fma
-#define REAL_ABS   fabs
-#define REAL_LEAST 0x1p-1022
-#define SAFE       1000
-#define SHIFT      500
-#define REF(name)  double_##name
+#define REAL              double
+#define REAL_FMA          fma
+#define REAL_ABS          fabs
+#define REAL_LEAST        0x1p-1022
+#define SAFE              1000
+#define SHIFT             500
+#define REF(name)         double_##name
 #include "ref_lu_tmpl.h"
 
 static bool is_complex(ref_lu_type type) { return type >= REF_LU_C; }
@@ -97,8 +97,8 @@ static void swap_rows(ref_lu_type type, int columns, void *b, int ldb, int i, in
         float_swap_rows(&m, columns, i, k);
 }
 
-static void solve_factor(ref_lu_type type, ref_lu_op op, bool is_upper, int n, const void *factors, int lda, int vectors,
-                         void *b, int ldb, bool is_inverse)
+static void solve_factor(ref_lu_type type, ref_lu_op op, bool is_upper, int n, const void *factors,
+                         int lda, int vectors, void *b, int ldb, bool is_inverse)
 {
     ref_lu_solve_triangle(&(ref_lu_triangle){
         .type = type,
@@ -116,16 +116,20 @@ static void solve_factor(ref_lu_type type, ref_lu_op op, bool is_upper, int n, c
     });
 }
 
-void ref_lu_solve(ref_lu_type type, ref_lu_op op, int n, const void *factors, int lda, const int *pivots, int vectors,
-                  void *b, int ldb)
+void ref_lu_solve(ref_lu_type type, ref_lu_op op, int n, const void *factors, int lda,
+                  const int *pivots, int vectors, void *b, int ldb)
 {
-    for (int j = 0; op == REF_LU_OP_N && pivots && j < n; j++) swap_rows(type, vectors, b, ldb, j, pivots[j] - 1);
+    for (int j = 0; op == REF_LU_OP_N && pivots && j < n; j++)
+        swap_rows(type, vectors, b, ldb, j, pivots[j] - 1);
     for (int pass = 0; pass < 2; pass++)
-        solve_factor(type, op, (pass == 0) != (op == REF_LU_OP_N), n, factors, lda, vectors, b, ldb, false);
-    for (int j = n - 1; op != REF_LU_OP_N && pivots && j >= 0; j--) swap_rows(type, vectors, b, ldb, j, pivots[j] - 1);
+        solve_factor(type, op, (pass == 0) != (op == REF_LU_OP_N), n, factors, lda, vectors, b, ldb,
+                     false);
+    for (int j = n - 1; op != REF_LU_OP_N && pivots && j >= 0; j--)
+        swap_rows(type, vectors, b, ldb, j, pivots[j] - 1);
 }
 
-void ref_lu_invert(ref_lu_type type, int n, const void *factors, int lda, const int *pivots, void *c, int ldc)
+void ref_lu_invert(ref_lu_type type, int n, const void *factors, int lda, const int *pivots,
+                   void *c, int ldc)
 {
     const size_t bytes = (is_double(type) ? 8u : 4u) * (is_complex(type) ? 2u : 1u);
     const double one = 1.0;
@@ -136,9 +140,11 @@ void ref_lu_invert(ref_lu_type type, int n, const void *factors, int lda, const 
         memset(column, 0, (size_t)n * bytes);
         memcpy(column + (size_t)j * bytes, width == 8 ? (const void *)&one : &one_float, width);
     }
-    for (int pass = 0; pass < 2; pass++) solve_factor(type, REF_LU_OP_N, pass == 1, n, factors, lda, n, c, ldc, true);
+    for (int pass = 0; pass < 2; pass++)
+        solve_factor(type, REF_LU_OP_N, pass == 1, n, factors, lda, n, c, ldc, true);
     char *spare = malloc((size_t)n * bytes);
-    for (int j = n - 1; spare && pivots && j >= 0; j--) { /* columns by the interchanges, the last one first */
+    for (int j = n - 1; spare && pivots && j >= 0;
+         j--) { /* columns by the interchanges, the last one first */
         char *x = (char *)c + (size_t)j * (size_t)ldc * bytes;
         char *y = (char *)c + (size_t)(pivots[j] - 1) * (size_t)ldc * bytes;
         memcpy(spare, x, (size_t)n * bytes);

@@ -28,8 +28,9 @@ typedef struct {
 void ref_lu_solve_triangle(const ref_lu_triangle *t);
 
 /* op(A) X = B in place of B, and the inverse, both from ref_lu_factor's result. */
-void ref_lu_solve(ref_lu_type type, ref_lu_op op, int n, const void *factors, int lda, const int *pivots, int vectors,
-                  void *b, int ldb);
-void ref_lu_invert(ref_lu_type type, int n, const void *factors, int lda, const int *pivots, void *c, int ldc);
+void ref_lu_solve(ref_lu_type type, ref_lu_op op, int n, const void *factors, int lda,
+                  const int *pivots, int vectors, void *b, int ldb);
+void ref_lu_invert(ref_lu_type type, int n, const void *factors, int lda, const int *pivots,
+                   void *c, int ldc);
 
 #endif

@@ -53,7 +53,9 @@ static REF(number) REF(divided)(bool is_complex, REF(number) a, REF(number) p)
         p = (REF(number)){1 / (REAL_ABS(p.re) + REAL_ABS(p.im)), 0};
         return REF(times)(true, a, p);
     }
-    const int shift = exponent < -SAFE ? SHIFT : exponent > SAFE && exponent != SPECIAL ? -SHIFT : 0;
+    const int shift = exponent < -SAFE                         ? SHIFT
+                      : exponent > SAFE && exponent != SPECIAL ? -SHIFT
+                                                               : 0;
     const REAL by = (REAL)ldexp(1.0, shift);
     if (shift) a = REF(scale)(a, by), p = REF(scale)(p, by);
     if (!is_complex) return (REF(number)){a.re * (1 / p.re), 0};
@@ -71,10 +73,12 @@ static uint64_t REF(key)(bool is_complex, REF(number) x)
     const unsigned high = REF(high)(sum);
     if (sum != sum) return 0;
     if (!is_complex) return (uint64_t)high << 32 | REF(low)(sum);
-    if (square >= REAL_SQUARES_FROM && square < REAL_SQUARES_TO) return (uint64_t)REF(high)(square) << 32 | REF(low)(square);
+    if (square >= REAL_SQUARES_FROM && square < REAL_SQUARES_TO)
+        return (uint64_t)REF(high)(square) << 32 | REF(low)(square);
     if (high == REF(high)((REAL)INFINITY)) return (uint64_t)high << 32 | REF(low)(square);
     const unsigned tiny = sum == 0 ? 0 : REF(shortened)(high);
-    const unsigned huge = REF(high)(REAL_SQUARES_TO) + ((high - REF(high)(REAL_HUGE_FROM)) >> REAL_HUGE_SHIFT);
+    const unsigned huge =
+        REF(high)(REAL_SQUARES_TO) + ((high - REF(high)(REAL_HUGE_FROM)) >> REAL_HUGE_SHIFT);
     return (uint64_t)(square < 1 ? tiny : huge) << 32 | REF(low)(square);
 }
 
@@ -83,7 +87,9 @@ static int REF(pivot)(const REF(matrix) * a, int n, int j)
 {
     int best = j;
     for (int i = j + 1; i < n; i++)
-        if (REF(key)(a->is_complex, REF(get)(a, i, j)) > REF(key)(a->is_complex, REF(get)(a, best, j))) best = i;
+        if (REF(key)(a->is_complex, REF(get)(a, i, j)) >
+            REF(key)(a->is_complex, REF(get)(a, best, j)))
+            best = i;
     return best;
 }
 
@@ -111,7 +117,8 @@ static int REF(factor)(const REF(matrix) * a, int n, int *pivots)
             if (!is_zero) l = REF(divided)(a->is_complex, l, p);
             REF(put)(a, i, j, l);
             for (int c = j + 1; c < n; c++)
-                REF(put)(a, i, c, REF(minus)(a->is_complex, REF(get)(a, i, c), l, REF(get)(a, j, c)));
+                REF(put)
+                (a, i, c, REF(minus)(a->is_complex, REF(get)(a, i, c), l, REF(get)(a, j, c)));
         }
     }
     return info;
@@ -128,7 +135,8 @@ static REF(number) REF(element)(const ref_lu_triangle *t, const REF(matrix) * a,
 
 static void REF(solve_triangle)(const ref_lu_triangle *t, bool is_complex)
 {
-    const REF(matrix) a = {(void *)(uintptr_t)t->a, t->lda, is_complex}, b = {t->b, t->ldb, is_complex};
+    const REF(matrix) a = {(void *)(uintptr_t)t->a, t->lda, is_complex},
+                      b = {t->b, t->ldb, is_complex};
     const bool backward = t->is_upper != ((t->op != REF_LU_OP_N) != t->is_right);
     const REF(number) alpha = {(REAL)t->alpha_re, (REAL)t->alpha_im};
     for (int v = 0; v < t->vectors; v++)
