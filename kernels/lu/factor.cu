@@ -86,9 +86,12 @@ template <class number, bool in_place> struct panel_store {
     /* PIECE numbers of a row, from column k on. */
     TD_INSIDE void read(number *to, int slot, int k) const
     {
-        if (!in_place) return td_read_packs<PIECE>(to, piece(slot, k));
-        TD_UNROLL
-        for (int i = 0; i < PIECE; i++) to[i] = *(*this)(slot, k + i);
+        if constexpr (!in_place) {
+            td_read_packs<PIECE>(to, piece(slot, k));
+        } else {
+            TD_UNROLL
+            for (int i = 0; i < PIECE; i++) to[i] = *(*this)(slot, k + i);
+        }
     }
 };
 

@@ -131,8 +131,8 @@ TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number>
                               bool is_conjugate)
 {
     td_read_packs<TD_SOLVE_ROWS>(l, strip.of[k]);
-    if (!td_is_complex<number>::value || !is_conjugate) return;
-    TD_UNROLL
+    if constexpr (td_is_complex<number>::value)
+        if (is_conjugate) TD_UNROLL
     for (int r = 0; r < TD_SOLVE_ROWS; r++) l[r] = td_conjugate(l[r]);
 }
 
