@@ -59,6 +59,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
     }
     p->alpha = scalar_at(alpha, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
     p->beta = scalar_at(beta, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
+    td_wrap_find_loan(handle, p);
     *call = td_dispatch(o, entry, p);
     return decide(call);
 }

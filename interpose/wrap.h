@@ -21,6 +21,9 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
 /* After the original function has returned. */
 void td_wrap_end(td_call *call);
 
+/* The workspace that the handle was given for p->stream, if any. */
+void td_wrap_find_loan(cublasHandle_t handle, td_problem *p);
+
 /* What a call that ran no original function returns. */
 cublasStatus_t td_wrap_status(const td_call *call);
 

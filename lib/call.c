@@ -27,7 +27,7 @@ td_counters *td_call_counters(td_call *call, const td_device *device)
 {
     const unsigned slot = call->record ? td_record_number(call->record) : TD_COUNTER_SLOTS;
     if (slot >= TD_COUNTER_SLOTS) return NULL;
-    td_report_set_counters(call->record, &device->counters[slot]);
+    td_report_add_counters(call->record, &device->counters[slot]);
     call->counters = &device->device_counters[slot];
     call->mapped_counters = &device->mapped_counters[slot];
     return call->counters;

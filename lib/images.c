@@ -88,6 +88,15 @@ void *td_image_symbol(const td_image *image, const char *name)
     return (void *)(image->base + symbols[i].st_value);
 }
 
+bool td_image_needs(const td_image *image, const char *start)
+{
+    const char *strings = table_of(image, DT_STRTAB);
+    for (const ElfW(Dyn) *e = image->dynamic; strings && e && e->d_tag != DT_NULL; e++)
+        if (e->d_tag == DT_NEEDED && strncmp(strings + e->d_un.d_val, start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
 /* ---- all of them ---- */
 
 typedef struct {

@@ -38,6 +38,9 @@ const td_image *td_images_bound(const td_images *images, const td_image *from, c
 /* True if an image loaded earlier asks for this one by name. */
 bool td_image_is_needed(const td_images *images, const td_image *image);
 
+/* True if the image asks for one whose name starts so. */
+bool td_image_needs(const td_image *image, const char *start);
+
 /* The address of a function that the image itself defines; NULL if it does not. */
 void *td_image_symbol(const td_image *image, const char *name);
 

@@ -69,6 +69,9 @@ typedef struct {
         info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int64_t batch;
     td_stream stream;
+    void *
+        lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    size_t lent_bytes;
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is

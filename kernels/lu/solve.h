@@ -131,9 +131,10 @@ TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number>
                               bool is_conjugate)
 {
     td_read_packs<TD_SOLVE_ROWS>(l, strip.of[k]);
-    if constexpr (td_is_complex<number>::value)
-        if (is_conjugate) TD_UNROLL
-    for (int r = 0; r < TD_SOLVE_ROWS; r++) l[r] = td_conjugate(l[r]);
+    if constexpr (td_is_complex<number>::value) {
+        TD_UNROLL
+        for (int r = 0; r < TD_SOLVE_ROWS; r++) l[r] = is_conjugate ? td_conjugate(l[r]) : l[r];
+    }
 }
 
 /* The last step for TD_SOLVE_ROWS elements of a vector from i0 on: with the triangle on the diagonal, column `first` of

@@ -90,7 +90,7 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
         if (i >= count) continue;
         bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
         if (alpha == 0.0) { /* there are no lines, and no X */
-            c[i] = td_axpby(0.0, 0.0, beta, &c[i]);
+            c[i] = td_scaled(beta, &c[i]);
             continue;
         }
         if constexpr (kind == TD_FINISH_EXACT)

@@ -142,9 +142,16 @@ static td_run_status run(const td_problem *p, td_parameter parameter, td_device 
     return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
+static cudaError_t prepare(int is_other_way)
+{
+    (void)is_other_way;
+    return td_lu_prepare();
+}
+
 const td_engine td_engine_lu = {
     .name = "lu",
     .summary = "batches of small LU factorisations, in the matrices' own arithmetic",
     .bound = "LAPACK's",
+    .prepare = prepare,
     .run = run,
 };

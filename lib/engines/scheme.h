@@ -45,6 +45,9 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
+    /* Loads the scheme's own kernels on the current device. */
+    cudaError_t (*prepare)(void);
+
     /* The fewest that the data may choose, if no count is given, for a product of m x n elements. NULL: 0. */
     int (*from_data)(int64_t m, int64_t n);
 

@@ -213,8 +213,16 @@ static cudaError_t finish(const td_scheme_part *part)
                               &part->finish, part->fixed.batch, part->stream);
 }
 
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_residues_prepare();
+    if (error == cudaSuccess) error = td_int8_multiply_prepare();
+    return error == cudaSuccess ? td_crt_prepare() : error;
+}
+
 const td_scheme td_scheme_residues = {
     .needs_cublas = true,
+    .prepare = prepare,
     .from_data = from_data,
     .most_k = most_k,
     .bytes = bytes,

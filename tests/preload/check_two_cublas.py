@@ -19,6 +19,7 @@ USES = {"linked": 2, "opened": 3, "reopened": 9}  # as in two_cublas.c
 def run(way, *preloaded, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join(preloaded)
+    environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
     return subprocess.run([program, way, library_12, library_13], env=environment, capture_output=True,
                           text=True, timeout=300, check=False)
