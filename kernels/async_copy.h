@@ -17,6 +17,18 @@ TD_DEVICE void td_async_copy16(void *shared, const void *global)
 #endif
 }
 
+/* 4, 8 or 16 bytes, both ends aligned to as many. */
+template <int bytes> TD_DEVICE void td_async_copy(void *shared, const void *global)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "n"(bytes));
+#else
+    memcpy(shared, global, bytes);
+#endif
+}
+
 /* Ends a group of this thread's copies, which may be empty. */
 TD_DEVICE void td_async_copy_commit()
 {

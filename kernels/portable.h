@@ -14,10 +14,14 @@
  *       a table that kernels read, computed by the compiler
  *   TD_UNROLL, TD_UNROLL_N(n)
  *       before a loop: unroll it fully, or n times
+ *   TD_ROLLED
+ *       before a loop: do not unroll it on a device
  *   TD_LANES
  *       before an innermost loop over independent elements: unrolled on a device, vectorised on the host
  *   TD_DEVICE, TD_HOST_DEVICE
  *       before a function's type: inline, for kernels; also for host C++
+ *   TD_INSIDE
+ *       the same before a member function's type
  *   TD_HAS_CUDA_DEVICE
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
@@ -35,9 +39,11 @@
 #define TD_HAS_CUDA_DEVICE 1
 #define TD_DEVICE          static __device__ __forceinline__
 #define TD_HOST_DEVICE     static __host__ __device__ __forceinline__
+#define TD_INSIDE          __device__ __forceinline__
 #define TD_UNROLL          _Pragma("unroll")
 #define TD_PRAGMA(text)    _Pragma(#text)
 #define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
+#define TD_ROLLED          _Pragma("unroll 1")
 #define TD_LANES           TD_UNROLL
 
 #define TD_SHARED(type, name, dims) __shared__ type name dims
@@ -71,9 +77,11 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
 #define TD_HAS_CUDA_DEVICE 0
 #define TD_DEVICE          static inline __attribute__((always_inline))
 #define TD_HOST_DEVICE     static inline __attribute__((always_inline))
+#define TD_INSIDE          inline __attribute__((always_inline))
 #define TD_UNROLL          _Pragma("GCC unroll 64")
 #define TD_PRAGMA(text)    _Pragma(#text)
 #define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
+#define TD_ROLLED
 #if defined(__SANITIZE_ADDRESS__)
 #define TD_LANES                                                                                   \
     TD_UNROLL /* constant indices need no checks: three times faster than checked loops */

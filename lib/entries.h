@@ -11,7 +11,9 @@
     X(gemm, "cublasDgemm, also the one of cublas.h")                                               \
     X(gemm_strided, "cublasDgemmStridedBatched")                                                   \
     X(gemm_batched, "cublasDgemmBatched")                                                          \
-    X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")
+    X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")                       \
+    X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
+          "docs/lu.md")
 
 /* X(function, family) */
 #define TD_ENTRIES(X)                                                                              \
@@ -23,7 +25,31 @@
     X(cublasDgemmBatched, gemm_batched)                                                            \
     X(cublasDgemmBatched_64, gemm_batched)                                                         \
     X(cublasGemmEx, gemm_ex)                                                                       \
-    X(cublasGemmEx_64, gemm_ex)
+    X(cublasGemmEx_64, gemm_ex)                                                                    \
+    X(cublasSgetrfBatched, lu)                                                                     \
+    X(cublasDgetrfBatched, lu)                                                                     \
+    X(cublasCgetrfBatched, lu)                                                                     \
+    X(cublasZgetrfBatched, lu)                                                                     \
+    X(cublasSgetriBatched, lu)                                                                     \
+    X(cublasDgetriBatched, lu)                                                                     \
+    X(cublasCgetriBatched, lu)                                                                     \
+    X(cublasZgetriBatched, lu)                                                                     \
+    X(cublasSgetrsBatched, lu)                                                                     \
+    X(cublasDgetrsBatched, lu)                                                                     \
+    X(cublasCgetrsBatched, lu)                                                                     \
+    X(cublasZgetrsBatched, lu)                                                                     \
+    X(cublasSmatinvBatched, lu)                                                                    \
+    X(cublasDmatinvBatched, lu)                                                                    \
+    X(cublasCmatinvBatched, lu)                                                                    \
+    X(cublasZmatinvBatched, lu)                                                                    \
+    X(cublasStrsmBatched, lu)                                                                      \
+    X(cublasDtrsmBatched, lu)                                                                      \
+    X(cublasCtrsmBatched, lu)                                                                      \
+    X(cublasZtrsmBatched, lu)                                                                      \
+    X(cublasStrsmBatched_64, lu)                                                                   \
+    X(cublasDtrsmBatched_64, lu)                                                                   \
+    X(cublasCtrsmBatched_64, lu)                                                                   \
+    X(cublasZtrsmBatched_64, lu)
 
 #define TD_FAMILY_ENUM(family, summary) TD_FAMILY_##family,
 typedef enum { TD_FAMILIES(TD_FAMILY_ENUM) TD_FAMILY_COUNT } td_family;

@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include "engines/lu_limits.h"
+
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
 const char td_reason_empty[] = "nothing to compute";
@@ -23,11 +25,27 @@ td_decision td_policy_native(const char *reason)
     return (td_decision){.text = "native", .reason = reason, .seconds = TD_NOT_PREDICTED};
 }
 
+/* Routines that need the arithmetic of no mode, but are faster by Tandem's own kernels. */
+static td_decision decide_native_arithmetic(const td_problem *p)
+{
+    const char *refusal = td_lu_refusal(p);
+    if (refusal) return td_policy_native(refusal);
+    return (td_decision){
+        .engine = &td_engine_lu, .text = td_engine_lu.name, .seconds = TD_NOT_PREDICTED};
+}
+
+static bool is_lu(td_kind kind)
+{
+    return kind == TD_LU_FACTOR || kind == TD_LU_SOLVE || kind == TD_LU_INVERT ||
+           kind == TD_INVERT || kind == TD_TRIANGULAR_SOLVE;
+}
+
 td_decision td_policy_decide(const td_options *options, const td_problem *p)
 {
     if (!options->mode.engine->run) return td_policy_native(td_reason_mode);
     if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
+    if (is_lu(p->kind)) return decide_native_arithmetic(p);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
     return (td_decision){.engine = options->mode.engine,
                          .parameter = options->mode.parameter,

@@ -46,6 +46,9 @@ typedef struct td_engine {
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);
 
+/* No mode: its routines are the same in all but native. */
+extern const td_engine td_engine_lu;
+
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
 

@@ -11,4 +11,6 @@ static const td_engine ways = {.name = "ways",
                                .most = 9,
                                .way = "fp64"};
 
+const td_engine td_engine_lu = {.name = "lu", .summary = "stands for batches of factorisations"};
+
 const td_engine *const td_engines[] = {&native, &df, &slices, &ways, NULL};

@@ -1,0 +1,55 @@
+/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
+ * H200 (docs/results/h200-2026-11-22-lu). No bits depend on it. */
+#include "factor.h"
+
+/* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
+static const struct {
+    int to;
+    td_lu_shape shape;
+} shapes[TD_LU_TYPES][8] = {
+    [TD_LU_S] = {{8, TD_LU_LANES_8},
+                 {16, TD_LU_LANES_16},
+                 {32, TD_LU_LANES_32},
+                 {64, TD_LU_WARP},
+                 {112, TD_LU_SHARED},
+                 {144, TD_LU_SHARED_2},
+                 {TD_LU_MOST, TD_LU_SHARED},
+                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+    [TD_LU_D] = {{8, TD_LU_LANES_8},
+                 {16, TD_LU_LANES_16},
+                 {32, TD_LU_LANES_32},
+                 {64, TD_LU_WARP},
+                 {TD_LU_MOST, TD_LU_SHARED},
+                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+    [TD_LU_C] = {{8, TD_LU_LANES_8},
+                 {16, TD_LU_LANES_16},
+                 {32, TD_LU_LANES_32},
+                 {56, TD_LU_WARP},
+                 {144, TD_LU_SHARED},
+                 {176, TD_LU_IN_PLACE},
+                 {TD_LU_MOST, TD_LU_SHARED},
+                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+    [TD_LU_Z] = {{8, TD_LU_LANES_8},
+                 {16, TD_LU_LANES_16},
+                 {32, TD_LU_SHARED},
+                 {48, TD_LU_WARP},
+                 {TD_LU_MOST, TD_LU_SHARED},
+                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+};
+
+int td_lu_shape_of(td_lu_type type, int n)
+{
+    for (int i = 0; i < 8; i++)
+        if (n <= shapes[type][i].to && td_lu_shape_fits(type, n, shapes[type][i].shape))
+            return shapes[type][i].shape;
+    return TD_LU_IN_PLACE;
+}
+
+/* All right-hand sides of an inverse in one block, to 160. */
+int td_lu_threads_of(td_lu_type, int n) { return n <= 160 ? (n + 31) / 32 * 32 : 128; }
+
+cudaError_t td_lu_prepare(void)
+{
+    const cudaError_t error = td_lu_factor_prepare();
+    return error == cudaSuccess ? td_lu_solve_prepare() : error;
+}

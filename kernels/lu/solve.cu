@@ -1,0 +1,283 @@
+/* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
+#include "solve.h"
+
+template <class number> struct vectors {
+    td_solver<number> solver;
+    number *of;
+    int ld;
+    int *pivots;
+    uint8_t *rows; /* of A, by position */
+};
+
+template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int threads)
+{
+    return td_solver_bytes<number>(n) + n * (threads + 1) * (int)sizeof(number) +
+           n * (int)sizeof(int) + n;
+}
+
+template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
+{
+    vectors<number> v;
+    v.solver = td_solver_at<number>(shared);
+    v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n));
+    v.ld = (int)blockDim.x + 1;
+    v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
+    v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
+    return v;
+}
+
+/* The row of A that each position of P A has. Two barriers. */
+TD_DEVICE void find_rows(const int *pivots, int n, int *shared_pivots, uint8_t *rows)
+{
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
+    for (int i = tid; i < n; i += threads)
+        shared_pivots[i] = pivots ? min(max(pivots[i], 1), n) - 1 : i;
+    __syncthreads();
+    for (int i = tid; i < n; i += threads) {
+        int row = i;
+        TD_UNROLL_N(4)
+        for (int j = n - 1; j >= 0; j--) {
+            const int p = shared_pivots[j];
+            row = row == j ? p : row == p ? j : row;
+        }
+        rows[i] = (uint8_t)row;
+    }
+    __syncthreads();
+}
+
+/* Where a block's vectors are in B. */
+template <class number> struct block_of_vectors {
+    number *b;
+    int64_t element_step, vector_step;
+    int first, count;
+};
+
+/* Calls work(k, v) for all elements of the vectors, so that neighbours of B fall to neighbouring threads. */
+template <class number, class function>
+TD_DEVICE void for_elements(const block_of_vectors<number> &b, int n, function work)
+{
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    if (b.element_step == 1) {
+        for (int v = warp; v < b.count; v += warps)
+            for (int k = lane; k < n; k += 32) work(k, v);
+    } else {
+        for (int k = warp; k < n; k += warps)
+            for (int v = lane; v < b.count; v += 32) work(k, v);
+    }
+}
+
+/* alpha, which is 1 where the problem has none. */
+template <class number> TD_DEVICE number alpha_of(const td_lu_vectors &p)
+{
+    typedef typename td_real_of<number>::type real;
+    if (p.what != td_lu_vectors::TD_VECTORS_TRIANGLE) return td_number<number>(1);
+    if (p.device_alpha) return *static_cast<const number *>(p.device_alpha);
+    if constexpr (td_is_complex<number>::value)
+        return {(real)p.alpha_re, (real)p.alpha_im};
+    else
+        return (real)p.alpha_re;
+}
+
+template <class number> TD_DEVICE bool is_one(number a)
+{
+    if constexpr (td_is_complex<number>::value)
+        return a.re == 1 && a.im == 0;
+    else
+        return a == 1;
+}
+
+template <class number>
+TD_DEVICE void load_vectors(const td_lu_vectors &p, const vectors<number> &v,
+                            const block_of_vectors<number> &b, number alpha)
+{
+    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op == TD_LU_N;
+    const bool is_zero = td_is_zero(alpha), scales = !is_one(alpha);
+    for (int i = (int)threadIdx.x; i < p.n * v.ld; i += (int)blockDim.x)
+        v.of[i] = td_number<number>(0);
+    __syncthreads();
+    if (p.what == td_lu_vectors::TD_VECTORS_INVERSE) {
+        const int mine = (int)threadIdx.x;
+        if (mine < b.count) v.of[(b.first + mine) * v.ld + mine] = td_number<number>(1);
+    } else if (!is_zero) {
+        for_elements(b, p.n, [&](int k, int i) {
+            const int row = is_permuted ? v.rows[k] : k;
+            const number x = b.b[row * b.element_step + i * b.vector_step];
+            v.of[k * v.ld + i] = scales ? td_times(alpha, x) : x;
+        });
+    }
+}
+
+template <class number>
+TD_DEVICE void store_vectors(const td_lu_vectors &p, const vectors<number> &v,
+                             const block_of_vectors<number> &b)
+{
+    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op != TD_LU_N;
+    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
+    for_elements(b, p.n, [&](int k, int i) {
+        const int row = is_permuted ? v.rows[k] : k;
+        const int vector = is_inverse ? v.rows[b.first + i] : b.first + i;
+        b.b[row * b.element_step + (vector - b.first) * b.vector_step] = v.of[k * v.ld + i];
+    });
+}
+
+/* The number, from 1, of the first 0 on the diagonal. One warp. */
+template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, int n)
+{
+    unsigned first = 0;
+    for (int i = (int)threadIdx.x % 32; i < n; i += 32)
+        if (first == 0 && td_is_zero(a[i * (lda + 1)])) first = (unsigned)(n - i);
+    const unsigned most = td_lanes_max<32>(first);
+    return most ? n - (int)most + 1 : 0;
+}
+
+/* Blocks of blockDim.x vectors, those of a matrix next to each other. */
+template <class number>
+static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(const td_lu_vectors p)
+{
+    TD_DYNAMIC_SHARED(char, shared);
+    const vectors<number> v = lay_out<number>(shared, p.n);
+    const int groups = (p.vectors + (int)blockDim.x - 1) / (int)blockDim.x;
+    const int member = (int)blockIdx.x / groups, group = (int)blockIdx.x % groups;
+    const int n = p.n, tid = (int)threadIdx.x, first = group * (int)blockDim.x;
+    const number *a = static_cast<const number *>(p.a[member]);
+    block_of_vectors<number> b = {static_cast<number *>(p.b[member]), 1, p.ldb, first,
+                                  min((int)blockDim.x, p.vectors - first)};
+    if (p.is_right) b.element_step = p.ldb, b.vector_step = 1;
+    b.b += first * b.vector_step;
+
+    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
+    const bool is_triangle = p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
+    if (!is_triangle)
+        find_rows(p.pivots ? p.pivots + (int64_t)member * n : nullptr, n, v.pivots, v.rows);
+    const number alpha = alpha_of<number>(p);
+    load_vectors(p, v, b, alpha);
+    number *mine = v.of + tid;
+    const int passes = is_triangle ? (td_is_zero(alpha) ? 0 : 1) : 2;
+    TD_ROLLED
+    for (int pass = 0; pass < passes;
+         pass++) { /* of factors L, then U; for A's transpose the other way round */
+        const bool is_upper = is_triangle ? p.is_upper : (pass == 0) != (p.op == TD_LU_N);
+        const bool is_unit = is_triangle ? p.is_unit : !is_upper;
+        const auto t = td_lu_triangle_of(a, p.lda, n, is_upper, is_unit, p.op, p.is_right);
+        td_substitute<true>(v.solver, t, n, mine, v.ld,
+                            is_inverse && pass == 0 ? (first + tid) / 32 * 32 : 0);
+    }
+    __syncthreads();
+    store_vectors(p, v, b);
+    if (is_inverse && p.info && group == 0 && tid < 32) {
+        const int info = first_zero(a, p.lda, n);
+        if (tid == 0) p.info[member] = info;
+    }
+}
+
+/* ---- one kernel from a matrix to its inverse: a warp for each ---- */
+
+template <class number>
+static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses p)
+{
+    enum { MOST = TD_LU_MOST_INVERTED };
+    typedef td_lu_exchange<number, MOST, 1> exchange;
+    TD_DYNAMIC_SHARED(char, shared);
+    exchange &e = *reinterpret_cast<exchange *>(shared);
+    number *factors = reinterpret_cast<number *>(shared + sizeof(exchange));
+    const vectors<number> v = lay_out<number>(reinterpret_cast<char *>(factors + MOST * MOST), p.n);
+    const number *a = static_cast<const number *>(p.a[blockIdx.x]);
+    const int tid = (int)threadIdx.x, n = p.n;
+    td_lu_clear(e);
+    __syncthreads();
+    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, factors);
+
+    number row[MOST];
+    TD_UNROLL
+    for (int c = 0; c < MOST; c++) row[c] = factors[tid + c * MOST];
+    __syncwarp();
+    if (tid < n) v.rows[ends.position] = (uint8_t)tid;
+    TD_UNROLL
+    for (int c = 0; c < MOST; c++)
+        if (tid < n) factors[ends.position + c * MOST] = row[c];
+    for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
+    __syncthreads();
+    TD_ROLLED
+    for (int pass = 0; pass < 2; pass++) {
+        const auto t =
+            td_lu_triangle_of<number>(factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
+        td_substitute<false>(v.solver, t, n, v.of + tid, v.ld, 0);
+    }
+    number *c = static_cast<number *>(p.c[blockIdx.x]);
+    for (int i = 0; i < n; i++)
+        if (tid < n) c[tid + (int64_t)v.rows[i] * p.ldc] = v.of[tid * v.ld + i];
+    if (tid == 0) p.info[blockIdx.x] = ends.info;
+}
+
+/* ---- launches ---- */
+
+template <class number> static int invert_bytes(int n)
+{
+    enum { MOST = TD_LU_MOST_INVERTED };
+    return (int)sizeof(td_lu_exchange<number, MOST, 1>) + MOST * MOST * (int)sizeof(number) +
+           vectors_bytes<number>(n, 32);
+}
+
+template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, cudaStream_t stream)
+{
+    int most = 0;
+    cudaError_t error = td_block_shared_bytes(&most);
+    if (error != cudaSuccess) return error;
+    int threads = p->threads ? p->threads : td_lu_threads_of(p->type, p->n);
+    threads = min(threads, (p->vectors + 31) / 32 * 32);
+    while (threads > 32 && vectors_bytes<number>(p->n, threads) > most) threads -= 32;
+    const int64_t blocks = (int64_t)((p->vectors + threads - 1) / threads) * p->batch;
+    if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;
+    return TD_LAUNCH(solve_kernel<number>, (unsigned)blocks, (unsigned)threads,
+                     (size_t)vectors_bytes<number>(p->n, threads), stream, *p);
+}
+
+cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
+{
+    switch (p->type) {
+    case TD_LU_S:
+        return launch_solve<float>(p, stream);
+    case TD_LU_D:
+        return launch_solve<double>(p, stream);
+    case TD_LU_C:
+        return launch_solve<td_complex<float>>(p, stream);
+    default:
+        return launch_solve<td_complex<double>>(p, stream);
+    }
+}
+
+template <class number>
+static cudaError_t launch_invert(const td_lu_inverses *p, cudaStream_t stream)
+{
+    return TD_LAUNCH(invert_kernel<number>, (unsigned)p->batch, 32,
+                     (size_t)invert_bytes<number>(p->n), stream, *p);
+}
+
+cudaError_t td_lu_invert(const td_lu_inverses *p, cudaStream_t stream)
+{
+    switch (p->type) {
+    case TD_LU_S:
+        return launch_invert<float>(p, stream);
+    case TD_LU_D:
+        return launch_invert<double>(p, stream);
+    case TD_LU_C:
+        return launch_invert<td_complex<float>>(p, stream);
+    default:
+        return launch_invert<td_complex<double>>(p, stream);
+    }
+}
+
+template <class number> static cudaError_t prepare(cudaError_t error)
+{
+    error = td_allow_shared(error, solve_kernel<number>, INT_MAX);
+    return td_allow_shared(error, invert_kernel<number>, invert_bytes<number>(TD_LU_MOST_INVERTED));
+}
+
+cudaError_t td_lu_solve_prepare(void)
+{
+    cudaError_t error = prepare<float>(cudaSuccess);
+    error = prepare<double>(error);
+    error = prepare<td_complex<float>>(error);
+    return prepare<td_complex<double>>(error);
+}

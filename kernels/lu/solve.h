@@ -1,0 +1,209 @@
+/* solve.h - substitution with a triangle, a thread for each right-hand side. Vectors lie in shared memory, element k of
+ * vector v at k * ld + v; the triangle comes by in strips of TD_SOLVE_ROWS rows, TD_SOLVE_DEPTH columns at a time. */
+#ifndef TD_LU_SOLVE_H
+#define TD_LU_SOLVE_H
+
+#include "../async_copy.h"
+#include "factor.h"
+
+#ifndef TD_TUNE_STAGES
+#define TD_TUNE_STAGES 2
+#endif
+enum {
+    TD_SOLVE_ROWS = 16,
+    TD_SOLVE_DEPTH = 48,
+    TD_SOLVE_STAGES = TD_TUNE_STAGES,
+    TD_SOLVE_MOST_THREADS = 256
+};
+
+/* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that is upper. */
+template <class number> struct td_lu_triangle {
+    const number *at;
+    int64_t row_step, column_step;
+    bool is_reversed; /* element i of a vector is its n - 1 - i th */
+    bool is_unit, is_conjugate;
+};
+
+/* The triangle op(A) or, for vectors that are rows, its transpose. */
+template <class number>
+TD_DEVICE td_lu_triangle<number> td_lu_triangle_of(const number *a, int64_t lda, int n,
+                                                   bool is_upper, bool is_unit, td_lu_operation op,
+                                                   bool is_right)
+{
+    const bool is_transposed = (op != TD_LU_N) != is_right;
+    td_lu_triangle<number> t = {
+        a,       is_transposed ? lda : 1, is_transposed ? 1 : lda, is_upper != is_transposed,
+        is_unit, op == TD_LU_C_OP};
+    if (!t.is_reversed) return t;
+    t.at += (n - 1) * (lda + 1);
+    t.row_step = -t.row_step;
+    t.column_step = -t.column_step;
+    return t;
+}
+
+/* Part of a strip, by columns. */
+template <class number> struct td_strip {
+    enum { LD = TD_SOLVE_ROWS + td_pack<number>::COUNT };
+    alignas(16) number of[TD_SOLVE_DEPTH][LD];
+};
+
+template <class number> struct td_diagonal {
+    number reciprocal;
+    int shift;
+};
+
+/* What a block needs of a triangle in shared memory. */
+template <class number> struct td_solver {
+    td_strip<number> *stages;      /* TD_SOLVE_STAGES */
+    td_diagonal<number> *diagonal; /* of n rows, and up to a multiple of TD_SOLVE_ROWS */
+};
+template <class number> TD_HOST_DEVICE int td_solver_bytes(int n)
+{
+    const int rows = (n + TD_SOLVE_ROWS - 1) / TD_SOLVE_ROWS * TD_SOLVE_ROWS;
+    return (int)TD_SOLVE_STAGES * (int)sizeof(td_strip<number>) +
+           rows * (int)sizeof(td_diagonal<number>);
+}
+template <class number> TD_DEVICE td_solver<number> td_solver_at(char *shared)
+{
+    td_strip<number> *stages = reinterpret_cast<td_strip<number> *>(shared);
+    return {stages, reinterpret_cast<td_diagonal<number> *>(stages + TD_SOLVE_STAGES)};
+}
+
+/* Where the passing of strips has come to: columns k0 .. k0 + count of the rows from i0 on. */
+struct td_strip_at {
+    int i0, k0;
+};
+TD_DEVICE int td_strip_count(td_strip_at s)
+{
+    return min((int)TD_SOLVE_DEPTH, s.i0 + TD_SOLVE_ROWS - s.k0);
+}
+TD_DEVICE td_strip_at td_strip_next(td_strip_at s)
+{
+    if (s.k0 + TD_SOLVE_DEPTH >= s.i0 + TD_SOLVE_ROWS) return {s.i0 + TD_SOLVE_ROWS, 0};
+    return {s.i0, s.k0 + TD_SOLVE_DEPTH};
+}
+TD_DEVICE int td_strips(int n)
+{
+    int count = 0;
+    for (td_strip_at s = {0, 0}; s.i0 < n; s = td_strip_next(s)) count++;
+    return count;
+}
+
+/* Starts the copies of a strip. What is above the diagonal comes along, and is not used. Asynchronous copies are from global
+ * memory alone. */
+template <bool is_global, class number>
+TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_lu_triangle<number> &t, int n,
+                              td_strip_at s)
+{
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
+    const int rows = min((int)TD_SOLVE_ROWS, n - s.i0), count = min(td_strip_count(s), n - s.k0);
+    const number *from = t.at + s.i0 * t.row_step + s.k0 * t.column_step;
+    const bool by_rows = t.column_step == 1 || t.column_step == -1;
+    const int across = by_rows ? 32 : TD_SOLVE_ROWS;
+    const int step = threads / across, i = tid % across, most = by_rows ? count : rows;
+    for (int j = tid / across; j < (by_rows ? rows : count); j += step)
+        for (int e = i; e < most; e += across) {
+            const int r = by_rows ? j : e, k = by_rows ? e : j;
+            const number *x = from + r * t.row_step + k * t.column_step;
+            if (is_global)
+                td_async_copy<sizeof(number)>(&strip.of[k][r], x);
+            else
+                strip.of[k][r] = *x;
+        }
+}
+
+/* The reciprocals of the diagonal. */
+template <class number>
+TD_DEVICE void td_invert_diagonal(const td_solver<number> &solver, const td_lu_triangle<number> &t,
+                                  int n)
+{
+    for (int i = (int)threadIdx.x; i < n && !t.is_unit; i += (int)blockDim.x) {
+        const number x = t.at[i * (t.row_step + t.column_step)];
+        const td_inverse<number> inverse = td_invert(t.is_conjugate ? td_conjugate(x) : x);
+        solver.diagonal[i].reciprocal = inverse.of;
+        solver.diagonal[i].shift = inverse.shift;
+    }
+}
+
+/* A column of a strip. */
+template <class number>
+TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number> &strip, int k,
+                              bool is_conjugate)
+{
+    td_read_packs<TD_SOLVE_ROWS>(l, strip.of[k]);
+    if constexpr (td_is_complex<number>::value) {
+        TD_UNROLL
+        for (int r = 0; r < TD_SOLVE_ROWS; r++) l[r] = is_conjugate ? td_conjugate(l[r]) : l[r];
+    }
+}
+
+/* The last step for TD_SOLVE_ROWS elements of a vector from i0 on: with the triangle on the diagonal, column `first` of
+ * the strip and on. */
+template <class number>
+TD_DEVICE void td_solve_diagonal(number (&x)[TD_SOLVE_ROWS], const td_solver<number> &solver,
+                                 const td_strip<number> &strip, int first, int i0,
+                                 const td_lu_triangle<number> &t)
+{
+    TD_UNROLL
+    for (int k = 0; k < TD_SOLVE_ROWS; k++) {
+        if (!t.is_unit) {
+            const auto d = solver.diagonal[i0 + k];
+            x[k] = d.shift == 0 ? td_times(x[k], d.reciprocal)
+                                : td_divided(x[k], d.reciprocal, d.shift);
+        }
+        number l[TD_SOLVE_ROWS];
+        td_read_column(l, strip, first + k, t.is_conjugate);
+        TD_UNROLL
+        for (int r = 1; r < TD_SOLVE_ROWS; r++)
+            if (r > k) x[r] = td_minus(x[r], l[r], x[k]);
+    }
+}
+
+/* Solves for the thread's vector, from its element `start` on, a multiple of TD_SOLVE_ROWS. All threads of the block take
+ * part; begins and ends with a barrier. is_global: the triangle is in global memory, not in shared memory. */
+template <bool is_global, class number>
+TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triangle<number> &t,
+                             int n, number *vector, int ld, int start)
+{
+    td_strip_at ahead = {0, 0}, now = {0, 0};
+    number x[TD_SOLVE_ROWS];
+    const int step = t.is_reversed ? -ld : ld;
+    number *const zeroth = t.is_reversed ? vector + (n - 1) * ld : vector;
+    __syncthreads();
+    td_invert_diagonal(solver, t, n);
+    td_async_pipeline<TD_SOLVE_STAGES>(
+        td_strips(n),
+        [&](int stage) {
+            td_fetch_strip<is_global>(solver.stages[stage], t, n, ahead);
+            ahead = td_strip_next(ahead);
+        },
+        [&](int stage) {
+            const td_strip<number> &strip = solver.stages[stage];
+            const int i0 = now.i0, k0 = now.k0, rows = min((int)TD_SOLVE_ROWS, n - i0);
+            const int count = td_strip_count(now), known = min(count, i0 - k0);
+            now = td_strip_next(now);
+            if (i0 < start) return;
+            if (k0 == 0) TD_UNROLL
+            for (int r = 0; r < TD_SOLVE_ROWS; r++)
+                x[r] = r < rows ? zeroth[(i0 + r) * step] : td_number<number>(0);
+            const int from = max(0, start - k0);
+            const number *y = zeroth + (k0 + from) * step;
+            for (int k = from; k < known; k += 4) {
+                TD_UNROLL
+                for (int i = 0; i < 4; i++, y += step) {
+                    number l[TD_SOLVE_ROWS];
+                    td_read_column(l, strip, k + i, t.is_conjugate);
+                    TD_UNROLL
+                    for (int r = 0; r < TD_SOLVE_ROWS; r++) x[r] = td_minus(x[r], l[r], *y);
+                }
+            }
+            if (k0 + count <= i0) return;
+            td_solve_diagonal(x, solver, strip, known, i0, t);
+            TD_UNROLL
+            for (int r = 0; r < TD_SOLVE_ROWS; r++)
+                if (r < rows) zeroth[(i0 + r) * step] = x[r];
+        });
+    __syncthreads();
+}
+
+#endif

@@ -1,0 +1,94 @@
+"""A program that knows nothing of Tandem calls cuBLAS's batched LU routines, with and without it preloaded.
+
+usage: check_preload_lu.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+client, preload = sys.argv[1:3]
+hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the real libraries
+stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
+stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
+
+WORST = 30.0  # where LAPACK's own tests fail
+
+
+def run(tandem=True, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
+    environment.update(variables)
+    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def lines(process):
+    """Status, info and residual by routine, type and order."""
+    found = {}
+    for line in process.stdout.splitlines():
+        words = line.split()
+        if len(words) == 6 and words[1] in "SDCZ":
+            found[tuple(words[:3])] = (words[3], words[4], float(words[5]))
+    return found
+
+
+class PreloadLu(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plain = run(tandem=False)
+        cls.runs = {}
+        for name, variables in {
+            "native": {"TANDEM_MODE": "native"},
+            "df": {"TANDEM_MODE": "df"},
+            "without": {"TANDEM_MODE": "df", "TANDEM_ENTRY": "gemm"},
+        }.items():
+            cls.runs[name] = run(TANDEM_REPORT=cls.path(name), **variables)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name + ".json")
+
+    def calls(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)["calls"]
+
+    def test_results(self):
+        wanted = lines(self.plain)
+        self.assertEqual(self.plain.returncode, 0, self.plain.stderr)
+        self.assertGreater(len(wanted), 80)
+        for name, process in self.runs.items():
+            self.assertEqual(process.returncode, 0, name + process.stderr)
+            given = lines(process)
+            self.assertEqual(given.keys(), wanted.keys())
+            for call, (status, info, residual) in given.items():
+                self.assertEqual((status, info), wanted[call][:2], call)
+                self.assertLessEqual(residual, WORST, call)
+
+    def test_report(self):
+        by_mode = {}
+        for call in self.calls("df"):
+            by_mode.setdefault((call["mode"], call["native_reason"]), set()).add((call["function"], call["n"]))
+        ours = set().union(*(calls for (mode, _), calls in by_mode.items() if mode == "lu"))
+        for type_ in "SDCZ":
+            for order in (64, 100):
+                self.assertIn((f"cublas{type_}getrfBatched", order), ours)
+                self.assertNotIn((f"cublas{type_}getrfBatched", 280), ours)
+        reasons = {reason for mode, reason in by_mode if mode == "native"}
+        self.assertIn("order beyond the kernels'", reasons)
+        self.assertIn("cuBLAS is faster", reasons)
+
+    def test_switched_off(self):
+        self.assertEqual([call for call in self.calls("native") if call["mode"] != "native"], [])
+        self.assertEqual(self.calls("without"), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

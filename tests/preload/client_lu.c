@@ -1,0 +1,144 @@
+/* client_lu.c - a program that knows nothing of Tandem: batched LU routines of cuBLAS in all types, for check_preload_lu.py.
+ * One line for each call: routine, type, order, status, the largest info, and the residual in units of n norms epsilon. */
+#include "../support/test.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cublas_v2.h>
+
+#include "../kernels/device.h"
+#include "../kernels/lu_stack.h"
+
+enum { COUNT = 2, COLUMNS = 20 };
+
+static cublasHandle_t handle;
+static int *pivots, *info; /* on the device */
+
+/* A function of the four types with the arguments that follow the handle; T is the type of numbers. */
+#define CALL(s, function, ...)                                                                     \
+    ((s)->type == TD_LU_S   ? CALL_AS(S, float, function, __VA_ARGS__)                             \
+     : (s)->type == TD_LU_D ? CALL_AS(D, double, function, __VA_ARGS__)                            \
+     : (s)->type == TD_LU_C ? CALL_AS(C, cuComplex, function, __VA_ARGS__)                         \
+                            : CALL_AS(Z, cuDoubleComplex, function, __VA_ARGS__))
+#define CALL_AS(letter, number, function, ...) function(letter, number, __VA_ARGS__)
+
+#define GETRF(letter, number, a)                                                                   \
+    cublas##letter##getrfBatched(handle, a.rows, (number **)a.pointers, a.ld, pivots, info, COUNT)
+#define GETRI(letter, number, a, c)                                                                \
+    cublas##letter##getriBatched(handle, a.rows, (const number **)a.pointers, a.ld, pivots,        \
+                                 (number **)c.pointers, c.ld, info, COUNT)
+#define MATINV(letter, number, a, c)                                                               \
+    cublas##letter##matinvBatched(handle, a.rows, (const number **)a.pointers, a.ld,               \
+                                  (number **)c.pointers, c.ld, info, COUNT)
+#define GETRS(letter, number, a, b, host_info)                                                     \
+    cublas##letter##getrsBatched(handle, CUBLAS_OP_N, a.rows, b.cols, (const number **)a.pointers, \
+                                 a.ld, pivots, (number **)b.pointers, b.ld, host_info, COUNT)
+#define TRSM(letter, number, a, b, alpha)                                                          \
+    cublas##letter##trsmBatched(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,     \
+                                CUBLAS_DIAG_NON_UNIT, b.rows, b.cols, (const number *)alpha,       \
+                                (const number **)a.pointers, a.ld, (number **)b.pointers, b.ld,    \
+                                COUNT)
+
+static double norm(const lu_stack *s, int index)
+{
+    double most = 0.0;
+    for (int j = 0; j < s->cols; j++) {
+        double sum = 0.0;
+        for (int i = 0; i < s->rows; i++) sum += cabs(lu_get(s, index, i, j));
+        if (!(sum <= most)) most = sum;
+    }
+    return most;
+}
+
+/* norm(A X - B) by norms; only A's upper triangle counts if is_upper; B NULL: the identity. */
+static double residual(const lu_stack *a, const lu_stack *x, const lu_stack *b, bool is_upper)
+{
+    const bool is_double = a->type == TD_LU_D || a->type == TD_LU_Z;
+    double worst = 0.0;
+    for (int index = 0; index < COUNT; index++) {
+        double most = 0.0;
+        for (int j = 0; j < x->cols; j += 1 + a->rows / 50) {
+            double sum = 0.0;
+            for (int i = 0; i < a->rows; i++) {
+                double complex r = b ? lu_get(b, index, i, j) : i == j ? 1.0 : 0.0;
+                for (int k = is_upper ? i : 0; k < a->cols; k++)
+                    r -= lu_get(a, index, i, k) * lu_get(x, index, k, j);
+                sum += cabs(r);
+            }
+            if (!(sum <= most)) most = sum;
+        }
+        const double scale =
+            a->rows * norm(a, index) * norm(x, index) * (is_double ? DBL_EPSILON : FLT_EPSILON);
+        if (!(most / scale <= worst)) worst = most / scale;
+    }
+    return worst;
+}
+
+static void report(const char *routine, const lu_stack *s, cublasStatus_t status, double r)
+{
+    int host[COUNT] = {0}, most = 0;
+    device_check_clean(routine);
+    CHECK_CUDA(cudaMemcpy(host, info, sizeof host, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < COUNT; i++) most = host[i] > most ? host[i] : most;
+    printf("%s %c %d %d %d %.3g\n", routine, "SDCZ"[s->type], s -> rows, (int)status, most, r);
+}
+
+static void run(td_lu_type type, int n)
+{
+    const double one[2] = {1.0, 0.0};
+    const float narrow_one[2] = {1.0f, 0.0f};
+    const bool is_double = type == TD_LU_D || type == TD_LU_Z;
+    const void *alpha = is_double ? (const void *)one : narrow_one;
+    test_random random = random_start((uint64_t)n * 4 + type);
+    lu_stack a = lu_stack_make(type, n, n, 1, COUNT), b = lu_stack_make(type, n, COLUMNS, 2, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        lu_fill(&a, i, LU_RANDOM, &random), lu_fill(&b, i, LU_RANDOM, &random);
+    lu_stack_upload(&a);
+    lu_stack_upload(&b);
+    lu_stack factors = lu_stack_copy(&a), c = lu_stack_make(type, n, n, 0, COUNT),
+             x = lu_stack_copy(&b);
+    int host_info = -1;
+
+    cublasStatus_t status = CALL(&a, GETRF, factors);
+    report("getrf", &a, status, 0.0);
+    status = CALL(&a, GETRI, factors, c);
+    lu_stack_download(&c);
+    report("getri", &a, status, residual(&a, &c, NULL, false));
+    status = CALL(&a, GETRS, factors, x, &host_info);
+    lu_stack_download(&x);
+    CHECK(host_info == 0, "info of getrs is %d", host_info);
+    report("getrs", &a, status, residual(&a, &x, &b, false));
+    memcpy(x.host, b.host, b.bytes);
+    lu_stack_upload(&x);
+    status = CALL(&a, TRSM, factors, x, alpha);
+    lu_stack_download(&x);
+    lu_stack_download(&factors);
+    report("trsm", &a, status, residual(&factors, &x, &b, true));
+    if (n <= 32) {
+        status = CALL(&a, MATINV, a, c);
+        lu_stack_download(&c);
+        report("matinv", &a, status, residual(&a, &c, NULL, false));
+    }
+    lu_stack_free(&a), lu_stack_free(&b), lu_stack_free(&factors), lu_stack_free(&c),
+        lu_stack_free(&x);
+}
+
+int main(void)
+{
+    static const int orders[] = {2, 32, 64, 100, 280};
+    device_require();
+    if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
+    if (cudaMalloc((void **)&pivots, COUNT * 300 * sizeof(int)) != cudaSuccess ||
+        cudaMalloc((void **)&info, COUNT * sizeof(int)) != cudaSuccess ||
+        cudaMemset(info, 0, COUNT * sizeof(int)) != cudaSuccess)
+        return 1;
+    for (int t = 0; t < TD_LU_TYPES; t++)
+        for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) run((td_lu_type)t, orders[i]);
+    const cublasStatus_t status = cublasDgetrfBatched(handle, -1, NULL, 1, pivots, info, COUNT);
+    printf("invalid D -1 %d 0 0\n", (int)status);
+    return cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS ? 0 : 1;
+}
