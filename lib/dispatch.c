@@ -46,9 +46,8 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 {
     td_call call = td_call_begin(entry, p, decision, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
-    const td_run_status status =
-        td_engine_run(decision->engine, p, decision->parameter, device,
-                      td_device_limit(device, o->workspace), counters);
+    const td_run_status status = td_engine_run(decision->engine, p, decision->parameter, device,
+                                               td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);
