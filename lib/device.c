@@ -108,7 +108,8 @@ static td_device *create(int ordinal)
     if (error == cudaSuccess) error = td_choose_prepare();
     if (error == cudaSuccess) error = td_certify_prepare();
     if (error == cudaSuccess) error = td_residues_prepare();
-    if (error == cudaSuccess) error = td_int8_multiply_prepare();
+    if (error == cudaSuccess) error = td_mma_prepare();
+    if (error == cudaSuccess) error = td_wgmma_prepare();
     if (error == cudaSuccess) error = td_crt_prepare();
     if (error == cudaSuccess) error = td_slices_prepare();
     if (error == cudaSuccess) error = td_double_slices_prepare();

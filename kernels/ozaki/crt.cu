@@ -1,15 +1,31 @@
 /* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers. */
 #include "finish.h"
+#include "../int8/residue.h"
 #include "residue_tables.h"
 #include "residues.h"
 
-/* y += r weight, r a residue of each of four sums. */
-TD_DEVICE void add_residue(const int32_t *sum, int t, uint32_t weight, uint32_t *y)
+/* sum + weight r, r being byte `which` of four with signs; weight < 2^16. */
+template <int which> TD_DEVICE uint32_t add_residue(uint32_t residues, uint32_t weight, uint32_t sum)
 {
-    const td_quad<int32_t> v = *reinterpret_cast<const td_quad<int32_t> *>(sum);
-    const td_modulus modulus = td_tables.modulus[t];
-    TD_UNROLL
-    for (int e = 0; e < TD_SUBTILE; e++) y[e] += td_residue_of_sum(v.of[e], modulus) * weight;
+#if TD_HAS_CUDA_DEVICE
+    const uint32_t weights = which % 2 ? weight << 16 : weight; /* of two bytes */
+    if (which < 2)
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(weights), "r"(residues));
+    else
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(weights), "r"(residues));
+    return sum;
+#else
+    return sum + (uint32_t)(int8_t)(residues >> (8 * which)) * weight;
+#endif
+}
+
+/* Of four elements. */
+TD_DEVICE void add_residues(uint32_t residues, uint32_t weight, uint32_t *y)
+{
+    y[0] = add_residue<0>(residues, weight, y[0]);
+    y[1] = add_residue<1>(residues, weight, y[1]);
+    y[2] = add_residue<2>(residues, weight, y[2]);
+    y[3] = add_residue<3>(residues, weight, y[3]);
 }
 
 /* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum over P, in 2^-54: at most
@@ -26,26 +42,28 @@ TD_DEVICE td_wide<limbs> less_multiple(int moduli, int64_t *column, uint64_t fra
 /* limbs_: of X; columns: limbs of P / G; fixed: the number of moduli, 0: known at run time. */
 template <int limbs_, int columns, int fixed> struct residue_source {
     enum { limbs = limbs_ };
-    const int32_t *sum; /* of the first modulus */
-    int64_t sum_step, m_padded;
+    const int8_t *residue; /* of the first modulus */
+    int64_t plane_step, ld;
     int moduli_;
 
     TD_DEVICE void load(const residue_source &s, int row, int col, td_wide<limbs> *x)
     {
         const int moduli = fixed ? fixed : s.moduli_;
-        const int32_t *at = s.sum + (int64_t)col * s.m_padded + row;
+        const int8_t *at = s.residue + (int64_t)col * s.ld + row;
         uint64_t fraction[TD_SUBTILE] = {};
         int64_t column[TD_SUBTILE][limbs] = {};
         TD_UNROLL
         for (int g = 0; g < TD_GROUPS; g++) {
             if (TD_GROUP * g >= moduli) continue;
             const td_group &group = td_tables.group[moduli][g];
-            uint32_t y[TD_SUBTILE] = {};
+            uint32_t y[TD_SUBTILE];
             TD_UNROLL
-            for (int i = 0; i < TD_GROUP; i++)
-                if (TD_GROUP * g + i < TD_MAX_MODULI && TD_GROUP * g + i < moduli)
-                    add_residue(at + (TD_GROUP * g + i) * s.sum_step, TD_GROUP * g + i,
-                                group.weight[i], y);
+            for (int e = 0; e < TD_SUBTILE; e++) y[e] = group.start;
+            TD_UNROLL
+            for (int t = TD_GROUP * g; t < TD_GROUP * (g + 1); t++)
+                if (t < TD_MAX_MODULI && t < moduli)
+                    add_residues(*reinterpret_cast<const uint32_t *>(at + t * s.plane_step),
+                                 group.weight[t % TD_GROUP], y);
             TD_UNROLL
             for (int e = 0; e < TD_SUBTILE; e++) {
                 fraction[e] += (uint64_t)(y[e] << group.raise) * group.fraction;
@@ -64,14 +82,14 @@ template <int limbs_, int columns, int fixed> struct residue_source {
 /* One block a tile, one thread a subtile; for members of `least` to `most` moduli. Grid: tile, 1, batch member. */
 template <int limbs, int columns, int least, int most, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
-    finish_kernel(const td_residue_sums sums, const td_finish finish)
+    finish_kernel(const td_residue_product product, const td_finish finish)
 {
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli < least || moduli > most) return;
     int row, col;
     td_subtile_of_thread(finish.target, &row, &col);
     const residue_source<limbs, columns, least == most ? least : 0> source = {
-        sums.sum + blockIdx.z * sums.batch_step, sums.sum_step, sums.m_padded, moduli};
+        product.residue + blockIdx.z * product.batch_step, product.plane_step, product.ld, moduli};
     td_finish_subtile<kind>(finish, source, row, col);
 }
 
@@ -85,7 +103,7 @@ enum { SHORT_MODULI = 15 };
 static const struct {
     int least, most;
     td_finish_kind kind;
-    void (*kernel)(td_residue_sums, td_finish);
+    void (*kernel)(td_residue_product, td_finish);
 } finish_kernels[] = {
     FINISH(4, 3, TD_MIN_MODULI, TD_COMMON_MODULI - 1, 3, TD_FINISH_ROUND),
     FINISH(4, 3, TD_COMMON_MODULI, TD_COMMON_MODULI, 3, TD_FINISH_ROUND),
@@ -94,45 +112,59 @@ static const struct {
     FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 2, TD_FINISH_EXACT),
 };
 
-cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
+/* ---- pieces ---- */
+
+enum { FOLD_THREADS = 256, FOLD_BLOCKS = 256 };
+
+/* Four residues of all pieces become the first piece's. */
+TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulus &modulus)
+{
+    int32_t sum[TD_SUBTILE] = {};
+    for (int piece = 0; piece < p.pieces; piece++) {
+        const uint32_t residues = *reinterpret_cast<const uint32_t *>(at + piece * p.piece_step);
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) sum[e] += (int8_t)(residues >> (8 * e));
+    }
+    *reinterpret_cast<uint32_t *>(at) = td_residues_of<true>(sum, modulus);
+}
+
+/* Grid: blocks over the residues of a modulus, modulus, batch member. */
+static __global__ void __launch_bounds__(FOLD_THREADS)
+    fold_kernel(const td_residue_product product, const td_finish finish)
+{
+    const int t = (int)blockIdx.y;
+    const int64_t quads = product.ld * finish.target.n / TD_SUBTILE;
+    if (t >= finish.choice[blockIdx.z].parameter) return;
+    int8_t *const at = product.residue + t * product.plane_step + blockIdx.z * product.batch_step;
+    for (int64_t i = blockIdx.x * (int64_t)FOLD_THREADS + threadIdx.x; i < quads;
+         i += (int64_t)gridDim.x * FOLD_THREADS)
+        fold(product, at + i * TD_SUBTILE, td_moduli_of_sums.of[t]);
+}
+
+static cudaError_t fold_pieces(const td_residue_product *product, int moduli, const td_finish *finish, int batch,
+                               cudaStream_t stream)
+{
+    const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
+    if (product->pieces == 1) return cudaSuccess;
+    return TD_LAUNCH(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
+}
+
+cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
                                const td_finish *finish, int batch, cudaStream_t stream)
 {
     const dim3 grid = td_grid_of_tiles(finish->target, 1, batch);
-    cudaError_t error = cudaSuccess;
+    cudaError_t error = fold_pieces(product, most, finish, batch, stream);
     for (const auto &one : finish_kernels)
         if (one.kind == finish->kind && one.least <= most && one.most >= least &&
             error == cudaSuccess)
-            error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *sums, *finish);
+            error =
+                TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish);
     return error;
-}
-
-/* ---- room for another pass ---- */
-
-enum { REDUCE_THREADS = 256 };
-
-/* Grid: blocks over the sums of a modulus, modulus, batch member. */
-static __global__ void reduce_kernel(const td_residue_sums sums, const td_choice *choice,
-                                     int64_t count)
-{
-    const int t = (int)blockIdx.y;
-    if (t >= choice[blockIdx.z].parameter) return;
-    int32_t *sum = sums.sum + t * sums.sum_step + blockIdx.z * sums.batch_step;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        sum[i] = (int32_t)td_residue_of_sum(sum[i], td_tables.modulus[t]);
-}
-
-cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *choice, int moduli,
-                               int64_t count, int batch, cudaStream_t stream)
-{
-    const dim3 grid((unsigned)min((int64_t)1024, (count + REDUCE_THREADS - 1) / REDUCE_THREADS),
-                    (unsigned)moduli, (unsigned)batch);
-    return TD_LAUNCH(reduce_kernel, grid, REDUCE_THREADS, 0, stream, *sums, choice, count);
 }
 
 cudaError_t td_crt_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, reduce_kernel);
+    cudaError_t error = td_load(cudaSuccess, fold_kernel);
     for (const auto &one : finish_kernels) error = td_load(error, one.kernel);
     return error;
 }

@@ -23,14 +23,15 @@ struct td_byte_weights {
 };
 
 struct td_modulus {
-    uint32_t p, below; /* 2^32 / p rounded down */
-    uint32_t bias;     /* least multiple of p that is at least 2^31 */
-    float inverse;     /* of p */
+    uint32_t p;
+    float inverse; /* of p */
 };
 
-/* Up to three moduli. y = sum of r_t weight_t is a residue modulo their product G; X gets y P / G. */
+/* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue modulo their product G; X
+ * gets y P / G. */
 struct td_group {
-    uint32_t weight[TD_GROUP];
+    uint32_t weight[TD_GROUP]; /* less than 2^16 */
+    uint32_t start;            /* 2 G */
     uint32_t raise, fraction;  /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
     uint32_t limb[TD_P_LIMBS]; /* P / G */
 };
@@ -100,6 +101,7 @@ static constexpr td_group td_make_group(int moduli, int g)
         }
     }
     for (int i = 0; i < count; i++) group.weight[i] = product / td_moduli[g * TD_GROUP + i];
+    group.start = 2 * product;
     group.raise = (uint32_t)(8 * (TD_GROUP - count));
     group.fraction = (uint32_t)((1ull << 54) / ((uint64_t)product << group.raise));
     return group;
@@ -111,9 +113,7 @@ static constexpr td_residue_tables td_make_residue_tables()
     for (int t = 0; t < TD_MAX_MODULI; t++) {
         const uint32_t p = td_moduli[t];
         tables.modulus[t].p = p;
-        tables.modulus[t].below = (uint32_t)((1ull << 32) / p);
         tables.modulus[t].inverse = 1.0f / (float)p;
-        tables.modulus[t].bias = (uint32_t)(((1ull << 31) + p - 1) / p * p);
         tables.b[t] = td_make_weights(1, p);
     }
     for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
@@ -129,12 +129,5 @@ static constexpr td_residue_tables td_make_residue_tables()
 }
 
 TD_CONSTANT(td_residue_tables, td_tables, td_make_residue_tables());
-
-/* A representative of v modulo p, from 0 to less than 2 p. v + p > -2^31, or p is 256. */
-TD_DEVICE uint32_t td_residue_of_sum(int32_t v, const td_modulus &modulus)
-{
-    const uint32_t u = (uint32_t)v + modulus.bias;
-    return u - __umulhi(u, modulus.below) * modulus.p;
-}
 
 #endif

@@ -1,5 +1,6 @@
 #include "residues.h"
 
+#include "../int8/panels.h"
 #include "fixed_tile.h"
 #include "residue_tables.h"
 
@@ -84,6 +85,7 @@ TD_DEVICE void store_quad(const td_residues &p, const td_fixed_place &at, td_fix
     const int line = at.line0 + own.line;
     const int64_t in_pass = at.in_pass + own.l, l = at.first + in_pass;
     const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
+    const int place = at.which ? line : td_place_of_line(line);
     if (line >= at.padded_lines || in_pass >= k_padded) return;
     td_line record = {0, 0, 0, 0, TD_SPECIAL, 0};
     if (line < o.lines)
@@ -102,7 +104,7 @@ TD_DEVICE void store_quad(const td_residues &p, const td_fixed_place &at, td_fix
     }
     const int moduli = p.fixed.choice[at.batch].parameter;
     int8_t *to =
-        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + line) * k_padded + in_pass;
+        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * k_padded + in_pass;
     if (at.which)
         store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
     else
@@ -113,8 +115,9 @@ TD_DEVICE void store_quad(const td_residues &p, const td_fixed_place &at, td_fix
 static __global__ void __launch_bounds__(TD_FIXED_THREADS) residues_kernel(const td_residues p)
 {
     TD_SHARED(double, tile, [TILE_K][TD_FIXED_LINES + 1]);
-    const td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
+    td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const td_operand &o = p.fixed.operand[at.which];
+    if (at.which == 0) at.padded_lines = (o.lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
     if (at.line0 >= at.padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
     if (!at.along) td_load_fixed_tile(o, at, data, tile);
@@ -126,8 +129,9 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS) residues_kernel(const
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
-    return TD_LAUNCH(residues_kernel, td_fixed_grid(p->fixed, TILE_K), TD_FIXED_THREADS, 0, stream,
-                     *p);
+    td_fixed padded = p->fixed;
+    padded.operand[0].lines = (padded.operand[0].lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
+    return TD_LAUNCH(residues_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0, stream, *p);
 }
 
 cudaError_t td_residues_prepare(void) { return td_load(cudaSuccess, residues_kernel); }

@@ -4,7 +4,7 @@
 
 #include "../../kernels/arithmetic/logarithm.h"
 #include "../../kernels/ozaki/ozaki.h"
-#include "cublas.h"
+#include "panels.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
@@ -33,9 +33,6 @@ td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k);
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */
 bool td_scheme_shrink(td_scheme_sizes *sizes);
-
-/* Enqueues products of panels for a part; an error if cuBLAS refuses. */
-cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
 
 /* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
