@@ -14,8 +14,8 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../lib/device.h"
-#include "../lib/dispatch.h"
 #include "../lib/engines/typed_slices.h"
+#include "../lib/process.h"
 #include "accuracy_data.h"
 #include "accuracy_modes.h"
 #include "samples.h"
@@ -230,17 +230,17 @@ static bool enqueue_native(const bench *b, const operands *o)
                             "cublasDgemm");
 }
 
-static td_gemm gemm_of(const operands *o)
+static td_problem gemm_of(const operands *o)
 {
     const shape *s = &o->shape;
-    return (td_gemm){
+    return (td_problem){
         .op_a = TD_OP_N,
         .op_b = TD_OP_N,
         .m = s->m,
         .n = s->n,
         .k = s->k,
-        .alpha = {.value = o->alpha},
-        .beta = {.value = o->beta},
+        .alpha.value.binary64 = o->alpha,
+        .beta.value.binary64 = o->beta,
         .a = {.data = o->a, .ld = s->m},
         .b = {.data = o->b, .ld = s->k},
         .c = {.data = o->c, .ld = s->m},
@@ -248,13 +248,18 @@ static td_gemm gemm_of(const operands *o)
     };
 }
 
+static size_t workspace_limit(const td_device *device)
+{
+    return td_device_limit(device, td_options_in_force()->workspace_bytes);
+}
+
 /* Not by tandem_dgemm, which counts no repaired elements. */
 static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
-    const td_gemm gemm = gemm_of(o);
-    const bool enqueued = m->engine->run(&gemm, m->parameter, b->device,
-                                         td_workspace_limit(b->device), b->counters) == TD_RUN_DONE;
+    const td_problem gemm = gemm_of(o);
+    const bool enqueued = m->engine->run(&gemm, m->parameter, b->device, workspace_limit(b->device),
+                                         b->counters) == TD_RUN_DONE;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }
@@ -264,12 +269,16 @@ static bool enqueue_ts(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
     const tandem_ts one = {.x = 1.0f}, zero = {.x = 0.0f};
-    const td_gemm gemm = gemm_of(o);
+    td_problem gemm = gemm_of(o);
+    gemm.type = TD_TS;
+    gemm.alpha.value.ts = one;
+    gemm.beta.value.ts = zero;
     const bool enqueued =
-        m->parameter ? td_typed_slices_run(&gemm, m->parameter, one, zero, b->device,
-                                           td_workspace_limit(b->device)) == TD_RUN_DONE
-                     : tandem_tsgemm(TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, one, o->a, s->m,
-                                     o->b, s->k, zero, o->c, s->m, NULL) == TANDEM_OK;
+        m->parameter.is_given
+            ? td_typed_slices_run(&gemm, m->parameter.count, b->device,
+                                  workspace_limit(b->device)) == TD_RUN_DONE
+            : tandem_tsgemm(TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, one, o->a, s->m, o->b, s->k,
+                            zero, o->c, s->m, NULL) == TANDEM_OK;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }
@@ -408,7 +417,7 @@ static bool study_all(bench *b)
     if (!query_device_name(&name)) return false;
     table_remark(&b->out, "Device: %s", name.text);
     table_remark(&b->out, "Workspace: at most %.0f MiB.",
-                 (double)td_workspace_limit(b->device) / 0x1p20);
+                 (double)workspace_limit(b->device) / 0x1p20);
     table_print_head(&b->out);
     return study_errors(b) && study_slices(b) && (!b->times || study_times(b));
 }

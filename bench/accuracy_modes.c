@@ -37,7 +37,9 @@ static void add_typed(mode_list *list, int slices)
 {
     if (list->count == MOST_MODES) return;
     mode *m = &list->modes[list->count++];
-    *m = (mode){.text = "ts typed", .parameter = slices, .is_typed = true};
+    *m = (mode){.text = "ts typed",
+                .parameter = {.count = slices, .is_given = slices != 0},
+                .is_typed = true};
     if (slices) snprintf(m->text, sizeof m->text, "ozaki-sgemm:%d typed", slices);
 }
 
@@ -63,6 +65,6 @@ bool mode_is_sliced(const mode *m)
 {
     if (m->is_typed) return false;
     if (mode_is_native(m) || strcmp(m->text, "ts") == 0) return true;
-    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter >= LEAST_SLICES &&
-           m->parameter <= MOST_SLICES;
+    return strcmp(m->engine->name, "ozaki-sgemm") == 0 && m->parameter.count >= LEAST_SLICES &&
+           m->parameter.count <= MOST_SLICES;
 }

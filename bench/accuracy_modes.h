@@ -12,7 +12,7 @@ enum { MODE_BYTES = 24, MOST_MODES = 256 };
 typedef struct {
     char text[MODE_BYTES];
     const td_engine *engine; /* NULL for typed ones */
-    int parameter;
+    td_parameter parameter;
     bool is_typed;
     bool is_slow, is_broken; /* what the measurements found */
 } mode;

@@ -130,22 +130,25 @@ template <class format, int k_tile> static td_format paper_of(td_format own)
 }
 
 template <class format, int k_tile>
-static tandem_status run(const td_format &own, td_type type, const td_gemm *p)
+static tandem_status run(const td_format &own, td_type type, td_problem p)
 {
     static const td_format paper = paper_of<format, k_tile>(own);
     static const cudaError_t prepared = td_multiply_prepare<format, k_tile>(cudaSuccess);
     td_device *device = td_device_current();
-    td_value one = {}, zero = {};
+    p.type = type;
+    if (type == TD_DF || type == TD_TS)
+        p.alpha.value.ts.x = 1.0f; /* of both the first part */
+    else
+        p.alpha.value.dd.hi = 1.0;
     if (prepared != cudaSuccess || !device) return TANDEM_UNSUPPORTED;
-    const td_run_status status =
-        td_multifloat_run(p, &paper, type, one, zero, false, device, device->workspace_bytes);
+    const td_run_status status = td_multifloat_run(&p, &paper, device, device->workspace_bytes);
     return status == TD_RUN_DONE ? TANDEM_OK : TANDEM_LAUNCH_FAILED;
 }
 
 static td_matrix matrix_of(const void *data, int n)
 {
     td_matrix m = {};
-    m.data = static_cast<double *>(const_cast<void *>(data));
+    m.data = const_cast<void *>(data);
     m.ld = n;
     return m;
 }
@@ -153,16 +156,16 @@ static td_matrix matrix_of(const void *data, int n)
 tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, void *c,
                          tandem_stream stream)
 {
-    td_gemm p = {};
+    td_problem p = {};
     p.m = p.n = p.k = n;
     p.a = matrix_of(a, n);
     p.b = matrix_of(b, n);
     p.c = matrix_of(c, n);
     p.batch = 1;
     p.stream = stream;
-    if (strcmp(type, "df") == 0) return run<paper_format<df, 2, 2>, 32>(td_format_df, TD_DF, &p);
-    if (strcmp(type, "ts") == 0) return run<paper_format<ts, 1, 1>, 16>(td_format_ts, TD_TS, &p);
-    if (strcmp(type, "dd") == 0) return run<paper_format<dd, 1, 1>, 16>(td_format_dd, TD_DD, &p);
-    if (strcmp(type, "d+s") == 0) return run<paper_format<ds, 1, 1>, 16>(td_format_dd, TD_DS, &p);
+    if (strcmp(type, "df") == 0) return run<paper_format<df, 2, 2>, 32>(td_format_df, TD_DF, p);
+    if (strcmp(type, "ts") == 0) return run<paper_format<ts, 1, 1>, 16>(td_format_ts, TD_TS, p);
+    if (strcmp(type, "dd") == 0) return run<paper_format<dd, 1, 1>, 16>(td_format_dd, TD_DD, p);
+    if (strcmp(type, "d+s") == 0) return run<paper_format<ds, 1, 1>, 16>(td_format_dd, TD_DS, p);
     return TANDEM_INVALID_VALUE;
 }

@@ -38,8 +38,9 @@ typedef enum tandem_status {
     TANDEM_OK = 0,
     TANDEM_INVALID_VALUE = 1, /* an argument is out of its range: see tandem_last_message() */
     TANDEM_NO_MEMORY = 2,     /* not enough device memory for the least workspace */
-    TANDEM_UNSUPPORTED = 3,   /* the device or its driver lacks something, or there is no cuBLAS */
-    TANDEM_LAUNCH_FAILED = 4  /* the device refused a kernel */
+    TANDEM_UNSUPPORTED =
+        3, /* the device or its driver lacks something, there is no cuBLAS, or sizes are too large */
+    TANDEM_LAUNCH_FAILED = 4 /* the device refused a kernel */
 } tandem_status;
 
 typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;

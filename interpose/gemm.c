@@ -1,21 +1,21 @@
-/* gemm.c - wrappers of the matrix products with a handle. Each one describes its arguments as a td_gemm; the forms
+/* gemm.c - wrappers of the matrix products with a handle. Each one describes its arguments as a td_problem; the forms
  * with 32-bit and 64-bit sizes differ in a type alone. */
 #include "wrap.h"
 
 #define PRODUCT(transa, transb, m_, n_, k_, a_, b_, c_, batch_)                                    \
     {                                                                                              \
-        .op_a = (td_op)(transa), .op_b = (td_op)(transb), .m = (m_), .n = (n_), .k = (k_),         \
-        .a = a_, .b = b_, .c = c_, .batch = (batch_)                                               \
+        .kind = TD_PRODUCT, .type = TD_BINARY64, .op_a = (td_op)(transa), .op_b = (td_op)(transb), \
+        .m = (m_), .n = (n_), .k = (k_), .a = a_, .b = b_, .c = c_, .batch = (batch_)              \
     }
 
 /* Matrices as the kernels know them; A and B are never written. */
 #define MATRIX(p, ld_, stride_)                                                                    \
     {                                                                                              \
-        .data = (double *)(uintptr_t)(p), .ld = (ld_), .stride = (stride_)                         \
+        .data = (void *)(uintptr_t)(p), .ld = (ld_), .stride = (stride_)                           \
     }
 #define MATRICES(p, ld_)                                                                           \
     {                                                                                              \
-        .array = (double *const *)(uintptr_t)(p), .ld = (ld_)                                      \
+        .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
     }
 
 #define DEFINE_DGEMM(function, size)                                                               \
@@ -24,8 +24,8 @@
         size k, const double *alpha, const double *A, size lda, const double *B, size ldb,         \
         const double *beta, double *C, size ldc)                                                   \
     {                                                                                              \
-        td_gemm p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),         \
-                            MATRIX(C, ldc, 0), 1);                                                 \
+        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),      \
+                               MATRIX(C, ldc, 0), 1);                                              \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, B, ldb,  \
                 beta, C, ldc);                                                                     \
     }
@@ -37,8 +37,8 @@
         const double *B, size ldb, long long int strideB, const double *beta, double *C, size ldc, \
         long long int strideC, size batchCount)                                                    \
     {                                                                                              \
-        td_gemm p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, strideA),                      \
-                            MATRIX(B, ldb, strideB), MATRIX(C, ldc, strideC), batchCount);         \
+        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, strideA),                   \
+                               MATRIX(B, ldb, strideB), MATRIX(C, ldc, strideC), batchCount);      \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, strideA, \
                 B, ldb, strideB, beta, C, ldc, strideC, batchCount);                               \
     }
@@ -50,8 +50,8 @@
                                       const double *const Barray[], size ldb, const double *beta,  \
                                       double *const Carray[], size ldc, size batchCount)           \
     {                                                                                              \
-        td_gemm p = PRODUCT(transa, transb, m, n, k, MATRICES(Aarray, lda), MATRICES(Barray, ldb), \
-                            MATRICES(Carray, ldc), batchCount);                                    \
+        td_problem p = PRODUCT(transa, transb, m, n, k, MATRICES(Aarray, lda),                     \
+                               MATRICES(Barray, ldb), MATRICES(Carray, ldc), batchCount);          \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, Aarray, lda,     \
                 Barray, ldb, beta, Carray, ldc, batchCount);                                       \
     }
@@ -76,8 +76,8 @@ static bool is_binary64(cudaDataType a, cudaDataType b, cudaDataType c, cublasCo
                                  ldb, beta, C, Ctype, ldc, computeType, algo)                      \
                          : CUBLAS_STATUS_NOT_INITIALIZED;                                          \
         }                                                                                          \
-        td_gemm p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),         \
-                            MATRIX(C, ldc, 0), 1);                                                 \
+        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),      \
+                               MATRIX(C, ldc, 0), 1);                                              \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, Atype, lda,   \
                 B, Btype, ldb, beta, C, Ctype, ldc, computeType, algo);                            \
     }

@@ -48,20 +48,22 @@ static td_op operation(char letter)
 
 static td_matrix matrix(const double *data, int ld)
 {
-    return (td_matrix){.data = (double *)(uintptr_t)data, .ld = ld};
+    return (td_matrix){.data = (void *)(uintptr_t)data, .ld = ld};
 }
 
 void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, const double *A,
                  int lda, const double *B, int ldb, double beta, double *C, int ldc)
 {
-    const td_gemm p = {
+    const td_problem p = {
+        .kind = TD_PRODUCT,
+        .type = TD_BINARY64,
         .op_a = operation(transa),
         .op_b = operation(transb),
         .m = m,
         .n = n,
         .k = k,
-        .alpha.value = alpha,
-        .beta.value = beta,
+        .alpha.value.binary64 = alpha,
+        .beta.value.binary64 = beta,
         .a = matrix(A, lda),
         .b = matrix(B, ldb),
         .c = matrix(C, ldc),

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "../lib/policy.h"
+#include "../lib/dispatch.h"
+#include "../lib/process.h"
 
 /* A call that is not looked at: td_wrap_end then does nothing but leave. */
 static bool pass(td_call *call)
@@ -12,9 +13,12 @@ static bool pass(td_call *call)
     return true;
 }
 
-static bool is_wanted(td_entry entry)
+/* The options in force; NULL if the call is not to be looked at. */
+static const td_options *options_for(td_entry entry)
 {
-    return !td_original_is_running() && td_dispatch_wants(entry);
+    if (td_original_is_running()) return NULL;
+    const td_options *o = td_options_in_force();
+    return td_dispatch_wants(o, entry) ? o : NULL;
 }
 
 /* True if the original function must run. */
@@ -25,10 +29,10 @@ static bool decide(const td_call *call)
     return true;
 }
 
-static td_scalar scalar_at(const void *p, bool on_device)
+static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 {
-    td_scalar s = {.value = 0.0, .device = on_device ? p : NULL};
-    if (!on_device) memcpy(&s.value, p, sizeof s.value);
+    td_scalar s = {.device = on_device ? p : NULL};
+    if (!on_device) memcpy(&s.value, p, (size_t)td_types[type].size);
     return s;
 }
 
@@ -43,31 +47,34 @@ static bool query_handle(cublasHandle_t handle, cudaStream_t *stream, cublasPoin
 }
 
 bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
-                   td_gemm *p, td_call *call)
+                   td_problem *p, td_call *call)
 {
     cublasPointerMode_t mode;
-    if (!is_wanted(entry)) return pass(call);
+    const td_options *o = options_for(entry);
+    if (!o) return pass(call);
     if (!query_handle(handle, &p->stream, &mode) || !alpha || !beta) {
         *call = td_dispatch_native(entry, p, td_reason_invalid);
         return decide(call);
     }
-    p->alpha = scalar_at(alpha, mode == CUBLAS_POINTER_MODE_DEVICE);
-    p->beta = scalar_at(beta, mode == CUBLAS_POINTER_MODE_DEVICE);
-    *call = td_dispatch(entry, p);
+    p->alpha = scalar_at(alpha, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
+    p->beta = scalar_at(beta, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
+    *call = td_dispatch(o, entry, p);
     return decide(call);
 }
 
-bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_gemm *p, td_call *call)
+bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
-    if (!is_wanted(entry)) return pass(call);
-    *call = stream_known ? td_dispatch(entry, p) : td_dispatch_native(entry, p, td_reason_stream);
+    const td_options *o = options_for(entry);
+    if (!o) return pass(call);
+    *call =
+        stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
     return decide(call);
 }
 
 void td_wrap_end(td_call *call)
 {
     td_original_leave();
-    td_dispatch_end(call);
+    td_call_end(call);
 }
 
 cublasStatus_t td_wrap_status(const td_call *call)

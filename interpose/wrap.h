@@ -4,7 +4,7 @@
 
 #include <cublas_api.h>
 
-#include "../lib/dispatch.h"
+#include "../lib/call.h"
 #include "../lib/originals.h"
 
 #define TD_EXPORT __attribute__((visibility("default")))
@@ -13,10 +13,10 @@
  * dispatches. True if the original function must run, followed by td_wrap_end. Calls that cuBLAS makes of its own
  * functions pass through unseen. */
 bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
-                   td_gemm *p, td_call *call);
+                   td_problem *p, td_call *call);
 
 /* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
-bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_gemm *p, td_call *call);
+bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* After the original function has returned. */
 void td_wrap_end(td_call *call);

@@ -9,13 +9,17 @@
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
 
-TD_DEVICE double td_scalar_value(const td_scalar &s) { return s.device ? *s.device : s.value; }
+/* Of binary64. */
+TD_DEVICE double td_scalar_value(const td_scalar &s)
+{
+    return s.device ? *static_cast<const double *>(s.device) : s.value.binary64;
+}
 
 /* First element of a batch member; T is the type of its elements. */
 template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
 {
-    if (matrix.array) return reinterpret_cast<T *>(matrix.array[index]);
-    return reinterpret_cast<T *>(matrix.data) + index * matrix.stride;
+    if (matrix.array) return static_cast<T *>(matrix.array[index]);
+    return static_cast<T *>(matrix.data) + index * matrix.stride;
 }
 
 TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)

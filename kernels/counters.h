@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../lib/engines/engine.h"
+#include "types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../lib/problem.h"
+#include "types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TI
 /* Part of op(A) or op(B), by lines: element l of line i of a batch member is at the member's first element plus
  * offset + i * line_step + l * k_step. */
 typedef struct {
-    td_matrix matrix;                  /* of binary64, or of an engine's own type behind a cast */
+    td_matrix matrix;
     int64_t offset, line_step, k_step; /* in elements; one of the steps is 1 */
     int64_t k;                         /* elements of a line */
     int lines;
@@ -24,7 +24,7 @@ typedef struct {
 
 /* Part of C. */
 typedef struct {
-    td_matrix c;         /* of binary64, or of an engine's own type behind a cast */
+    td_matrix c;
     int64_t c_offset;    /* of the part, in elements */
     int m, n;            /* size of the part */
     int64_t batch_first; /* batch member of blockIdx.z == 0 */
@@ -54,10 +54,9 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
-/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; as a double-double sum, where that
- * chain is finite; or as the exact result rounded once, +0 for an exact 0, where operands and scalars are finite, else by
- * the chain. */
-typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_LONG, TD_REPAIR_EXACT } td_repair_kind;
+/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; or as the exact result rounded once, +0
+ * for an exact 0, where operands and scalars are finite, else by the chain. */
+typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_EXACT } td_repair_kind;
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that need no chain out of the masks. */
 typedef struct {

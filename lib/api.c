@@ -5,19 +5,14 @@
 #include <stdio.h>
 
 #include "device.h"
-#include "dispatch.h"
 #include "engines/engine_multifloat.h"
 #include "engines/typed_slices.h"
+#include "process.h"
+#include "version.h"
 
 static _Thread_local char last_message[256];
 
-#define STRING(x)                    #x
-#define VERSION(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
-
-const char *tandem_version(void)
-{
-    return VERSION(TANDEM_VERSION_MAJOR, TANDEM_VERSION_MINOR, TANDEM_VERSION_PATCH);
-}
+const char *tandem_version(void) { return TD_VERSION; }
 
 const char *tandem_status_text(tandem_status status)
 {
@@ -53,13 +48,10 @@ static tandem_status refuse_size(const char *name, int64_t value)
     return fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name, (long long)value);
 }
 
-/* What arguments of tandem_dgemm are, for checks alone. */
-static const td_typed binary64 = {.size = sizeof(double), .alignment = sizeof(double)};
-
 /* One matrix argument, rows x cols as stored. It may be NULL only if it is empty. */
 typedef struct {
     const char *name, *ld_name;
-    const td_typed *type;
+    td_type type;
     const void *data;
     int64_t rows, cols, ld;
 } argument;
@@ -76,16 +68,17 @@ static tandem_status check_matrix(const argument *x)
     if (is_empty(x)) return TANDEM_OK;
     if (!x->data)
         return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
-    if ((uintptr_t)x->data % (uintptr_t)x->type->alignment)
+    const int alignment = td_types[x->type].alignment;
+    if ((uintptr_t)x->data % (uintptr_t)alignment)
         return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
-                    x->data, x->type->alignment);
+                    x->data, alignment);
     return TANDEM_OK;
 }
 
 static uintptr_t end_of(const argument *x)
 {
     const int64_t elements = (x->cols - 1) * x->ld + x->rows;
-    return (uintptr_t)x->data + (uintptr_t)(elements * x->type->size);
+    return (uintptr_t)x->data + (uintptr_t)(elements * td_types[x->type].size);
 }
 
 /* True if two ranges first .. first + count - 1 and 0 .. limit - 1 share a number. */
@@ -98,7 +91,7 @@ static bool meet(int64_t first, int64_t count, int64_t limit)
  * side. */
 static bool share_elements(const argument *c, const argument *x)
 {
-    const int size = c->type->size;
+    const int size = td_types[c->type].size;
     const int64_t apart = (intptr_t)c->data - (intptr_t)x->data;
     if (apart % size != 0) return true;
     const int64_t row = (apart / size % c->ld + c->ld) % c->ld, col = (apart / size - row) / c->ld;
@@ -116,7 +109,7 @@ static tandem_status check_apart(const argument *c, const argument *x)
                 c->name, c->data, x->name, x->data);
 }
 
-static tandem_status check_product(const td_gemm *p, const td_typed *type)
+static tandem_status check_product(const td_problem *p)
 {
     if (p->op_a != TD_OP_N && p->op_a != TD_OP_T)
         return fail(TANDEM_INVALID_VALUE, "op_a is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
@@ -128,9 +121,11 @@ static tandem_status check_product(const td_gemm *p, const td_typed *type)
     if (p->n < 0) return refuse_size("n", p->n);
     if (p->k < 0) return refuse_size("k", p->k);
     const bool a_n = p->op_a == TD_OP_N, b_n = p->op_b == TD_OP_N;
-    const argument a = {"a", "lda", type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld};
-    const argument b = {"b", "ldb", type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld};
-    const argument c = {"c", "ldc", type, p->c.data, p->m, p->n, p->c.ld};
+    const argument a = {"a",    "lda", p->type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m,
+                        p->a.ld};
+    const argument b = {"b",    "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k,
+                        p->b.ld};
+    const argument c = {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld};
     tandem_status status = check_matrix(&a);
     if (status == TANDEM_OK) status = check_matrix(&b);
     if (status == TANDEM_OK) status = check_matrix(&c);
@@ -146,6 +141,8 @@ static tandem_status status_of(td_run_status run)
         return TANDEM_OK;
     case TD_RUN_NO_MEMORY:
         return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+    case TD_RUN_TOO_LARGE:
+        return fail(TANDEM_UNSUPPORTED, "m, n or k is more than this arithmetic can count");
     case TD_RUN_NO_CUBLAS:
         return fail(TANDEM_UNSUPPORTED,
                     "this arithmetic needs cuBLAS, and the loader finds none that works");
@@ -164,16 +161,25 @@ static td_device *find_device(void)
     return device;
 }
 
-/* A matrix of either type: kernels know which. */
-static td_matrix matrix_of(const void *data, int64_t ld)
+/* The most device memory that a product may use at a time. */
+static size_t limit_of(const td_device *device)
 {
-    return (td_matrix){.data = (double *)(uintptr_t)data, .ld = ld};
+    return td_device_limit(device, td_options_in_force()->workspace_bytes);
 }
 
-static td_gemm gemm_of(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n, int64_t k, td_matrix a,
-                       td_matrix b, td_matrix c, tandem_stream stream)
+/* A and B are never written. */
+static td_matrix matrix_of(const void *data, int64_t ld)
 {
-    return (td_gemm){
+    return (td_matrix){.data = (void *)(uintptr_t)data, .ld = ld};
+}
+
+/* Scalars are the caller's to set. */
+static td_problem product_of(td_type type, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                             int64_t k, td_matrix a, td_matrix b, td_matrix c, tandem_stream stream)
+{
+    return (td_problem){
+        .kind = TD_PRODUCT,
+        .type = type,
         .op_a = (td_op)op_a,
         .op_b = (td_op)op_b,
         .m = m,
@@ -192,42 +198,40 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
 {
     last_message[0] = '\0';
-    int parameter;
+    td_parameter parameter;
     const td_engine *engine = mode ? td_engine_parse(mode, &parameter) : NULL;
     if (!engine || !engine->run)
         return fail(TANDEM_INVALID_VALUE,
                     "mode is %s; allowed: the emulated modes that `tandem modes` lists",
                     mode ? mode : "NULL");
-    td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
-                        matrix_of(c, ldc), stream);
-    p.alpha.value = alpha;
-    p.beta.value = beta;
-    tandem_status status = check_product(&p, &binary64);
-    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    td_problem p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
+                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    p.alpha.value.binary64 = alpha;
+    p.beta.value.binary64 = beta;
+    tandem_status status = check_product(&p);
+    if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(engine->run(&p, parameter, device, td_workspace_limit(device), NULL));
+    return status_of(engine->run(&p, parameter, device, limit_of(device), NULL));
 }
 
-static tandem_status run_typed(const td_gemm *p, const td_typed *type, td_value alpha,
-                               td_value beta, bool alpha_is_zero)
+static tandem_status run_typed(const td_problem *p, const td_format *format)
 {
     last_message[0] = '\0';
-    tandem_status status = check_product(p, type);
-    if (status != TANDEM_OK || td_gemm_is_empty(p)) return status;
+    tandem_status status = check_product(p);
+    if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_multifloat_run(p, type->format, type->type, alpha, beta, alpha_is_zero,
-                                       device, td_workspace_limit(device)));
+    return status_of(td_multifloat_run(p, format, device, limit_of(device)));
 }
 
-static tandem_status check_conversion(const td_typed *type, int64_t rows, int64_t cols,
-                                      const double *a, int64_t lda, const void *s, int64_t lds)
+static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, const double *a,
+                                      int64_t lda, const void *s, int64_t lds)
 {
     last_message[0] = '\0';
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
-    const argument from = {"a", "lda", &binary64, a, rows, cols, lda},
+    const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
                    to = {"s", "lds", type, s, rows, cols, lds};
     tandem_status status = check_matrix(&from);
     if (status == TANDEM_OK) status = check_matrix(&to);
@@ -244,7 +248,7 @@ static tandem_status launched(cudaError_t error)
 static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, const double *a,
                            int64_t lda, void *s, int64_t lds, tandem_stream stream)
 {
-    tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
+    tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
     return launched(type->split(rows, cols, a, lda, s, lds, stream));
 }
@@ -252,13 +256,13 @@ static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, con
 static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
                           int64_t lds, double *a, int64_t lda, tandem_stream stream)
 {
-    tandem_status status = check_conversion(type, rows, cols, a, lda, s, lds);
+    tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
     return launched(type->join(rows, cols, s, lds, a, lda, stream));
 }
 
-/* The functions of one type; `first` is the part that tells whether a number is 0. */
-#define TYPED_FUNCTIONS(x, first)                                                                  \
+/* The functions of one type. */
+#define TYPED_FUNCTIONS(x)                                                                         \
     tandem_status tandem_##x##_split(int64_t rows, int64_t cols, const double *a, int64_t lda,     \
                                      tandem_##x *s, int64_t lds, tandem_stream stream)             \
     {                                                                                              \
@@ -276,16 +280,17 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
                                    const tandem_##x *b, int64_t ldb, tandem_##x beta,              \
                                    tandem_##x *c, int64_t ldc, tandem_stream stream)               \
     {                                                                                              \
-        const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),       \
-                                  matrix_of(c, ldc), stream);                                      \
-        return run_typed(&p, &td_typed_##x, (td_value){.x = alpha}, (td_value){.x = beta},         \
-                         alpha.first == 0);                                                        \
+        td_problem p = product_of(td_typed_##x.type, op_a, op_b, m, n, k, matrix_of(a, lda),       \
+                                  matrix_of(b, ldb), matrix_of(c, ldc), stream);                   \
+        p.alpha.value.x = alpha;                                                                   \
+        p.beta.value.x = beta;                                                                     \
+        return run_typed(&p, td_typed_##x.format);                                                 \
     }
 
-TYPED_FUNCTIONS(df, hi)
-TYPED_FUNCTIONS(ts, x)
-TYPED_FUNCTIONS(dd, hi)
-TYPED_FUNCTIONS(ds, hi)
+TYPED_FUNCTIONS(df)
+TYPED_FUNCTIONS(ts)
+TYPED_FUNCTIONS(dd)
+TYPED_FUNCTIONS(ds)
 
 tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                                    int64_t k, tandem_ts alpha, const tandem_ts *a, int64_t lda,
@@ -298,12 +303,13 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                     TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
-    const td_gemm p = gemm_of(op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
+    td_problem p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
                               matrix_of(c, ldc), stream);
-    tandem_status status = check_product(&p, &td_typed_ts);
-    if (status != TANDEM_OK || td_gemm_is_empty(&p)) return status;
+    p.alpha.value.ts = alpha;
+    p.beta.value.ts = beta;
+    tandem_status status = check_product(&p);
+    if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(
-        td_typed_slices_run(&p, slices, alpha, beta, device, td_workspace_limit(device)));
+    return status_of(td_typed_slices_run(&p, slices, device, limit_of(device)));
 }

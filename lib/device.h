@@ -9,9 +9,8 @@
 #include <cuda_runtime_api.h>
 
 #include "../kernels/counters.h"
-#include "engines/engine.h"
 
-struct td_device {
+typedef struct td_device {
     int ordinal;
     int multiprocessors;
     size_t shared_per_multiprocessor; /* bytes */
@@ -20,7 +19,7 @@ struct td_device {
 
     /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
     td_counters *counters, *mapped_counters, *device_counters;
-};
+} td_device;
 
 enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
 
@@ -30,6 +29,13 @@ bool td_cuda_ok(cudaError_t error);
 /* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
  * any thread and during stream capture. */
 td_device *td_device_current(void);
+
+/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found to
+ * have. */
+static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
+{
+    return asked_bytes ? asked_bytes : device->workspace_bytes;
+}
 
 /* What CUDA calls a device; false if it does not say. */
 typedef struct {

@@ -28,7 +28,7 @@ enum { TD_MODE_BYTES = 64, TD_PATH_BYTES = 4096, TD_OPTION_TEXT_BYTES = TD_PATH_
 
 typedef struct td_options {
     const td_engine *engine; /* of the mode */
-    int parameter;           /* of the mode, as its engine parsed it */
+    td_parameter parameter;  /* of the mode, as its engine parsed it */
     char mode_text[TD_MODE_BYTES];
     size_t workspace_bytes; /* 0: automatic, a quarter of the free memory */
     td_log_level log_level;

@@ -1,19 +1,120 @@
 #include "problem.h"
 
-static int64_t at_least_one(int64_t x) { return x > 1 ? x : 1; }
+const td_type_info td_types[TD_TYPE_COUNT] = {
+    [TD_BINARY64] = {"binary64", sizeof(double), sizeof(double)},
+    [TD_DF] = {"df", sizeof(tandem_df), _Alignof(tandem_df)},
+    [TD_TS] = {"ts", sizeof(tandem_ts), _Alignof(tandem_ts)},
+    [TD_DD] = {"dd", sizeof(tandem_dd), _Alignof(tandem_dd)},
+    [TD_DS] = {"d+s", sizeof(tandem_ds), _Alignof(tandem_ds)},
+    [TD_BINARY32] = {"binary32", sizeof(float), sizeof(float)},
+    [TD_COMPLEX_BINARY32] = {"complex binary32", sizeof(td_complex_binary32), sizeof(float)},
+    [TD_COMPLEX_BINARY64] = {"complex binary64", sizeof(td_complex_binary64), sizeof(double)},
+};
+
+/* A matrix of a call as it is stored: how many rows, and if it is there. */
+static bool is_matrix(const td_matrix *x, int64_t rows)
+{
+    return (x->data || x->array) && x->ld >= (rows > 1 ? rows : 1);
+}
 
 static bool is_operation(td_op op) { return op == TD_OP_N || op == TD_OP_T || op == TD_OP_C; }
 
-bool td_gemm_is_empty(const td_gemm *p) { return p->m == 0 || p->n == 0 || p->batch == 0; }
-
-static bool has_data(const td_matrix *x) { return x->data || x->array; }
-
-bool td_gemm_is_valid(const td_gemm *p)
+static bool is_product(const td_problem *p)
 {
-    if (!is_operation(p->op_a) || !is_operation(p->op_b)) return false;
-    if (!has_data(&p->a) || !has_data(&p->b) || !has_data(&p->c)) return false;
-    if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0) return false;
-    return p->a.ld >= at_least_one(p->op_a == TD_OP_N ? p->m : p->k) &&
-           p->b.ld >= at_least_one(p->op_b == TD_OP_N ? p->k : p->n) &&
-           p->c.ld >= at_least_one(p->m);
+    return is_operation(p->op_b) && is_matrix(&p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
+           is_matrix(&p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(&p->c, p->m);
+}
+
+static bool is_rank_update(const td_problem *p)
+{
+    const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
+    return is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
+           is_matrix(&p->c, p->n);
+}
+
+static bool is_triangular(const td_problem *p)
+{
+    return is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
+           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m));
+}
+
+static bool is_of_factors(const td_problem *p)
+{
+    if (!is_matrix(&p->a, p->n)) return false;
+    if (p->kind == TD_LU_FACTOR) return true;
+    return is_matrix(td_problem_result(p), p->n);
+}
+
+bool td_problem_is_valid(const td_problem *p)
+{
+    if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0 || !is_operation(p->op_a)) return false;
+    switch (p->kind) {
+    case TD_PRODUCT:
+        return is_product(p);
+    case TD_RANK_K:
+    case TD_RANK_2K:
+        return is_rank_update(p);
+    case TD_TRIANGULAR_SOLVE:
+    case TD_TRIANGULAR_PRODUCT:
+        return is_triangular(p);
+    case TD_LU_FACTOR:
+    case TD_LU_SOLVE:
+    case TD_LU_INVERT:
+    case TD_INVERT:
+        return is_of_factors(p);
+    case TD_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool td_problem_is_empty(const td_problem *p)
+{
+    const bool has_m =
+        p->kind == TD_PRODUCT || p->kind == TD_TRIANGULAR_SOLVE || p->kind == TD_TRIANGULAR_PRODUCT;
+    return p->n == 0 || p->batch == 0 || (has_m && p->m == 0) ||
+           (p->kind == TD_LU_SOLVE && p->k == 0);
+}
+
+static bool is_zero(const td_value *x, td_type type)
+{
+    switch (type) {
+    case TD_BINARY64:
+        return x->binary64 == 0.0;
+    case TD_DF:
+        return x->df.hi == 0.0f;
+    case TD_TS:
+        return x->ts.x == 0.0f;
+    case TD_DD:
+        return x->dd.hi == 0.0;
+    case TD_DS:
+        return x->ds.hi == 0.0;
+    case TD_BINARY32:
+        return x->binary32 == 0.0f;
+    case TD_COMPLEX_BINARY32:
+        return x->complex_binary32.re == 0.0f && x->complex_binary32.im == 0.0f;
+    case TD_COMPLEX_BINARY64:
+        return x->complex_binary64.re == 0.0 && x->complex_binary64.im == 0.0;
+    case TD_TYPE_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool td_problem_only_scales(const td_problem *p)
+{
+    return p->k == 0 || (!p->alpha.device && is_zero(&p->alpha.value, p->type));
+}
+
+const td_matrix *td_problem_result(const td_problem *p)
+{
+    switch (p->kind) {
+    case TD_TRIANGULAR_SOLVE:
+    case TD_LU_SOLVE:
+        return &p->b;
+    case TD_LU_FACTOR:
+        return &p->a;
+    default:
+        return &p->c;
+    }
 }

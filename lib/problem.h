@@ -1,4 +1,5 @@
-/* problem.h - one matrix product as every entry point describes it, and its validity. Pure: no CUDA calls. */
+/* problem.h - one call of a linear algebra routine as every entry point describes it, and its validity. Pure: no CUDA
+ * calls. */
 #ifndef TD_PROBLEM_H
 #define TD_PROBLEM_H
 
@@ -6,40 +7,81 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct CUstream_st *td_stream;
+#include "../kernels/types.h"
+
+/* What a type is called, and its size and alignment in bytes. */
+typedef struct {
+    const char *name;
+    int size, alignment;
+} td_type_info;
+extern const td_type_info td_types[TD_TYPE_COUNT];
+
+/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle` names; of C only that is
+ * written, of A only that is read. In brackets: what else counts. */
+typedef enum {
+    /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
+    TD_PRODUCT,
+
+    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and op(B) are n x k, with
+     * op_a for both, C is n x n. X' is the transpose, or, if is_hermitian, the conjugate transpose. [triangle] */
+    TD_RANK_K,
+    TD_RANK_2K,
+
+    /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle, diagonal] */
+    TD_TRIANGULAR_SOLVE,
+
+    /* C <- alpha op(A) B or alpha B op(A); B and C are m x n. [side, triangle, diagonal] */
+    TD_TRIANGULAR_PRODUCT,
+
+    /* A, n x n, becomes its triangular factors: P A = L U. [pivots, info] */
+    TD_LU_FACTOR,
+
+    /* B <- op(A)^-1 B, A being such factors; B is n x k. [pivots, info] */
+    TD_LU_SOLVE,
+
+    /* C <- A^-1, A being such factors, or any n x n matrix. [pivots, info] */
+    TD_LU_INVERT,
+    TD_INVERT,
+    TD_KIND_COUNT
+} td_kind;
 
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
+typedef enum { TD_LEFT, TD_RIGHT } td_side;
+typedef enum { TD_LOWER, TD_UPPER } td_triangle;
+typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
 
-/* alpha or beta: a number on the host, or a number in device memory that only kernels may read. */
+/* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch lie a stride apart, or
+ * where an array of pointers says. What a kind does not name is 0. */
 typedef struct {
-    double value;         /* when device is NULL */
-    const double *device; /* device pointer mode; NULL otherwise */
-} td_scalar;
-
-/* A batch of column-major matrices in device memory. Matrix i starts at array[i] (array itself in device
- * memory) if array is not NULL, else at data + i * stride. */
-typedef struct {
-    double *data;
-    double *const *array;
-    int64_t ld;     /* leading dimension, in elements */
-    int64_t stride; /* distance between matrices of a batch, in elements; 0 shares one matrix */
-} td_matrix;
-
-/* C <- alpha op(A) op(B) + beta C for each of batch problems; op(A) is m x k, op(B) k x n, C m x n. */
-typedef struct {
+    td_kind kind;
+    td_type type; /* of matrices and scalars */
     td_op op_a, op_b;
+    td_side side;
+    td_triangle triangle;
+    td_diagonal diagonal;
+    bool is_hermitian;
     int64_t m, n, k;
     td_scalar alpha, beta;
-    td_matrix a, b, c; /* a and b are only read */
-    int64_t batch;     /* 1 for a plain product */
+    td_matrix a, b, c;
+    int *
+        pivots; /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are exchanged */
+    int *
+        info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
+    int64_t batch;
     td_stream stream;
-} td_gemm;
+} td_problem;
 
-/* True if the sizes and leading dimensions are ones that cuBLAS accepts, and no operand is NULL (which cuBLAS accepts
- * at times). */
-bool td_gemm_is_valid(const td_gemm *p);
+/* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is
+ * NULL (which cuBLAS accepts at times). Pivots and info are for the entry point to check. */
+bool td_problem_is_valid(const td_problem *p);
 
-/* True if there is nothing to compute and C stays as it is: m, n or batch is 0. */
-bool td_gemm_is_empty(const td_gemm *p);
+/* True if there is nothing to compute and every matrix stays as it is: the result has no elements. */
+bool td_problem_is_empty(const td_problem *p);
+
+/* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
+bool td_problem_only_scales(const td_problem *p);
+
+/* The matrix that the routine writes. */
+const td_matrix *td_problem_result(const td_problem *p);
 
 #endif

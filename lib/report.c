@@ -40,35 +40,27 @@ static void start_again_in_child(void)
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
         record->repaired = record->parts = 0;
+        record->is_counted = false;
         record->counters = NULL;
     }
 }
 
-static void lock_before_fork(void) { pthread_mutex_lock(&lock); }
+void td_report_before_fork(void) { pthread_mutex_lock(&lock); }
 
-static void unlock_after_fork(void) { pthread_mutex_unlock(&lock); }
-
-static void after_fork_in_child(void)
+void td_report_after_fork(bool is_child)
 {
-    start_again_in_child();
+    if (is_child) start_again_in_child();
     pthread_mutex_unlock(&lock);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(lock_before_fork, unlock_after_fork, after_fork_in_child);
 }
 
 void td_report_open(const td_options *o, const char *version)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!o->report_file[0]) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
     is_forked = false;
     if (!open_destination()) return;
-    pthread_once(&once, watch_forks);
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
@@ -82,6 +74,28 @@ void td_report_set_device(int number, const char *name)
 }
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
+
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const char *mode,
+                               const char *reason, int device)
+{
+    return (td_report_key){
+        .entry = entry,
+        .mode = mode,
+        .reason = reason,
+        .device = device,
+        .type = p->type,
+        .op_a = p->op_a,
+        .op_b = p->op_b,
+        .kind = p->kind,
+        .side = p->side,
+        .triangle = p->triangle,
+        .diagonal = p->diagonal,
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .batch = p->batch,
+    };
+}
 
 /* FNV-1a over whole numbers, with its high half folded in for the low bits that pick the bucket. The strings
  * are left out: calls seldom differ in them alone. */
@@ -103,9 +117,11 @@ static bool is_same_text(const char *a, const char *b)
 
 static bool is_same_key(const td_report_key *a, const td_report_key *b)
 {
-    return a->entry == b->entry && a->op_a == b->op_a && a->op_b == b->op_b && a->m == b->m &&
-           a->n == b->n && a->k == b->k && a->batch == b->batch && a->device == b->device &&
-           is_same_text(a->mode, b->mode) && is_same_text(a->reason, b->reason);
+    return a->entry == b->entry && a->type == b->type && a->kind == b->kind && a->side == b->side &&
+           a->triangle == b->triangle && a->diagonal == b->diagonal && a->op_a == b->op_a &&
+           a->op_b == b->op_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->batch == b->batch && a->device == b->device && is_same_text(a->mode, b->mode) &&
+           is_same_text(a->reason, b->reason);
 }
 
 static void hang_in(td_record **table, size_t count, td_record *record)
@@ -198,6 +214,7 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
         record->repaired = td_record_repaired(record);
         record->parts = td_record_parts(record);
         record->counters = counters;
+        record->is_counted |= counters != NULL;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -223,6 +240,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
+        totals.is_counted |= record->is_counted;
     }
     return totals;
 }

@@ -17,9 +17,17 @@ typedef struct {
     const char *mode;
     const char *reason; /* why the call ran native; NULL if it was emulated */
     int device;         /* CUDA's number of it; -1 if not known */
+    td_type type;
     td_op op_a, op_b;
+    td_kind kind; /* which says what of these three counts */
+    td_side side;
+    td_triangle triangle;
+    td_diagonal diagonal;
     int64_t m, n, k, batch;
 } td_report_key;
+
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const char *mode,
+                               const char *reason, int device);
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 
@@ -54,6 +62,10 @@ void td_report_set_counters(td_record *record, const volatile td_counters *count
 
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */
 void td_report_write(void);
+
+/* Round a fork(). A child counts for itself, from zero. */
+void td_report_before_fork(void);
+void td_report_after_fork(bool is_child);
 
 /* Turns the report off and frees all records. For tests; no other thread may use the report meanwhile. */
 void td_report_close(void);

@@ -18,6 +18,7 @@ struct td_record {
     td_record *next_in_bucket;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
+    bool is_counted;                    /* kernels have had counters */
     unsigned long long repaired, parts; /* of kernels whose counters have been replaced */
     const volatile td_counters *counters;
 };
@@ -33,12 +34,13 @@ typedef struct {
 
 typedef struct {
     unsigned long long intercepted, emulated, native, timed, nanoseconds, repaired, unlisted;
+    bool is_counted; /* repaired is known of some calls */
 } td_report_totals;
 
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
 
-/* Elements of C that the repair kernel recomputed in the record's calls. */
+/* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not counted. */
 unsigned long long td_record_repaired(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; 0 for modes without them. */

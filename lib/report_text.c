@@ -8,8 +8,6 @@
 
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
  * the application's locale. */
-#define SECONDS        "%llu.%09llu"
-#define SECONDS_OF(ns) (ns) / 1000000000, (ns) % 1000000000
 
 static const char host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
@@ -90,31 +88,80 @@ static void print_options(FILE *out, const td_options *o)
     fprintf(out, "\n  },\n");
 }
 
+/* What was not counted has no number. */
+typedef struct {
+    char text[32];
+} number;
+
+static number count_text(bool is_counted, unsigned long long count, const char *otherwise)
+{
+    number n;
+    if (is_counted)
+        snprintf(n.text, sizeof n.text, "%llu", count);
+    else
+        snprintf(n.text, sizeof n.text, "%s", otherwise);
+    return n;
+}
+
+static number seconds_text(unsigned long long timed, unsigned long long nanoseconds)
+{
+    number n = {"null"};
+    if (timed)
+        snprintf(n.text, sizeof n.text, "%llu.%09llu", nanoseconds / 1000000000,
+                 nanoseconds % 1000000000);
+    return n;
+}
+
+static number milliseconds_text(unsigned long long timed, unsigned long long nanoseconds)
+{
+    const unsigned long long microseconds = (nanoseconds + 500) / 1000;
+    number n = {"-"};
+    if (timed)
+        snprintf(n.text, sizeof n.text, "%llu.%03llu", microseconds / 1000, microseconds % 1000);
+    return n;
+}
+
 static void print_totals(FILE *out, const td_report_totals *totals)
 {
     fprintf(out,
             "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
-            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": " SECONDS ", \"repaired\": %llu},\n",
+            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s},\n",
             totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
-            SECONDS_OF(totals->nanoseconds), totals->repaired);
+            seconds_text(totals->timed, totals->nanoseconds).text,
+            count_text(totals->is_counted, totals->repaired, "null").text);
+}
+
+/* Which half of a matrix, and which side of it: of the routines that ask. */
+static void print_shape(FILE *out, const td_report_key *key)
+{
+    const bool is_triangular =
+        key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
+    if (is_triangular) fprintf(out, "\"side\": \"%c\", ", key->side == TD_LEFT ? 'L' : 'R');
+    if (is_triangular || key->kind == TD_RANK_K || key->kind == TD_RANK_2K)
+        fprintf(out, "\"uplo\": \"%c\", ", key->triangle == TD_LOWER ? 'L' : 'U');
+    if (is_triangular)
+        fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
 }
 
 static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
-    fprintf(out, "{\"function\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
-            td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b));
+    fprintf(out, "{\"function\": \"%s\", \"type\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
+            td_entries[key->entry].name, td_types[key->type].name, op_letter(key->op_a),
+            op_letter(key->op_b));
+    print_shape(out, key);
     fprintf(out,
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
             key->m, key->n, key->k, key->batch);
     fprintf(out, "\"device\": %d, \"mode\": ", key->device);
     print_string(out, key->mode);
-    const unsigned long long nanoseconds = record->nanoseconds;
+    const unsigned long long timed = record->timed, parts = td_record_parts(record);
     fprintf(out,
-            ", \"count\": %llu, \"timed\": %llu, \"seconds\": " SECONDS ", \"repaired\": %llu, "
-            "\"parts\": %llu, \"native_reason\": ",
-            (unsigned long long)record->count, (unsigned long long)record->timed,
-            SECONDS_OF(nanoseconds), td_record_repaired(record), td_record_parts(record));
+            ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
+            "\"parts\": %s, \"native_reason\": ",
+            (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
+            count_text(record->is_counted, td_record_repaired(record), "null").text,
+            count_text(parts != 0, parts, "null").text);
     if (key->reason)
         print_string(out, key->reason);
     else
@@ -153,14 +200,15 @@ void td_report_print_json(FILE *out, const td_report *report)
 static void print_row(FILE *out, int width, const td_record *record)
 {
     const td_report_key *key = &record->key;
-    const unsigned long long microseconds = (record->nanoseconds + 500) / 1000;
+    const unsigned long long timed = record->timed, parts = td_record_parts(record);
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
             key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %8llu.%03llu %10llu %5llu  %s\n", key->mode,
-            (unsigned long long)record->count, (unsigned long long)record->timed,
-            microseconds / 1000, microseconds % 1000, td_record_repaired(record),
-            td_record_parts(record), key->reason ? key->reason : "");
+    fprintf(out, "  %-8s %8llu %8llu %12s %10s %5s  %s\n", key->mode,
+            (unsigned long long)record->count, timed,
+            milliseconds_text(timed, record->nanoseconds).text,
+            count_text(record->is_counted, td_record_repaired(record), "-").text,
+            count_text(parts != 0, parts, "-").text, key->reason ? key->reason : "");
 }
 
 void td_report_print_table(FILE *out, const td_report *report)

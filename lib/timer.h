@@ -21,4 +21,8 @@ void td_timer_drop(td_timer *timer);
 /* Collects every call that has ended. */
 void td_timer_collect(void);
 
+/* Round a fork(). A child forgets all calls: their events are its parent's. */
+void td_timer_before_fork(void);
+void td_timer_after_fork(bool is_child);
+
 #endif

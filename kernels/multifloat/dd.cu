@@ -48,14 +48,15 @@ struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 2 : 4, parts> 
 
     TD_DEVICE tandem_dd to_typed(const td_output &output, tandem_dd sum, const tandem_dd *c)
     {
-        const tandem_dd x = td_dd_mul(output.alpha.dd, sum), beta = output.beta.dd;
+        const tandem_dd x = td_dd_mul(output.target.alpha.value.dd, sum),
+                        beta = output.target.beta.value.dd;
         return beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, *c)) : x;
     }
 
     TD_DEVICE tandem_ds to_typed(const td_output &output, tandem_dd sum, const tandem_ds *c)
     {
-        const tandem_dd x = td_dd_mul(td_dd_from_ds(output.alpha.ds), sum),
-                        beta = td_dd_from_ds(output.beta.ds);
+        const tandem_dd x = td_dd_mul(td_dd_from_ds(output.target.alpha.value.ds), sum),
+                        beta = td_dd_from_ds(output.target.beta.value.ds);
         return td_ds(beta.hi != 0.0 ? td_dd_add(x, td_dd_mul(beta, td_dd_from_ds(*c))) : x);
     }
 
@@ -121,8 +122,6 @@ extern const td_format td_format_dd = {
 
 extern const td_typed td_typed_dd = {
     TD_DD,
-    sizeof(tandem_dd),
-    alignof(tandem_dd),
     &td_format_dd,
     td_convert_launch<double, tandem_dd, split_dd>,
     td_convert_launch<tandem_dd, double, join_dd>,
@@ -130,8 +129,6 @@ extern const td_typed td_typed_dd = {
 
 extern const td_typed td_typed_ds = {
     TD_DS,
-    sizeof(tandem_ds),
-    alignof(tandem_ds),
     &td_format_dd,
     td_convert_launch<double, tandem_ds, split_ds>,
     td_convert_launch<tandem_ds, double, join_ds>,

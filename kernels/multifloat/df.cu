@@ -37,7 +37,8 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
 
     TD_DEVICE tandem_df to_typed(const td_output &output, tandem_df sum, const tandem_df *c)
     {
-        const tandem_df x = td_df_mul(output.alpha.df, sum), beta = output.beta.df;
+        const tandem_df x = td_df_mul(output.target.alpha.value.df, sum),
+                        beta = output.target.beta.value.df;
         return beta.hi != 0.0f ? td_df_add(x, td_df_mul(beta, *c)) : x;
     }
 
@@ -87,8 +88,6 @@ extern const td_format td_format_df = {
 
 extern const td_typed td_typed_df = {
     TD_DF,
-    sizeof(tandem_df),
-    alignof(tandem_df),
     &td_format_df,
     td_convert_launch<double, tandem_df, split_element>,
     td_convert_launch<tandem_df, double, join_element>,

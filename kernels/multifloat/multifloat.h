@@ -6,7 +6,6 @@
 #ifndef TD_MULTIFLOAT_H
 #define TD_MULTIFLOAT_H
 
-#include "../../include/tandem.h"
 #include "../product.h"
 
 #ifdef __cplusplus
@@ -14,17 +13,6 @@ extern "C" {
 #endif
 
 enum { TD_K_TILE = 32 }; /* k padding of a panel */
-
-/* What the elements of matrices are. */
-typedef enum { TD_BINARY64, TD_DF, TD_TS, TD_DD, TD_DS, TD_TYPES } td_type;
-
-/* A scalar of a multi-float type. */
-typedef union {
-    tandem_df df;
-    tandem_ts ts;
-    tandem_dd dd;
-    tandem_ds ds;
-} td_value;
 
 /* Elements k_first .. k_first + k_count - 1 of all lines of both operands into panels. */
 typedef struct {
@@ -43,9 +31,9 @@ typedef struct {
     /* Left to the repair kernel: sums smaller than this of lines whose exponents spread wider, together. */
     double smallest;
     int spread;
-    td_type type;         /* of C; other than binary64: no ranges, no repair, and these scalars */
-    td_value alpha, beta; /* of that type */
-    int is_shortened;     /* sums of double-double are rounded to the length of double+single */
+    td_type
+        type; /* of C and scalars; other than binary64: no ranges, no repair, scalars on the host */
+    int is_shortened; /* sums of double-double are rounded to the length of double+single */
 } td_output;
 
 /* Sums of panel products. Each superblock of k has a sum of its own, added in order to the running sum. */
@@ -83,7 +71,7 @@ typedef struct {
      * together, or if the sum is at least k times `least`. */
     int spread;
     double least;
-    int is_long; /* longer than binary64: repairs are accurate */
+    int is_long; /* longer than binary64: repairs are exact */
 
     cudaError_t (*pack)(const td_pack *pack, int batch, cudaStream_t stream);
     cudaError_t (*multiply)(const td_multiply *multiply, int batch, int blocks_per_tile,
@@ -105,7 +93,6 @@ typedef cudaError_t td_convert(int64_t rows, int64_t cols, const void *from, int
 /* What matrices of a multi-float type need. */
 typedef struct {
     td_type type;
-    int size, alignment; /* of an element, in bytes */
     const td_format *format;
     td_convert *split, *join; /* from and to binary64 */
 } td_typed;

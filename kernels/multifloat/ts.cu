@@ -175,7 +175,8 @@ struct format {
 
     TD_DEVICE tandem_ts to_typed(const td_output &output, tandem_ts sum, const tandem_ts *c)
     {
-        const tandem_ts x = td_ts_mul(output.alpha.ts, sum), beta = output.beta.ts;
+        const tandem_ts x = td_ts_mul(output.target.alpha.value.ts, sum),
+                        beta = output.target.beta.value.ts;
         return beta.x != 0.0f ? td_ts_add(x, td_ts_mul(beta, *c)) : x;
     }
 
@@ -218,8 +219,6 @@ extern const td_format td_format_ts = {
 
 extern const td_typed td_typed_ts = {
     TD_TS,
-    sizeof(tandem_ts),
-    alignof(tandem_ts),
     &td_format_ts,
     td_convert_launch<double, tandem_ts, split_element>,
     td_convert_launch<tandem_ts, double, join_element>,

@@ -1,7 +1,6 @@
 /* repair.cu - the elements of C that an engine left out, recomputed in binary64 from the original operands; and
  * the products that need no operands. Shared by all engines. */
 #include "../access.h"
-#include "../arithmetic/dd.h"
 
 enum { THREADS = TD_SUBTILES, K_STEP = 16 };
 
@@ -17,32 +16,9 @@ TD_DEVICE void load_slab(const td_operand &o, const double *data, int line0, int
     }
 }
 
-/* What one thread sums up, element (i, j) at [j][i]. */
-template <bool accurate> struct sums {
-    double chain[TD_SUBTILE][TD_SUBTILE];
-    double hi[accurate ? TD_SUBTILE : 1][TD_SUBTILE], lo[accurate ? TD_SUBTILE : 1][TD_SUBTILE];
-};
-
-/* Adds the products of a subtile for element l of k. */
-template <bool accurate>
-TD_DEVICE void add_products(sums<accurate> &s, const double *a, const double *b, bool is_first)
-{
-    TD_UNROLL
-    for (int j = 0; j < TD_SUBTILE; j++) TD_LANES
-    for (int i = 0; i < TD_SUBTILE; i++) {
-        s.chain[j][i] = td_fma64(a[i], b[j], s.chain[j][i]);
-        if (!accurate) continue;
-        if (is_first)
-            td_dd_start(&s.hi[j][i], &s.lo[j][i], td_dd(a[i], 0.0), td_dd(b[j], 0.0));
-        else
-            td_dd_accumulate(&s.hi[j][i], &s.lo[j][i], td_dd(a[i], 0.0), td_dd(b[j], 0.0));
-    }
-}
-
 /* The masked elements of a subtile at (row, col) of C from their sums. */
-template <bool accurate>
 TD_DEVICE void store_subtile(const td_target &target, int row, int col, unsigned mask,
-                             const sums<accurate> &s)
+                             const double (*sum)[TD_SUBTILE])
 {
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
@@ -51,18 +27,12 @@ TD_DEVICE void store_subtile(const td_target &target, int row, int col, unsigned
     for (int i = 0; i < TD_SUBTILE; i++) {
         if (!(mask >> (TD_SUBTILE * j + i) & 1)) continue;
         double *element = c + i + (int64_t)j * target.c.ld;
-        tandem_dd sum = td_dd(s.chain[j][i], 0.0);
-        if (accurate) sum.hi = td_two_sum64(s.hi[j][i], s.lo[j][i], &sum.lo);
-        if (accurate && isfinite(s.chain[j][i]) && isfinite(sum.hi))
-            *element = td_dd_axpby(alpha, sum, 0, beta, beta == 0.0 ? 0.0 : *element);
-        else
-            *element = td_axpby(alpha, s.chain[j][i], beta, element);
+        *element = td_axpby(alpha, sum[j][i], beta, element);
     }
 }
 
 /* One block a tile, one thread a subtile. Every element is one sum over k in order, whatever else of the tile is
  * repaired. Grid: tile, 1, batch member. */
-template <bool accurate>
 static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair p)
 {
     TD_SHARED(double, slab_a, [K_STEP][TD_TILE + 1]);
@@ -79,31 +49,33 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
     const int64_t k = p.operand[0].k, member = p.target.batch_first + blockIdx.z;
     const double *a = td_member<const double>(p.operand[0].matrix, member);
     const double *b = td_member<const double>(p.operand[1].matrix, member);
-    sums<accurate> s = {};
+    double sum[TD_SUBTILE][TD_SUBTILE] = {};
     for (int64_t l0 = 0; l0 < k; l0 += K_STEP) {
         load_slab(p.operand[0], a, row0, l0, slab_a);
         load_slab(p.operand[1], b, col0, l0, slab_b);
         __syncthreads();
         const int count = (int)min((int64_t)K_STEP, k - l0);
-        for (int l = 0; l < count && mask; l++)
-            add_products(s, slab_a[l] + row, slab_b[l] + col, l0 + l == 0);
+        for (int l = 0; l < count && mask; l++) {
+            TD_UNROLL
+            for (int j = 0; j < TD_SUBTILE; j++) TD_LANES
+            for (int i = 0; i < TD_SUBTILE; i++)
+                sum[j][i] = td_fma64(slab_a[l][row + i], slab_b[l][col + j], sum[j][i]);
+        }
         __syncthreads();
     }
-    store_subtile(p.target, row0 + row, col0 + col, mask, s);
+    store_subtile(p.target, row0 + row, col0 + col, mask, sum);
     if (p.repaired && mask) atomicAdd(p.repaired, (unsigned long long)__popc(mask));
 }
 
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
     const dim3 grid = td_grid_of_tiles(p->target, 1, batch);
-    if (p->kind == TD_REPAIR_LONG)
-        return TD_LAUNCH(repair_kernel<true>, grid, THREADS, 0, stream, *p);
     cudaError_t error = cudaSuccess;
     if (p->kind == TD_REPAIR_EXACT) {
         error = td_exact_narrow_run(p, batch, stream);
         if (error == cudaSuccess) error = td_exact_wide_run(p, batch, stream);
     }
-    if (error == cudaSuccess) error = TD_LAUNCH(repair_kernel<false>, grid, THREADS, 0, stream, *p);
+    if (error == cudaSuccess) error = TD_LAUNCH(repair_kernel, grid, THREADS, 0, stream, *p);
     return error;
 }
 
@@ -129,5 +101,5 @@ cudaError_t td_repair_prepare(void)
 {
     cudaError_t error = td_exact_narrow_prepare();
     if (error == cudaSuccess) error = td_exact_wide_prepare();
-    return td_load(error, repair_kernel<false>, repair_kernel<true>, scale_kernel);
+    return td_load(error, repair_kernel, scale_kernel);
 }

@@ -8,23 +8,28 @@
 
 #include "../problem.h"
 
-/* What the CUDA runtime says of a device, as far as engines and policy need it. */
-typedef struct td_device td_device;
+typedef struct td_device td_device; /* ../device.h */
+
+/* What follows a mode's name, as its engine parsed it. */
+typedef struct {
+    int count; /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
+    bool is_given; /* count is exact */
+    enum {
+        TD_BY_RESIDUES,
+        TD_BY_BINARY64_SLICES
+    } way; /* of modes that have several, all with the same bits */
+} td_parameter;
 
 /* Outcome of an engine's run. */
 typedef enum {
-    TD_RUN_DONE,      /* every kernel is enqueued */
-    TD_RUN_NO_MEMORY, /* nothing enqueued that touches C; the caller may run native */
-    TD_RUN_FAILED,    /* a launch failed before C was touched; the caller may run native */
-    TD_RUN_NO_CUBLAS, /* the mode needs one for itself; nothing enqueued */
-    TD_RUN_BROKEN /* a launch failed after C may have been touched; must be reported as an error */
+    TD_RUN_DONE,   /* every kernel is enqueued */
+    TD_RUN_BROKEN, /* a launch failed after C may have been touched; must be reported as an error */
+    /* Nothing is enqueued that touches C; the caller may run native: */
+    TD_RUN_NO_MEMORY, /* the device has not enough for the least workspace */
+    TD_RUN_TOO_LARGE, /* more lines or elements of k than the kernels can count */
+    TD_RUN_NO_CUBLAS, /* the mode needs one for itself */
+    TD_RUN_FAILED     /* the device refused a kernel, or cuBLAS a product */
 } td_run_status;
-
-/* Counters of one call site that kernels increment. */
-typedef struct {
-    unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
-    unsigned long long parts;    /* most slices or moduli of a product */
-} td_counters;
 
 typedef struct td_engine {
     const char *name;    /* as in TANDEM_MODE */
@@ -35,12 +40,12 @@ typedef struct td_engine {
 
     /* Parses the text after "name:" (NULL if there is none) into *parameter; false if it is malformed.
      * NULL: the mode takes no parameter. */
-    bool (*parse)(const char *text, int *parameter);
+    bool (*parse)(const char *text, td_parameter *parameter);
 
-    /* Enqueues C <- alpha op(A) op(B) + beta C on p->stream; never waits. NULL: the native product.
+    /* Enqueues a product of binary64 matrices on p->stream; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
-    td_run_status (*run)(const td_gemm *p, int parameter, td_device *device, size_t workspace_limit,
-                         td_counters *counters);
+    td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
+                         size_t workspace_limit, td_counters *counters);
 } td_engine;
 
 extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
@@ -50,6 +55,6 @@ extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_d
 extern const td_engine *const td_engines[];
 
 /* The mode that text ("name" or "name:parameter") names, or NULL. */
-const td_engine *td_engine_parse(const char *text, int *parameter);
+const td_engine *td_engine_parse(const char *text, td_parameter *parameter);
 
 #endif

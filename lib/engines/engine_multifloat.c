@@ -44,9 +44,8 @@ typedef struct {
 
 /* What every part has in common. */
 typedef struct {
-    const td_gemm *p;
+    const td_problem *p;
     const arithmetic *in;
-    td_value alpha, beta; /* of typed products */
     td_device *device;
     td_counters *counters;
     mf_plan plan;
@@ -147,7 +146,7 @@ static size_t shared_bytes(const td_format *format, bool with_sums)
 }
 
 /* All of a product's lines and members, as far as a part may have them. */
-static mf_plan largest_plan(const td_gemm *p, const arithmetic *in)
+static mf_plan largest_plan(const td_problem *p, const arithmetic *in)
 {
     return (mf_plan){.format = in->format,
                      .type = in->type,
@@ -161,7 +160,7 @@ static size_t make_plan(void *of, size_t limit)
 {
     mf_product *product = of;
     mf_plan *plan = &product->plan;
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const td_device *device = product->device;
     *plan = largest_plan(p, product->in);
     plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(plan->format, true);
@@ -192,8 +191,6 @@ static td_output output_of(const mf_product *product, const td_target *target)
         .smallest = (double)product->p->k * in->format->least,
         .spread = in->format->spread,
         .type = in->type,
-        .alpha = product->alpha,
-        .beta = product->beta,
         .is_shortened = in->is_shortened,
     };
 }
@@ -262,7 +259,7 @@ static cudaError_t multiply_part(mf_product *product, const mf_part *part, const
 static cudaError_t run_part(mf_product *product, const mf_part *part)
 {
     const mf_plan *plan = &product->plan;
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
     td_scan scan = {
         .operand = {td_operand_of(p, 0, part->i, part->m), td_operand_of(p, 1, part->j, part->n)},
@@ -281,7 +278,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
-        .kind = plan->format->is_long ? TD_REPAIR_LONG : TD_REPAIR_CHAIN,
+        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_CHAIN,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
@@ -300,7 +297,7 @@ static cudaError_t scale_part(mf_product *product, const mf_part *part)
 
 static td_run_status run_parts(mf_product *product, bool scale_only)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const mf_plan *plan = &product->plan;
     mf_part part = {0};
     for (part.z = 0; part.z < p->batch; part.z += plan->batch)
@@ -319,7 +316,7 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
 
 static td_run_status run_product(mf_product *product, size_t limit)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     product->workspace =
         td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
     if (!product->workspace) return TD_RUN_NO_MEMORY;
@@ -334,29 +331,30 @@ static td_run_status scale_product(mf_product *product)
     return run_parts(product, true);
 }
 
-static td_run_status run_mode(const td_gemm *p, const arithmetic *in, td_device *device,
+static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_device *device,
                               size_t workspace_limit, td_counters *counters)
 {
     mf_product product = {.p = p, .in = in, .device = device, .counters = counters};
-    if (td_only_scales(p)) return td_scale_parts(p);
+    if (td_problem_only_scales(p)) return td_scale_parts(p);
     return run_product(&product, workspace_limit);
 }
 
-td_run_status td_multifloat_run(const td_gemm *p, const td_format *format, td_type type,
-                                td_value alpha, td_value beta, bool alpha_is_zero,
-                                td_device *device, size_t workspace_limit)
+td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
+                                size_t workspace_limit)
 {
-    const arithmetic in = {format, type, false};
-    mf_product product = {.p = p, .in = &in, .device = device, .alpha = alpha, .beta = beta};
-    if (p->k > 0 && !alpha_is_zero) return run_product(&product, workspace_limit);
-    memset(&product.alpha, 0, sizeof product.alpha);
+    const arithmetic in = {format, p->type, false};
+    td_problem scaled = *p;
+    mf_product product = {.p = p, .in = &in, .device = device};
+    if (!td_problem_only_scales(p)) return run_product(&product, workspace_limit);
+    memset(&scaled.alpha, 0, sizeof scaled.alpha);
+    product.p = &scaled;
     return scale_product(&product);
 }
 
 /* Modes */
 
 #define MODE(id, format, is_shortened)                                                             \
-    static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
+    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
         static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \

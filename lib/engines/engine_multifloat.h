@@ -5,10 +5,9 @@
 #include "../../kernels/multifloat/multifloat.h"
 #include "engine.h"
 
-/* C <- alpha op(A) op(B) + beta C in the arithmetic of `format`: as an engine's run, but the matrices of p hold elements of
- * `type` (behind casts), its own alpha and beta are not used, and its batch is 1. */
-td_run_status td_multifloat_run(const td_gemm *p, const td_format *format, td_type type,
-                                td_value alpha, td_value beta, bool alpha_is_zero,
-                                td_device *device, size_t workspace_limit);
+/* A product in the arithmetic of `format`: as an engine's run, but of a multi-float type that the format has, with scalars
+ * on the host and a batch of 1. */
+td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
+                                size_t workspace_limit);
 
 #endif

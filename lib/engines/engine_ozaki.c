@@ -11,7 +11,7 @@
 
 typedef struct {
     const td_scheme *scheme;
-    int parameter; /* instead of the one that was asked for; 0: that */
+    int count; /* of moduli, instead of what was asked for; 0: that */
     td_finish_kind kind;
     td_repair_kind repair;
 } ozaki_mode;
@@ -28,9 +28,9 @@ typedef struct {
 } ozaki_plan;
 
 typedef struct {
-    const td_gemm *p;
+    const td_problem *p;
     const ozaki_mode *mode;
-    int parameter;
+    td_parameter parameter;
     td_device *device;
     td_counters *counters;
     ozaki_plan plan;
@@ -40,9 +40,9 @@ typedef struct {
 
 /* ---- plans ---- */
 
-static int64_t lines_of(const td_gemm *p, int which) { return which ? p->n : p->m; }
+static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
 
-static void lay_out_measure(ozaki_plan *plan, const td_gemm *p, size_t end)
+static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
     for (int o = 0; o < 2; o++) {
@@ -69,7 +69,7 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
 
 static void lay_out(ozaki_plan *plan, const ozaki_product *product)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     size_t end = 0;
     for (int o = 0; o < 2; o++)
         plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
@@ -98,7 +98,7 @@ static bool shrink(ozaki_plan *plan)
 static size_t make_plan(void *of, size_t limit)
 {
     ozaki_product *product = of;
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
@@ -115,13 +115,13 @@ static size_t make_plan(void *of, size_t limit)
 /* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
 static bool certifies(const ozaki_product *product)
 {
-    return product->mode->kind == TD_FINISH_ROUND && product->parameter <= 0;
+    return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
 /* Lines, shifts and choices of batch members z ... */
 static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const ozaki_plan *plan = &product->plan;
     char *const at = product->workspace;
     td_measure measure = {
@@ -156,7 +156,7 @@ typedef struct {
 
 static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_part *part)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const ozaki_plan *plan = &product->plan;
     const td_scheme *scheme = product->mode->scheme;
     char *const at = product->workspace;
@@ -211,7 +211,7 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
 
 static cudaError_t run_members(ozaki_product *product, int64_t z)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const ozaki_plan *plan = &product->plan;
     ozaki_part part = {.z = z, .batch = (int)td_smaller(plan->batch, p->batch - z)};
     cudaError_t error = decide(product, z, part.batch);
@@ -226,9 +226,9 @@ static cudaError_t run_members(ozaki_product *product, int64_t z)
 
 static td_run_status run_product(ozaki_product *product, size_t limit)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     cudaError_t error = cudaSuccess;
-    if (!td_scheme_takes(p)) return TD_RUN_NO_MEMORY;
+    if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     product->workspace =
         td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
     if (!product->workspace) return TD_RUN_NO_MEMORY;
@@ -239,40 +239,40 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
-static td_run_status run_mode(const td_gemm *p, const ozaki_mode *mode, int parameter,
+static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
     ozaki_product product = {
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
-    if (mode->parameter > 0)
-        product.parameter = mode->parameter;
-    else if (parameter == 0 && mode->scheme->from_data)
-        product.parameter = mode->scheme->from_data(p->m, p->n);
-    if (td_only_scales(p)) return td_scale_parts(p);
+    if (mode->count > 0)
+        product.parameter = (td_parameter){.count = mode->count, .is_given = true};
+    else if (!parameter.is_given && mode->scheme->from_data)
+        product.parameter.count = mode->scheme->from_data(p->m, p->n);
+    if (td_problem_only_scales(p)) return td_scale_parts(p);
     if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);
 }
 
 /* ---- modes ---- */
 
-/* A whole number from least to most; 0, for what the data decide, if there is no text. */
-static bool parse_count(const char *text, int least, int most, int *parameter)
+/* A whole number from least to most; none is given if there is no text. */
+static bool parse_count(const char *text, int least, int most, td_parameter *parameter)
 {
     char *end;
-    *parameter = 0;
+    *parameter = (td_parameter){.is_given = text != NULL};
     if (!text) return true;
     if (*text < '0' || *text > '9') return false;
     const long value = strtol(text, &end, 10);
-    *parameter = (int)value;
+    parameter->count = (int)value;
     return *end == '\0' && value >= least && value <= most;
 }
 
 #define MODE(id, name_, summary_, scheme_, least, most)                                            \
-    static bool id##_parse(const char *text, int *parameter)                                       \
+    static bool id##_parse(const char *text, td_parameter *parameter)                              \
     {                                                                                              \
         return parse_count(text, least, most, parameter);                                          \
     }                                                                                              \
-    static td_run_status id##_run(const td_gemm *p, int parameter, td_device *device,              \
+    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
         static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
@@ -297,24 +297,21 @@ MODE(ozaki2, "ozaki2",
      "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
-/* By residues, or by "fp64". The bits are the same. */
-typedef enum { BY_RESIDUES, BY_FP64 } faithful_way;
-
-static bool faithful_parse(const char *text, int *parameter)
+static bool faithful_parse(const char *text, td_parameter *parameter)
 {
-    *parameter = text ? BY_FP64 : BY_RESIDUES;
+    parameter->way = text ? TD_BY_BINARY64_SLICES : TD_BY_RESIDUES;
     return !text || strcmp(text, "fp64") == 0;
 }
 
-static td_run_status faithful_run(const td_gemm *p, int parameter, td_device *device,
+static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
     static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
                                            TD_REPAIR_EXACT},
                             by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
                                        TD_REPAIR_EXACT};
-    return run_mode(p, parameter == BY_FP64 ? &by_fp64 : &by_residues, 0, device, workspace_limit,
-                    counters);
+    return run_mode(p, parameter.way == TD_BY_BINARY64_SLICES ? &by_fp64 : &by_residues,
+                    (td_parameter){0}, device, workspace_limit, counters);
 }
 
 const td_engine td_engine_faithful = {

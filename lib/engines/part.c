@@ -1,6 +1,6 @@
 #include "part.h"
 
-td_operand td_operand_of(const td_gemm *p, int which, int64_t first, int lines)
+td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
     const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
@@ -11,7 +11,7 @@ td_operand td_operand_of(const td_gemm *p, int which, int64_t first, int lines)
     return o;
 }
 
-td_target td_target_of(const td_gemm *p, int64_t i, int64_t j, int64_t z, int m, int n,
+td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
                        uint16_t *masks)
 {
     return (td_target){
@@ -26,12 +26,7 @@ td_target td_target_of(const td_gemm *p, int64_t i, int64_t j, int64_t z, int m,
     };
 }
 
-bool td_only_scales(const td_gemm *p)
-{
-    return p->k == 0 || (!p->alpha.device && p->alpha.value == 0.0);
-}
-
-td_run_status td_scale_parts(const td_gemm *p)
+td_run_status td_scale_parts(const td_problem *p)
 {
     const int64_t lines = TD_MAX_PART_LINES, members = TD_MAX_PART_MEMBERS;
     for (int64_t z = 0; z < p->batch; z += members)

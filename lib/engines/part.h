@@ -4,6 +4,7 @@
 
 #include "../../kernels/product.h"
 #include "../device.h"
+#include "engine.h"
 
 static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -37,17 +38,14 @@ static inline size_t td_reserve(size_t *end, int64_t bytes)
 }
 
 /* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
-td_operand td_operand_of(const td_gemm *p, int which, int64_t first, int lines);
+td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines);
 
 /* Rows i .., columns j .. of C, batch members z ..; masks as in td_target. */
-td_target td_target_of(const td_gemm *p, int64_t i, int64_t j, int64_t z, int m, int n,
+td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
                        uint16_t *masks);
 
-/* True if nothing of op(A) op(B) is wanted, as far as the host knows: k or alpha is 0. */
-bool td_only_scales(const td_gemm *p);
-
-/* C <- beta C, for such products of binary64 matrices. */
-td_run_status td_scale_parts(const td_gemm *p);
+/* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
+td_run_status td_scale_parts(const td_problem *p);
 
 /* Lays a product out in a workspace of at most `limit` bytes; returns how many it takes, 0 if it takes more. */
 typedef size_t (*td_planner)(void *product, size_t limit);

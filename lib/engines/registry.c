@@ -14,11 +14,11 @@ const td_engine td_engine_native = {
     .bound = "cuBLAS's",
 };
 
-const td_engine *td_engine_parse(const char *text, int *parameter)
+const td_engine *td_engine_parse(const char *text, td_parameter *parameter)
 {
     const char *colon = strchr(text, ':');
     const size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    *parameter = 0;
+    *parameter = (td_parameter){0};
     for (const td_engine *const *e = td_engines; *e; e++) {
         if (strncmp((*e)->name, text, length) != 0 || (*e)->name[length] != '\0') continue;
         if ((*e)->parse) return (*e)->parse(colon ? colon + 1 : NULL, parameter) ? *e : NULL;

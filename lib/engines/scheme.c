@@ -9,12 +9,12 @@ static const int64_t max_k = INT64_C(0x7fffff00);
 /* Shortest pass over k that is worth having. */
 enum { LEAST_K_PASS = 512 };
 
-bool td_scheme_takes(const td_gemm *p)
+bool td_scheme_takes(const td_problem *p)
 {
     return p->m <= MAX_LINES && p->n <= MAX_LINES && p->k <= max_k;
 }
 
-td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k)
+td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k)
 {
     return (td_scheme_sizes){.m = td_smaller(p->m, TD_MAX_PART_LINES),
                              .n = td_smaller(p->n, TD_MAX_PART_LINES),

@@ -4,12 +4,13 @@
 
 #include "../../kernels/arithmetic/logarithm.h"
 #include "../../kernels/ozaki/ozaki.h"
+#include "engine.h"
 #include "panels.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
     td_device *device;
-    int parameter;  /* not positive: from the data */
+    td_parameter parameter;
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
     int64_t k_pass;  /* a multiple of TD_K_PAD */
@@ -26,10 +27,10 @@ typedef struct {
 } td_scheme_sizes;
 
 /* True if the kernels can count a product's lines and elements of k. */
-bool td_scheme_takes(const td_gemm *p);
+bool td_scheme_takes(const td_problem *p);
 
 /* The largest parts; most_k elements of k are what one pass can take. */
-td_scheme_sizes td_scheme_largest(const td_gemm *p, int64_t most_k);
+td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */
 bool td_scheme_shrink(td_scheme_sizes *sizes);
@@ -41,20 +42,21 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
-    /* What stands for no parameter in a product of m x n elements: 0 or negative. NULL: 0. */
+    /* The fewest that the data may choose, if no count is given, for a product of m x n elements. NULL: 0. */
     int (*from_data)(int64_t m, int64_t n);
 
     /* The most elements of k that one pass can take. */
-    int64_t (*most_k)(int parameter, int64_t k);
+    int64_t (*most_k)(td_parameter parameter, int64_t k);
 
     /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
-    size_t (*bytes)(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch);
+    size_t (*bytes)(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
+                    int64_t batch);
 
     /* What X is of A' B'. NULL: all. */
-    td_cut (*cut)(int parameter, int64_t k);
+    td_cut (*cut)(td_parameter parameter, int64_t k);
 
     /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
-    void (*choose)(int parameter, int64_t k, td_choose *choose);
+    void (*choose)(td_parameter parameter, int64_t k, td_choose *choose);
 
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
     cudaError_t (*multiply)(const td_scheme_part *part);

@@ -28,7 +28,7 @@ static int most_slices(int64_t k)
     return slices;
 }
 
-static int64_t most_k(int parameter, int64_t k)
+static int64_t most_k(td_parameter parameter, int64_t k)
 {
     (void)parameter;
     return k;
@@ -60,7 +60,8 @@ static layout lay_out(int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t b
     return l;
 }
 
-static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch)
+static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
+                    int64_t batch)
 {
     (void)parameter;
     return lay_out(m, n, k, k_pass, batch).bytes;
@@ -131,7 +132,7 @@ static cudaError_t finish(const td_scheme_part *part)
 
 /* ---- scales, and what X may be off ---- */
 
-static td_cut cut(int parameter, int64_t k)
+static td_cut cut(td_parameter parameter, int64_t k)
 {
     (void)parameter, (void)k;
     return (td_cut){.by_data = true};
@@ -155,7 +156,7 @@ static int log_of_repaired(int slices, int bits, int64_t k)
            td_log_above((uint64_t)slices);
 }
 
-static void choose(int parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_choose *c)
 {
     (void)parameter;
     c->rule = TD_SCALE_BY_DIGITS;

@@ -1,7 +1,5 @@
 /* scheme_residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
-#include <stdlib.h>
-
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "part.h"
@@ -10,14 +8,16 @@
 /* For C of few elements cuBLAS adds up a long k in pieces, and is more accurate than it is for many. */
 enum { SMALL_PRODUCT = 1 << 22, FEWEST_IF_SMALL = 15 };
 
-/* Without a parameter, the negative number of moduli that are used at least. */
 static int from_data(int64_t m, int64_t n)
 {
-    return m * n <= SMALL_PRODUCT ? -FEWEST_IF_SMALL : -TD_COMMON_MODULI;
+    return m * n <= SMALL_PRODUCT ? FEWEST_IF_SMALL : TD_COMMON_MODULI;
 }
 
-static int base_moduli(int parameter) { return abs(parameter); }
-static int most_moduli(int parameter) { return parameter > 0 ? parameter : TD_MAX_MODULI; }
+static int base_moduli(td_parameter parameter) { return parameter.count; }
+static int most_moduli(td_parameter parameter)
+{
+    return parameter.is_given ? parameter.count : TD_MAX_MODULI;
+}
 
 /* Where things are, and how far apart. */
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     size_t plane[2], residue, bytes;
 } layout;
 
-static layout lay_out(int parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
     const int moduli = most_moduli(parameter);
     layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)},
@@ -41,19 +41,20 @@ static layout lay_out(int parameter, int64_t m, int64_t n, int64_t k_pass, int64
     return l;
 }
 
-static int64_t most_k(int parameter, int64_t k)
+static int64_t most_k(td_parameter parameter, int64_t k)
 {
     (void)parameter, (void)k;
     return TD_RESIDUE_K;
 }
 
-static size_t bytes(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t batch)
+static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
+                    int64_t batch)
 {
     (void)k;
     return lay_out(parameter, m, n, k_pass, batch).bytes;
 }
 
-static void choose(int parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_choose *c)
 {
     c->rule = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
@@ -61,7 +62,7 @@ static void choose(int parameter, int64_t k, td_choose *c)
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
         c->candidate[i] = (td_choice){.parameter = moduli,
                                       .level = level,
-                                      .need = parameter > 0 ? INT32_MIN : td_scheme_need(k),
+                                      .need = parameter.is_given ? INT32_MIN : td_scheme_need(k),
                                       .need_of_one = td_scheme_need_of_one(k),
                                       .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
         /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */

@@ -34,14 +34,14 @@ static int float_bits(int64_t k)
     return (24 - td_ceil_log2(terms)) / 2 + 1;
 }
 
-/* Without a parameter: 63 bits of every element, 76 of triple-single's, which have 74. */
-static slicing slicing_of(operands of, int parameter, int64_t k)
+/* 0 slices: 63 bits of every element, 76 of triple-single's, which have 74. */
+static slicing slicing_of(operands of, int slices, int64_t k)
 {
     slicing s = {.type = of == INT8 ? TD_DIGIT_INT8 : TD_DIGIT_FLOAT,
                  .is_ts = of == FLOAT_OF_TS,
-                 .slices = parameter,
+                 .slices = slices,
                  .bits = of == INT8 ? 8 : float_bits(k)};
-    if (parameter == 0) s.slices = (int)td_ceil_div(s.is_ts ? 77 : 64, s.bits);
+    if (slices == 0) s.slices = (int)td_ceil_div(s.is_ts ? 77 : 64, s.bits);
     s.weights = of == INT8 ? s.slices : 2 * s.slices - 1;
     return s;
 }
@@ -94,7 +94,7 @@ static int carries_of(int64_t k, int64_t k_pass) { return k > k_pass ? CARRIES :
 static layout layout_of(operands of, const td_scheme_part *part)
 {
     const int64_t k = part->fixed.operand[0].k;
-    const slicing s = slicing_of(of, part->parameter, k);
+    const slicing s = slicing_of(of, part->parameter.count, k);
     return lay_out(&s, carries_of(k, part->k_pass), part->finish.target.m, part->finish.target.n,
                    part->k_pass, part->fixed.batch);
 }
@@ -287,26 +287,26 @@ static td_cut cut_of(const slicing *s)
 }
 
 #define SCHEME(id, of)                                                                             \
-    static int64_t id##_most_k(int parameter, int64_t k)                                           \
+    static int64_t id##_most_k(td_parameter parameter, int64_t k)                                  \
     {                                                                                              \
-        const slicing s = slicing_of(of, parameter, k);                                            \
+        const slicing s = slicing_of(of, parameter.count, k);                                      \
         return most_k_of(&s);                                                                      \
     }                                                                                              \
-    static size_t id##_bytes(int parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,       \
-                             int64_t batch)                                                        \
+    static size_t id##_bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k,              \
+                             int64_t k_pass, int64_t batch)                                        \
     {                                                                                              \
-        const slicing s = slicing_of(of, parameter, k);                                            \
+        const slicing s = slicing_of(of, parameter.count, k);                                      \
         return lay_out(&s, carries_of(k, k_pass), m, n, k_pass, batch).bytes;                      \
     }                                                                                              \
-    static td_cut id##_cut(int parameter, int64_t k)                                               \
+    static td_cut id##_cut(td_parameter parameter, int64_t k)                                      \
     {                                                                                              \
-        const slicing s = slicing_of(of, parameter, k);                                            \
+        const slicing s = slicing_of(of, parameter.count, k);                                      \
         return cut_of(&s);                                                                         \
     }                                                                                              \
-    static void id##_choose(int parameter, int64_t k, td_choose *c)                                \
+    static void id##_choose(td_parameter parameter, int64_t k, td_choose *c)                       \
     {                                                                                              \
-        const slicing s = slicing_of(of, parameter, k);                                            \
-        choose(&s, parameter != 0, k, c);                                                          \
+        const slicing s = slicing_of(of, parameter.count, k);                                      \
+        choose(&s, parameter.is_given, k, c);                                                      \
     }                                                                                              \
     static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(of, part); }    \
     static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \

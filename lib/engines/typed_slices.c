@@ -11,7 +11,7 @@ typedef struct {
     size_t line[2], cublas, planes, bytes; /* offsets, and the total */
 } ts_plan;
 
-static void lay_out(ts_plan *plan, const td_gemm *p, int slices)
+static void lay_out(ts_plan *plan, const td_problem *p, int slices)
 {
     const int64_t lines[2] = {p->m, p->n};
     plan->bytes = 0;
@@ -24,9 +24,8 @@ static void lay_out(ts_plan *plan, const td_gemm *p, int slices)
 }
 
 typedef struct {
-    const td_gemm *p;
+    const td_problem *p;
     int slices;
-    tandem_ts alpha, beta;
     td_device *device;
     ts_plan plan;
     char *workspace;
@@ -37,7 +36,7 @@ typedef struct {
 static size_t make_plan(void *of, size_t limit)
 {
     ts_product *product = of;
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const int slices = product->slices;
     ts_plan *plan = &product->plan;
     plan->part = td_scheme_largest(p, td_ts_slices_most_k(slices, p->k));
@@ -48,7 +47,7 @@ static size_t make_plan(void *of, size_t limit)
 
 static cudaError_t measure(const ts_product *product)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const td_measure_ts measure = {
         .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
         .line = {(td_line *)(product->workspace + product->plan.line[0]),
@@ -61,35 +60,35 @@ static cudaError_t measure(const ts_product *product)
 /* Rows i .., columns j ... */
 static cudaError_t run_part(ts_product *product, int64_t i, int64_t j)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     const ts_plan *plan = &product->plan;
     const int m = (int)td_smaller(plan->part.m, p->m - i);
     const int n = (int)td_smaller(plan->part.n, p->n - j);
     const int64_t first[2] = {i, j};
     td_scheme_part part = {
         .device = product->device,
-        .parameter = product->slices,
+        .parameter = {.count = product->slices, .is_given = product->slices != 0},
         .k_pass = plan->part.k_pass,
         .workspace = product->workspace + plan->planes,
         .cublas_workspace = product->workspace + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
         .stream = p->stream,
         .fixed = {.operand = {td_operand_of(p, 0, i, m), td_operand_of(p, 1, j, n)},
-                  .alpha = {.value = 1.0},
+                  .alpha.value.binary64 = 1.0,
                   .batch = 1},
         .finish = {.target = td_target_of(p, i, j, 0, m, n, NULL)},
     };
     for (int o = 0; o < 2; o++)
         part.finish.line[o] = part.fixed.line[o] =
             (const td_line *)(product->workspace + plan->line[o]) + first[o];
-    const cudaError_t error = td_ts_slices_run(&part, product->alpha, product->beta);
+    const cudaError_t error = td_ts_slices_run(&part, p->alpha.value.ts, p->beta.value.ts);
     product->touched |= error == cudaSuccess;
     return error;
 }
 
 static td_run_status run_parts(ts_product *product)
 {
-    const td_gemm *p = product->p;
+    const td_problem *p = product->p;
     cudaError_t error = measure(product);
     for (int64_t j = 0; j < p->n; j += product->plan.part.n)
         for (int64_t i = 0; i < p->m && error == cudaSuccess; i += product->plan.part.m)
@@ -98,11 +97,11 @@ static td_run_status run_parts(ts_product *product)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
-td_run_status td_typed_slices_run(const td_gemm *p, int slices, tandem_ts alpha, tandem_ts beta,
-                                  td_device *device, size_t workspace_limit)
+td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *device,
+                                  size_t workspace_limit)
 {
-    ts_product product = {.p = p, .slices = slices, .alpha = alpha, .beta = beta, .device = device};
-    if (!td_scheme_takes(p)) return TD_RUN_NO_MEMORY;
+    ts_product product = {.p = p, .slices = slices, .device = device};
+    if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     product.workspace =
         td_workspace_acquire_planned(device, p->stream, workspace_limit, make_plan, &product);

@@ -75,7 +75,7 @@ def faults(name, mode, result, totals):
 def row(name, mode, result, totals):
     is_gemm = "error" in result
     milliseconds = result["milliseconds"] if is_gemm else 1e3 * result["seconds"]
-    return [name, mode, str(totals["intercepted"]), str(totals["emulated"]), str(totals["repaired"]),
+    return [name, mode, str(totals["intercepted"]), str(totals["emulated"]), str(totals["repaired"] if totals["repaired"] is not None else "-"),
             "" if is_gemm else f"{result['residual']:.2e}",
             "" if is_gemm else f"{result['digits']:.1f}",
             f"{result['error']:.2e}" if is_gemm else "",

@@ -120,17 +120,18 @@ typedef struct {
 
 static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
 
-static td_gemm gemm_of(const problem *p, double *a, double *b, double *c, const circumstances *how)
+static td_problem gemm_of(const problem *p, double *a, double *b, double *c,
+                          const circumstances *how)
 {
     const product *of = &p->of;
-    return (td_gemm){
+    return (td_problem){
         .op_a = op_of(of->op_a),
         .op_b = op_of(of->op_b),
         .m = of->m,
         .n = of->n,
         .k = of->k,
-        .alpha = {.value = of->alpha, .device = how->alpha},
-        .beta = {.value = of->beta, .device = how->beta},
+        .alpha = {.value.binary64 = of->alpha, .device = how->alpha},
+        .beta = {.value.binary64 = of->beta, .device = how->beta},
         .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
         .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
         .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
@@ -139,9 +140,9 @@ static td_gemm gemm_of(const problem *p, double *a, double *b, double *c, const 
     };
 }
 
-static td_run_status run(const td_gemm *gemm, const circumstances *how)
+static td_run_status run(const td_problem *gemm, const circumstances *how)
 {
-    int parameter;
+    td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     td_device *device = td_device_current();
     if (!engine || !device) return TD_RUN_FAILED;
@@ -164,7 +165,7 @@ static uint64_t hash_of(const product *of, const circumstances *how, td_run_stat
         if (error == cudaSuccess)
             error = cudaMemcpy(to[i], from[i]->storage, bytes, cudaMemcpyHostToDevice);
     }
-    const td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], how);
+    const td_problem gemm = gemm_of(&p, to[0], to[1], to[2], how);
     *status = error == cudaSuccess ? run(&gemm, how) : TD_RUN_FAILED;
     if (error == cudaSuccess) error = cudaStreamSynchronize(how->stream);
     if (error == cudaSuccess)
@@ -396,14 +397,14 @@ static void check_batch(int i, bool by_pointers, bool share_a)
     const test_matrix *const from[] = {&p.a, &p.b, &p.c};
     test_matrix all[3];
     double *to[3];
-    double **arrays = NULL;
+    void **arrays = NULL;
     for (int x = 0; x < 3; x++) {
         all[x] = matrix_make((int64_t)from[x]->count, BATCH, (int64_t)from[x]->count + 5, 0);
         for (int z = 0; z < BATCH; z++)
             memcpy(matrix_at(&all[x], 0, z), from[x]->storage, from[x]->count * sizeof(double));
         to[x] = device_upload(&all[x]);
     }
-    td_gemm gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
+    td_problem gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
     CHECK_CUDA(cudaMalloc((void **)&arrays, 3 * BATCH * sizeof(double *)));
     gemm.batch = BATCH;

@@ -224,11 +224,12 @@ static unsigned check_members(const char *name)
     static const char *const data[] = {"both signs", "wide 4", "scattered", "circulant", "zeros"};
     enum { MEMBERS = 5 };
     const mode m = mode_of_family(name);
-    int parameter;
+    td_parameter parameter;
     const td_engine *engine = td_engine_parse(m.name, &parameter);
     td_device *device = td_device_current();
     problem members[MEMBERS];
-    double *to[MEMBERS][3], *pointers[3][MEMBERS], **arrays;
+    double *to[MEMBERS][3], *pointers[3][MEMBERS];
+    void **arrays;
     td_counters *counters, counted = {0};
     unsigned parameters = 0;
     uint64_t repaired = 0;
@@ -244,16 +245,16 @@ static unsigned check_members(const char *name)
     CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
     CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
     const problem *p = &members[0];
-    const td_gemm gemm = {.op_a = TD_OP_N,
-                          .op_b = TD_OP_N,
-                          .m = p->of.m,
-                          .n = p->of.n,
-                          .k = p->of.k,
-                          .alpha = {.value = 1.0},
-                          .a = {.array = arrays, .ld = p->a.ld},
-                          .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
-                          .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
-                          .batch = MEMBERS};
+    const td_problem gemm = {.op_a = TD_OP_N,
+                             .op_b = TD_OP_N,
+                             .m = p->of.m,
+                             .n = p->of.n,
+                             .k = p->of.k,
+                             .alpha.value.binary64 = 1.0,
+                             .a = {.array = arrays, .ld = p->a.ld},
+                             .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
+                             .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
+                             .batch = MEMBERS};
     CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");

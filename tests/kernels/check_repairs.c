@@ -1,4 +1,4 @@
-/* check_repairs.c - products of the Ozaki family with elements that certificates cannot speak for: sums that cancel, wide
+/* check_repairs.c - products, of the Ozaki family above all, with elements that certificates cannot speak for: sums that cancel, wide
  * exponents, results at the ends of binary64. Their definition has them exact, with one rounding. */
 #include "../support/test.h"
 
@@ -304,13 +304,54 @@ static void what_is_lost_is_repaired(void **unused)
     problem_free(&p);
 }
 
+/* Modes longer than binary64 */
+
+/* What a sum in the operands' own exponents loses: `large` meets a zero, so that products of numbers 2^low decide. */
+typedef struct {
+    double large;
+    int low, k;
+} deep_sum;
+
+static const deep_sum deep_sums[] = {
+    {1.0, -515, 1002},     /* products below 2^-1022, a normal sum */
+    {1.0, -537, 1000},     /* all of it subnormal */
+    {0x1p250, -245, 4096}, /* a long chain of double-double additions */
+    {0x1p600, -400, 700},
+};
+
+static void check_deep_sum(const mode *m, const deep_sum *s)
+{
+    const product of = {
+        .data = "uniform", .m = 3, .n = 5, .k = s->k, .alpha = 1.0, .seed = (uint64_t)s->k};
+    problem p = problem_make(&of);
+    for (int line = 0; line < 5; line++)
+        for (int l = 0; l < s->k; l++) {
+            double *a = line < 3 ? matrix_at(&p.a, line, l) : NULL, *b = matrix_at(&p.b, l, line);
+            if (a) *a = l == 0 ? s->large : l == 1 ? 0.0 : ldexp(*a, s->low);
+            *b = l == 1 ? s->large : l == 0 ? 0.0 : ldexp(*b, s->low);
+        }
+    checked seen = {0};
+    checked_problem(m, &p, &seen);
+    CHECK(seen.nearest == seen.elements, "%s: %d of %d elements of 2^%d are rounded once", m->name,
+          (int)seen.nearest, (int)seen.elements, s->low);
+    problem_free(&p);
+}
+
+static void long_modes_repair_exactly(void **unused)
+{
+    (void)unused;
+    for (const mode *m = mode_after(NULL); m; m = mode_after(m))
+        for (size_t i = 0; i < sizeof deep_sums / sizeof *deep_sums && m->rounds_sum; i++)
+            check_deep_sum(m, &deep_sums[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_that_cancel),           cmocka_unit_test(wide_exponents),
         cmocka_unit_test(c_that_cancels_the_product), cmocka_unit_test(ends_of_binary64),
         cmocka_unit_test(one_rounding_at_every_edge), cmocka_unit_test(ordinary_sums_are_certified),
-        cmocka_unit_test(what_is_lost_is_repaired),
+        cmocka_unit_test(what_is_lost_is_repaired),   cmocka_unit_test(long_modes_repair_exactly),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);

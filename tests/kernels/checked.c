@@ -39,23 +39,23 @@ int64_t checked_repairs(const mode *m, const problem *p)
     const test_matrix *const from[] = {&p->a, &p->b, &p->c};
     double *to[3];
     td_counters *counters, counted = {0};
-    int parameter;
+    td_parameter parameter;
     const td_engine *engine = td_engine_parse(m->name, &parameter);
     td_device *device = td_device_current();
     for (int i = 0; i < 3; i++) to[i] = device_upload(from[i]);
     CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
     CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
-    const td_gemm gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                          .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                          .m = of->m,
-                          .n = of->n,
-                          .k = of->k,
-                          .alpha = {.value = of->alpha},
-                          .beta = {.value = of->beta},
-                          .a = {.data = device_data(from[0], to[0]), .ld = p->a.ld},
-                          .b = {.data = device_data(from[1], to[1]), .ld = p->b.ld},
-                          .c = {.data = device_data(from[2], to[2]), .ld = p->c.ld},
-                          .batch = 1};
+    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .m = of->m,
+                             .n = of->n,
+                             .k = of->k,
+                             .alpha.value.binary64 = of->alpha,
+                             .beta.value.binary64 = of->beta,
+                             .a = {.data = device_data(from[0], to[0]), .ld = p->a.ld},
+                             .b = {.data = device_data(from[1], to[1]), .ld = p->b.ld},
+                             .c = {.data = device_data(from[2], to[2]), .ld = p->c.ld},
+                             .batch = 1};
     CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
           "%s failed: %s", m->name, product_text(of));
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));

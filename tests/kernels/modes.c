@@ -34,25 +34,12 @@ static double proven_ds(int64_t k)
     return 0x1p-76;
 }
 
-static double none(int64_t k)
-{
-    (void)k;
-    return 0.0;
-}
-
-/* One chain of td_dd_accumulate: kernels/arithmetic/pair_tmpl.h. */
-static double one_chain(int64_t k)
-{
-    const double terms = (double)k;
-    return (terms * terms / 2.0 + 5.5 * terms + 9.0) * 0x1p-106;
-}
-
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
-    {"df", &ref_df_format, {0}, false, false, false, 0x1p-43, 0x1p-43, proven_df, none},
-    {"ts", &ref_ts_format, {0}, false, false, true, 0x1p-66, 0x1p-66, proven_ts, one_chain},
-    {"dd", &ref_dd_format, {0}, false, false, true, 0x1p-101, 0x1p-101, proven_dd, one_chain},
-    {"d+s", &ref_ds_format, {0}, false, false, true, 0x1p-77, 0x1p-77, proven_ds, one_chain},
+    {"df", &ref_df_format, {0}, false, false, false, 0x1p-43, 0x1p-43, proven_df},
+    {"ts", &ref_ts_format, {0}, false, false, true, 0x1p-66, 0x1p-66, proven_ts},
+    {"dd", &ref_dd_format, {0}, false, false, true, 0x1p-101, 0x1p-101, proven_dd},
+    {"d+s", &ref_ds_format, {0}, false, false, true, 0x1p-77, 0x1p-77, proven_ds},
     {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0}},
     {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9}, .is_variant = true},
     {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0}},
@@ -76,7 +63,7 @@ mode mode_of_family(const char *name)
 
 bool mode_exists(const char *name)
 {
-    int parameter;
+    td_parameter parameter;
     return td_engine_parse(name, &parameter) != NULL;
 }
 
@@ -140,10 +127,9 @@ ref_account mode_product(const mode *m, const ref_gemm *p)
 }
 
 /* Multi-float modes. */
-static double bound_of_format(const mode *m, int64_t k, bool is_hostile, int64_t repaired)
+static double bound_of_format(const mode *m, int64_t k, bool is_hostile)
 {
-    if (is_hostile || k > 16384) return m->proven(k);
-    return repaired > 0 ? fmax(m->bound, m->repaired(k)) : m->bound;
+    return is_hostile || k > 16384 ? m->proven(k) : m->bound;
 }
 
 /* What certified sums are off at most, by docs/numerics.md. */
@@ -174,7 +160,7 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
     verdict v = {.error = d.error, .is_nearest = value == d.nearest};
     if (m->format) {
         if (m->rounds_sum) v.error = d.unrounded;
-        v.bound = bound_of_format(m, p->k, is_hostile, account->repaired);
+        v.bound = bound_of_format(m, p->k, is_hostile);
     } else if (m->is_exact || account->is_repaired[i + j * p->m]) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;
     } else if (account->off) {

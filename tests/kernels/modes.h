@@ -20,9 +20,7 @@ typedef struct {
     /* Errors relative to |alpha||A||B| + |beta||C|, docs/numerics.md: to k = 16384 for all data that are not built
      * against the mode, and the same of products in the mode's type; */
     double bound, typed_bound;
-    double (*proven)(int64_t k); /* for any data; */
-    double (*repaired)(
-        int64_t k); /* of elements that are repaired, if that is more than the bound. */
+    double (*proven)(int64_t k); /* for any data */
 } mode;
 
 /* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends the program if the

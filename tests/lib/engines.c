@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* Takes 2 to 18 after the name, 9 without. */
-static bool parse_slices(const char *text, int *parameter)
+static bool parse_slices(const char *text, td_parameter *parameter)
 {
     char *end;
-    *parameter = 9;
+    *parameter = (td_parameter){.count = 9, .is_given = text != NULL};
     if (!text) return true;
     const long number = strtol(text, &end, 10);
-    *parameter = (int)number;
+    parameter->count = (int)number;
     return end != text && *end == '\0' && number >= 2 && number <= 18;
 }
 
@@ -23,11 +23,11 @@ static const td_engine slices = {.name = "slices",
 
 const td_engine *const td_engines[] = {&native, &df, &slices, NULL};
 
-const td_engine *td_engine_parse(const char *text, int *parameter)
+const td_engine *td_engine_parse(const char *text, td_parameter *parameter)
 {
     const size_t length = strcspn(text, ":");
     const char *rest = text[length] ? text + length + 1 : NULL;
-    *parameter = 0;
+    *parameter = (td_parameter){0};
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
         if (strlen((*engine)->name) != length || strncmp((*engine)->name, text, length) != 0)
             continue;

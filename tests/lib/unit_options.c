@@ -116,7 +116,7 @@ static void values_reach_their_fields(void **state)
     (void)state;
     assert_true(td_options_read(&o, environment));
     assert_string_equal(o.engine->name, "slices");
-    assert_int_equal(o.parameter, 12);
+    assert_true(o.parameter.is_given && o.parameter.count == 12);
     assert_string_equal(o.mode_text, "slices:12");
     assert_int_equal(o.workspace_bytes, 3 << 20);
     assert_int_equal(o.log_level, TD_LOG_INFO);

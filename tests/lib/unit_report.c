@@ -154,12 +154,15 @@ static void json_holds_what_was_counted(void **state)
         "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
         "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42}"));
     assert_true(holds(
-        "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"op_a\": \"N\", \"op_b\": \"T\", "
+        "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": \"binary64\", \"op_a\": "
+        "\"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"parts\": 15, \"native_reason\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
+    assert_true(holds(
+        "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"parts\"))"));
 }
 
 static void host_device_is_named(void **state)
@@ -177,6 +180,53 @@ static void no_calls_make_a_report_too(void **state)
     open_report(path);
     td_report_write();
     assert_true(holds("r[\"calls\"] == [] and r[\"totals\"][\"intercepted\"] == 0"));
+    assert_true(
+        holds("r[\"totals\"][\"seconds\"] is None and r[\"totals\"][\"repaired\"] is None"));
+}
+
+/* What a mode counts may be none at all. */
+static void nothing_counted_is_not_zero(void **state)
+{
+    static td_counters none;
+    (void)state;
+    open_report(path);
+    td_record *record = call(1, NULL);
+    td_report_set_counters(record, &none);
+    td_report_add_time(record, 0);
+    td_report_write();
+    assert_true(
+        holds("r[\"calls\"][0][\"seconds\"] == 0 and r[\"calls\"][0][\"repaired\"] == 0 and "
+              "r[\"calls\"][0][\"parts\"] is None"));
+    assert_true(holds("r[\"totals\"][\"seconds\"] == 0 and r[\"totals\"][\"repaired\"] == 0"));
+}
+
+static void a_key_takes_any_problem(void **state)
+{
+    const td_problem p = {.kind = TD_TRIANGULAR_SOLVE,
+                          .type = TD_COMPLEX_BINARY64,
+                          .op_a = TD_OP_C,
+                          .side = TD_RIGHT,
+                          .triangle = TD_UPPER,
+                          .diagonal = TD_UNIT_DIAGONAL,
+                          .m = 4,
+                          .n = 5,
+                          .batch = 6};
+    td_problem other = p;
+    (void)state;
+    open_report(path);
+    const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, "df", NULL, 0);
+    td_record *record = td_report_find(&key);
+    td_report_count(record);
+    other.side = TD_LEFT;
+    const td_report_key another = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &other, "df", NULL, 0);
+    assert_ptr_not_equal(td_report_find(&another), record);
+    td_report_write();
+    assert_true(holds(
+        "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": "
+        "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
+        "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
+        "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
+        "\"parts\": None, \"native_reason\": None}"));
 }
 
 static void an_empty_report_replaces_only_what_was_there(void **state)
@@ -260,7 +310,7 @@ static void a_forked_child_counts_for_itself(void **state)
     child = in_child(call_once);
     snprintf(path, sizeof path, "%s/%d.json", folder, child);
     assert_true(holds("len(r[\"calls\"]) == 1 and r[\"calls\"][0][\"m\"] == 9 and "
-                      "r[\"totals\"][\"repaired\"] == 0"));
+                      "r[\"totals\"][\"repaired\"] is None"));
 
     td_report_write();
     snprintf(path, sizeof path, "%s/%d.json", folder, (int)getpid());
@@ -378,21 +428,28 @@ static void the_table_goes_to_stderr(void **state)
     assert_non_null(strstr(text, "nothing about a GPU"));
     assert_non_null(strstr(text, "1234"));
     assert_non_null(strstr(text, "12.500"));
-    assert_non_null(strstr(text, "too small"));
+    assert_non_null(strstr(text, "12.500          -     -  too small"));
     for (const char *at = text; *at; at = strchr(at, '\n') + 1)
         assert_memory_equal(at, "tandem: ", 8);
 }
 
 #define REPORT_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
 
+static void in_parent(void) { td_report_after_fork(false); }
+
+static void in_child_too(void) { td_report_after_fork(true); }
+
 int main(void)
 {
+    pthread_atfork(td_report_before_fork, in_parent, in_child_too);
     const struct CMUnitTest tests[] = {
         REPORT_TEST(nothing_is_kept_while_off),
         REPORT_TEST(equal_keys_share_a_record),
         REPORT_TEST(json_holds_what_was_counted),
         REPORT_TEST(host_device_is_named),
         REPORT_TEST(no_calls_make_a_report_too),
+        REPORT_TEST(nothing_counted_is_not_zero),
+        REPORT_TEST(a_key_takes_any_problem),
         REPORT_TEST(an_empty_report_replaces_only_what_was_there),
         REPORT_TEST(threads_lose_no_count),
         REPORT_TEST(a_forked_child_counts_for_itself),

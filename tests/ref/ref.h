@@ -75,6 +75,7 @@ void ref_ieee(const ref_gemm *p);
  * +0 for 0. Where alpha, beta, a C that counts, or anything in the row or column is not finite: as ref_ieee. */
 bool ref_is_faithful(const char *mode);
 void ref_faithful_product(const ref_gemm *p);
+void ref_faithful_element(const ref_gemm *p, int64_t i, int64_t j); /* this one alone */
 
 /* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
  * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */

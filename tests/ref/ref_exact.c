@@ -120,16 +120,19 @@ bool ref_is_faithful(const char *mode)
     return strcmp(mode, "faithful") == 0 || strcmp(mode, "faithful:fp64") == 0;
 }
 
+void ref_faithful_element(const ref_gemm *p, int64_t i, int64_t j)
+{
+    const ref_gemm one = element_of(p, i, j);
+    if (p->k > 0 && p->alpha != 0.0 && is_finite(p, i, j))
+        *one.c = ref_measure(&one, 0, 0, 0.0).nearest;
+    else
+        ref_ieee(&one);
+}
+
 void ref_faithful_product(const ref_gemm *p)
 {
     for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            const ref_gemm one = element_of(p, i, j);
-            if (p->k > 0 && p->alpha != 0.0 && is_finite(p, i, j))
-                *one.c = ref_measure(&one, 0, 0, 0.0).nearest;
-            else
-                ref_ieee(&one);
-        }
+        for (int64_t i = 0; i < p->m; i++) ref_faithful_element(p, i, j);
 }
 
 double ref_error_typed(const ref_typed *p, int64_t i, int64_t j, const void *value)

@@ -101,21 +101,11 @@ static double redone(const ref_gemm *p, int64_t i, int64_t j, const double *c)
     return axpby(p->alpha, chain_of_fma(p, i, j), p->beta, c);
 }
 
-/* And for modes that are longer, in double-double where that is finite. */
-static double redone_pair(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+/* And for modes that are longer, the exact element, rounded once. */
+static double redone_exactly(const ref_gemm *p, int64_t i, int64_t j, const double *c)
 {
-    const double chain = chain_of_fma(p, i, j);
-    double sum = 0.0, rest = 0.0;
-    for (int64_t l = 0; l < p->k; l++) {
-        const tandem_dd a = td_dd(a_at(p, i, l), 0.0), b = td_dd(b_at(p, l, j), 0.0);
-        if (l == 0)
-            td_dd_start(&sum, &rest, a, b);
-        else
-            td_dd_accumulate(&sum, &rest, a, b);
-    }
-    sum = td_two_sum64(sum, rest, &rest);
-    if (!isfinite(chain) || !isfinite(sum)) return axpby(p->alpha, chain, p->beta, c);
-    return axpby_pair(p->alpha, td_dd(sum, rest), 0, p->beta, c);
+    ref_faithful_element(p, i, j);
+    return *c;
 }
 
 void ref_ieee(const ref_gemm *p)
@@ -179,7 +169,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD                       75
 #define LEAST                        0x1p-75
 #define RESULT(alpha, t, e, beta, c) axpby_pair(alpha, td_ts_to_dd(t), e, beta, c)
-#define REPAIR                       redone_pair
+#define REPAIR                       redone_exactly
 #include "format_tmpl.h"
 
 #define NAME(name) ref_dd_##name
@@ -201,7 +191,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD     960
 #define LEAST      0x1p-960
 #define RESULT     axpby_pair
-#define REPAIR     redone_pair
+#define REPAIR     redone_exactly
 #include "format_tmpl.h"
 
 /* Double+single: stored so, computed with as double-double. */
@@ -224,7 +214,7 @@ void ref_ieee(const ref_gemm *p)
 #define SPREAD     960
 #define LEAST      0x1p-960
 #define RESULT     axpby_pair
-#define REPAIR     redone_pair
+#define REPAIR     redone_exactly
 #include "format_tmpl.h"
 
 const ref_format *const ref_formats[REF_FORMATS] = {&ref_df_format, &ref_ts_format, &ref_dd_format,

@@ -33,11 +33,4 @@ void ref_account_free(ref_account *account);
 /* The product of any mode, by its name; false if there is none of that name. */
 bool ref_product(const char *mode, const ref_gemm *p);
 
-/* Logarithms to base 2 in units of 1/256: at most and at least; x > 0. */
-int64_t ref_log_below(uint64_t x);
-int64_t ref_log_above(uint64_t x);
-
-/* Logarithm of the largest norm that lines may have before they are rounded to whole numbers. */
-int64_t ref_level(int moduli, int64_t k);
-
 #endif

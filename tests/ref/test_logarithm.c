@@ -6,7 +6,7 @@
 
 #include "../../kernels/ozaki/moduli.h"
 #include "../support/random.h"
-#include "ref_ozaki.h"
+#include "ref_lines.h"
 
 enum { SEED = 61, SMALL = 1 << 16, RANDOM = 100000 };
 

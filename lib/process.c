@@ -1,0 +1,62 @@
+#include "process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "timer.h"
+#include "version.h"
+
+extern char **environ;
+
+static td_options options;
+static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+    td_timer_before_fork();
+    td_report_before_fork();
+}
+
+static void in_parent(void)
+{
+    td_report_after_fork(false);
+    td_timer_after_fork(false);
+}
+
+static void in_child(void)
+{
+    td_report_after_fork(true);
+    td_timer_after_fork(true);
+}
+
+static void read_options(void)
+{
+    (void)td_options_read(&options, environ); /* says what is wrong, and then has the defaults */
+    td_log_open(options.log_level, options.log_file[0] ? options.log_file : NULL);
+    td_report_open(&options, TD_VERSION);
+#ifdef TD_HOSTGPU
+    td_report_set_host_device();
+#endif
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+const td_options *td_options_in_force(void)
+{
+    pthread_once(&options_once, read_options);
+    return &options;
+}
+
+/* Registered after the CUDA runtime's own handlers, so that it runs before them. */
+static void finish_at_exit(void) { (void)atexit(td_process_finish); }
+
+void td_process_watch_exit(void) { pthread_once(&exit_once, finish_at_exit); }
+
+void td_process_finish(void)
+{
+    static atomic_flag finished = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&finished)) return;
+    td_timer_collect();
+    td_report_write();
+}

@@ -1,0 +1,77 @@
+"""Which folder may include which: interpose -> lib -> lib/engines -> kernels, and never back.
+
+usage: check_arrows.py SOURCE_ROOT
+
+Every #include "..." of these folders must lead to where the table says.
+"""
+
+import os
+import re
+import sys
+
+# Folder: the folders whose headers it may include, with single files named. A folder stands for all that is in it.
+ARROWS = {
+    "kernels": ["kernels", "include", "hostgpu/kernel.h"],
+    "lib/engines": [
+        "lib/engines",
+        "kernels",
+        "include",
+        "lib/device.h",
+        "lib/log.h",
+        "lib/originals.h",
+        "lib/problem.h",
+    ],
+    "lib": ["lib", "kernels", "include"],
+    "interpose": ["interpose", "lib", "include"],
+    "include": ["include"],
+}
+
+# Wrappers know no engine.
+EXCEPTIONS = {"interpose": ["lib/engines"]}
+
+SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+
+
+def is_in(path, places):
+    return any(path == place or path.startswith(place + "/") for place in places)
+
+
+def folder_of(path):
+    """The row of the table that a file belongs to: the longest."""
+    return max((folder for folder in ARROWS if is_in(path, [folder])), key=len)
+
+
+def sources(root):
+    for folder in ("kernels", "lib", "interpose", "include"):
+        for at, _, names in os.walk(os.path.join(root, folder)):
+            for name in sorted(filter(SOURCE.search, names)):
+                yield os.path.relpath(os.path.join(at, name), root)
+
+
+def includes(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for name in INCLUDE.findall(file.read()):
+            yield os.path.normpath(os.path.join(os.path.dirname(path), name))
+
+
+def wrong_arrows(root):
+    count = 0
+    for path in sources(root):
+        count += 1
+        folder = folder_of(path)
+        for header in includes(root, path):
+            if not os.path.exists(os.path.join(root, header)):
+                yield f"{path}: {header} does not exist"
+            elif not is_in(header, ARROWS[folder]) or is_in(header, EXCEPTIONS.get(folder, [])):
+                yield f"{path}: must not include {header}; {folder} may include: {', '.join(ARROWS[folder])}"
+    if count < 50:
+        yield f"{root} holds only {count} sources: is it Tandem's source folder?"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    lines = list(wrong_arrows(sys.argv[1]))
+    print("\n".join(lines) or "every #include points down")
+    sys.exit(1 if lines else 0)

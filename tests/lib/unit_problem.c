@@ -1,0 +1,238 @@
+/* Problems of every kind: what is valid, what is empty, what is written; and what the policy makes of them. */
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "policy.h"
+
+static double memory[1];
+
+static const td_matrix there = {.data = memory, .ld = 8};
+
+/* A valid problem of a kind, 8 rows at most everywhere. */
+static td_problem valid(td_kind kind)
+{
+    td_problem p = {.kind = kind,
+                    .m = 5,
+                    .n = 8,
+                    .k = 3,
+                    .alpha.value.binary64 = 1.0,
+                    .a = there,
+                    .b = there,
+                    .c = there,
+                    .batch = 2};
+    return p;
+}
+
+static void every_kind_can_be_valid(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
+        const td_problem p = valid((td_kind)kind);
+        assert_true(td_problem_is_valid(&p));
+        assert_false(td_problem_is_empty(&p));
+    }
+    const td_problem none = valid(TD_KIND_COUNT);
+    assert_false(td_problem_is_valid(&none));
+}
+
+/* The fields that each kind looks at. */
+typedef struct {
+    td_kind kind;
+    const char *matrices; /* of a, b and c */
+    char written;
+    const char *empty; /* of m, n, k and z, the batch: those without which nothing is written */
+} looks;
+
+static const looks table[] = {
+    {TD_PRODUCT, "abc", 'c', "mnz"},
+    {TD_RANK_K, "ac", 'c', "nz"},
+    {TD_RANK_2K, "abc", 'c', "nz"},
+    {TD_TRIANGULAR_SOLVE, "ab", 'b', "mnz"},
+    {TD_TRIANGULAR_PRODUCT, "abc", 'c', "mnz"},
+    {TD_LU_FACTOR, "a", 'a', "nz"},
+    {TD_LU_SOLVE, "ab", 'b', "nkz"},
+    {TD_LU_INVERT, "ac", 'c', "nz"},
+    {TD_INVERT, "ac", 'c', "nz"},
+};
+
+static td_matrix *matrix_of(td_problem *p, char name)
+{
+    return name == 'a' ? &p->a : name == 'b' ? &p->b : &p->c;
+}
+
+static int64_t *size_of(td_problem *p, char name)
+{
+    return name == 'm' ? &p->m : name == 'n' ? &p->n : name == 'k' ? &p->k : &p->batch;
+}
+
+static void matrices_that_a_kind_names_must_be_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (const char *name = "abc"; *name; name++) {
+            const bool is_named = strchr(table[i].matrices, *name) != NULL;
+            td_problem p = valid(table[i].kind);
+            matrix_of(&p, *name)->data = NULL;
+            assert_int_equal(td_problem_is_valid(&p), !is_named);
+            matrix_of(&p, *name)->array = (void *const *)memory;
+            assert_true(td_problem_is_valid(&p));
+            matrix_of(&p, *name)->ld = 0;
+            assert_int_equal(td_problem_is_valid(&p), !is_named);
+        }
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (const char *name = "mnkz"; *name; name++) {
+            td_problem p = valid(table[i].kind);
+            *size_of(&p, *name) = -1;
+            assert_false(td_problem_is_valid(&p));
+            *size_of(&p, *name) = 0;
+            assert_true(td_problem_is_valid(&p));
+            assert_int_equal(td_problem_is_empty(&p), strchr(table[i].empty, *name) != NULL);
+        }
+}
+
+static void the_result_is_what_the_kind_writes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        td_problem p = valid(table[i].kind);
+        assert_ptr_equal(td_problem_result(&p), matrix_of(&p, table[i].written));
+    }
+}
+
+/* The rows that are stored, for a leading dimension one too small. */
+static void leading_dimensions_cover_stored_rows(void **state)
+{
+    static const struct {
+        td_kind kind;
+        td_op op_a, op_b;
+        td_side side;
+        int rows[3]; /* of a, b, c; 0: not looked at */
+    } cases[] = {
+        {TD_PRODUCT, TD_OP_N, TD_OP_N, TD_LEFT, {5, 3, 5}},
+        {TD_PRODUCT, TD_OP_T, TD_OP_C, TD_LEFT, {3, 8, 5}},
+        {TD_RANK_K, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
+        {TD_RANK_2K, TD_OP_T, TD_OP_N, TD_LEFT, {3, 3, 8}},
+        {TD_TRIANGULAR_SOLVE, TD_OP_N, TD_OP_N, TD_LEFT, {5, 5, 0}},
+        {TD_TRIANGULAR_SOLVE, TD_OP_N, TD_OP_N, TD_RIGHT, {8, 5, 0}},
+        {TD_TRIANGULAR_PRODUCT, TD_OP_N, TD_OP_N, TD_RIGHT, {8, 5, 5}},
+        {TD_LU_FACTOR, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
+        {TD_LU_SOLVE, TD_OP_T, TD_OP_N, TD_LEFT, {8, 8, 0}},
+        {TD_LU_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
+        {TD_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int x = 0; x < 3; x++) {
+            td_problem p = valid(cases[i].kind);
+            p.op_a = cases[i].op_a;
+            p.op_b = cases[i].op_b;
+            p.side = cases[i].side;
+            matrix_of(&p, "abc"[x])->ld = cases[i].rows[x];
+            assert_true(td_problem_is_valid(&p));
+            matrix_of(&p, "abc"[x])->ld--;
+            assert_int_equal(td_problem_is_valid(&p), cases[i].rows[x] == 0);
+        }
+}
+
+static void operations_are_checked(void **state)
+{
+    (void)state;
+    td_problem p = valid(TD_PRODUCT);
+    p.op_b = (td_op)3;
+    assert_false(td_problem_is_valid(&p));
+    p = valid(TD_RANK_K);
+    p.op_a = (td_op)-1;
+    assert_false(td_problem_is_valid(&p));
+}
+
+static void zero_is_known_in_every_type(void **state)
+{
+    static const td_value ones[TD_TYPE_COUNT] = {
+        [TD_BINARY64] = {.binary64 = 1.0},
+        [TD_DF] = {.df = {1.0f, 0.0f}},
+        [TD_TS] = {.ts = {1.0f, 0.0f, 0.0f}},
+        [TD_DD] = {.dd = {1.0, 0.0}},
+        [TD_DS] = {.ds = {1.0, 0.0f}},
+        [TD_BINARY32] = {.binary32 = 1.0f},
+        [TD_COMPLEX_BINARY32] = {.complex_binary32 = {0.0f, 1.0f}},
+        [TD_COMPLEX_BINARY64] = {.complex_binary64 = {0.0, 1.0}},
+    };
+    (void)state;
+    for (int type = 0; type < TD_TYPE_COUNT; type++) {
+        td_problem p = valid(TD_PRODUCT);
+        p.type = (td_type)type;
+        p.alpha.value = ones[type];
+        assert_false(td_problem_only_scales(&p));
+        p.alpha = (td_scalar){.device = memory};
+        assert_false(td_problem_only_scales(&p));
+        p.alpha.device = NULL;
+        assert_true(td_problem_only_scales(&p));
+        assert_non_null(td_types[type].name);
+        assert_int_equal(td_types[type].size % td_types[type].alignment, 0);
+        assert_in_range(td_types[type].size, 4, sizeof(td_value));
+    }
+    td_problem p = valid(TD_PRODUCT);
+    p.k = 0;
+    assert_true(td_problem_only_scales(&p));
+}
+
+static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    (void)p, (void)parameter, (void)device, (void)workspace_limit, (void)counters;
+    return TD_RUN_DONE;
+}
+
+static void a_decision_says_what_runs_and_why_not(void **state)
+{
+    (void)state;
+    td_problem p = valid(TD_PRODUCT);
+    td_options o;
+    td_options_set_defaults(&o);
+    td_decision d = td_policy_decide(&o, &p);
+    assert_null(d.engine);
+    assert_string_equal(d.text, "native");
+    assert_ptr_equal(d.reason, td_reason_mode);
+
+    assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "slices:12", TD_ORIGIN_CALL));
+    td_engine runs = *o.engine;
+    runs.run = run;
+    o.engine = &runs;
+    d = td_policy_decide(&o, &p);
+    assert_ptr_equal(d.engine, &runs);
+    assert_true(d.parameter.is_given && d.parameter.count == 12);
+    assert_string_equal(d.text, "slices:12");
+    assert_null(d.reason);
+    assert_true(d.seconds < 0);
+
+    p.a.ld = 1;
+    assert_ptr_equal(td_policy_decide(&o, &p).reason, td_reason_invalid);
+    p = valid(TD_PRODUCT);
+    p.batch = 0;
+    assert_ptr_equal(td_policy_decide(&o, &p).reason, td_reason_empty);
+    p = valid(TD_RANK_K);
+    assert_ptr_equal(td_policy_decide(&o, &p).reason, td_reason_routine);
+    p = valid(TD_PRODUCT);
+    p.type = TD_COMPLEX_BINARY64;
+    assert_ptr_equal(td_policy_decide(&o, &p).reason, td_reason_routine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_can_be_valid),
+        cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(the_result_is_what_the_kind_writes),
+        cmocka_unit_test(leading_dimensions_cover_stored_rows),
+        cmocka_unit_test(operations_are_checked),
+        cmocka_unit_test(zero_is_known_in_every_type),
+        cmocka_unit_test(a_decision_says_what_runs_and_why_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
