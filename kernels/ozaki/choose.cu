@@ -12,44 +12,48 @@ enum { SEARCH_COST = 4 };
 
 /* Lines of both operands by floor(((norm + sum) / 2 - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
 struct histogram {
-    uint32_t all[2][BINS], exact[2][BINS];
+    uint32_t all[2][BINS], exact[2][BINS], lines[2];
 };
+
+TD_DEVICE int bin_of(const td_line &line)
+{
+    const int spread = (((line.norm + line.sum) >> 1) - line.mean) >> 8;
+    return line.mean == TD_NO_MEAN ? (int)BINS - 1 : max(0, min((int)BINS - 1, spread));
+}
 
 TD_DEVICE void count_lines(const td_choose &p, histogram *seen)
 {
-    for (int o = 0; o < 2; o++)
+    for (int o = 0; o < 2; o++) {
+        uint32_t count = 0;
         for (int i = (int)threadIdx.x; i < p.lines[o]; i += (int)blockDim.x) {
             const td_line line = p.line[o][(int64_t)blockIdx.z * p.lines[o] + i];
             if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) continue;
-            const int bin = line.mean == TD_NO_MEAN
-                                ? BINS - 1
-                                : (((line.norm + line.sum) >> 1) - line.mean) >> 8;
-            const int clamped = max(0, min((int)BINS - 1, bin));
-            atomicAdd(&seen->all[o][clamped], 1u);
+            count++;
+            atomicAdd(&seen->all[o][bin_of(line)], 1u);
             if (((p.candidate[0].level - line.norm) >> 8) + line.low >= 0)
-                atomicAdd(&seen->exact[o][clamped], 1u);
+                atomicAdd(&seen->exact[o][bin_of(line)], 1u);
         }
+        if (count) atomicAdd(&seen->lines[o], count);
+    }
 }
 
 /* Pairs of lines that a candidate does not certify, of those in one bin of op(A). */
 TD_DEVICE uint64_t count_bad(const histogram &seen, int bin, int limit)
 {
     uint64_t bad = 0;
-    for (int other = 0; other < BINS; other++)
-        if (bin + other + 1 > limit)
-            bad += (uint64_t)seen.all[0][bin] * seen.all[1][other] -
-                   (uint64_t)seen.exact[0][bin] * seen.exact[1][other];
+    if (seen.all[0][bin] == 0) return 0;
+    for (int other = max(0, limit - bin); other < BINS; other++)
+        bad += (uint64_t)seen.all[0][bin] * seen.all[1][other] -
+               (uint64_t)seen.exact[0][bin] * seen.exact[1][other];
     return bad;
 }
 
 TD_DEVICE td_choice cheapest(const td_choose &p, const histogram &seen,
                              const unsigned long long *bad)
 {
-    uint64_t lines[2] = {0, 0}, least = 0;
+    uint64_t least = 0;
     int best = 0;
-    for (int o = 0; o < 2; o++)
-        for (int bin = 0; bin < BINS; bin++) lines[o] += seen.all[o][bin];
-    const uint64_t all = lines[0] * lines[1];
+    const uint64_t all = (uint64_t)seen.lines[0] * seen.lines[1];
     for (int i = 0; i < p.candidates; i++) {
         const uint64_t repaired = REPAIRED_TOGETHER * bad[i];
         const uint64_t cost = (uint64_t)p.candidate[i].parameter * all +

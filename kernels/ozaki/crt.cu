@@ -4,28 +4,38 @@
 #include "residue_tables.h"
 #include "residues.h"
 
-/* sum + weight r, r being byte `which` of four with signs; weight < 2^16. */
-template <int which> TD_DEVICE uint32_t add_residue(uint32_t residues, uint32_t weight, uint32_t sum)
+/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
+template <int half> TD_DEVICE uint32_t add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
 {
 #if TD_HAS_CUDA_DEVICE
-    const uint32_t weights = which % 2 ? weight << 16 : weight; /* of two bytes */
-    if (which < 2)
-        asm("dp2a.lo.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(weights), "r"(residues));
+    uint32_t result;
+    if constexpr (half == 0)
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(residues), "r"(sum));
     else
-        asm("dp2a.hi.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(weights), "r"(residues));
-    return sum;
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(residues), "r"(sum));
+    return result;
 #else
-    return sum + (uint32_t)(int8_t)(residues >> (8 * which)) * weight;
+    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
+    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
+    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
 #endif
 }
 
-/* Of four elements. */
-TD_DEVICE void add_residues(uint32_t residues, uint32_t weight, uint32_t *y)
+/* A group's y of four elements. A word has their residues modulo one of `count` moduli. */
+template <int count>
+TD_DEVICE void add_group(const td_group &group, const uint32_t (&residues)[TD_GROUP], uint32_t (&y)[TD_SUBTILE])
 {
-    y[0] = add_residue<0>(residues, weight, y[0]);
-    y[1] = add_residue<1>(residues, weight, y[1]);
-    y[2] = add_residue<2>(residues, weight, y[2]);
-    y[3] = add_residue<3>(residues, weight, y[3]);
+    const uint32_t low = __byte_perm(residues[0], residues[1], 0x5140);
+    const uint32_t high = __byte_perm(residues[0], residues[1], 0x7362);
+    y[0] = add_pair<0>(group.weights, low, group.start);
+    y[1] = add_pair<1>(group.weights, low, group.start);
+    y[2] = add_pair<0>(group.weights, high, group.start);
+    y[3] = add_pair<1>(group.weights, high, group.start);
+    if (count < TD_GROUP) return;
+    y[0] = add_pair<0>(group.weight_2, residues[2], y[0]);
+    y[1] = add_pair<0>(group.weight_2 << 16, residues[2], y[1]);
+    y[2] = add_pair<1>(group.weight_2, residues[2], y[2]);
+    y[3] = add_pair<1>(group.weight_2 << 16, residues[2], y[3]);
 }
 
 /* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum over P, in 2^-54: at most
@@ -33,23 +43,27 @@ TD_DEVICE void add_residues(uint32_t residues, uint32_t weight, uint32_t *y)
 template <int limbs>
 TD_DEVICE td_wide<limbs> less_multiple(int moduli, int64_t *column, uint64_t fraction)
 {
-    const int64_t multiple = (int64_t)((fraction + (1ull << 53)) >> 54);
+    const uint32_t multiple = (uint32_t)((fraction + (1ull << 53)) >> 54);
     TD_UNROLL
-    for (int c = 0; c < limbs; c++) column[c] -= multiple * (int64_t)td_tables.product[moduli][c];
+    for (int c = 0; c < limbs; c++) column[c] += (int64_t)((uint64_t)multiple * td_tables.less_product[moduli][c]);
     return td_wide_carry<limbs>(column);
 }
 
 /* limbs_: of X; columns: limbs of P / G; fixed: the number of moduli, 0: known at run time. */
 template <int limbs_, int columns, int fixed> struct residue_source {
     enum { limbs = limbs_ };
-    const int8_t *residue; /* of the first modulus */
-    int64_t plane_step, ld;
+    td_residue_product product;
     int moduli_;
 
     TD_DEVICE void load(const residue_source &s, int row, int col, td_wide<limbs> *x)
     {
         const int moduli = fixed ? fixed : s.moduli_;
-        const int8_t *at = s.residue + (int64_t)col * s.ld + row;
+        const int8_t *at = s.product.residue + blockIdx.z * s.product.batch_step + (int64_t)col * s.product.ld + row;
+        uint32_t residues[TD_GROUPS][TD_GROUP] = {};
+        TD_UNROLL
+        for (int t = 0; t < (fixed ? fixed : (int)TD_MAX_MODULI); t++)
+            if (t < moduli)
+                residues[t / TD_GROUP][t % TD_GROUP] = *reinterpret_cast<const uint32_t *>(at + t * s.product.plane_step);
         uint64_t fraction[TD_SUBTILE] = {};
         int64_t column[TD_SUBTILE][limbs] = {};
         TD_UNROLL
@@ -57,13 +71,10 @@ template <int limbs_, int columns, int fixed> struct residue_source {
             if (TD_GROUP * g >= moduli) continue;
             const td_group &group = td_tables.group[moduli][g];
             uint32_t y[TD_SUBTILE];
-            TD_UNROLL
-            for (int e = 0; e < TD_SUBTILE; e++) y[e] = group.start;
-            TD_UNROLL
-            for (int t = TD_GROUP * g; t < TD_GROUP * (g + 1); t++)
-                if (t < TD_MAX_MODULI && t < moduli)
-                    add_residues(*reinterpret_cast<const uint32_t *>(at + t * s.plane_step),
-                                 group.weight[t % TD_GROUP], y);
+            if (fixed == 0 || TD_GROUP * g + 2 < fixed)
+                add_group<TD_GROUP>(group, residues[g], y);
+            else
+                add_group<2>(group, residues[g], y);
             TD_UNROLL
             for (int e = 0; e < TD_SUBTILE; e++) {
                 fraction[e] += (uint64_t)(y[e] << group.raise) * group.fraction;
@@ -79,37 +90,34 @@ template <int limbs_, int columns, int fixed> struct residue_source {
     }
 };
 
-/* One block a tile, one thread a subtile; for members of `least` to `most` moduli. Grid: tile, 1, batch member. */
-template <int limbs, int columns, int least, int most, int blocks, td_finish_kind kind>
+/* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. */
+enum { SHORT_MODULI = 15 };
+
+/* For members of `least` to `most` moduli, some of them having code of their own. Grid: see td_finish_tiles. */
+template <int limbs, int columns, int least, int most, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish)
 {
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli < least || moduli > most) return;
-    int row, col;
-    td_subtile_of_thread(finish.target, &row, &col);
-    const residue_source<limbs, columns, least == most ? least : 0> source = {
-        product.residue + blockIdx.z * product.batch_step, product.plane_step, product.ld, moduli};
-    td_finish_subtile<kind>(finish, source, row, col);
+    if (usual && moduli == usual)
+        td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
+    else
+        td_finish_tiles<kind>(finish, residue_source<limbs, columns, least == most ? least : 0>{product, moduli});
 }
 
-/* P / G of up to 15 moduli has three limbs, P four; of 20, both have five. */
-enum { SHORT_MODULI = 15 };
-
-#define FINISH(limbs, columns, least, most, blocks, kind)                                          \
+#define FINISH(limbs, columns, least, most, usual, blocks, kind)                                   \
     {                                                                                              \
-        least, most, kind, finish_kernel<limbs, columns, least, most, blocks, kind>                \
+        least, most, kind, finish_kernel<limbs, columns, least, most, usual, blocks, kind>         \
     }
 static const struct {
     int least, most;
     td_finish_kind kind;
     void (*kernel)(td_residue_product, td_finish);
 } finish_kernels[] = {
-    FINISH(4, 3, TD_MIN_MODULI, TD_COMMON_MODULI - 1, 3, TD_FINISH_ROUND),
-    FINISH(4, 3, TD_COMMON_MODULI, TD_COMMON_MODULI, 3, TD_FINISH_ROUND),
-    FINISH(4, 3, SHORT_MODULI, SHORT_MODULI, 3, TD_FINISH_ROUND),
-    FINISH(5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 2, TD_FINISH_ROUND),
-    FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 2, TD_FINISH_EXACT),
+    FINISH(4, 3, TD_MIN_MODULI, SHORT_MODULI, TD_COMMON_MODULI, 3, TD_FINISH_ROUND),
+    FINISH(5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 0, 2, TD_FINISH_ROUND),
+    FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 0, 2, TD_FINISH_EXACT),
 };
 
 /* ---- pieces ---- */
@@ -152,13 +160,16 @@ static cudaError_t fold_pieces(const td_residue_product *product, int moduli, co
 cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
                                const td_finish *finish, int batch, cudaStream_t stream)
 {
-    const dim3 grid = td_grid_of_tiles(finish->target, 1, batch);
     cudaError_t error = fold_pieces(product, most, finish, batch, stream);
-    for (const auto &one : finish_kernels)
+    for (const auto &one : finish_kernels) {
+        /* What is seldom needed has few blocks: they end sooner. */
+        const dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
+                                             : td_grid_of_turns(finish->target, 1, batch);
         if (one.kind == finish->kind && one.least <= most && one.most >= least &&
             error == cudaSuccess)
             error =
                 TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish);
+    }
     return error;
 }
 

@@ -1,4 +1,4 @@
-/* finish.h - from the exact X of the Ozaki family to C: one block a tile, one thread a subtile. A template argument `source`
+/* finish.h - from the exact X of the Ozaki family to C: a block makes tiles, a thread a subtile of each. A template argument `source`
  * has
  *   limbs                        of X
  *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
@@ -43,9 +43,9 @@ TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
 /* True if the element is as good as a binary64 product's, or the mode does not ask. */
 TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
 {
-    if (choice.need == INT32_MIN || td_is_exact(a, b, cut)) return true;
-    return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >=
-           choice.need + td_log_error(a, b, choice);
+    if (choice.need == INT32_MIN) return true;
+    const int means = a.mean + b.mean + TD_LOG * (a.scale + b.scale);
+    return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
 }
 
 /* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. */
@@ -103,14 +103,14 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
     return mask;
 }
 
-/* One subtile of C at (row, col). */
+/* One subtile of C at (row, col); returns its mask. */
 template <td_finish_kind kind, class source>
-TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
+TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
 {
     const td_target &target = finish.target;
     const int rows = min((int)TD_SUBTILE, target.m - row);
     const int cols = min((int)TD_SUBTILE, target.n - col);
-    if (rows <= 0 || cols <= 0) return;
+    if (rows <= 0 || cols <= 0) return 0;
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     const td_choice choice = finish.choice[blockIdx.z];
     const td_line *line[2];
@@ -132,6 +132,18 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+/* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
+{
+    td_each_tile(finish.target, [&](int tile) {
+        int row, col;
+        td_subtile_of_tile(finish.target, tile, &row, &col);
+        td_close_tile(finish.target, tile, td_finish_subtile<kind>(finish, from, row, col));
+    });
 }
 
 #endif

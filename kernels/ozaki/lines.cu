@@ -33,34 +33,49 @@ TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int
 {
     const bool along = o.k_step == 1;
     const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
+    const int lines = o.lines - line0 - (along ? outer : inner);
+    const int64_t elements = o.k - l0 - (along ? inner : outer), apart = PARTS * (along ? o.line_step : o.k_step);
+    const double *from = data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
+    uint64_t *to = along ? &tile[outer][inner] : &tile[inner][outer];
+    const int to_apart = along ? PARTS * (TD_UNIT + 1) : (int)PARTS;
     TD_UNROLL
-    for (int step = 0; step < 64; step += PARTS) {
-        const int line = along ? outer + step : inner, l = along ? inner : outer + step;
-        const bool inside = line0 + line < o.lines && l0 + l < o.k;
-        tile[line][l] =
-            inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) & ~(1ull << 63) : 0;
+    for (int step = 0; step < 64 / PARTS; step++) {
+        const bool inside = lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
+        to[step * to_apart] = inside ? td_bits64(*from) & ~(1ull << 63) : 0;
+        from += apart;
     }
 }
 
-/* The largest exponents over the lines of a tile, for every element of k. Special elements do not count. */
-TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0)
+/* The largest exponent over some lines of a tile for an element of k, special ones not counting; INT32_MIN: all are zeros. */
+TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
 {
-    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
-    const uint64_t(*mine)[TD_UNIT + 1] = tile + part * (TD_TILE / PARTS);
     const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
     uint32_t largest = 0; /* upper half */
     TD_UNROLL
-    for (int i = 0; i < TD_TILE / PARTS; i++) {
-        const uint32_t high = (uint32_t)(mine[i][l] >> 32);
-        largest = max(largest, high < first_special ? high : 0u);
-    }
-    if (largest >= first_normal) {
-        atomicMax(&tops[l0 + l], (int)(largest >> 20) - 1023);
-        return;
-    }
-    for (int i = 0; i < TD_TILE / PARTS; i++) /* zeros and subnormal numbers */
-        if (mine[i][l] && td_is_finite64(mine[i][l]))
-            atomicMax(&tops[l0 + l], td_exponent64(mine[i][l]));
+    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, (uint32_t)(tile[i][l] >> 32));
+    if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
+    int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
+    TD_UNROLL_N(1)
+    for (int i = 0; i < TD_TILE / PARTS; i++)
+        if (tile[i][l] && td_is_finite64(tile[i][l])) top = max(top, td_exponent64(tile[i][l]));
+    return top;
+}
+
+/* Leaves the largest exponents of each part of a tile's lines. */
+TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT])
+{
+    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
+    top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
+}
+
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left)
+{
+    const int l = (int)threadIdx.x;
+    if (l >= min((int64_t)TD_UNIT, left)) return;
+    int largest = top[0][l];
+    TD_UNROLL
+    for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
+    if (largest != INT32_MIN) atomicMax(&tops[l], largest);
 }
 
 /* Of some elements of a unit. */
@@ -100,6 +115,49 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
     const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
     const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
     return (high >> drop) + (rest != 0);
+}
+
+/* ---- elements that are normal numbers of which the lower half is not 0, without shifts ---- */
+
+TD_DEVICE bool are_full(const uint64_t *bits)
+{
+    uint32_t least = ~0u, most = 0, least_low = ~0u;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        least = min(least, (uint32_t)(bits[i] >> 32));
+        most = max(most, (uint32_t)(bits[i] >> 32));
+        least_low = min(least_low, (uint32_t)bits[i]);
+    }
+    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
+}
+
+TD_DEVICE summary summarise_full(const uint64_t *bits)
+{
+    uint32_t most = 0;
+    int logs = 0, low = TD_NO_LOW;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        most = max(most, high);
+        logs += (int)(high >> 12);
+        low = min(low, (int)(high >> 20) + __ffs((int)(uint32_t)bits[i]));
+    }
+    return {(int)(most >> 12) + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+}
+
+/* What is cut off is never 0. */
+TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        const int drop = min(9 + 1023 + top - (int)(high >> 20), 31);
+        const uint32_t magnitude = (((high & 0xfffffu) | 1u << 20) >> drop) + 1;
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
 }
 
 /* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
@@ -229,42 +287,59 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     uint64_t bits[PER_THREAD];
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
-    const bool normal = may_be_normal && are_normal(bits);
-    summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    const bool full = may_be_normal && mine.count == PER_THREAD && are_full(bits);
+    const bool normal = may_be_normal && !full && are_normal(bits);
+    if (full)
+        summaries[part][line] = summarise_full(bits);
+    else
+        summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
     __syncthreads();
     summary all = summaries[0][line];
     TD_UNROLL
     for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
     const int top = all.peak >> 8;
     sums[part][line] = {0, 0};
-    if (all.low != TD_SPECIAL && top != NO_TOP)
+    if (full && all.low != TD_SPECIAL)
+        sums[part][line] = sums_of_full(bits, top);
+    else if (all.low != TD_SPECIAL && top != NO_TOP)
         sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
     __syncthreads();
     if (to) *to = unit_of(all, sums, line);
 }
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
- * from line_first on, batch member * 2 + operand. */
+/* A unit of each line of a strip. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int in_strip, int line0, int unit_index, int units,
+                             uint64_t (*tile)[TD_UNIT + 1])
+{
+    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    const td_operand &o = p.operand[which];
+    const int64_t l0 = (int64_t)unit_index * TD_UNIT, left = o.k - l0;
+    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
+    __syncthreads();
+    if (!again) find_tops(tile, top);
+    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
+    const int line = (int)threadIdx.x;
+    unit *to = static_cast<unit *>(p.units[which]) + ((int64_t)batch * units + unit_index) * p.strip_lines + in_strip;
+    measure_tile<!again>(tile, left, shift, which ? -1 : 1, line < TD_TILE && line0 + line < o.lines ? to + line : NULL);
+    if (!again) raise_tops(top, p.tops[which] + batch * o.k + l0, left);
+}
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: blocks over units, strip of
+ * the lines from line_first on, batch member * 2 + operand. */
 template <bool again>
 static __global__ void __launch_bounds__(THREADS, 4)
-    measure_kernel(const td_measure p, int line_first)
+    measure_kernel(const td_measure p, int line_first, int units)
 {
     TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
     const int in_strip = (int)blockIdx.y * TD_TILE, line0 = line_first + in_strip;
-    const int64_t l0 = (int64_t)blockIdx.x * TD_UNIT;
-    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
-
-    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
-    __syncthreads();
-    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0);
-    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
-    const int line = (int)threadIdx.x;
-    unit *units = static_cast<unit *>(p.units[which]) +
-                  ((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + in_strip;
-    unit *to = line < TD_TILE && line0 + line < o.lines ? units + line : NULL;
-    measure_tile<!again>(tile, o.k - l0, shift, which ? -1 : 1, to);
+    if (line0 >= p.operand[which].lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
+    TD_UNROLL_N(1)
+    for (int i = (int)blockIdx.x; i < units; i += (int)gridDim.x) {
+        measure_units<again>(p, which, batch, in_strip, line0, i, units, tile);
+        __syncthreads();
+    }
 }
 
 /* ---- units to lines ---- */
@@ -451,7 +526,13 @@ static __global__ void clear_tops_kernel(const td_measure p)
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
          i += (int64_t)gridDim.x * blockDim.x)
         p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < p.clear_count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        p.clear[i] = 0;
 }
+
+/* Of a strip: most often there is nothing to measure again. */
+enum { BLOCKS_AGAIN = 8 };
 
 static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t stream)
 {
@@ -461,9 +542,9 @@ static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t s
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
         const unsigned members = 2 * (unsigned)p->batch;
-        const dim3 tiles((unsigned)units, (unsigned)td_tiles(count), members);
-        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first)
-                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first);
+        const dim3 tiles((unsigned)(again ? min(units, (int)BLOCKS_AGAIN) : units), (unsigned)td_tiles(count), members);
+        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first, units)
+                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first, units);
         if (error != cudaSuccess) break;
         const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
         error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
