@@ -4,9 +4,10 @@
 #include "fixed_tile.h"
 #include "residue_tables.h"
 
-/* A tile is so many elements of k; a thread makes residues of OCTET neighbouring elements at a time, four of a line in a row. */
-enum { TILE_K = 128, OCTET = 8, IN_A_ROW = 4 };
-enum { STEPS = TD_FIXED_LINES * TILE_K / OCTET / TD_FIXED_THREADS };
+/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, eight threads those of a line: their
+ * stores fill lines of the caches. */
+enum { TILE_K = 128, RUN = 16, RUNS = TILE_K / RUN };
+static_assert(TD_FIXED_LINES * RUNS == TD_FIXED_THREADS, "a run for each thread");
 
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[3])
@@ -70,15 +71,16 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
                               int64_t step)
 {
     const int count = fixed ? fixed : moduli;
-    uint32_t word[OCTET][words];
+    uint32_t word[RUN][words];
     TD_UNROLL
-    for (int i = 0; i < OCTET; i++) to_words(bits[i], exponent[i], word[i]);
+    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
     TD_UNROLL
     for (int t = 0; t < count; t++) {
         const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
-        const uint2 residues = make_uint2(residues_of<words>(word, weights, td_tables.modulus[t]),
-                                          residues_of<words>(word + 4, weights, td_tables.modulus[t]));
-        *reinterpret_cast<uint2 *>(at) = residues;
+        td_quad<uint32_t> residues;
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
+        *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
         at += step;
     }
 }
@@ -95,39 +97,48 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
 }
 
-/* Zeros past the end, and in special lines. */
-template <class source> TD_DEVICE void load_octet(int count, source from, uint64_t *bits)
+/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have the
+ * runs of a line and of the next one. */
+TD_DEVICE int place_in_tile(int line, int l) { return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN)); }
+
+/* The block's tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
+TD_DEVICE void load_tile(const td_operand &o, const td_fixed_place &at, const double *data, double *tile)
 {
+    const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)TD_FIXED_LINES;
+    const int inner = tid % inner_size, outer = tid / inner_size, apart = TD_FIXED_THREADS / inner_size;
+    const int64_t step = apart * (at.along ? o.line_step : o.k_step);
+    const int lines = o.lines - at.line0;
+    const int64_t elements = at.count - at.in_pass;
+    const double *from = data + td_operand_at(o, at.line0 + (at.along ? outer : inner),
+                                              at.first + at.in_pass + (at.along ? inner : outer));
     TD_UNROLL
-    for (int i = 0; i < OCTET; i++) bits[i] = i < count ? td_bits64(from(i)) : 0;
+    for (int i = 0; i < RUN; i++) {
+        const int line = at.along ? outer + i * apart : inner, l = at.along ? inner : outer + i * apart;
+        tile[place_in_tile(line, l)] = line < lines && l < elements ? *from : 0.0;
+        from += step;
+    }
 }
 
-/* Residues of OCTET elements of a line, loaded from memory or from the tile. */
-TD_DEVICE void store_octet(const td_residues &p, const td_fixed_place &at, td_fixed_quad own,
-                           const double *data, const double (*tile)[TD_FIXED_LINES + 1])
+/* Residues of RUN elements of a line. */
+TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const double *tile)
 {
     const td_operand &o = p.fixed.operand[at.which];
-    const int line = at.line0 + own.line, place = at.which ? line : td_place_of_line(line);
-    const int64_t in_pass = at.in_pass + own.l, l = at.first + in_pass;
+    const int own_line = (int)threadIdx.x / RUNS, own_l = (int)threadIdx.x % RUNS * RUN;
+    const int line = at.line0 + own_line, place = at.which ? line : td_place_of_line(line);
+    const int64_t in_pass = at.in_pass + own_l, l = at.first + in_pass;
     const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
     if (line >= at.padded_lines || in_pass >= k_padded) return;
     td_line record = {0, 0, 0, 0, TD_SPECIAL, 0};
     if (line < o.lines)
         record = p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
-    const int count = record.low == TD_SPECIAL ? 0 : (int)max((int64_t)0, min((int64_t)OCTET, at.count - in_pass));
-    uint64_t bits[OCTET];
-    int exponent[OCTET];
-    if (at.along)
-        load_octet(count, [&](int i) { return data[td_operand_at(o, line, l) + i]; }, bits);
-    else
-        load_octet(count, [&](int i) { return tile[own.l + i][own.line]; }, bits);
+    const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k + l : NULL;
+    uint64_t bits[RUN];
+    int exponent[RUN];
     TD_UNROLL
-    for (int i = 0; i < OCTET; i++) exponent[i] = record.scale;
-    if (p.fixed.shifted[at.batch]) {
-        const int16_t *shift = p.fixed.shift + at.batch * o.k + l;
-        TD_UNROLL
-        for (int i = 0; i < OCTET; i++)
-            if (i < count) exponent[i] += at.which ? -shift[i] : shift[i];
+    for (int i = 0; i < RUN; i++) {
+        const int shift = shifts && in_pass + i < at.count ? shifts[i] : 0;
+        exponent[i] = record.scale + (at.which ? -shift : shift);
+        bits[i] = record.low == TD_SPECIAL ? 0 : td_bits64(tile[place_in_tile(own_line, own_l + i)]);
     }
     const int moduli = p.fixed.choice[at.batch].parameter;
     int8_t *to =
@@ -138,30 +149,17 @@ TD_DEVICE void store_octet(const td_residues &p, const td_fixed_place &at, td_fi
         store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
 }
 
-/* What a thread works on in one step: neighbouring threads along a line if k is contiguous in memory, else four of them. */
-TD_DEVICE td_fixed_quad octet_of_thread(int step, bool along)
-{
-    const int tid = (int)threadIdx.x + step * TD_FIXED_THREADS, octets = TILE_K / OCTET;
-    td_fixed_quad own;
-    own.line = along ? tid / octets : tid / IN_A_ROW % TD_FIXED_LINES;
-    own.l = OCTET * (along ? tid % octets : tid % IN_A_ROW + tid / (IN_A_ROW * TD_FIXED_LINES) * IN_A_ROW);
-    return own;
-}
-
 /* Grid: see td_fixed_grid. */
-static __global__ void __launch_bounds__(TD_FIXED_THREADS) residues_kernel(const td_residues p)
+static __global__ void __launch_bounds__(TD_FIXED_THREADS, 3) residues_kernel(const td_residues p)
 {
-    TD_SHARED(double, tile, [TILE_K][TD_FIXED_LINES + 1]);
+    TD_SHARED(double, tile, [TD_FIXED_LINES * TILE_K]);
     td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const td_operand &o = p.fixed.operand[at.which];
     if (at.which == 0) at.padded_lines = (o.lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
     if (at.line0 >= at.padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
-    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    if (!at.along) td_load_fixed_tile(o, at, data, tile);
+    load_tile(o, at, td_member<const double>(o.matrix, p.fixed.batch_first + at.batch), tile);
     __syncthreads();
-    TD_UNROLL_N(1)
-    for (int step = 0; step < STEPS; step++)
-        store_octet(p, at, octet_of_thread(step, at.along), data, tile);
+    store_run(p, at, tile);
 }
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)

@@ -260,7 +260,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
     if (mode->count > 0)
         product.parameter = (td_parameter){.count = mode->count, .is_given = true};
     else if (!parameter.is_given && mode->scheme->from_data)
-        product.parameter.count = mode->scheme->from_data(p->m, p->n);
+        product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
     if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);

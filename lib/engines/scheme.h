@@ -42,8 +42,8 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
-    /* The fewest that the data may choose, if no count is given, for a product of m x n elements. NULL: 0. */
-    int (*from_data)(int64_t m, int64_t n);
+    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k. NULL: 0. */
+    int (*from_data)(int64_t m, int64_t n, int64_t k);
 
     /* The most elements of k that one pass can take. */
     int64_t (*most_k)(td_parameter parameter, int64_t k);

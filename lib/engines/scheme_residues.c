@@ -5,12 +5,12 @@
 #include "part.h"
 #include "scheme.h"
 
-/* For C of few elements cuBLAS adds up a long k in pieces, and is more accurate than it is for many. */
-enum { SMALL_PRODUCT = 1 << 22, FEWEST_IF_SMALL = 15 };
+/* Where C has few elements cuBLAS adds up a long k in pieces, and is more accurate than elsewhere. */
+enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048, FEWEST_IF_LONG = 15 };
 
-static int from_data(int64_t m, int64_t n)
+static int from_data(int64_t m, int64_t n, int64_t k)
 {
-    return m * n <= SMALL_PRODUCT ? FEWEST_IF_SMALL : TD_COMMON_MODULI;
+    return m * n <= SMALL_PRODUCT && k > LONG_K ? FEWEST_IF_LONG : TD_COMMON_MODULI;
 }
 
 static int base_moduli(td_parameter parameter) { return parameter.count; }
