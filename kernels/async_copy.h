@@ -17,6 +17,17 @@ TD_DEVICE void td_async_copy16(void *shared, const void *global)
 #endif
 }
 
+/* 8 bytes, both ends aligned to as many; zeros if `inside` is false. */
+TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(inside ? 8 : 0));
+#else
+    *static_cast<uint64_t *>(shared) = inside ? *static_cast<const uint64_t *>(global) : 0;
+#endif
+}
+
 /* Ends a group of this thread's copies, which may be empty. */
 TD_DEVICE void td_async_copy_commit()
 {
@@ -33,11 +44,31 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #endif
 }
 
+/* Stages of kernels that want three blocks on a multiprocessor and `bytes` of shared memory a stage: two where that fits. */
+static inline cudaError_t td_stages_of_three_blocks(int bytes, int *stages)
+{
+    int most = 0;
+    const cudaError_t error = td_block_shared_bytes(&most);
+    *stages = most >= 3 * 2 * bytes ? 2 : 1;
+    return error;
+}
+
 /* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
  * block take part. Copies of an earlier pipeline are done, and all threads have read them. */
 template <int stages, class fetch_function, class work_function>
 TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_function work)
 {
+    if constexpr (stages == 1) {
+        for (int64_t step = 0; step < steps; step++) {
+            __syncthreads(); /* nobody reads the one before any more */
+            fetch(0);
+            td_async_copy_commit();
+            td_async_copy_wait<0>();
+            __syncthreads();
+            work(0);
+        }
+        return;
+    }
     TD_UNROLL
     for (int s = 0; s < stages - 1; s++) {
         if (s < steps) fetch(s);
@@ -45,7 +76,7 @@ TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_funct
     }
     int read = 0, write = stages - 1;
     for (int64_t step = 0; step < steps; step++) {
-        td_async_copy_wait<stages - 2>();
+        td_async_copy_wait<(stages > 1 ? stages - 2 : 0)>();
         __syncthreads(); /* this stage is there, and nobody reads the one before any more */
         if (step + stages - 1 < steps) fetch(write);
         td_async_copy_commit();

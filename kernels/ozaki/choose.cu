@@ -128,6 +128,48 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
     return flat >= TD_LOG || by_largest < by_norms ? by_norms : (by_norms + by_largest) / 2;
 }
 
+TD_DEVICE int scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
+{
+    if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
+    if (p.rule == TD_SCALE_BY_NORM) return (choice.level - line.norm) >> 8;
+    if (p.rule == TD_SCALE_BY_PEAK)
+        return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
+    return choice.parameter * choice.bits - 2 - (line.peak >> 8);
+}
+
+/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
+TD_DEVICE int digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
+{
+    if (p.rule != TD_SCALE_BY_DIGITS || line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
+    return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
+}
+
+/* The scales of lines first, first + step, ... of a member's operand. */
+TD_DEVICE void scale_lines(const td_choose &p, int which, int batch, int first, int step)
+{
+    const td_choice choice = p.choice[batch];
+    int most = 0;
+    for (int i = first; i < p.lines[which]; i += step) {
+        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
+        line->scale = (int16_t)scale_of(p, choice, *line);
+        most = max(most, digits_of(p, choice, *line));
+    }
+    if (p.parts && (unsigned long long)most > *p.parts)
+        atomicMax(p.parts, (unsigned long long)most);
+}
+
+/* Lines for which a launch of its own takes longer than one block. */
+enum { FEW_LINES = 4096 };
+TD_HOST_DEVICE bool are_few(const td_choose &p) { return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES; }
+
+/* Few lines, by the block that has just chosen. */
+TD_DEVICE void scale_few_lines(const td_choose &p)
+{
+    if (!are_few(p)) return;
+    __syncthreads();
+    for (int o = 0; o < 2; o++) scale_lines(p, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
+}
+
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const td_choose p)
 {
@@ -138,6 +180,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
     add_spreads(p, 1, &seen[1]);
     __syncthreads();
     if (threadIdx.x == 0) p.choice[blockIdx.z] = cheapest_digits(p, lost_of(p, seen));
+    scale_few_lines(p);
 }
 
 /* Grid: 1, 1, batch member. */
@@ -162,38 +205,14 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
         p.choice[blockIdx.z] = choice;
         if (p.parts) atomicMax(p.parts, (unsigned long long)choice.parameter);
     }
-}
-
-TD_DEVICE int scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
-{
-    if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
-    if (p.rule == TD_SCALE_BY_NORM) return (choice.level - line.norm) >> 8;
-    if (p.rule == TD_SCALE_BY_PEAK)
-        return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
-    return choice.parameter * choice.bits - 2 - (line.peak >> 8);
-}
-
-/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
-TD_DEVICE int digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
-{
-    if (p.rule != TD_SCALE_BY_DIGITS || line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
-    return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
+    scale_few_lines(p);
 }
 
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */
 static __global__ void scale_kernel(const td_choose p)
 {
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_choice choice = p.choice[batch];
-    int most = 0;
-    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
-         i += (int)(gridDim.x * blockDim.x)) {
-        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
-        line->scale = (int16_t)scale_of(p, choice, *line);
-        most = max(most, digits_of(p, choice, *line));
-    }
-    if (p.parts && (unsigned long long)most > *p.parts)
-        atomicMax(p.parts, (unsigned long long)most);
+    scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2, (int)(blockIdx.x * blockDim.x + threadIdx.x),
+                (int)(gridDim.x * blockDim.x));
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
@@ -202,7 +221,7 @@ cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
     cudaError_t error = p->rule == TD_SCALE_BY_DIGITS
                             ? TD_LAUNCH(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
                             : TD_LAUNCH(choose_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error != cudaSuccess) return error;
+    if (error != cudaSuccess || are_few(*p)) return error;
     const int lines = max(p->lines[0], p->lines[1]);
     const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
     return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);

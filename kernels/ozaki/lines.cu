@@ -2,6 +2,7 @@
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "../access.h"
 #include "../arithmetic/logarithm.h"
+#include "../async_copy.h"
 #include "ozaki.h"
 
 enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
@@ -27,9 +28,8 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- measuring ---- */
 
-/* The magnitudes of a tile, as bits; zeros past the ends. */
-TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int64_t l0,
-                         uint64_t (*tile)[TD_UNIT + 1])
+/* Starts the copies of a tile; zeros past the ends. */
+TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0, uint64_t (*tile)[TD_UNIT + 1])
 {
     const bool along = o.k_step == 1;
     const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
@@ -41,10 +41,12 @@ TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int
     TD_UNROLL
     for (int step = 0; step < 64 / PARTS; step++) {
         const bool inside = lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
-        to[step * to_apart] = inside ? td_bits64(*from) & ~(1ull << 63) : 0;
-        from += apart;
+        td_async_copy8(to + step * to_apart, inside ? from + step * apart : data, inside);
     }
 }
+
+TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
+TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
 
 /* The largest exponent over some lines of a tile for an element of k, special ones not counting; INT32_MIN: all are zeros. */
 TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
@@ -52,12 +54,13 @@ TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
     const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
     uint32_t largest = 0; /* upper half */
     TD_UNROLL
-    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, (uint32_t)(tile[i][l] >> 32));
+    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, upper_half(tile[i][l]));
     if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
     int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
     TD_UNROLL_N(1)
     for (int i = 0; i < TD_TILE / PARTS; i++)
-        if (tile[i][l] && td_is_finite64(tile[i][l])) top = max(top, td_exponent64(tile[i][l]));
+        if (magnitude(tile[i][l]) && td_is_finite64(tile[i][l]))
+            top = max(top, td_exponent64(magnitude(tile[i][l])));
     return top;
 }
 
@@ -221,7 +224,7 @@ TD_DEVICE summary summarise_any(const elements &e)
     summary s = NO_ELEMENTS;
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = e.at[i * PARTS];
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
         if (bits == 0) {
             s.zeros++;
             continue;
@@ -240,7 +243,7 @@ TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
     sums_of_unit sums = {0, 0};
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = e.at[i * PARTS];
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
         if (bits == 0) continue;
         int q;
         const uint64_t m = td_significand64(bits, &q);
@@ -286,7 +289,7 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     const elements mine = elements_of(tile[line], part, left, shift, sign);
     uint64_t bits[PER_THREAD];
     TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
     const bool full = may_be_normal && mine.count == PER_THREAD && are_full(bits);
     const bool normal = may_be_normal && !full && are_normal(bits);
     if (full)
@@ -307,39 +310,79 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     if (to) *to = unit_of(all, sums, line);
 }
 
-/* A unit of each line of a strip. */
-template <bool again>
-TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int in_strip, int line0, int unit_index, int units,
-                             uint64_t (*tile)[TD_UNIT + 1])
+/* Units of the lines from line_first on, of both operands of all members: along k first. */
+struct tiles {
+    int line_first, units, strips, count;
+};
+
+static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
-    TD_SHARED(int, top, [PARTS][TD_UNIT]);
-    const td_operand &o = p.operand[which];
-    const int64_t l0 = (int64_t)unit_index * TD_UNIT, left = o.k - l0;
-    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
-    __syncthreads();
-    if (!again) find_tops(tile, top);
-    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
-    const int line = (int)threadIdx.x;
-    unit *to = static_cast<unit *>(p.units[which]) + ((int64_t)batch * units + unit_index) * p.strip_lines + in_strip;
-    measure_tile<!again>(tile, left, shift, which ? -1 : 1, line < TD_TILE && line0 + line < o.lines ? to + line : NULL);
-    if (!again) raise_tops(top, p.tops[which] + batch * o.k + l0, left);
+    tiles t;
+    t.line_first = line_first;
+    t.units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    t.strips = td_tiles(lines);
+    t.count = t.units * t.strips * 2 * p->batch;
+    return t;
 }
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: blocks over units, strip of
- * the lines from line_first on, batch member * 2 + operand. */
-template <bool again>
-static __global__ void __launch_bounds__(THREADS, 4)
-    measure_kernel(const td_measure p, int line_first, int units)
+struct place {
+    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
+};
+
+TD_DEVICE place place_of(const tiles &t, int number)
 {
-    TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const int in_strip = (int)blockIdx.y * TD_TILE, line0 = line_first + in_strip;
-    if (line0 >= p.operand[which].lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
-    TD_UNROLL_N(1)
-    for (int i = (int)blockIdx.x; i < units; i += (int)gridDim.x) {
-        measure_units<again>(p, which, batch, in_strip, line0, i, units, tile);
-        __syncthreads();
-    }
+    const int rest = number / t.units, matrix = rest / t.strips, in_strip = rest % t.strips * TD_TILE;
+    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
+}
+
+/* Nothing is to be measured again of members without shifts. */
+template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place &at)
+{
+    return at.line0 < p.operand[at.which].lines && (!again || p.shifted[at.batch]);
+}
+
+/* A unit of each line of a strip. All threads take part. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units, const uint64_t (*tile)[TD_UNIT + 1])
+{
+    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    const td_operand &o = p.operand[at.which];
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
+    const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
+    const int line = (int)threadIdx.x;
+    unit *to = static_cast<unit *>(p.units[at.which]) + ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
+    if (!again) find_tops(tile, top);
+    measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
+                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left);
+}
+
+enum { BLOCKS = 3 };
+typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
+ * while the one before is measured. Grid: as many blocks as there are places. */
+template <bool again, int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS) measure_kernel(const td_measure p, const tiles all)
+{
+    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
+    int next = (int)blockIdx.x, own = next;
+    td_async_pipeline<stages>(
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        [&](int stage) {
+            const place at = place_of(all, next);
+            const td_operand &o = p.operand[at.which];
+            if (is_needed<again>(p, at))
+                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                          (int64_t)at.unit * TD_UNIT, tile[stage]);
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            const place at = place_of(all, own);
+            if (is_needed<again>(p, at)) measure_units<again>(p, at, all.units, tile[stage]);
+            own += (int)gridDim.x;
+        });
 }
 
 /* ---- units to lines ---- */
@@ -427,7 +470,7 @@ TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
 
 /* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(const td_measure p, int line_first, int units, int again)
+    lines_kernel(const td_measure p, int line_first, int units, bool again)
 {
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
@@ -531,23 +574,26 @@ static __global__ void clear_tops_kernel(const td_measure p)
         p.clear[i] = 0;
 }
 
-/* Of a strip: most often there is nothing to measure again. */
-enum { BLOCKS_AGAIN = 8 };
-
-static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t stream)
+static void (*kernel_of(bool again, int stages))(td_measure, tiles)
 {
-    const int lines = max(p->operand[0].lines, p->operand[1].lines);
-    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
-    cudaError_t error = cudaSuccess;
+    if (again) return stages == 2 ? measure_kernel<true, 2> : measure_kernel<true, 1>;
+    return stages == 2 ? measure_kernel<false, 2> : measure_kernel<false, 1>;
+}
+
+static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
+{
+    const int lines = max(p->operand[0].lines, p->operand[1].lines), bytes = (int)sizeof(tile_of_units);
+    int multiprocessors = 0, stages = 1;
+    cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_stages_of_three_blocks(bytes, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
-        const unsigned members = 2 * (unsigned)p->batch;
-        const dim3 tiles((unsigned)(again ? min(units, (int)BLOCKS_AGAIN) : units), (unsigned)td_tiles(count), members);
-        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first, units)
-                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first, units);
+        const tiles all = tiles_of(p, first, count);
+        const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
+        error = TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
         if (error != cudaSuccess) break;
-        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
-        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
+        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
+        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units, again);
     }
     return error;
 }
@@ -556,15 +602,20 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
     const dim3 members(1, 1, (unsigned)p->batch);
     cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, 0, stream);
+    if (error == cudaSuccess) error = measure_strips(p, false, stream);
     if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, 1, stream);
+    if (error == cudaSuccess) error = measure_strips(p, true, stream);
     if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
     return error;
 }
 
 cudaError_t td_lines_prepare(void)
 {
-    return td_load(cudaSuccess, clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
-                   lines_kernel, shift_kernel, keep_kernel);
+    cudaError_t error = td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
+    for (int stages = 1; stages <= 2; stages++)
+        for (const bool again : {false, true}) {
+            error = td_load(error, kernel_of(again, stages));
+            error = td_allow_shared(error, kernel_of(again, stages), stages * (int)sizeof(tile_of_units));
+        }
+    return error;
 }

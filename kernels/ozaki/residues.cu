@@ -1,6 +1,7 @@
 #include "residues.h"
 
 #include "../int8/panels.h"
+#include "../async_copy.h"
 #include "fixed_tile.h"
 #include "residue_tables.h"
 
@@ -101,9 +102,11 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
  * runs of a line and of the next one. */
 TD_DEVICE int place_in_tile(int line, int l) { return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN)); }
 
-/* The block's tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
-TD_DEVICE void load_tile(const td_operand &o, const td_fixed_place &at, const double *data, double *tile)
+/* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
+TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
 {
+    const td_operand &o = p.fixed.operand[at.which];
+    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
     const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)TD_FIXED_LINES;
     const int inner = tid % inner_size, outer = tid / inner_size, apart = TD_FIXED_THREADS / inner_size;
     const int64_t step = apart * (at.along ? o.line_step : o.k_step);
@@ -114,8 +117,8 @@ TD_DEVICE void load_tile(const td_operand &o, const td_fixed_place &at, const do
     TD_UNROLL
     for (int i = 0; i < RUN; i++) {
         const int line = at.along ? outer + i * apart : inner, l = at.along ? inner : outer + i * apart;
-        tile[place_in_tile(line, l)] = line < lines && l < elements ? *from : 0.0;
-        from += step;
+        const bool inside = line < lines && l < elements;
+        td_async_copy8(&tile[place_in_tile(line, l)], inside ? from + i * step : data, inside);
     }
 }
 
@@ -149,24 +152,77 @@ TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const d
         store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
 }
 
-/* Grid: see td_fixed_grid. */
-static __global__ void __launch_bounds__(TD_FIXED_THREADS, 3) residues_kernel(const td_residues p)
+/* Tiles of both operands of all members: along k first. */
+struct tiles {
+    int along_k, strips, count;
+};
+
+TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {
-    TD_SHARED(double, tile, [TD_FIXED_LINES * TILE_K]);
-    td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
-    const td_operand &o = p.fixed.operand[at.which];
-    if (at.which == 0) at.padded_lines = (o.lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
-    if (at.line0 >= at.padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
-    load_tile(o, at, td_member<const double>(o.matrix, p.fixed.batch_first + at.batch), tile);
-    __syncthreads();
-    store_run(p, at, tile);
+    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
+    return (fixed.operand[which].lines + pad - 1) / pad * pad;
+}
+
+TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)
+{
+    tiles t;
+    t.along_k = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
+    t.strips = (max(padded_lines(fixed, 0), padded_lines(fixed, 1)) + TD_FIXED_LINES - 1) / TD_FIXED_LINES;
+    t.count = t.along_k * t.strips * 2 * fixed.batch;
+    return t;
+}
+
+/* Of the tile with that number. */
+TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int number)
+{
+    td_fixed_place at;
+    const int rest = number / t.along_k, matrix = rest / t.strips;
+    at.which = matrix % 2;
+    at.batch = matrix / 2;
+    at.line0 = rest % t.strips * TD_FIXED_LINES;
+    at.padded_lines = padded_lines(fixed, at.which);
+    at.first = fixed.k_first;
+    at.count = fixed.k_count;
+    at.in_pass = (int64_t)(number % t.along_k) * TILE_K;
+    at.along = fixed.operand[at.which].k_step == 1;
+    return at;
+}
+
+enum { TILE_BYTES = TD_FIXED_LINES * TILE_K * 8, BLOCKS = 3 };
+
+/* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
+template <int stages>
+static __global__ void __launch_bounds__(TD_FIXED_THREADS, BLOCKS) residues_kernel(const td_residues p)
+{
+    TD_DYNAMIC_SHARED(double, shared);
+    const tiles all = tiles_of(p.fixed);
+    if (td_scalar_value(p.fixed.alpha) == 0.0) return;
+    int next = (int)blockIdx.x, own = next;
+    td_async_pipeline<stages>(
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        [&](int stage) {
+            copy_tile(p, place_of(p.fixed, all, next), shared + stage * (TILE_BYTES / 8));
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            store_run(p, place_of(p.fixed, all, own), shared + stage * (TILE_BYTES / 8));
+            own += (int)gridDim.x;
+        });
 }
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
-    td_fixed padded = p->fixed;
-    padded.operand[0].lines = (padded.operand[0].lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
-    return TD_LAUNCH(residues_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0, stream, *p);
+    int multiprocessors = 0, stages = 1;
+    cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_stages_of_three_blocks(TILE_BYTES, &stages);
+    if (error != cudaSuccess) return error;
+    const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
+    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, TD_FIXED_THREADS,
+                     stages * TILE_BYTES, stream, *p);
 }
 
-cudaError_t td_residues_prepare(void) { return td_load(cudaSuccess, residues_kernel); }
+cudaError_t td_residues_prepare(void)
+{
+    const cudaError_t error = td_load(cudaSuccess, residues_kernel<1>, residues_kernel<2>);
+    return td_allow_shared(error, residues_kernel<2>, 2 * TILE_BYTES);
+}
