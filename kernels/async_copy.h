@@ -3,6 +3,8 @@
 #ifndef TD_ASYNC_COPY_H
 #define TD_ASYNC_COPY_H
 
+#include <stdint.h>
+
 #include "portable.h"
 
 /* 16 bytes, both ends aligned to as many. */
