@@ -46,12 +46,12 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #endif
 }
 
-/* Stages of kernels that want three blocks on a multiprocessor and `bytes` of shared memory a stage: two where that fits. */
-static inline cudaError_t td_stages_of_three_blocks(int bytes, int *stages)
+/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a stage: two where that fits. */
+static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int *stages)
 {
     int most = 0;
     const cudaError_t error = td_block_shared_bytes(&most);
-    *stages = most >= 3 * 2 * bytes ? 2 : 1;
+    *stages = most >= blocks * 2 * bytes ? 2 : 1;
     return error;
 }
 

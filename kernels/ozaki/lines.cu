@@ -585,7 +585,7 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
     const int lines = max(p->operand[0].lines, p->operand[1].lines), bytes = (int)sizeof(tile_of_units);
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_stages_of_three_blocks(bytes, &stages);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);

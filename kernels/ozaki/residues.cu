@@ -7,8 +7,7 @@
 
 /* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, eight threads those of a line: their
  * stores fill lines of the caches. */
-enum { TILE_K = 128, RUN = 16, RUNS = TILE_K / RUN };
-static_assert(TD_FIXED_LINES * RUNS == TD_FIXED_THREADS, "a run for each thread");
+enum { TILE_K = 128, LINES = 16, RUN = 16, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
 
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[3])
@@ -107,8 +106,8 @@ TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double 
 {
     const td_operand &o = p.fixed.operand[at.which];
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)TD_FIXED_LINES;
-    const int inner = tid % inner_size, outer = tid / inner_size, apart = TD_FIXED_THREADS / inner_size;
+    const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)LINES;
+    const int inner = tid % inner_size, outer = tid / inner_size, apart = THREADS / inner_size;
     const int64_t step = apart * (at.along ? o.line_step : o.k_step);
     const int lines = o.lines - at.line0;
     const int64_t elements = at.count - at.in_pass;
@@ -167,7 +166,7 @@ TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)
 {
     tiles t;
     t.along_k = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
-    t.strips = (max(padded_lines(fixed, 0), padded_lines(fixed, 1)) + TD_FIXED_LINES - 1) / TD_FIXED_LINES;
+    t.strips = (max(padded_lines(fixed, 0), padded_lines(fixed, 1)) + LINES - 1) / LINES;
     t.count = t.along_k * t.strips * 2 * fixed.batch;
     return t;
 }
@@ -179,7 +178,7 @@ TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int num
     const int rest = number / t.along_k, matrix = rest / t.strips;
     at.which = matrix % 2;
     at.batch = matrix / 2;
-    at.line0 = rest % t.strips * TD_FIXED_LINES;
+    at.line0 = rest % t.strips * LINES;
     at.padded_lines = padded_lines(fixed, at.which);
     at.first = fixed.k_first;
     at.count = fixed.k_count;
@@ -188,11 +187,11 @@ TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int num
     return at;
 }
 
-enum { TILE_BYTES = TD_FIXED_LINES * TILE_K * 8, BLOCKS = 3 };
+enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 6 };
 
 /* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
 template <int stages>
-static __global__ void __launch_bounds__(TD_FIXED_THREADS, BLOCKS) residues_kernel(const td_residues p)
+static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const td_residues p)
 {
     TD_DYNAMIC_SHARED(double, shared);
     const tiles all = tiles_of(p.fixed);
@@ -214,10 +213,10 @@ cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_stages_of_three_blocks(TILE_BYTES, &stages);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
-    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, TD_FIXED_THREADS,
+    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
                      stages * TILE_BYTES, stream, *p);
 }
 
