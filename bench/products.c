@@ -30,12 +30,14 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    {512, 512, 512, 0, "square"},         {1024, 1024, 1024, 0, "square"},   {2048, 2048, 2048, 0, "square"},
-    {4096, 4096, 4096, 0, "square"},      {8192, 8192, 8192, 0, "square"},   {16384, 16384, 16384, 0, "square"},
-    {8192, 8192, 256, 0, "update"},       {8192, 8192, 512, 0, "update"},    {8192, 8192, 1024, 0, "update"},
-    {8192, 8192, 2048, 0, "update"},      {8192, 8192, 256, 1, "update+C0"}, {8192, 8192, 512, 1, "update+C0"},
-    {8192, 8192, 1024, 1, "update+C0"},   {16384, 2048, 2048, 0, "other"},   {100000, 512, 512, 0, "other"},
-    {512, 512, 100000, 0, "other"},
+    {512, 512, 512, 0, "square"},       {1024, 1024, 1024, 0, "square"},
+    {2048, 2048, 2048, 0, "square"},    {4096, 4096, 4096, 0, "square"},
+    {8192, 8192, 8192, 0, "square"},    {16384, 16384, 16384, 0, "square"},
+    {8192, 8192, 256, 0, "update"},     {8192, 8192, 512, 0, "update"},
+    {8192, 8192, 1024, 0, "update"},    {8192, 8192, 2048, 0, "update"},
+    {8192, 8192, 256, 1, "update+C0"},  {8192, 8192, 512, 1, "update+C0"},
+    {8192, 8192, 1024, 1, "update+C0"}, {16384, 2048, 2048, 0, "other"},
+    {100000, 512, 512, 0, "other"},     {512, 512, 100000, 0, "other"},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -52,11 +54,12 @@ static bool multiply(const void *context)
     const shape *s = p->s;
     const double one = 1.0;
     if (!p->mode)
-        return cublas_succeeded(cublasDgemm(p->handle, CUBLAS_OP_N, CUBLAS_OP_N, s->m, s->n, s->k, &one, p->a, s->m,
-                                            p->b, s->k, &s->beta, p->c, s->m),
+        return cublas_succeeded(cublasDgemm(p->handle, CUBLAS_OP_N, CUBLAS_OP_N, s->m, s->n, s->k,
+                                            &one, p->a, s->m, p->b, s->k, &s->beta, p->c, s->m),
                                 "cublasDgemm");
-    const tandem_status status = tandem_dgemm(p->mode, TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, 1.0, p->a, s->m, p->b,
-                                              s->k, s->beta, p->c, s->m, NULL);
+    const tandem_status status =
+        tandem_dgemm(p->mode, TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, 1.0, p->a, s->m, p->b,
+                     s->k, s->beta, p->c, s->m, NULL);
     if (status != TANDEM_OK) complain("%s: %s", p->mode, tandem_last_message());
     return status == TANDEM_OK;
 }
@@ -100,7 +103,9 @@ out:
 static bool measure_error(const product *p, const exact_product *exact, double *err)
 {
     exact_errors errors;
-    if (!fill_c(p) || !multiply(p) || !samples_compare(exact, TYPE_DOUBLE, p->s->m, p->s->n, p->c, &errors)) return false;
+    if (!fill_c(p) || !multiply(p) ||
+        !samples_compare(exact, TYPE_DOUBLE, p->s->m, p->s->n, p->c, &errors))
+        return false;
     *err = errors.err;
     return true;
 }
@@ -169,8 +174,8 @@ static bool describe(const table *out, cublasHandle_t handle)
     CHECK_CUBLAS(cublasGetVersion(handle, &cublas));
     CHECK_CUDA(cudaRuntimeGetVersion(&runtime));
     CHECK_CUDA(cudaDriverGetVersion(&driver));
-    table_remark(out, "Device: %s. cuBLAS %d; CUDA runtime %d, driver's %d. Tandem %s.", name.text, cublas, runtime, driver,
-                 tandem_version());
+    table_remark(out, "Device: %s. cuBLAS %d; CUDA runtime %d, driver's %d. Tandem %s.", name.text,
+                 cublas, runtime, driver, tandem_version());
     table_remark(out, "Data (u-.5)exp(g/2), op N N, alpha 1.");
     described = true;
 out:
@@ -179,7 +184,8 @@ out:
 
 static bool run(const char *csv, int modes, char **mode)
 {
-    static const char *const names[] = {"family", "m", "n", "k", "beta", "mode", "ms", "TFLOP/s", "sustained", "err"};
+    static const char *const names[] = {"family", "m",  "n",       "k",         "beta",
+                                        "mode",   "ms", "TFLOP/s", "sustained", "err"};
     table out = {names, sizeof names / sizeof *names, NULL};
     product p = {0};
     bool good = false;
@@ -198,7 +204,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
+                                            {NULL, 0, NULL, 0}};
     static char *usual[] = {"ozaki2", "faithful"};
     const char *csv = NULL;
     int option;
@@ -207,5 +214,6 @@ int main(int argc, char **argv)
         csv = optarg;
     }
     const bool given = optind < argc;
-    return run(csv, given ? argc - optind : 2, given ? argv + optind : usual) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run(csv, given ? argc - optind : 2, given ? argv + optind : usual) ? EXIT_SUCCESS
+                                                                              : EXIT_FAILURE;
 }

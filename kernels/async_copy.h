@@ -23,7 +23,8 @@ TD_DEVICE void td_async_copy16(void *shared, const void *global)
 TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(shared)),
                  "l"(global), "r"(inside ? 8 : 0));
 #else
     *static_cast<uint64_t *>(shared) = inside ? *static_cast<const uint64_t *>(global) : 0;

@@ -149,16 +149,20 @@ template <class tile> struct sources {
 };
 
 /* Lines beyond the panels are copies of the last one; what they give is not stored. */
-template <class tile> TD_DEVICE void find_sources(sources<tile> &s, const td_panels &p, const job &own)
+template <class tile>
+TD_DEVICE void find_sources(sources<tile> &s, const td_panels &p, const job &own)
 {
     const int64_t first = (int64_t)own.first * K_STEP;
-    const int8_t *a = static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a + first;
-    const int8_t *b = static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b + first;
+    const int8_t *a =
+        static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a + first;
+    const int8_t *b =
+        static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b + first;
     TD_UNROLL
     for (int i = 0; i < sources<tile>::count; i++) {
         const int line = (int)threadIdx.x / CHUNKS + i * sources<tile>::apart;
-        s.chunk[i] = line < tile::columns ? b + min(own.column + line, p.n - 1) * p.ld_b
-                                          : a + min(own.row + line - tile::columns, p.m - 1) * p.ld_a;
+        s.chunk[i] = line < tile::columns
+                         ? b + min(own.column + line, p.n - 1) * p.ld_b
+                         : a + min(own.row + line - tile::columns, p.m - 1) * p.ld_a;
         s.chunk[i] += threadIdx.x % CHUNKS * CHUNK;
     }
 }
@@ -192,8 +196,8 @@ TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t ste
 
 /* row and column are those of the warp's tile. */
 template <bool is_short>
-TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums, int64_t row, int64_t column,
-                              const td_sum_modulus &modulus)
+TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums,
+                              int64_t row, int64_t column, const td_sum_modulus &modulus)
 {
     const int lane = (int)threadIdx.x % 32;
     int8_t *const c = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
@@ -230,7 +234,8 @@ __global__ void __launch_bounds__(tile::threads) residue_products_kernel(const t
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     const job own = job_of_block<tile>(p);
-    if (own.plane >= p.choice[own.member].parameter) return; /* the whole block, before any barrier */
+    if (own.plane >= p.choice[own.member].parameter)
+        return; /* the whole block, before any barrier */
     const int warp = (int)threadIdx.x / 32, warp_rows = tile::rows / WARP_TILE;
     const int x0 = warp / warp_rows * WARP_TILE, y0 = warp % warp_rows * WARP_TILE;
     warp_sums sums = {};
@@ -251,7 +256,8 @@ template <class tile> int64_t tiles_of(const td_panels *p)
 
 template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces), (unsigned)p->batch);
+    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces),
+                    (unsigned)p->batch);
     return TD_LAUNCH(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes, stream,
                      *p);
 }
@@ -262,7 +268,8 @@ bool suits_large(const td_panels *p, int multiprocessors)
     const int64_t tiles = tiles_of<large>(p);
     const int64_t elements = tiles * large::rows * large::columns;
     const int64_t needed = tiles_of<small>(p) * small::rows * small::columns;
-    return tiles * p->planes * p->pieces * p->batch >= multiprocessors && 2 * elements <= 3 * needed;
+    return tiles * p->planes * p->pieces * p->batch >= multiprocessors &&
+           2 * elements <= 3 * needed;
 }
 
 template <class tile> cudaError_t prepare(cudaError_t error)

@@ -17,9 +17,11 @@ struct td_sum_modulus {
 
 static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
 {
-    const uint32_t factor = p / 2, room = 256 - p; /* the largest; twice what |c - q p| may be above p / 2 */
+    const uint32_t factor = p / 2,
+                   room = 256 - p; /* the largest; twice what |c - q p| may be above p / 2 */
     const uint32_t exact = (room < 2 ? room : 2u) << 23, rounded = room << 22;
-    const uint32_t most = (exact > rounded ? exact : rounded) - 256; /* less a residue that is added */
+    const uint32_t most =
+        (exact > rounded ? exact : rounded) - 256; /* less a residue that is added */
     td_sum_modulus m = {};
     m.p = p;
     m.inverse = 1.0f / (float)p;
@@ -43,7 +45,8 @@ static constexpr td_sum_moduli td_make_sum_moduli()
 TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
 
 /* In the lowest byte. */
-template <bool is_short> TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
+template <bool is_short>
+TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
 {
     uint32_t c = (uint32_t)sum;
     float x = (float)sum;
@@ -73,8 +76,8 @@ template <int apart> TD_DEVICE void td_gather(const int32_t *sums, int32_t (&own
 
 /* Adds them to what is there, which they fit with, or puts them there. */
 template <bool is_short>
-TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES], const td_sum_modulus &modulus,
-                                 bool accumulate)
+TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES],
+                                 const td_sum_modulus &modulus, bool accumulate)
 {
     td_quad<uint32_t> *const residues = reinterpret_cast<td_quad<uint32_t> *>(to);
     if (accumulate) {

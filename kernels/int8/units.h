@@ -29,7 +29,8 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
 
 /* Of a single member all units are. */
 template <int tile_rows, int tile_columns>
-TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units, int index)
+TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                            int index)
 {
     if (p.batch == 1) return true;
     const int member = index / units.tiles / p.pieces;
@@ -37,17 +38,20 @@ TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_c
 }
 
 template <int tile_rows, int tile_columns>
-TD_DEVICE int td_piece_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units, int index)
+TD_DEVICE int td_piece_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                          int index)
 {
     return p.pieces == 1 ? 0 : index / units.tiles % p.pieces;
 }
 
 template <int tile_rows, int tile_columns>
-TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units, int index)
+TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                             int index)
 {
     int rest = index / units.tiles;
     td_unit unit = {};
-    td_tile_of(index - rest * units.tiles, units.row_tiles, units.column_tiles, &unit.row, &unit.column);
+    td_tile_of(index - rest * units.tiles, units.row_tiles, units.column_tiles, &unit.row,
+               &unit.column);
     unit.row *= tile_rows;
     unit.column *= tile_columns;
     if (p.pieces > 1) {

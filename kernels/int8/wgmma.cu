@@ -73,7 +73,8 @@ template <class s> TD_DEVICE void next(position<s> &at)
 /* One thread has all copies made. */
 template <class s>
 TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_panels &p,
-                          const td_units<s::rows, s::columns> &units, int8_t *shared, barriers<s> &barrier)
+                          const td_units<s::rows, s::columns> &units, int8_t *shared,
+                          barriers<s> &barrier)
 {
     position<s> at = {0, 1};
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
@@ -87,7 +88,8 @@ TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_p
             td_barrier_wait(&barrier.empty[at.stage], at.parity);
             td_barrier_expect(full, s::stage_bytes);
             td_copy_box(stage, a, full, step * K_STEP, unit.row, unit.member, unit.plane);
-            td_copy_box(stage + s::row_bytes, b, full, step * K_STEP, unit.column, unit.member, unit.plane);
+            td_copy_box(stage + s::row_bytes, b, full, step * K_STEP, unit.column, unit.member,
+                        unit.plane);
             next(at);
         }
     }
@@ -104,7 +106,8 @@ template <bool add, class s> TD_DEVICE void multiply_stage(unit_sums<s> &sums, c
     for (int k = 0; k < K_STEP / PRODUCT_K; k++) {
         TD_UNROLL
         for (int i = 0; i < HALVES; i++) {
-            const uint64_t from_x = x + (uint64_t)(k * along + i * half), from_y = y + (uint64_t)(k * along);
+            const uint64_t from_x = x + (uint64_t)(k * along + i * half),
+                           from_y = y + (uint64_t)(k * along);
             if (k == 0 && !add)
                 td_products<false>(sums[i], from_x, from_y);
             else
@@ -141,9 +144,10 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_su
                           const td_sum_modulus &modulus)
 {
     const int warp = (int)threadIdx.x % GROUP_THREADS / 32, lane = (int)threadIdx.x % 32;
-    const int row = unit.row + lane % 4 * TD_LANE_LINES, column = unit.column + 16 * warp + lane / 4;
-    int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.plane_c + unit.member * p.member_c +
-                      unit.piece * p.piece_c + column * p.ld_c + row;
+    const int row = unit.row + lane % 4 * TD_LANE_LINES,
+              column = unit.column + 16 * warp + lane / 4;
+    int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.plane_c +
+                      unit.member * p.member_c + unit.piece * p.piece_c + column * p.ld_c + row;
     TD_UNROLL
     for (int i = 0; i < HALVES; i++) {
         TD_UNROLL
@@ -153,16 +157,16 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_su
                 int32_t own[TD_LANE_LINES];
                 td_gather<4>(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h], own);
                 if (column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m)
-                    td_store_residues<is_short>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP, own, modulus,
-                                                p.accumulate);
+                    td_store_residues<is_short>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP,
+                                                own, modulus, p.accumulate);
             }
         }
     }
 }
 
 template <class s>
-TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::columns> &units, int index,
-                           const unit_sums<s> &sums)
+TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
+                           int index, const unit_sums<s> &sums)
 {
     const td_unit unit = td_unit_of(p, units, index);
     const td_sum_modulus modulus = td_moduli_of_sums.of[unit.plane];
@@ -174,8 +178,8 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::column
 
 /* Every `groups`-th unit; the steps of the others are passed over. */
 template <class s>
-TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::columns> &units, int group,
-                              const int8_t *shared, barriers<s> &barrier)
+TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::columns> &units,
+                              int group, const int8_t *shared, barriers<s> &barrier)
 {
     const int following = group + 1 == s::groups ? 0 : group + 1;
     position<s> at = {0, 0};
@@ -184,7 +188,8 @@ TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::col
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
         if (!td_is_wanted(p, units, index)) continue;
         const int piece = td_piece_of(p, units, index);
-        const int steps = td_step_of_piece(&p, K_STEP, piece + 1) - td_step_of_piece(&p, K_STEP, piece);
+        const int steps =
+            td_step_of_piece(&p, K_STEP, piece + 1) - td_step_of_piece(&p, K_STEP, piece);
         if (turn == group) {
             unit_sums<s> sums;
             td_turn_wait(1 + group);
@@ -205,8 +210,8 @@ TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::col
 /* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static shared memory. */
 template <class s>
 __global__ void __launch_bounds__(s::threads, 1)
-    residue_products_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
-                            const td_panels p)
+    residue_products_kernel(const __grid_constant__ CUtensorMap a,
+                            const __grid_constant__ CUtensorMap b, const td_panels p)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
@@ -238,31 +243,34 @@ encode_function find_encode()
 {
     void *function = NULL;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                                               cudaEnableDefault, &found);
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                               12000, cudaEnableDefault, &found);
     return error == cudaSuccess && found == cudaDriverEntryPointSuccess
                ? reinterpret_cast<encode_function>(function)
                : NULL;
 }
 
 /* How a panel's planes of all members become boxes of box_lines lines; zeros past the ends. */
-bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member, int64_t plane,
-              int box_lines, CUtensorMap *map)
+bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member,
+              int64_t plane, int box_lines, CUtensorMap *map)
 {
     static const encode_function encode = find_encode();
-    const cuuint64_t sizes[] = {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch, (cuuint64_t)p->planes};
+    const cuuint64_t sizes[] = {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch,
+                                (cuuint64_t)p->planes};
     const cuuint64_t steps[] = {(cuuint64_t)ld, (cuuint64_t)member, (cuuint64_t)plane};
     const cuuint32_t box[] = {K_STEP, (cuuint32_t)box_lines, 1, 1}, each[] = {1, 1, 1, 1};
-    return encode && encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void *>(panel), sizes, steps, box, each,
-                            CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return encode && encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void *>(panel), sizes,
+                            steps, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                            CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /* ---- launches ---- */
 
 template <class s> int64_t units_of(const td_panels *p)
 {
-    return (p->m + s::rows - 1) / s::rows * ((p->n + s::columns - 1) / s::columns) * p->planes * p->batch * p->pieces;
+    return (p->m + s::rows - 1) / s::rows * ((p->n + s::columns - 1) / s::columns) * p->planes *
+           p->batch * p->pieces;
 }
 
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
@@ -272,13 +280,15 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
-    return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b, *p);
+    return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,
+                     *p);
 }
 
 /* Time of the block that has most to do. A small tile takes a twentieth more of the tensor cores than its elements do. */
 template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 {
-    return (units_of<s>(p) + multiprocessors - 1) / multiprocessors * s::rows * (s::groups == 2 ? 20 : 21);
+    return (units_of<s>(p) + multiprocessors - 1) / multiprocessors * s::rows *
+           (s::groups == 2 ? 20 : 21);
 }
 
 } // namespace
@@ -304,7 +314,8 @@ cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
 
 cudaError_t td_wgmma_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, residue_products_kernel<large>, residue_products_kernel<small>);
+    cudaError_t error =
+        td_load(cudaSuccess, residue_products_kernel<large>, residue_products_kernel<small>);
     if (error != cudaSuccess || !td_wgmma_exists()) return error;
     error = td_allow_shared(error, residue_products_kernel<large>, large::shared_bytes);
     return td_allow_shared(error, residue_products_kernel<small>, small::shared_bytes);

@@ -7,29 +7,38 @@
 
 #include "../portable.h"
 
-TD_DEVICE uint32_t td_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+TD_DEVICE uint32_t td_shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
 
 /* ---- barriers ---- */
 
 TD_DEVICE void td_barrier_start(uint64_t *barrier, int arrivals)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(td_shared_address(barrier)), "r"(arrivals));
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(td_shared_address(barrier)),
+                 "r"(arrivals));
 }
 
 /* What was started is seen by the copies as well, once the block's threads have met. */
-TD_DEVICE void td_barriers_started() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+TD_DEVICE void td_barriers_started()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 
 TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
 {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier)) : "memory");
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))
+                 : "memory");
 }
 
 /* The same, and the barrier waits for so many bytes of copies too. */
 TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
 }
 
 /* Until the phase of that parity is over; that before the first one is. */
@@ -49,12 +58,16 @@ TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
 
 /* Named barriers of 2 warpgroups, of which one goes on at once. */
 TD_DEVICE void td_turn_wait(int name) { asm volatile("bar.sync %0, 256;" ::"r"(name) : "memory"); }
-TD_DEVICE void td_turn_pass(int name) { asm volatile("bar.arrive %0, 256;" ::"r"(name) : "memory"); }
+TD_DEVICE void td_turn_pass(int name)
+{
+    asm volatile("bar.arrive %0, 256;" ::"r"(name) : "memory");
+}
 
 /* ---- copies ---- */
 
 /* A box of a tensor of four dimensions from its element x, y, z, w on. */
-TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y, int z, int w)
+TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
+                           int z, int w)
 {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(td_shared_address(shared)),
@@ -68,12 +81,16 @@ TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barri
  * along the lines are 2 more. */
 TD_DEVICE uint64_t td_panel_descriptor(const void *shared)
 {
-    const uint64_t swizzle_128 = 1ull << 62, next_8_lines = (1024ull >> 4) << 32, unused = 1ull << 16;
+    const uint64_t swizzle_128 = 1ull << 62, next_8_lines = (1024ull >> 4) << 32,
+                   unused = 1ull << 16;
     return swizzle_128 | next_8_lines | unused | (td_shared_address(shared) & 0x3ffff) >> 4;
 }
 
 TD_DEVICE void td_products_start() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-TD_DEVICE void td_products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+TD_DEVICE void td_products_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 
 /* Until no more than the last `groups` groups of products are under way. */
 template <int groups> TD_DEVICE void td_products_wait()
@@ -111,9 +128,9 @@ template <int count> TD_DEVICE void td_registers_less()
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 /* clang-format on */
 
-#define TD_WGMMA(lines, sums, bind, descriptor_x, descriptor_y, add)                                \
-    asm volatile("wgmma.mma_async.sync.aligned.m64n" #lines "k32.s32.s8.s8 {" sums "}, " descriptor_x     \
-                 ", " descriptor_y ", " #add ";"                                                        \
+#define TD_WGMMA(lines, sums, bind, descriptor_x, descriptor_y, add)                               \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n" #lines "k32.s32.s8.s8 {" sums                 \
+                 "}, " descriptor_x ", " descriptor_y ", " #add ";"                                \
                  : bind                                                                            \
                  : "l"(x), "l"(y))
 

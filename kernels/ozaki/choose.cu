@@ -160,14 +160,18 @@ TD_DEVICE void scale_lines(const td_choose &p, int which, int batch, int first, 
 
 /* Lines for which a launch of its own takes longer than one block. */
 enum { FEW_LINES = 4096 };
-TD_HOST_DEVICE bool are_few(const td_choose &p) { return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES; }
+TD_HOST_DEVICE bool are_few(const td_choose &p)
+{
+    return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES;
+}
 
 /* Few lines, by the block that has just chosen. */
 TD_DEVICE void scale_few_lines(const td_choose &p)
 {
     if (!are_few(p)) return;
     __syncthreads();
-    for (int o = 0; o < 2; o++) scale_lines(p, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
+    for (int o = 0; o < 2; o++)
+        scale_lines(p, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
 }
 
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
@@ -211,8 +215,8 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */
 static __global__ void scale_kernel(const td_choose p)
 {
-    scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2, (int)(blockIdx.x * blockDim.x + threadIdx.x),
-                (int)(gridDim.x * blockDim.x));
+    scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2,
+                (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x));
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)

@@ -10,9 +10,13 @@ template <int half> TD_DEVICE uint32_t add_pair(uint32_t weights, uint32_t resid
 #if TD_HAS_CUDA_DEVICE
     uint32_t result;
     if constexpr (half == 0)
-        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(residues), "r"(sum));
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
     else
-        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(residues), "r"(sum));
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
     return result;
 #else
     const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
@@ -23,7 +27,8 @@ template <int half> TD_DEVICE uint32_t add_pair(uint32_t weights, uint32_t resid
 
 /* A group's y of four elements. A word has their residues modulo one of `count` moduli. */
 template <int count>
-TD_DEVICE void add_group(const td_group &group, const uint32_t (&residues)[TD_GROUP], uint32_t (&y)[TD_SUBTILE])
+TD_DEVICE void add_group(const td_group &group, const uint32_t (&residues)[TD_GROUP],
+                         uint32_t (&y)[TD_SUBTILE])
 {
     const uint32_t low = __byte_perm(residues[0], residues[1], 0x5140);
     const uint32_t high = __byte_perm(residues[0], residues[1], 0x7362);
@@ -45,7 +50,8 @@ TD_DEVICE td_wide<limbs> less_multiple(int moduli, int64_t *column, uint64_t fra
 {
     const uint32_t multiple = (uint32_t)((fraction + (1ull << 53)) >> 54);
     TD_UNROLL
-    for (int c = 0; c < limbs; c++) column[c] += (int64_t)((uint64_t)multiple * td_tables.less_product[moduli][c]);
+    for (int c = 0; c < limbs; c++)
+        column[c] += (int64_t)((uint64_t)multiple * td_tables.less_product[moduli][c]);
     return td_wide_carry<limbs>(column);
 }
 
@@ -58,12 +64,14 @@ template <int limbs_, int columns, int fixed> struct residue_source {
     TD_DEVICE void load(const residue_source &s, int row, int col, td_wide<limbs> *x)
     {
         const int moduli = fixed ? fixed : s.moduli_;
-        const int8_t *at = s.product.residue + blockIdx.z * s.product.batch_step + (int64_t)col * s.product.ld + row;
+        const int8_t *at = s.product.residue + blockIdx.z * s.product.batch_step +
+                           (int64_t)col * s.product.ld + row;
         uint32_t residues[TD_GROUPS][TD_GROUP] = {};
         TD_UNROLL
         for (int t = 0; t < (fixed ? fixed : (int)TD_MAX_MODULI); t++)
             if (t < moduli)
-                residues[t / TD_GROUP][t % TD_GROUP] = *reinterpret_cast<const uint32_t *>(at + t * s.product.plane_step);
+                residues[t / TD_GROUP][t % TD_GROUP] =
+                    *reinterpret_cast<const uint32_t *>(at + t * s.product.plane_step);
         uint64_t fraction[TD_SUBTILE] = {};
         int64_t column[TD_SUBTILE][limbs] = {};
         TD_UNROLL
@@ -103,7 +111,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     if (usual && moduli == usual)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
     else
-        td_finish_tiles<kind>(finish, residue_source<limbs, columns, least == most ? least : 0>{product, moduli});
+        td_finish_tiles<kind>(finish, residue_source < limbs, columns,
+                              least == most ? least : 0 > {product, moduli});
 }
 
 #define FINISH(limbs, columns, least, most, usual, blocks, kind)                                   \
@@ -149,8 +158,8 @@ static __global__ void __launch_bounds__(FOLD_THREADS)
         fold(product, at + i * TD_SUBTILE, td_moduli_of_sums.of[t]);
 }
 
-static cudaError_t fold_pieces(const td_residue_product *product, int moduli, const td_finish *finish, int batch,
-                               cudaStream_t stream)
+static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
+                               const td_finish *finish, int batch, cudaStream_t stream)
 {
     const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
     if (product->pieces == 1) return cudaSuccess;
@@ -167,8 +176,7 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
                                              : td_grid_of_turns(finish->target, 1, batch);
         if (one.kind == finish->kind && one.least <= most && one.most >= least &&
             error == cudaSuccess)
-            error =
-                TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish);
+            error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish);
     }
     return error;
 }

@@ -117,7 +117,8 @@ struct td_column {
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
                                     const td_wide<limbs> *x, const td_line *a, td_line b,
-                                    const td_column &column, unsigned left, double alpha, double beta)
+                                    const td_column &column, unsigned left, double alpha,
+                                    double beta)
 {
     unsigned mask = 0;
     double c[TD_SUBTILE] = {}, result[TD_SUBTILE] = {};
@@ -130,11 +131,11 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
             continue;
         }
         if constexpr (kind == TD_FINISH_EXACT)
-            is_done = is_done &&
-                      td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i], &result[i]);
+            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i],
+                                                 &result[i]);
         else
-            is_done = is_done &&
-                      td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta, &c[i], &result[i]);
+            is_done = is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta,
+                                                   &c[i], &result[i]);
         mask |= is_done || i >= column.count ? 0u : 1u << i;
     }
     td_column::store(column, result, mask);

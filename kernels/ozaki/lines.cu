@@ -29,18 +29,22 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 /* ---- measuring ---- */
 
 /* Starts the copies of a tile; zeros past the ends. */
-TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0, uint64_t (*tile)[TD_UNIT + 1])
+TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+                         uint64_t (*tile)[TD_UNIT + 1])
 {
     const bool along = o.k_step == 1;
     const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
     const int lines = o.lines - line0 - (along ? outer : inner);
-    const int64_t elements = o.k - l0 - (along ? inner : outer), apart = PARTS * (along ? o.line_step : o.k_step);
-    const double *from = data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
+    const int64_t elements = o.k - l0 - (along ? inner : outer),
+                  apart = PARTS * (along ? o.line_step : o.k_step);
+    const double *from =
+        data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
     uint64_t *to = along ? &tile[outer][inner] : &tile[inner][outer];
     const int to_apart = along ? PARTS * (TD_UNIT + 1) : (int)PARTS;
     TD_UNROLL
     for (int step = 0; step < 64 / PARTS; step++) {
-        const bool inside = lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
+        const bool inside =
+            lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
         td_async_copy8(to + step * to_apart, inside ? from + step * apart : data, inside);
     }
 }
@@ -331,7 +335,8 @@ struct place {
 
 TD_DEVICE place place_of(const tiles &t, int number)
 {
-    const int rest = number / t.units, matrix = rest / t.strips, in_strip = rest % t.strips * TD_TILE;
+    const int rest = number / t.units, matrix = rest / t.strips,
+              in_strip = rest % t.strips * TD_TILE;
     return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
 }
 
@@ -343,14 +348,16 @@ template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place 
 
 /* A unit of each line of a strip. All threads take part. */
 template <bool again>
-TD_DEVICE void measure_units(const td_measure &p, const place &at, int units, const uint64_t (*tile)[TD_UNIT + 1])
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
+                             const uint64_t (*tile)[TD_UNIT + 1])
 {
     TD_SHARED(int, top, [PARTS][TD_UNIT]);
     const td_operand &o = p.operand[at.which];
     const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
     const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
     const int line = (int)threadIdx.x;
-    unit *to = static_cast<unit *>(p.units[at.which]) + ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
+    unit *to = static_cast<unit *>(p.units[at.which]) +
+               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
     if (!again) find_tops(tile, top);
     measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
                          line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
@@ -363,7 +370,8 @@ typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
 /* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
  * while the one before is measured. Grid: as many blocks as there are places. */
 template <bool again, int stages>
-static __global__ void __launch_bounds__(THREADS, BLOCKS) measure_kernel(const td_measure p, const tiles all)
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_kernel(const td_measure p, const tiles all)
 {
     TD_DYNAMIC_SHARED(tile_of_units, tile);
     if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
@@ -582,7 +590,8 @@ static void (*kernel_of(bool again, int stages))(td_measure, tiles)
 
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
-    const int lines = max(p->operand[0].lines, p->operand[1].lines), bytes = (int)sizeof(tile_of_units);
+    const int lines = max(p->operand[0].lines, p->operand[1].lines),
+              bytes = (int)sizeof(tile_of_units);
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
@@ -590,7 +599,8 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-        error = TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
+        error =
+            TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
         if (error != cudaSuccess) break;
         const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
         error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units, again);
@@ -611,11 +621,13 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 
 cudaError_t td_lines_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
+    cudaError_t error =
+        td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
     for (int stages = 1; stages <= 2; stages++)
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));
-            error = td_allow_shared(error, kernel_of(again, stages), stages * (int)sizeof(tile_of_units));
+            error = td_allow_shared(error, kernel_of(again, stages),
+                                    stages * (int)sizeof(tile_of_units));
         }
     return error;
 }

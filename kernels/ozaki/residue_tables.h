@@ -32,8 +32,8 @@ struct td_modulus {
 struct td_group {
     uint32_t weights, weight_2; /* of the first two, 16 bits each, and of the third */
     uint32_t start;             /* 2 G */
-    uint32_t raise, fraction;  /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
-    uint32_t limb[TD_P_LIMBS]; /* P / G */
+    uint32_t raise, fraction;   /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
+    uint32_t limb[TD_P_LIMBS];  /* P / G */
 };
 
 struct td_residue_tables {

@@ -31,7 +31,7 @@ TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[2])
     const int field = (int)(bits >> 52 & 0x7ff);
     uint64_t m = (bits << 9 & ((1ull << 61) - 1)) | 1ull << 61;
     int down = 1084 - exponent - field; /* |x| 2^exponent = m 2^-down */
-    if (field == 0) { /* zero or subnormal */
+    if (field == 0) {                   /* zero or subnormal */
         int q;
         m = td_significand64(bits, &q) << 9;
         down = 9 - q - exponent;
@@ -41,7 +41,8 @@ TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[2])
     const uint32_t rest_high = (uint32_t)(rest >> 32), below = (uint32_t)rest | (rest_high & 1u);
     const uint32_t half_units = (rest_high >> 1 | (below ? 1u : 0u)) + ((uint32_t)kept & 1u);
     const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
-    const uint64_t number = ((kept + (half_units > 0x40000000u)) ^ sign) - sign + (1ull << TD_OFFSET_SHORT);
+    const uint64_t number =
+        ((kept + (half_units > 0x40000000u)) ^ sign) - sign + (1ull << TD_OFFSET_SHORT);
     word[0] = (uint32_t)number;
     word[1] = (uint32_t)(number >> 32);
 }
@@ -79,7 +80,8 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
         const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
         td_quad<uint32_t> residues;
         TD_UNROLL
-        for (int i = 0; i < 4; i++) residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
+        for (int i = 0; i < 4; i++)
+            residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
         *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
         at += step;
     }
@@ -99,7 +101,10 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
 
 /* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have the
  * runs of a line and of the next one. */
-TD_DEVICE int place_in_tile(int line, int l) { return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN)); }
+TD_DEVICE int place_in_tile(int line, int l)
+{
+    return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN));
+}
 
 /* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
 TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
@@ -115,7 +120,8 @@ TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double 
                                               at.first + at.in_pass + (at.along ? inner : outer));
     TD_UNROLL
     for (int i = 0; i < RUN; i++) {
-        const int line = at.along ? outer + i * apart : inner, l = at.along ? inner : outer + i * apart;
+        const int line = at.along ? outer + i * apart : inner,
+                  l = at.along ? inner : outer + i * apart;
         const bool inside = line < lines && l < elements;
         td_async_copy8(&tile[place_in_tile(line, l)], inside ? from + i * step : data, inside);
     }
@@ -140,7 +146,8 @@ TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const d
     for (int i = 0; i < RUN; i++) {
         const int shift = shifts && in_pass + i < at.count ? shifts[i] : 0;
         exponent[i] = record.scale + (at.which ? -shift : shift);
-        bits[i] = record.low == TD_SPECIAL ? 0 : td_bits64(tile[place_in_tile(own_line, own_l + i)]);
+        bits[i] =
+            record.low == TD_SPECIAL ? 0 : td_bits64(tile[place_in_tile(own_line, own_l + i)]);
     }
     const int moduli = p.fixed.choice[at.batch].parameter;
     int8_t *to =

@@ -21,8 +21,9 @@ cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 /* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
 typedef struct {
     int8_t *residue;
-    int64_t plane_step, batch_step, piece_step; /* from modulus to modulus, member to member, piece to piece */
-    int64_t ld;                                 /* a multiple of TD_LINE_GROUP */
+    int64_t plane_step, batch_step,
+        piece_step; /* from modulus to modulus, member to member, piece to piece */
+    int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
 } td_residue_product;
 

@@ -34,7 +34,8 @@ TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int su
  * tiles, strip, batch member. */
 TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
 {
-    const bool shares_rows = !p.target.open_count && p.operand[0].k_step != 1 && p.operand[1].k_step == 1;
+    const bool shares_rows =
+        !p.target.open_count && p.operand[0].k_step != 1 && p.operand[1].k_step == 1;
     const int tiles = td_tiles(shares_rows ? p.target.n : p.target.m);
     const int fast = tile % tiles * TD_TILE, slow = tile / tiles * TD_TILE;
     *row = shares_rows ? slow : fast;

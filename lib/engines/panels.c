@@ -2,7 +2,10 @@
 
 #include "part.h"
 
-static bool is_wgmma(const td_panels *p) { return p->type == TD_PANEL_RESIDUE && td_wgmma_exists(); }
+static bool is_wgmma(const td_panels *p)
+{
+    return p->type == TD_PANEL_RESIDUE && td_wgmma_exists();
+}
 static bool is_mma(const td_panels *p) { return p->type == TD_PANEL_RESIDUE; }
 static bool is_cublas(const td_panels *p) { return p->type != TD_PANEL_RESIDUE; }
 

@@ -88,7 +88,8 @@ static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_
 
 static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded}, batch = part->fixed.batch;
+    const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
+                  batch = part->fixed.batch;
     const td_panels panels = {
         .type = TD_PANEL_RESIDUE,
         .m = l->lines[0],
@@ -110,7 +111,8 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
         .batch = (int)batch,
         .accumulate = part->fixed.k_first > 0,
         .choice = part->fixed.choice,
-        .pieces = (int)td_smaller(l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
+        .pieces = (int)td_smaller(
+            l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
     };
     return td_panels_run(part->device, &panels, part->stream);

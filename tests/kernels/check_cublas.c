@@ -37,7 +37,8 @@ static void products_are_exact(void **unused)
 static void an_empty_product_is_no_error(void **unused)
 {
     (void)unused;
-    const td_panels panels = {.type = TD_PANEL_INT8, .ld_a = 64, .ld_b = 64, .ld_c = 16, .batch = 1};
+    const td_panels panels = {
+        .type = TD_PANEL_INT8, .ld_a = 64, .ld_b = 64, .ld_c = 16, .batch = 1};
     CHECK(td_cublas_multiply(td_device_current(), &panels, NULL), "nothing to do");
 }
 
@@ -45,7 +46,8 @@ static void an_empty_product_is_no_error(void **unused)
 static void refusals_leave_nothing_behind(void **unused)
 {
     (void)unused;
-    const td_panels panels = {.type = TD_PANEL_INT8, .m = 16, .n = 16, .k = 64, .planes = 1, .batch = 1};
+    const td_panels panels = {
+        .type = TD_PANEL_INT8, .m = 16, .n = 16, .k = 64, .planes = 1, .batch = 1};
     CHECK(!td_cublas_multiply(td_device_current(), &panels, NULL), "leading dimensions of 0");
     CHECK(is_right(&panels_cases[1], 1, TD_CUBLAS_WORKSPACE, NULL), "after a refusal");
     device_check_clean("a refusal");

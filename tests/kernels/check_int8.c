@@ -32,9 +32,12 @@ typedef struct {
 static const char *text(const int8_case *p)
 {
     static char buffer[192];
-    snprintf(buffer, sizeof buffer, "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d pieces %d wanted %d %d %d%s fill %d",
-             (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch, p->pieces,
-             p->wanted[0], p->wanted[1], p->wanted[2], p->accumulate ? " accumulated" : "", (int)p->fill);
+    snprintf(buffer, sizeof buffer,
+             "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d pieces %d wanted %d %d %d%s "
+             "fill %d",
+             (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch,
+             p->pieces, p->wanted[0], p->wanted[1], p->wanted[2],
+             p->accumulate ? " accumulated" : "", (int)p->fill);
     return buffer;
 }
 
@@ -114,8 +117,10 @@ static int8_data make_data(const int8_case *p)
     d.c = malloc(d.bytes_c);
     for (size_t x = 0; x < matrices; x++) {
         const int modulus = moduli[x / (size_t)p->batch];
-        for (size_t i = 0; i < step_a(p); i++) d.a[x * step_a(p) + i] = random_residue(&r, p->fill, modulus, false);
-        for (size_t i = 0; i < step_b(p); i++) d.b[x * step_b(p) + i] = random_residue(&r, p->fill, modulus, true);
+        for (size_t i = 0; i < step_a(p); i++)
+            d.a[x * step_a(p) + i] = random_residue(&r, p->fill, modulus, false);
+        for (size_t i = 0; i < step_b(p); i++)
+            d.b[x * step_b(p) + i] = random_residue(&r, p->fill, modulus, true);
     }
     for (size_t i = 0; i < d.bytes_c; i++) d.c[i] = (int8_t)random_int(&r, -128, 127);
     for (int z = 0; z < MOST_MEMBERS; z++) choice[z].parameter = p->wanted[z];
@@ -174,13 +179,15 @@ static int64_t dot(const int8_t *x, const int8_t *y, int count)
 }
 
 /* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
-static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d, const int8_t *got, int plane,
-                            int member, int piece, int step)
+static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
+                            const int8_t *got, int plane, int member, int piece, int step)
 {
     const size_t matrix = (size_t)(plane * p->batch + member), line = (size_t)(p->k + p->pad_k);
     const size_t at = ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
-    const int first = step * td_step_of_piece(panels, step, piece), end = step * td_step_of_piece(panels, step, piece + 1);
-    const int count = (end < p->k ? end : p->k) - first, lines = lines_c(p), modulus = moduli[plane];
+    const int first = step * td_step_of_piece(panels, step, piece),
+              end = step * td_step_of_piece(panels, step, piece + 1);
+    const int count = (end < p->k ? end : p->k) - first, lines = lines_c(p),
+              modulus = moduli[plane];
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++) {
             const size_t x = at + (size_t)j * (size_t)lines + (size_t)i;
@@ -212,7 +219,8 @@ static void check_case(const td_panel_row *row, const int8_case *p, int step)
             for (int member = 0; member < p->batch && wrong < 0; member++)
                 wrong = check_matrix(p, &panels, &d, got, plane, member, piece, step);
     CHECK(wrong == -1, "%s, element %lld of C's storage: %s", row->name, (long long)wrong, text(p));
-    CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0, "%s writes past C: %s", row->name, text(p));
+    CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0,
+          "%s writes past C: %s", row->name, text(p));
     free(got);
     free_data(&d);
 }
@@ -223,7 +231,8 @@ static int step_of(const td_panel_row *row) { return strcmp(row->name, "wgmma") 
 static void check_all_rows(const int8_case *p)
 {
     for (int i = 0; i < TD_PANEL_ROWS; i++)
-        if (td_panel_rows[i].suits(&any_residues)) check_case(&td_panel_rows[i], p, step_of(&td_panel_rows[i]));
+        if (td_panel_rows[i].suits(&any_residues))
+            check_case(&td_panel_rows[i], p, step_of(&td_panel_rows[i]));
 }
 
 static void random_shapes(void **unused)
@@ -239,15 +248,30 @@ static void random_shapes(void **unused)
 static void longest_sums(void **unused)
 {
     (void)unused;
-    static const int lengths[] = {512, 576, 1024, 1088, 1344, 1408, 1728, 1792, 2496, 2560, 4352, 4416, 16384};
+    static const int lengths[] = {512,  576,  1024, 1088, 1344, 1408, 1728,
+                                  1792, 2496, 2560, 4352, 4416, 16384};
     for (int fill = 0; fill < FILLINGS; fill++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            const int8_case p = {.m = 64, .n = 8, .k = lengths[i], .planes = TD_MAX_MODULI, .batch = 1, .pieces = 1,
-                                 .wanted = {TD_MAX_MODULI}, .accumulate = fill % 2, .fill = (filling)fill};
+            const int8_case p = {.m = 64,
+                                 .n = 8,
+                                 .k = lengths[i],
+                                 .planes = TD_MAX_MODULI,
+                                 .batch = 1,
+                                 .pieces = 1,
+                                 .wanted = {TD_MAX_MODULI},
+                                 .accumulate = fill % 2,
+                                 .fill = (filling)fill};
             check_all_rows(&p);
         }
-    const int8_case longest = {.m = 64, .n = 8, .k = TD_RESIDUE_K, .planes = 2, .batch = 1, .pieces = 1, .wanted = {2},
-                               .accumulate = true, .fill = LARGEST};
+    const int8_case longest = {.m = 64,
+                               .n = 8,
+                               .k = TD_RESIDUE_K,
+                               .planes = 2,
+                               .batch = 1,
+                               .pieces = 1,
+                               .wanted = {2},
+                               .accumulate = true,
+                               .fill = LARGEST};
     check_all_rows(&longest);
 }
 
@@ -255,7 +279,8 @@ static void rows_are_named(void **unused)
 {
     (void)unused;
     for (int i = 0; i < TD_PANEL_ROWS; i++)
-        test_note("%s%s", td_panel_rows[i].name, td_panel_rows[i].suits(&any_residues) ? "" : " (not for residues here)");
+        test_note("%s%s", td_panel_rows[i].name,
+                  td_panel_rows[i].suits(&any_residues) ? "" : " (not for residues here)");
 }
 
 int main(int argc, char **argv)

@@ -58,7 +58,7 @@ static void modes_that_need_one_say_so(void **unused)
 static void other_modes_work(void **unused)
 {
     (void)unused;
-    static const char *const modes[] = {"df",     "ts",       "dd",       "d+s",
+    static const char *const modes[] = {"df",     "ts",        "dd",       "d+s",
                                         "ozaki2", "ozaki2:14", "faithful", "faithful:fp64"};
     for (int i = 0; i < 8; i++) {
         double c;
