@@ -250,7 +250,7 @@ static td_problem gemm_of(const operands *o)
 
 static size_t workspace_limit(const td_device *device)
 {
-    return td_device_limit(device, td_options_in_force()->workspace_bytes);
+    return td_device_limit(device, td_options_in_force()->workspace);
 }
 
 /* Not by tandem_dgemm, which counts no repaired elements. */
@@ -258,8 +258,8 @@ static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
     const td_problem gemm = gemm_of(o);
-    const bool enqueued = m->engine->run(&gemm, m->parameter, b->device, workspace_limit(b->device),
-                                         b->counters) == TD_RUN_DONE;
+    const bool enqueued = td_engine_run(m->engine, &gemm, m->parameter, b->device,
+                                        workspace_limit(b->device), b->counters) == TD_RUN_DONE;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
     return enqueued;
 }

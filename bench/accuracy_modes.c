@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST_PARAMETER = 99 };
-
 /* The papers' numbers of slices. */
 enum { LEAST_SLICES = 9, MOST_SLICES = 12 };
 
@@ -24,11 +22,12 @@ static void add_engine(mode_list *list, const td_engine *engine)
 {
     char text[2 * MODE_BYTES];
     modes_add(list, engine->name);
-    for (int i = 0; engine->parse && i <= LARGEST_PARAMETER; i++) {
-        snprintf(text, sizeof text, "%s:%d", engine->name, i);
+    for (int count = engine->least; engine->most > 0 && count <= engine->most; count++) {
+        snprintf(text, sizeof text, "%s:%d", engine->name, count);
         modes_add(list, text);
     }
-    snprintf(text, sizeof text, "%s:fp64", engine->name);
+    if (!engine->way) return;
+    snprintf(text, sizeof text, "%s:%s", engine->name, engine->way);
     modes_add(list, text);
 }
 

@@ -89,7 +89,7 @@ def ulps(results):
 
 
 def repaired(results):
-    """Part of the elements, at the k where it is largest."""
+    """Share of the elements, at the k where it is largest."""
     size = largest([int(line["m"]) * int(line["n"]) for line in results.errors])
 
     def show(mode, data):

@@ -5,8 +5,8 @@
  * For each N, in one run with the measured instruction ceiling: DF(DF), the typed product of tandem.h, and D(DF),
  * cublasDgemm as Tandem intercepts it, in all nine transpose cases, each with alpha = 1, beta = 0 and with alpha = 1.7,
  * beta = -0.3. Medians of device times. The roofline is the literature's: one multiply-accumulate costs 16
- * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in front of cuBLAS: run it with
- * TANDEM_MODE=df. */
+ * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in
+ * front of cuBLAS, and refuses to run where cublasDgemm does not give the bits of mode df: run it with TANDEM_MODE=df. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +135,30 @@ static void free_operands(bench *b)
     b->da = b->db = b->dc = NULL;
 }
 
+/* True if cublasDgemm gives the bits of mode df; says what to do if not. */
+static bool is_intercepted(bench *b)
+{
+    enum { N = 64, BYTES = N * N * sizeof(double) };
+    static double got[N * N], want[N * N];
+    const variant v = {DROP_IN, CUBLAS_OP_N, CUBLAS_OP_N, 1.0, 0.0};
+    bool is_same = false;
+    b->n = N;
+    if (!make_operands(b) || !enqueue(b, &v)) goto out;
+    double *by_name = (double *)b->dc; /* of as many bytes */
+    if (tandem_dgemm("df", TANDEM_OP_N, TANDEM_OP_N, N, N, N, 1.0, b->a, N, b->b, N, 0.0, by_name,
+                     N, NULL) != TANDEM_OK) {
+        complain("tandem_dgemm: %s", tandem_last_message());
+        goto out;
+    }
+    CHECK_CUDA(cudaMemcpy(got, b->c, BYTES, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(want, by_name, BYTES, cudaMemcpyDeviceToHost));
+    is_same = memcmp(got, want, BYTES) == 0;
+    if (!is_same) complain("cublasDgemm does not run in mode df here: set TANDEM_MODE=df");
+out:
+    free_operands(b);
+    return is_same;
+}
+
 static bool run_size(bench *b, double ceiling)
 {
     bool good = make_operands(b);
@@ -196,7 +220,7 @@ int main(int argc, char **argv)
     CHECK_CUBLAS(cublasCreate(&b.handle));
     CHECK_CUDA(cudaEventCreate(&b.start));
     CHECK_CUDA(cudaEventCreate(&b.stop));
-    good = run_sizes(&b, argc - 1, argv + 1);
+    good = is_intercepted(&b) && run_sizes(&b, argc - 1, argv + 1);
 out:
     if (b.handle) cublasDestroy(b.handle);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

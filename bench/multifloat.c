@@ -15,6 +15,7 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../kernels/arithmetic/order.h"
+#include "../lib/device.h"
 #include "ceiling.h"
 #include "paper_multiply.h"
 #include "samples.h"
@@ -187,6 +188,13 @@ static bool operands_fill(operands *o, data_type type, shape s, const data_kind 
 
 /* ---- measuring ---- */
 
+static tandem_status run_paper(const char *type, int n, const operands *o)
+{
+    td_device *device = td_device_current();
+    if (!device) return TANDEM_UNSUPPORTED;
+    return paper_gemm(type, n, o->a, o->b, o->c, device, device->workspace_bytes);
+}
+
 static bool enqueue(const bench *b, const measurement *r, const operands *o)
 {
     const shape *s = &o->shape;
@@ -205,7 +213,7 @@ static bool enqueue(const bench *b, const measurement *r, const operands *o)
         status = r->format->multiply(o);
         break;
     default:
-        status = paper_gemm(r->format->name, s->n, o->a, o->b, o->c, NULL);
+        status = run_paper(r->format->name, s->n, o);
     }
     if (status != TANDEM_OK)
         complain("%s, %s: %s", r->format->name, kind_names[r->kind], tandem_last_message());

@@ -58,7 +58,7 @@ plot @macro_curves, @macro_native
 unset logscale y
 
 set output stem . "-roofline.svg"
-set title "Part of each product's own roofline"
+set title "Share of each product's own roofline"
 set ylabel "rate of instructions / ceiling, %"
 set format y "%g"
 set yrange [0:110]

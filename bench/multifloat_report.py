@@ -155,9 +155,9 @@ def figures_6_7(results):
             "TFLOP/s", type=kind, product=product, n=n)), default=None)
         row = [name, f"{gflops} GFLOP/s at N = {at}", percent(efficiency)]
         if best:
-            part = results.value("of_roofline", type=kind, product=product, n=best[1])
-            part *= count / instructions(results, kind, product)
-            row += [f"{best[0]:.3g} TFLOP/s at N = {best[1]}", percent(part)]
+            share = results.value("of_roofline", type=kind, product=product, n=best[1])
+            share *= count / instructions(results, kind, product)
+            row += [f"{best[0]:.3g} TFLOP/s at N = {best[1]}", percent(share)]
         else:
             row += ["-", "-"]
         rows.append(row)
@@ -192,14 +192,14 @@ def shapes(results):
 
 def goals(results):
     """What the types were built for."""
-    def part(kind, n, least):
+    def share(kind, n, least):
         value = results.value("of_reference", type=kind, product="typed", n=n)
         count = 43.4 if kind == "ts" else 10.44
-        return [f"{NAMES[kind]}, typed, N = {n}: part of ceiling / {count}", f">= {percent(least)}",
+        return [f"{NAMES[kind]}, typed, N = {n}: share of ceiling / {count}", f">= {percent(least)}",
                 percent(value), yes(None if value is None else value >= least)]
 
-    rows = [part("ts", 1024, .85), part("ts", 4096, .88), part("dd", 1024, .86),
-            part("dd", 4096, .86)]
+    rows = [share("ts", 1024, .85), share("ts", 4096, .88), share("dd", 1024, .86),
+            share("dd", 4096, .86)]
     for kind in TYPES:
         ratio = [r for n, r in results.ratios((kind, "drop-in"), (kind, "typed")).items()
                  if n >= 2048]
@@ -212,7 +212,7 @@ def goals(results):
 def plots(results):
     """Links to the drawings beside the CSV, as multifloat.gp names them."""
     names = {"time": "Time of a product against N", "speed": "TFLOP/s against N",
-             "roofline": "Part of the roofline against N", "df": "Efficiency of DF against N",
+             "roofline": "Share of the roofline against N", "df": "Efficiency of DF against N",
              "error": "Largest err against N"}
     return results.drawings(names)
 

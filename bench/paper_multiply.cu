@@ -5,20 +5,19 @@
 #include "paper.h"
 
 extern "C" {
-#include "../lib/device.h"
 #include "../lib/engines/engine_multifloat.h"
 }
 
 namespace
 {
 
-/* arithmetic: a part's type, a value's, the number of parts; fma(parts of a, parts of b, c), add(a, b). */
+/* arithmetic: a part's type, a value's, the number of components; fma(components of a, components of b, c), add(a, b). */
 template <class arithmetic, int group_count, int block_count> struct paper_format {
     using real = typename arithmetic::real;
     using value = typename arithmetic::value;
     enum {
         groups = group_count,
-        parts = arithmetic::parts,
+        components = arithmetic::components,
         blocks = block_count,
         block = TD_BLOCK,
         rows = TD_SUBTILE,
@@ -42,9 +41,9 @@ template <class arithmetic, int group_count, int block_count> struct paper_forma
         TD_UNROLL
         for (int i = 0; i < rows; i++) TD_UNROLL
         for (int j = 0; j < cols; j++) {
-            real x[parts], y[parts];
+            real x[components], y[components];
             TD_UNROLL
-            for (int p = 0; p < parts; p++) x[p] = t.a[p][i], y[p] = t.b[p][j];
+            for (int p = 0; p < components; p++) x[p] = t.a[p][i], y[p] = t.b[p][j];
             s.x[i * cols + j] = arithmetic::fma(x, y, s.x[i * cols + j]);
         }
     }
@@ -73,7 +72,7 @@ template <class arithmetic, int group_count, int block_count> struct paper_forma
 struct df {
     using real = float;
     using value = tandem_df;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return td_df_fma(td_df(a[0], a[1]), td_df(b[0], b[1]), c);
@@ -84,7 +83,7 @@ struct df {
 struct ts {
     using real = float;
     using value = tandem_ts;
-    enum { parts = 3 };
+    enum { components = 3 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return paper_ts_fma(td_ts(a[0], a[1], a[2]), td_ts(b[0], b[1], b[2]), c);
@@ -95,7 +94,7 @@ struct ts {
 struct dd {
     using real = double;
     using value = tandem_dd;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), c);
@@ -103,11 +102,11 @@ struct dd {
     TD_DEVICE value add(value a, value b) { return td_dd_add(a, b); }
 };
 
-/* The panels hold lower parts as binary64, so that the operands' conversions are not in the inner loop. */
+/* The panels hold lower components as binary64, so that the operands' conversions are not in the inner loop. */
 struct ds {
     using real = double;
     using value = tandem_ds;
-    enum { parts = 2 };
+    enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
         return paper_ds(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
@@ -130,18 +129,18 @@ template <class format, int k_tile> static td_format paper_of(td_format own)
 }
 
 template <class format, int k_tile>
-static tandem_status run(const td_format &own, td_type type, td_problem p)
+static tandem_status run(const td_format &own, td_type type, td_problem p, td_device *device,
+                         size_t workspace)
 {
     static const td_format paper = paper_of<format, k_tile>(own);
     static const cudaError_t prepared = td_multiply_prepare<format, k_tile>(cudaSuccess);
-    td_device *device = td_device_current();
     p.type = type;
     if (type == TD_DF || type == TD_TS)
         p.alpha.value.ts.x = 1.0f; /* of both the first part */
     else
         p.alpha.value.dd.hi = 1.0;
-    if (prepared != cudaSuccess || !device) return TANDEM_UNSUPPORTED;
-    const td_run_status status = td_multifloat_run(&p, &paper, device, device->workspace_bytes);
+    if (prepared != cudaSuccess) return TANDEM_UNSUPPORTED;
+    const td_run_status status = td_multifloat_run(&p, &paper, device, workspace);
     return status == TD_RUN_DONE ? TANDEM_OK : TANDEM_LAUNCH_FAILED;
 }
 
@@ -154,7 +153,7 @@ static td_matrix matrix_of(const void *data, int n)
 }
 
 tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, void *c,
-                         tandem_stream stream)
+                         td_device *device, size_t workspace)
 {
     td_problem p = {};
     p.m = p.n = p.k = n;
@@ -162,10 +161,13 @@ tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, 
     p.b = matrix_of(b, n);
     p.c = matrix_of(c, n);
     p.batch = 1;
-    p.stream = stream;
-    if (strcmp(type, "df") == 0) return run<paper_format<df, 2, 2>, 32>(td_format_df, TD_DF, p);
-    if (strcmp(type, "ts") == 0) return run<paper_format<ts, 1, 1>, 16>(td_format_ts, TD_TS, p);
-    if (strcmp(type, "dd") == 0) return run<paper_format<dd, 1, 1>, 16>(td_format_dd, TD_DD, p);
-    if (strcmp(type, "d+s") == 0) return run<paper_format<ds, 1, 1>, 16>(td_format_dd, TD_DS, p);
+    if (strcmp(type, "df") == 0)
+        return run<paper_format<df, 2, 2>, 32>(td_format_df, TD_DF, p, device, workspace);
+    if (strcmp(type, "ts") == 0)
+        return run<paper_format<ts, 1, 1>, 16>(td_format_ts, TD_TS, p, device, workspace);
+    if (strcmp(type, "dd") == 0)
+        return run<paper_format<dd, 1, 1>, 16>(td_format_dd, TD_DD, p, device, workspace);
+    if (strcmp(type, "d+s") == 0)
+        return run<paper_format<ds, 1, 1>, 16>(td_format_dd, TD_DS, p, device, workspace);
     return TANDEM_INVALID_VALUE;
 }

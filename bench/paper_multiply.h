@@ -4,14 +4,16 @@
 #define PAPER_MULTIPLY_H
 
 #include "../include/tandem.h"
+#include "../lib/engines/engine.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* C <- A B, all n x n, column-major, leading dimension n, of type "df", "ts", "dd" or "d+s", in device memory. */
+/* C <- A B, all n x n, column-major, leading dimension n, of type "df", "ts", "dd" or "d+s", in the memory of `device`, with at
+ * most `workspace` bytes more of it; on the default stream. */
 tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, void *c,
-                         tandem_stream stream);
+                         td_device *device, size_t workspace);
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,18 @@ bool parse_number(const char *option, const char *text, double *value)
     return false;
 }
 
+error_t taken(bool is_good) { return is_good ? 0 : EINVAL; }
+
+bool parse_arguments(const struct argp_option *options, argp_parser_t parse, const char *arguments,
+                     const char *doc, int argc, char **argv, void *settings)
+{
+    const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = arguments, .doc = doc};
+
+    argp_err_exit_status = BAD_OPTIONS;
+    return argp_parse(&argp, argc, argv, 0, NULL, settings) == 0;
+}
+
 static uint64_t random_bits(random_stream *r)
 {
     r->state += 0x9e3779b97f4a7c15U;

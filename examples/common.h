@@ -2,6 +2,7 @@
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,15 @@ bool cublas_succeeded(cublasStatus_t status, const char *call);
 /* The value of an option: all of `text` as a number in [min, max] or any finite number, else a message. */
 bool parse_integer(const char *option, const char *text, long min, long max, long *value);
 bool parse_number(const char *option, const char *text, double *value);
+
+/* What a parser of argp's returns for an option whose value was good, or was complained of. */
+error_t taken(bool is_good);
+
+enum { BAD_OPTIONS = 2 }; /* exit status */
+
+/* argp_parse; false after a complaint. Unknown options, and --help, end the program. */
+bool parse_arguments(const struct argp_option *options, argp_parser_t parse, const char *arguments,
+                     const char *doc, int argc, char **argv, void *settings);
 
 /* A stream of random numbers; any seed is good. Generator: SplitMix64 (Steele, Lea, Flood 2014). */
 typedef struct {

@@ -2,7 +2,6 @@
  *
  * An ordinary cuBLAS program. The first product is compared with sums in binary128; the following ones
  * are timed. */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +11,23 @@
 
 const char program_name[] = "gemm_time";
 
-static const char usage[] =
-    "usage: gemm_time [OPTIONS] SIZE...\n"
-    "\n"
-    "Times C <- alpha op(A) op(B) + beta C by cublasDgemm and compares C with sums in binary128.\n"
-    "SIZE is N for a product of N x N matrices, or MxNxK: op(A) is M x K, op(B) K x N.\n"
-    "\n"
-    "  --trans XY   operations on A and B, each N, T or C; default NN\n"
-    "  --alpha X    default 1\n"
-    "  --beta Y     default 0\n"
-    "  --phi P      entries are (u - 1/2) exp(P g), u uniform and g normal; default 0.5\n"
-    "  --seed S     seed of the random entries, default 1\n"
-    "  --reps R     timed products after the checked one, of which the median is printed; default "
-    "9\n"
-    "  --json       print one JSON object a line instead of the table\n"
-    "  --help       print this\n"
-    "\n"
-    "err is the largest |C - exact| / (|alpha| |A| |B| + |beta| |C0|) among 24 rows x 24 columns.\n"
-    "Exit status: 0, 1 if a product could not be run, 2 for bad options.\n";
+static const char doc[] =
+    "Times C <- alpha op(A) op(B) + beta C by cublasDgemm and compares C with sums in binary128. "
+    "SIZE is N for a product of N x N matrices, or MxNxK: op(A) is M x K, op(B) K x N.\v"
+    "err is the largest |C - exact| / (|alpha| |A| |B| + |beta| |C0|) among 24 rows x 24 columns. "
+    "Exit status: 0, 1 if a product could not be run, 2 for bad options.";
+
+static const struct argp_option options[] = {
+    {"trans", 't', "XY", 0, "operations on A and B, each N, T or C; default NN", 0},
+    {"alpha", 'a', "X", 0, "default 1", 0},
+    {"beta", 'b', "Y", 0, "default 0", 0},
+    {"phi", 'p', "P", 0, "entries are (u - 1/2) exp(P g), u uniform and g normal; default 0.5", 0},
+    {"seed", 's', "S", 0, "seed of the random entries, default 1", 0},
+    {"reps", 'r', "R", 0,
+     "timed products after the checked one, of which the median is printed; default 9", 0},
+    {"json", 'j', NULL, 0, "print one JSON object a line instead of the table", 0},
+    {0},
+};
 
 enum { MAX_REPETITIONS = 1000, MAX_SIZE = 1000000 };
 
@@ -37,7 +35,9 @@ typedef struct {
     char trans[3];
     double alpha, beta, phi;
     long seed, repetitions;
-    bool wants_json, wants_help;
+    bool wants_json;
+    char **sizes; /* `count` of them */
+    int count;
 } settings;
 
 typedef struct {
@@ -63,52 +63,46 @@ static bool parse_trans(const char *text, char trans[3])
     return false;
 }
 
-static bool parse_option(int option, settings *s)
+static bool take_sizes(struct argp_state *state, settings *s)
 {
-    switch (option) {
-    case 't':
-        return parse_trans(optarg, s->trans);
-    case 'a':
-        return parse_number("--alpha", optarg, &s->alpha);
-    case 'b':
-        return parse_number("--beta", optarg, &s->beta);
-    case 'p':
-        return parse_number("--phi", optarg, &s->phi);
-    case 's':
-        return parse_integer("--seed", optarg, 0, 1000000000, &s->seed);
-    case 'r':
-        return parse_integer("--reps", optarg, 1, MAX_REPETITIONS, &s->repetitions);
-    case 'j':
-        s->wants_json = true;
-        return true;
-    case 'h':
-        s->wants_help = true;
-        return true;
-    default:
-        return false;
-    }
+    s->sizes = state->argv + state->next;
+    s->count = state->argc - state->next;
+    state->next = state->argc;
+    return true;
 }
 
-static bool parse_arguments(int argc, char **argv, settings *s)
+static bool refuse_no_size(void)
 {
-    static const struct option options[] = {
-        {"trans", required_argument, NULL, 't'},
-        {"alpha", required_argument, NULL, 'a'},
-        {"beta", required_argument, NULL, 'b'},
-        {"phi", required_argument, NULL, 'p'},
-        {"seed", required_argument, NULL, 's'},
-        {"reps", required_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int option = 0;
-
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!parse_option(option, s)) return false;
-    if (s->wants_help || optind < argc) return true;
     complain("a SIZE is needed, e.g. 1024 or 4096x256x1000; see gemm_time --help");
     return false;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    settings *s = state->input;
+    switch (key) {
+    case 't':
+        return taken(parse_trans(argument, s->trans));
+    case 'a':
+        return taken(parse_number("--alpha", argument, &s->alpha));
+    case 'b':
+        return taken(parse_number("--beta", argument, &s->beta));
+    case 'p':
+        return taken(parse_number("--phi", argument, &s->phi));
+    case 's':
+        return taken(parse_integer("--seed", argument, 0, 1000000000, &s->seed));
+    case 'r':
+        return taken(parse_integer("--reps", argument, 1, MAX_REPETITIONS, &s->repetitions));
+    case 'j':
+        s->wants_json = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        return taken(take_sizes(state, s));
+    case ARGP_KEY_NO_ARGS:
+        return taken(refuse_no_size());
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 /* "N" or "MxNxK" */
@@ -277,18 +271,14 @@ int main(int argc, char **argv)
     device_name device;
     product p;
 
-    if (!parse_arguments(argc, argv, &s)) return 2;
-    if (s.wants_help) {
-        fputs(usage, stdout);
-        return EXIT_SUCCESS;
-    }
-    for (int i = optind; i < argc; i++)
-        if (!parse_size(argv[i], &s, &p)) return 2;
+    if (!parse_arguments(options, parse, "SIZE...", doc, argc, argv, &s)) return BAD_OPTIONS;
+    for (int i = 0; i < s.count; i++)
+        if (!parse_size(s.sizes[i], &s, &p)) return BAD_OPTIONS;
     if (!query_device_name(&device)) return EXIT_FAILURE;
     if (!s.wants_json) print_header(&s, &device);
-    for (int i = optind; i < argc; i++) {
+    for (int i = 0; i < s.count; i++) {
         result r = {0};
-        if (!parse_size(argv[i], &s, &p) || !run(&s, &p, &r)) return EXIT_FAILURE;
+        if (!parse_size(s.sizes[i], &s, &p) || !run(&s, &p, &r)) return EXIT_FAILURE;
         if (s.wants_json)
             print_json_row(&p, &r, &device);
         else

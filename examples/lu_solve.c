@@ -2,7 +2,6 @@
  *
  * An ordinary cuBLAS program: almost all of its arithmetic is in the cublasDgemm calls that update the
  * trailing matrix of a blocked LU factorisation. */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +16,29 @@ const char program_name[] = "lu_solve";
 /* The LINPACK benchmark's limit of the scaled residual. */
 #define RESIDUAL_LIMIT 16.0
 
-static const char usage[] =
-    "usage: lu_solve [OPTIONS] FILE.mtx\n"
-    "       lu_solve [OPTIONS] --random N\n"
-    "\n"
-    "Solves A x = b by a blocked LU factorisation with partial pivoting, for a known x.\n"
-    "\n"
-    "  --random N   a random N x N matrix, entries uniform in [-1/2, 1/2)\n"
-    "  --seed S     seed of the random matrix, default 1\n"
-    "  --block B    columns of a panel, default 64\n"
-    "  --refine K   K steps of iterative refinement, x + inv(LU) (b - A x), by one cublasDgemm "
-    "each;\n"
-    "               b is the sum of two vectors then, so that x solves the system to binary64\n"
-    "  --json       print the results as one JSON object\n"
-    "  --help       print this\n"
-    "\n"
-    "FILE.mtx is a Matrix Market file: coordinate or array, real or integer, general or\n"
-    "symmetric. Exit status: 0, 1 if the system could not be solved or the scaled residual\n"
-    "|A x - b| / (2^-53 (|A| |x| + |b|) n), in maximum norms, is above 16; 2 for bad options.\n";
+static const char doc[] =
+    "Solves A x = b by a blocked LU factorisation with partial pivoting, for a known x.\v"
+    "FILE.mtx is a Matrix Market file: coordinate or array, real or integer, general or symmetric. "
+    "Exit status: 0, 1 if the system could not be solved or the scaled residual "
+    "|A x - b| / (2^-53 (|A| |x| + |b|) n), in maximum norms, is above 16; 2 for bad options.";
+
+static const struct argp_option options[] = {
+    {"random", 'r', "N", 0, "a random N x N matrix, entries uniform in [-1/2, 1/2)", 0},
+    {"seed", 's', "S", 0, "seed of the random matrix, default 1", 0},
+    {"block", 'b', "B", 0, "columns of a panel, default 64", 0},
+    {"refine", 'f', "K", 0,
+     "K steps of iterative refinement, x + inv(LU) (b - A x), by one cublasDgemm each; b is the "
+     "sum of "
+     "two vectors then, so that x solves the system to binary64",
+     0},
+    {"json", 'j', NULL, 0, "print the results as one JSON object", 0},
+    {0},
+};
 
 typedef struct {
     const char *path; /* NULL: a random matrix */
     long random_n, seed, block, refine;
-    bool wants_json, wants_help;
+    bool wants_json;
 } settings;
 
 enum { MAX_REFINE = 100 };
@@ -63,51 +62,35 @@ typedef struct {
     double *x;     /* what the device computed */
 } problem;
 
-static bool parse_option(int option, settings *s)
+static bool refuse_matrices(void)
 {
-    switch (option) {
-    case 'r':
-        return parse_integer("--random", optarg, 1, 1000000, &s->random_n);
-    case 's':
-        return parse_integer("--seed", optarg, 0, 1000000000, &s->seed);
-    case 'b':
-        return parse_integer("--block", optarg, 1, 1000000, &s->block);
-    case 'f':
-        return parse_integer("--refine", optarg, 1, MAX_REFINE, &s->refine);
-    case 'j':
-        s->wants_json = true;
-        return true;
-    case 'h':
-        s->wants_help = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool parse_arguments(int argc, char **argv, settings *s)
-{
-    static const struct option options[] = {
-        {"random", required_argument, NULL, 'r'},
-        {"seed", required_argument, NULL, 's'},
-        {"block", required_argument, NULL, 'b'},
-        {"refine", required_argument, NULL, 'f'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int option = 0;
-
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!parse_option(option, s)) return false;
-    if (s->wants_help) return true;
-    if (argc - optind == 1 && !s->random_n) {
-        s->path = argv[optind];
-        return true;
-    }
-    if (argc == optind && s->random_n) return true;
     complain("either one FILE.mtx or --random N is needed; see lu_solve --help");
     return false;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    settings *s = state->input;
+    switch (key) {
+    case 'r':
+        return taken(parse_integer("--random", argument, 1, 1000000, &s->random_n));
+    case 's':
+        return taken(parse_integer("--seed", argument, 0, 1000000000, &s->seed));
+    case 'b':
+        return taken(parse_integer("--block", argument, 1, 1000000, &s->block));
+    case 'f':
+        return taken(parse_integer("--refine", argument, 1, MAX_REFINE, &s->refine));
+    case 'j':
+        s->wants_json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        s->path = argument;
+        return taken(state->arg_num == 0 || refuse_matrices());
+    case ARGP_KEY_END:
+        return taken(!s->path == !!s->random_n || refuse_matrices());
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static bool make_matrix(const settings *s, dense_matrix *a)
@@ -367,11 +350,8 @@ int main(int argc, char **argv)
     result r = {0};
     int status = EXIT_FAILURE;
 
-    if (!parse_arguments(argc, argv, &s)) return 2;
-    if (s.wants_help) {
-        fputs(usage, stdout);
-        return EXIT_SUCCESS;
-    }
+    if (!parse_arguments(options, parse, "FILE.mtx\n--random N", doc, argc, argv, &s))
+        return BAD_OPTIONS;
     if (!make_problem(&s, &p) || !query_device_name(&r.device)) goto out;
     if (!solve(&p, &s, &r) || !judge(&p, &r)) goto out;
     (s.wants_json ? print_json : print_text)(&s, p.a.rows, &r);

@@ -2,7 +2,6 @@
  *
  * An ordinary cuBLAS program: all of its products are cublasDgemm calls. How far the refinement goes depends on
  * their arithmetic alone. */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,41 +13,46 @@
 
 const char program_name[] = "refsyev";
 
-static const char usage[] =
-    "usage: refsyev [OPTIONS] [FILE.mtx]\n"
-    "\n"
-    "Refines approximate eigenvectors X of a symmetric matrix A: R = I - X'X, S = X'(A X),\n"
-    "X + X E with E from R and S (Ogita and Aishima 2018). Each step squares the error of X, as "
-    "far\n"
-    "as the products allow.\n"
-    "\n"
-    "  --order N      order of the random matrix A, which takes the place of FILE.mtx, default "
-    "100\n"
-    "  --spread S     its eigenvalues: from 1 down to 1/S in a geometric sequence, default 100\n"
-    "  --multiple M   each of them M times, default 1\n"
-    "  --seed S       seed of A and of the perturbation, default 1\n"
-    "  --perturb P    start vectors: binary64 ones (Jacobi's method, on the host), to which "
-    "errors\n"
-    "                 from [-P/2, P/2) are added; default 1e-6\n"
-    "  --cusolver     start vectors: those of cusolverDnSsyevd, in binary32\n"
-    "  --steps K      steps of refinement, default 4\n"
-    "  --four         the method's four products a step, A X being rounded to binary64; by "
-    "default\n"
-    "                 what that rounding takes away is kept, for two products more\n"
-    "  --pairs        X too is kept as the sum of two matrices: eleven products a step\n"
-    "  --json         print the results as one JSON object\n"
-    "  --help         print this\n"
-    "\n"
-    "FILE.mtx is a Matrix Market file that holds a symmetric matrix, real or integer.\n"
-    "Printed before the first step and after each: the Frobenius norms of I - X'X and, relative to "
-    "the\n"
-    "largest eigenvalue, of what is off the diagonal of X'A X; the largest radius, relative "
-    "likewise, of\n"
-    "intervals that surely hold the eigenvalues; how many of these meet no other, and so hold one "
-    "each.\n"
-    "These are computed on the host with 113 bits, which takes a second for N = 100, 1000 for N = "
-    "1000.\n"
-    "Exit status: 0, 1 if the matrix could not be read or a call failed, 2 for bad options.\n";
+static const char doc[] = "Refines approximate eigenvectors X of a symmetric matrix A: R = I - "
+                          "X'X, S = X'(A X), X + X E with E "
+                          "from R and S (Ogita and Aishima 2018). Each step squares the error of "
+                          "X, as far as the products "
+                          "allow.\v"
+                          "FILE.mtx is a Matrix Market file that holds a symmetric matrix, real or "
+                          "integer. Printed before the "
+                          "first step and after each: the Frobenius norms of I - X'X and, relative "
+                          "to the largest eigenvalue, "
+                          "of what is off the diagonal of X'A X; the largest radius, relative "
+                          "likewise, of intervals that surely "
+                          "hold the eigenvalues; how many of these meet no other, and so hold one "
+                          "each. These are computed on "
+                          "the host with 113 bits, which takes a second for N = 100, 1000 for N = "
+                          "1000. Exit status: 0, 1 if the "
+                          "matrix could not be read or a call failed, 2 for bad options.";
+
+static const struct argp_option options[] = {
+    {"order", 'n', "N", 0,
+     "order of the random matrix A, which takes the place of FILE.mtx, default 100", 0},
+    {"spread", 'p', "S", 0,
+     "its eigenvalues: from 1 down to 1/S in a geometric sequence, default 100", 0},
+    {"multiple", 'm', "M", 0, "each of them M times, default 1", 0},
+    {"seed", 's', "S", 0, "seed of A and of the perturbation, default 1", 0},
+    {"perturb", 'e', "P", 0,
+     "start vectors: binary64 ones (Jacobi's method, on the host), to which errors from [-P/2, "
+     "P/2) are "
+     "added; default 1e-6",
+     0},
+    {"cusolver", 'c', NULL, 0, "start vectors: those of cusolverDnSsyevd, in binary32", 0},
+    {"steps", 'k', "K", 0, "steps of refinement, default 4", 0},
+    {"four", '4', NULL, 0,
+     "the method's four products a step, A X being rounded to binary64; by default what that "
+     "rounding "
+     "takes away is kept, for two products more",
+     0},
+    {"pairs", '2', NULL, 0, "X too is kept as the sum of two matrices: eleven products a step", 0},
+    {"json", 'j', NULL, 0, "print the results as one JSON object", 0},
+    {0},
+};
 
 enum { MAX_STEPS = 100, MAX_ORDER = 5000 };
 
@@ -57,7 +61,7 @@ typedef struct {
     long order, multiple, seed, steps;
     double spread, perturb;
     refsyev_kept kept;
-    bool uses_cusolver, wants_json, wants_help;
+    bool uses_cusolver, wants_json;
 } settings;
 
 typedef struct {
@@ -84,58 +88,45 @@ static bool parse_kept(refsyev_kept kept, settings *s)
     return true;
 }
 
-static bool parse_option(int option, settings *s)
+static bool take_matrix(const char *path, settings *s)
 {
-    switch (option) {
-    case 'n':
-        return parse_integer("--order", optarg, 1, MAX_ORDER, &s->order);
-    case 'p':
-        return parse_positive("--spread", optarg, 1.0, &s->spread);
-    case 'm':
-        return parse_integer("--multiple", optarg, 1, MAX_ORDER, &s->multiple);
-    case 's':
-        return parse_integer("--seed", optarg, 0, 1000000000, &s->seed);
-    case 'e':
-        return parse_positive("--perturb", optarg, 0.0, &s->perturb);
-    case 'c':
-        s->uses_cusolver = true;
-        return true;
-    case 'k':
-        return parse_integer("--steps", optarg, 0, MAX_STEPS, &s->steps);
-    case '4':
-        return parse_kept(KEEP_NOTHING, s);
-    case '2':
-        return parse_kept(KEEP_VECTORS, s);
-    case 'j':
-        s->wants_json = true;
-        return true;
-    case 'h':
-        s->wants_help = true;
-        return true;
-    default:
-        return false;
-    }
+    if (s->path) complain("at most one FILE.mtx is taken; see refsyev --help");
+    const bool is_first = !s->path;
+    s->path = path;
+    return is_first;
 }
 
-static bool parse_arguments(int argc, char **argv, settings *s)
+static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct option options[] = {
-        {"order", required_argument, NULL, 'n'},    {"spread", required_argument, NULL, 'p'},
-        {"multiple", required_argument, NULL, 'm'}, {"seed", required_argument, NULL, 's'},
-        {"perturb", required_argument, NULL, 'e'},  {"cusolver", no_argument, NULL, 'c'},
-        {"steps", required_argument, NULL, 'k'},    {"four", no_argument, NULL, '4'},
-        {"pairs", no_argument, NULL, '2'},          {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
-    };
-    int option = 0;
-
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!parse_option(option, s)) return false;
-    if (s->wants_help || optind == argc) return true;
-    s->path = argv[optind];
-    if (argc - optind == 1) return true;
-    complain("at most one FILE.mtx is taken; see refsyev --help");
-    return false;
+    settings *s = state->input;
+    switch (key) {
+    case 'n':
+        return taken(parse_integer("--order", argument, 1, MAX_ORDER, &s->order));
+    case 'p':
+        return taken(parse_positive("--spread", argument, 1.0, &s->spread));
+    case 'm':
+        return taken(parse_integer("--multiple", argument, 1, MAX_ORDER, &s->multiple));
+    case 's':
+        return taken(parse_integer("--seed", argument, 0, 1000000000, &s->seed));
+    case 'e':
+        return taken(parse_positive("--perturb", argument, 0.0, &s->perturb));
+    case 'c':
+        s->uses_cusolver = true;
+        return 0;
+    case 'k':
+        return taken(parse_integer("--steps", argument, 0, MAX_STEPS, &s->steps));
+    case '4':
+        return taken(parse_kept(KEEP_NOTHING, s));
+    case '2':
+        return taken(parse_kept(KEEP_VECTORS, s));
+    case 'j':
+        s->wants_json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return taken(take_matrix(argument, s));
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static bool is_symmetric(const dense_matrix *a)
@@ -274,11 +265,7 @@ int main(int argc, char **argv)
                   .kept = KEEP_PRODUCT};
     problem p = {0};
 
-    if (!parse_arguments(argc, argv, &s)) return 2;
-    if (s.wants_help) {
-        fputs(usage, stdout);
-        return EXIT_SUCCESS;
-    }
+    if (!parse_arguments(options, parse, "[FILE.mtx]", doc, argc, argv, &s)) return BAD_OPTIONS;
     bool is_done = make_problem(&s, &p) && run(&s, &p);
     free(p.x);
     free(p.a);

@@ -26,7 +26,9 @@ static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? 
 
 static cublasStatus_t check_arguments(cublasHandle_t handle, const product *p)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
+
+    REQUIRE(!status, status);
     REQUIRE(p->type != PRODUCT_UNKNOWN, CUBLAS_STATUS_NOT_SUPPORTED);
     REQUIRE(is_op(p->op_a) && is_op(p->op_b), CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(p->m >= 0 && p->n >= 0 && p->k >= 0 && p->batch >= 0, CUBLAS_STATUS_INVALID_VALUE);
@@ -241,24 +243,60 @@ static cublasStatus_t add(const product *p, const void *a, const void *b, void *
     }
 }
 
+/* A product as a graph keeps it, with the scalars that the host gave. */
+typedef struct {
+    product of;
+    bool has_own_scalars;
+    double alpha, beta; /* of any type */
+} kept_product;
+
+static kept_product keep(cublasHandle_t handle, const product *p)
+{
+    kept_product kept = {.of = *p,
+                         .has_own_scalars = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST};
+
+    if (kept.has_own_scalars) {
+        memcpy(&kept.alpha, p->alpha, sizes[p->type].scalar);
+        memcpy(&kept.beta, p->beta, sizes[p->type].scalar);
+    }
+    return kept;
+}
+
+static cudaError_t multiply(void *arguments)
+{
+    const kept_product *kept = arguments;
+    product p = kept->of;
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    bool adds;
+
+    if (kept->has_own_scalars) {
+        p.alpha = &kept->alpha;
+        p.beta = &kept->beta;
+    }
+    adds = p.k && !is_zero(p.alpha, p.type);
+    if (!are_operands_readable(&p, adds)) return cudaErrorIllegalAddress;
+    for (int64_t i = 0; i < p.batch && !status; i++) {
+        const char *a = adds ? matrix_at(&p.a, i, sizes[p.type].in) : NULL;
+        const char *b = adds ? matrix_at(&p.b, i, sizes[p.type].in) : NULL;
+        char *c = (char *)(uintptr_t)matrix_at(&p.c, i, sizes[p.type].out);
+
+        scale(&p, c);
+        if (adds) status = add(&p, a, b, c);
+    }
+    return status ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
     cublasStatus_t status = check_arguments(handle, p);
-    bool adds;
+    kept_product kept;
+    cudaError_t error;
 
     if (status || !p->m || !p->n || !p->batch) return status;
     REQUIRE(is_scalar_readable(handle, p), CUBLAS_STATUS_EXECUTION_FAILED);
-    adds = p->k && !is_zero(p->alpha, p->type);
     REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(are_operands_readable(p, adds), CUBLAS_STATUS_EXECUTION_FAILED);
-
-    for (int64_t i = 0; i < p->batch && !status; i++) {
-        const char *a = adds ? matrix_at(&p->a, i, sizes[p->type].in) : NULL;
-        const char *b = adds ? matrix_at(&p->b, i, sizes[p->type].in) : NULL;
-        char *c = (char *)(uintptr_t)matrix_at(&p->c, i, sizes[p->type].out);
-
-        scale(p, c);
-        if (adds) status = add(p, a, b, c);
-    }
-    return status;
+    kept = keep(handle, p);
+    error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
+    if (error == cudaErrorMemoryAllocation) return CUBLAS_STATUS_ALLOC_FAILED;
+    return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }

@@ -16,11 +16,43 @@ bool hostgpu_check_operand(const char *function, const char *operand, const void
 
 /* ---- handles ---- */
 
+cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function)
+{
+    const char *wrong = NULL;
+
+    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    if (!hostgpu_is_context_number(handle->context))
+        wrong = "is gone";
+    else if (handle->context != hostgpu_context_number())
+        wrong = "is not the current one";
+    if (!wrong) return CUBLAS_STATUS_SUCCESS;
+    fprintf(stderr, "tandem: host device: %s: the context that the handle was made in %s\n",
+            function, wrong);
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *function)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    const cublasStatus_t status = hostgpu_check_handle(handle, function);
+
+    if (status) return status;
+    if (!cudaStreamIsCapturing(handle->stream, &capture) && capture == cudaStreamCaptureStatusNone)
+        return CUBLAS_STATUS_SUCCESS;
+    fprintf(stderr, "tandem: host device: %s: only products of matrices can be captured\n",
+            function);
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
     REQUIRE(handle, CUBLAS_STATUS_INVALID_VALUE);
     *handle = calloc(1, sizeof **handle); /* all properties start as 0 */
-    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+    REQUIRE(*handle, CUBLAS_STATUS_ALLOC_FAILED);
+    (*handle)->context = hostgpu_context_number();
+    if ((*handle)->context) return CUBLAS_STATUS_SUCCESS;
+    free(*handle);
+    return CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
@@ -179,55 +211,60 @@ const char *cublasGetStatusString(cublasStatus_t status)
 
 /* ---- copies ---- */
 
-static cublasStatus_t copy_vector(int64_t n, int64_t element_bytes, const void *x, int64_t step_x,
-                                  void *y, int64_t step_y, enum cudaMemcpyKind kind)
+/* In a stream, or, if there is none, at once. */
+static cublasStatus_t copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                                int64_t width, int64_t height, enum cudaMemcpyKind kind,
+                                const cudaStream_t *stream)
 {
-    const size_t bytes = (size_t)element_bytes;
+    const size_t pitch[] = {(size_t)to_pitch, (size_t)from_pitch}, row = (size_t)width;
+    const cudaError_t error =
+        stream ? cudaMemcpy2DAsync(to, pitch[0], from, pitch[1], row, (size_t)height, kind, *stream)
+               : cudaMemcpy2D(to, pitch[0], from, pitch[1], row, (size_t)height, kind);
 
+    return error ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t copy_vector(int64_t n, int64_t element_bytes, const void *x, int64_t step_x,
+                                  void *y, int64_t step_y, enum cudaMemcpyKind kind,
+                                  const cudaStream_t *stream)
+{
     REQUIRE(n >= 0 && element_bytes > 0 && step_x > 0 && step_y > 0, CUBLAS_STATUS_INVALID_VALUE);
-    if (!cudaMemcpy2D(y, (size_t)step_y * bytes, x, (size_t)step_x * bytes, bytes, (size_t)n, kind))
-        return CUBLAS_STATUS_SUCCESS;
-    return CUBLAS_STATUS_MAPPING_ERROR;
+    return copy_rows(y, step_y * element_bytes, x, step_x * element_bytes, element_bytes, n, kind,
+                     stream);
 }
 
 static cublasStatus_t copy_matrix(int64_t rows, int64_t columns, int64_t element_bytes,
                                   const void *a, int64_t lda, void *b, int64_t ldb,
-                                  enum cudaMemcpyKind kind)
+                                  enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
-    const size_t bytes = (size_t)element_bytes;
-
     REQUIRE(rows >= 0 && columns >= 0 && element_bytes > 0, CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(is_ld(lda, rows) && is_ld(ldb, rows), CUBLAS_STATUS_INVALID_VALUE);
-    if (!cudaMemcpy2D(b, (size_t)ldb * bytes, a, (size_t)lda * bytes, (size_t)rows * bytes,
-                      (size_t)columns, kind))
-        return CUBLAS_STATUS_SUCCESS;
-    return CUBLAS_STATUS_MAPPING_ERROR;
+    return copy_rows(b, ldb * element_bytes, a, lda * element_bytes, rows * element_bytes, columns,
+                     kind, stream);
 }
 
 #define DEFINE_COPY(verb, integer, width, kind)                                                    \
     cublasStatus_t cublas##verb##Vector##width(integer n, integer bytes, const void *x,            \
                                                integer step_x, void *y, integer step_y)            \
     {                                                                                              \
-        return copy_vector(n, bytes, x, step_x, y, step_y, kind);                                  \
+        return copy_vector(n, bytes, x, step_x, y, step_y, kind, NULL);                            \
     }                                                                                              \
     cublasStatus_t cublas##verb##VectorAsync##width(integer n, integer bytes, const void *x,       \
                                                     integer step_x, void *y, integer step_y,       \
                                                     cudaStream_t stream)                           \
     {                                                                                              \
-        (void)stream;                                                                              \
-        return copy_vector(n, bytes, x, step_x, y, step_y, kind);                                  \
+        return copy_vector(n, bytes, x, step_x, y, step_y, kind, &stream);                         \
     }                                                                                              \
     cublasStatus_t cublas##verb##Matrix##width(integer rows, integer columns, integer bytes,       \
                                                const void *a, integer lda, void *b, integer ldb)   \
     {                                                                                              \
-        return copy_matrix(rows, columns, bytes, a, lda, b, ldb, kind);                            \
+        return copy_matrix(rows, columns, bytes, a, lda, b, ldb, kind, NULL);                      \
     }                                                                                              \
     cublasStatus_t cublas##verb##MatrixAsync##width(integer rows, integer columns, integer bytes,  \
                                                     const void *a, integer lda, void *b,           \
                                                     integer ldb, cudaStream_t stream)              \
     {                                                                                              \
-        (void)stream;                                                                              \
-        return copy_matrix(rows, columns, bytes, a, lda, b, ldb, kind);                            \
+        return copy_matrix(rows, columns, bytes, a, lda, b, ldb, kind, &stream);                   \
     }
 #define DEFINE_COPIES(integer, width)                                                              \
     DEFINE_COPY(Set, integer, width, cudaMemcpyHostToDevice)                                       \

@@ -10,7 +10,10 @@
 
 #include <cublas_api.h>
 
+#include "executor.h"
+
 struct cublasContext {
+    unsigned long long context; /* that it was made in, by its life's number */
     cudaStream_t stream;
     cublasPointerMode_t pointer_mode;
     cublasMath_t math_mode;
@@ -51,7 +54,11 @@ static inline size_t vector_extent(int64_t n, int64_t step)
     return n > 0 ? (size_t)((n - 1) * (step < 0 ? -step : step) + 1) : 0;
 }
 
-/* cublas_handle.c: true if a device could use `bytes` bytes from pointer; else says on stderr which operand of
+/* cublas_handle.c: CUBLAS_STATUS_SUCCESS if work of the function can be done now for the handle; else says on stderr why not. */
+cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function);
+cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *function);
+
+/* True if a device could use `bytes` bytes from pointer; else says on stderr which operand of
  * which function it is. No bytes: always true. */
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
@@ -77,6 +84,7 @@ typedef struct {
     product_operand a, b, c;
 } product;
 
+/* Now, or, if the handle's stream is being captured, when the graph runs. */
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p);
 
 #endif

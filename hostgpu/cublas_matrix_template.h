@@ -25,7 +25,7 @@ static cublasStatus_t LOCAL(gemv)(cublasHandle_t handle, cublasOperation_t op, i
     const int64_t rows = is_plain ? m : n, terms = is_plain ? n : m;
     const int64_t step_row = is_plain ? 1 : lda, step_term = is_plain ? lda : 1;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(is_op(op) && m >= 0 && n >= 0 && is_ld(lda, m) && step_x && step_y && alpha && beta,
             CUBLAS_STATUS_INVALID_VALUE);
     if (!m || !n) return CUBLAS_STATUS_SUCCESS;
@@ -55,7 +55,7 @@ static cublasStatus_t LOCAL(ger)(cublasHandle_t handle, int64_t m, int64_t n, co
 {
     const char *name = "cublas" LETTER_TEXT "ger";
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(m >= 0 && n >= 0 && is_ld(lda, m) && step_x && step_y && alpha,
             CUBLAS_STATUS_INVALID_VALUE);
     if (!m || !n) return CUBLAS_STATUS_SUCCESS;
@@ -83,7 +83,7 @@ static cublasStatus_t LOCAL(geam)(cublasHandle_t handle, cublasOperation_t op_a,
     const bool is_a_plain = op_a == CUBLAS_OP_N, is_b_plain = op_b == CUBLAS_OP_N;
     const int64_t rows_a = is_a_plain ? m : n, rows_b = is_b_plain ? m : n;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(is_op(op_a) && is_op(op_b) && m >= 0 && n >= 0 && alpha && beta && is_ld(lda, rows_a) &&
                 is_ld(ldb, rows_b) && is_ld(ldc, m),
             CUBLAS_STATUS_INVALID_VALUE);
@@ -117,7 +117,7 @@ static cublasStatus_t LOCAL(syrk)(cublasHandle_t handle, cublasFillMode_t uplo,
     const bool is_plain = op == CUBLAS_OP_N, is_lower = uplo == CUBLAS_FILL_MODE_LOWER;
     const int64_t rows = is_plain ? n : k;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE((is_lower || uplo == CUBLAS_FILL_MODE_UPPER) && is_op(op) && n >= 0 && k >= 0 &&
                 is_ld(lda, rows) && is_ld(ldc, n) && alpha && beta,
             CUBLAS_STATUS_INVALID_VALUE);
@@ -149,7 +149,7 @@ static cublasStatus_t LOCAL(trsm)(cublasHandle_t handle, cublasSideMode_t side,
     const bool is_left = side == CUBLAS_SIDE_LEFT, is_lower = uplo == CUBLAS_FILL_MODE_LOWER;
     const int64_t order = is_left ? m : n;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE((is_left || side == CUBLAS_SIDE_RIGHT) &&
                 (is_lower || uplo == CUBLAS_FILL_MODE_UPPER) && is_op(op) &&
                 (diag == CUBLAS_DIAG_UNIT || diag == CUBLAS_DIAG_NON_UNIT) && m >= 0 && n >= 0 &&

@@ -5,6 +5,13 @@
 
 #include "cublas_internal.h"
 
+/* Leaves the function where the handle's work cannot be done now. */
+#define REQUIRE_READY(handle, name)                                                                \
+    do {                                                                                           \
+        const cublasStatus_t ready = hostgpu_check_not_captured(handle, name);                     \
+        if (ready) return ready;                                                                   \
+    } while (0)
+
 #define JOIN_(a, b, c) a##b##c
 #define JOIN(a, b, c)  JOIN_(a, b, c)
 

@@ -30,7 +30,7 @@ static cublasStatus_t LOCAL(axpy)(cublasHandle_t handle, int64_t n, const REAL *
 {
     const char *name = "cublas" LETTER_TEXT "axpy";
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(alpha, CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(LOCAL(is_scalar)(handle, name, alpha, sizeof *alpha) &&
                 LOCAL(is_vector)(name, "x", x, n, step_x) &&
@@ -45,7 +45,7 @@ static cublasStatus_t LOCAL(scal)(cublasHandle_t handle, int64_t n, const REAL *
 {
     const char *name = "cublas" LETTER_TEXT "scal";
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(alpha, CUBLAS_STATUS_INVALID_VALUE);
     if (n <= 0 || step <= 0) return CUBLAS_STATUS_SUCCESS;
     REQUIRE(LOCAL(is_scalar)(handle, name, alpha, sizeof *alpha) &&
@@ -60,7 +60,7 @@ static cublasStatus_t LOCAL(copy)(cublasHandle_t handle, int64_t n, const REAL *
 {
     const char *name = "cublas" LETTER_TEXT "copy";
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(LOCAL(is_vector)(name, "x", x, n, step_x) && LOCAL(is_vector)(name, "y", y, n, step_y),
             CUBLAS_STATUS_EXECUTION_FAILED);
     for (int64_t i = 0; i < n; i++) AT(y, step_y, i) = AT(x, step_x, i);
@@ -72,7 +72,7 @@ static cublasStatus_t LOCAL(swap)(cublasHandle_t handle, int64_t n, REAL *x, int
 {
     const char *name = "cublas" LETTER_TEXT "swap";
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(LOCAL(is_vector)(name, "x", x, n, step_x) && LOCAL(is_vector)(name, "y", y, n, step_y),
             CUBLAS_STATUS_EXECUTION_FAILED);
     for (int64_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static cublasStatus_t LOCAL(dot)(cublasHandle_t handle, int64_t n, const REAL *x
     const char *name = "cublas" LETTER_TEXT "dot";
     REAL sum = 0;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE_READY(handle, name);
     REQUIRE(result, CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(LOCAL(is_scalar)(handle, name, result, sizeof *result) &&
                 LOCAL(is_vector)(name, "x", x, n, step_x) &&
@@ -143,7 +143,7 @@ static int64_t LOCAL(extreme)(int64_t n, const REAL *x, int64_t step, REAL sign)
 /* A vector with no element, or a step below 1, gives 0. */
 #define REDUCE(name, result_type, empty, value)                                                    \
     do {                                                                                           \
-        REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);                                            \
+        REQUIRE_READY(handle, name);                                                               \
         REQUIRE(result, CUBLAS_STATUS_INVALID_VALUE);                                              \
         REQUIRE(LOCAL(is_scalar)(handle, name, result, sizeof *result) &&                          \
                     LOCAL(is_vector)(name, "x", x, n, step),                                       \

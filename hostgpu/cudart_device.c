@@ -1,5 +1,5 @@
-/* cudart_device.c - the one device, its properties and limits. Limits are those of compute capability 9.0; speeds
- * and caches say nothing. */
+/* cudart_device.c - properties and limits of the devices, which are all alike. Limits are those of compute capability 9.0;
+ * speeds and caches say nothing. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +11,13 @@
 #include "worker.h"
 
 #define DEVICE_NAME "Tandem host device (no GPU)"
+#define BUS_ID      "0000:00:%02x.0"
 
 enum { THREADS_PER_MULTIPROCESSOR = 2048, BLOCKS_PER_MULTIPROCESSOR = 32 };
 
 static cudaError_t check_device(int device)
 {
-    return device ? hostgpu_record(cudaErrorInvalidDevice) : cudaSuccess;
+    return hostgpu_record(hostgpu_is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
 /* Stores a result that does not depend on anything. */
@@ -27,15 +28,11 @@ static cudaError_t check_device(int device)
         return cudaSuccess;                                                                        \
     } while (0)
 
-/* ---- versions and the choice of a device ---- */
+/* ---- versions ---- */
 
 cudaError_t cudaDriverGetVersion(int *version) { RETURN_VALUE(version, CUDART_VERSION); }
 cudaError_t cudaRuntimeGetVersion(int *version) { RETURN_VALUE(version, CUDART_VERSION); }
-cudaError_t cudaGetDeviceCount(int *count) { RETURN_VALUE(count, 1); }
-cudaError_t cudaGetDevice(int *device) { RETURN_VALUE(device, 0); }
-cudaError_t cudaSetDevice(int device) { return check_device(device); }
 cudaError_t cudaGetDeviceFlags(unsigned *flags) { RETURN_VALUE(flags, cudaDeviceMapHost); }
-cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
@@ -43,24 +40,6 @@ cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
     return hostgpu_record(flags & ~(unsigned)cudaDeviceMask ? cudaErrorInvalidValue : cudaSuccess);
-}
-
-cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
-{
-    (void)device_flags;
-    (void)flags;
-    return check_device(device);
-}
-
-cudaError_t cudaSetValidDevices(int *devices, int count)
-{
-    return check_device(count > 0 && devices ? devices[0] : 0);
-}
-
-cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wish)
-{
-    (void)wish;
-    RETURN_VALUE(device, 0);
 }
 
 /* ---- properties ---- */
@@ -104,10 +83,12 @@ static void set_abilities(struct cudaDeviceProp *p)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     if (!p) return hostgpu_record(cudaErrorInvalidValue);
-    if (device) return check_device(device);
+    if (!hostgpu_is_device(device)) return check_device(device);
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s", DEVICE_NAME);
     memcpy(p->uuid.bytes, "tandem-host-dev", sizeof p->uuid.bytes);
+    p->uuid.bytes[sizeof p->uuid.bytes - 1] = (char)device;
+    p->pciDeviceID = device;
     p->totalGlobalMem = hostgpu_get_settings()->memory_bytes;
     p->multiProcessorCount = (int)hostgpu_core_count();
     p->major = 9;
@@ -206,7 +187,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
     if (!value || attribute < cudaDevAttrMaxThreadsPerBlock || attribute >= cudaDevAttrMax)
         return hostgpu_record(cudaErrorInvalidValue);
-    if (device) return check_device(device);
+    if (!hostgpu_is_device(device)) return check_device(device);
     cudaGetDeviceProperties(&properties, device);
     *value = attribute_of(&properties, attribute);
     return cudaSuccess;
@@ -215,17 +196,19 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
 {
     if (!text || bytes <= 0) return hostgpu_record(cudaErrorInvalidValue);
-    if (device) return check_device(device);
-    snprintf(text, (size_t)bytes, "0000:00:00.0");
+    if (!hostgpu_is_device(device)) return check_device(device);
+    snprintf(text, (size_t)bytes, BUS_ID, (unsigned)device);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
 {
+    unsigned number;
+
     if (!device || !text) return hostgpu_record(cudaErrorInvalidValue);
-    if (strcmp(text, "0000:00:00.0") != 0) return hostgpu_record(cudaErrorInvalidDevice);
-    *device = 0;
-    return cudaSuccess;
+    if (sscanf(text, BUS_ID, &number) != 1) return hostgpu_record(cudaErrorInvalidDevice);
+    *device = (int)number;
+    return check_device(*device);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -285,53 +268,31 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
     return cudaSuccess;
 }
 
-/* ---- peers: there are none ---- */
+/* ---- peers: no device reaches another's memory ---- */
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
-    if (device || peer) return hostgpu_record(cudaErrorInvalidDevice);
+    if (!hostgpu_is_device(device) || !hostgpu_is_device(peer)) return check_device(-1);
     RETURN_VALUE(can, 0);
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
-    (void)peer;
-    (void)flags;
-    return hostgpu_record(cudaErrorInvalidDevice);
+    if (!hostgpu_is_device(peer) || peer == hostgpu_current_device()) return check_device(-1);
+    return hostgpu_record(flags ? cudaErrorInvalidValue : cudaErrorPeerAccessUnsupported);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
-    return hostgpu_record(peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled);
+    if (!hostgpu_is_device(peer)) return check_device(peer);
+    return hostgpu_record(cudaErrorPeerAccessNotEnabled);
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int source,
                                       int target)
 {
-    (void)value;
     (void)attribute;
-    (void)source;
-    (void)target;
-    return hostgpu_record(cudaErrorInvalidDevice);
-}
-
-/* ---- the driver's own interface is not there ---- */
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
-                                             unsigned long long flags,
-                                             enum cudaDriverEntryPointQueryResult *result)
-{
-    (void)version;
-    (void)flags;
-    if (!symbol || !function) return hostgpu_record(cudaErrorInvalidValue);
-    *function = NULL;
-    if (result) *result = cudaDriverEntryPointSymbolNotFound;
-    return result ? cudaSuccess : hostgpu_record(cudaErrorSymbolNotFound);
-}
-HOSTGPU_ALSO(cudaGetDriverEntryPointByVersion, _ptsz);
-
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
-                                    enum cudaDriverEntryPointQueryResult *result)
-{
-    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
+    if (!hostgpu_is_device(source) || !hostgpu_is_device(target) || source == target)
+        return check_device(-1);
+    RETURN_VALUE(value, 0);
 }

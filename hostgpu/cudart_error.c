@@ -41,6 +41,9 @@ cudaError_t cudaGetLastError(void)
     X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                   \
     X(cudaErrorNotReady, "device not ready")                                                       \
     X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                         \
+    X(cudaErrorContextIsDestroyed, "context is destroyed")                                         \
+    X(cudaErrorIllegalState, "the operation cannot be performed in the present state")             \
+    X(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices")    \
     X(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled")                         \
     X(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled")                           \
     X(cudaErrorHostMemoryAlreadyRegistered,                                                        \
@@ -52,6 +55,17 @@ cudaError_t cudaGetLastError(void)
     X(cudaErrorNotPermitted, "operation not permitted")                                            \
     X(cudaErrorNotSupported, "operation not supported")                                            \
     X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")       \
+    X(cudaErrorStreamCaptureInvalidated,                                                           \
+      "operation failed due to a previous error during capture")                                   \
+    X(cudaErrorStreamCaptureMerge, "operation would result in a merge of separate captures")       \
+    X(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began")     \
+    X(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work")                        \
+    X(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream")  \
+    X(cudaErrorStreamCaptureImplicit,                                                              \
+      "operation would make the legacy stream depend on a capturing blocking stream")              \
+    X(cudaErrorCapturedEvent,                                                                      \
+      "operation not permitted on an event last recorded in a capturing stream")                   \
+    X(cudaErrorStreamCaptureWrongThread, "attempt to terminate a capture from another thread")     \
     X(cudaErrorUnknown, "unknown error")
 
 const char *cudaGetErrorName(cudaError_t error)

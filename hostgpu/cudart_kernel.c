@@ -11,52 +11,101 @@
 
 /* ---- attributes ---- */
 
-enum { MAX_OPT_INS = 1024 };
-
-/* Kernels that may use more dynamic shared memory than the default. */
-static struct {
+/* A kernel that is loaded into a context. */
+typedef struct {
     const void *function;
-    size_t bytes;
-} opt_ins[MAX_OPT_INS];
-static unsigned opt_in_count;
+    unsigned long long context; /* its life's number */
+    size_t shared_limit;        /* dynamic shared memory that it may use */
+} loaded_kernel;
+
+static loaded_kernel *loaded;
+static size_t loaded_count, loaded_room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-size_t hostgpu_shared_limit(const void *function)
+/* Under the lock. */
+static loaded_kernel *find(const void *function, unsigned long long context)
 {
-    size_t bytes = HOSTGPU_DEFAULT_SHARED;
-
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < opt_in_count; i++)
-        if (opt_ins[i].function == function) bytes = opt_ins[i].bytes;
-    pthread_mutex_unlock(&lock);
-    return bytes;
+    for (size_t i = 0; i < loaded_count; i++)
+        if (loaded[i].function == function && loaded[i].context == context) return &loaded[i];
+    return NULL;
 }
 
-static cudaError_t set_shared_limit(const void *function, size_t bytes)
+/* Under the lock; in place of one whose context is gone, if there is one. */
+static bool add(const void *function, unsigned long long context)
 {
-    unsigned i = 0;
-    cudaError_t error = cudaErrorMemoryAllocation;
+    const loaded_kernel fresh = {function, context, HOSTGPU_DEFAULT_SHARED};
+    const size_t more = loaded_room ? 2 * loaded_room : 64;
+    loaded_kernel *grown;
+
+    for (size_t i = 0; i < loaded_count; i++)
+        if (!hostgpu_is_context_number(loaded[i].context)) {
+            loaded[i] = fresh;
+            return true;
+        }
+    if (loaded_count == loaded_room) {
+        grown = realloc(loaded, more * sizeof *grown);
+        if (!grown) return false;
+        loaded = grown;
+        loaded_room = more;
+    }
+    loaded[loaded_count++] = fresh;
+    return true;
+}
+
+cudaError_t hostgpu_load(const void *function)
+{
+    const unsigned long long context = hostgpu_context_number();
+    cudaError_t error = cudaSuccess;
 
     pthread_mutex_lock(&lock);
-    while (i < opt_in_count && opt_ins[i].function != function) i++;
-    if (i < MAX_OPT_INS) {
-        opt_ins[i].function = function;
-        opt_ins[i].bytes = bytes;
-        if (i == opt_in_count) opt_in_count++;
-        error = cudaSuccess;
+    if (!find(function, context)) {
+        error = hostgpu_refuse_unsafe();
+        if (!error && !add(function, context)) error = cudaErrorMemoryAllocation;
     }
     pthread_mutex_unlock(&lock);
     return error;
 }
 
+size_t hostgpu_loaded_kernels(void)
+{
+    const unsigned long long context = hostgpu_context_number();
+    size_t count = 0;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < loaded_count; i++) count += loaded[i].context == context;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+size_t hostgpu_shared_limit(const void *function)
+{
+    const unsigned long long context = hostgpu_context_number();
+    const loaded_kernel *kernel;
+    size_t bytes;
+
+    pthread_mutex_lock(&lock);
+    kernel = find(function, context);
+    bytes = kernel ? kernel->shared_limit : HOSTGPU_DEFAULT_SHARED;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
+    const unsigned long long context = hostgpu_context_number();
+    cudaError_t error;
+
     if (!function) return hostgpu_record(cudaErrorInvalidDeviceFunction);
-    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;
+    error = hostgpu_load(function);
+    if (error || attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return hostgpu_record(error);
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         value > HOSTGPU_MAX_SHARED)
         return hostgpu_record(cudaErrorInvalidValue);
-    return hostgpu_record(set_shared_limit(function, (size_t)value));
+    pthread_mutex_lock(&lock);
+    find(function, context)->shared_limit = (size_t)value;
+    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
@@ -67,8 +116,12 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
+    cudaError_t error;
+
     if (!attributes) return hostgpu_record(cudaErrorInvalidValue);
     if (!function) return hostgpu_record(cudaErrorInvalidDeviceFunction);
+    error = hostgpu_load(function);
+    if (error) return hostgpu_record(error);
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HOSTGPU_MAX_THREADS;
     attributes->numRegs = 32;

@@ -9,20 +9,20 @@
 
 enum { ALIGNMENT = 256, UNSET = 0xff, PITCH = 512 };
 
-static atomic_size_t used_bytes; /* of the device's memory */
+static atomic_size_t used_bytes[HOSTGPU_MAX_DEVICES];
 
-static bool take_device_memory(size_t bytes)
+static bool take_device_memory(int device, size_t bytes)
 {
     const size_t total = hostgpu_get_settings()->memory_bytes;
-    size_t used = atomic_load(&used_bytes);
+    size_t used = atomic_load(&used_bytes[device]);
 
     do {
         if (bytes > total - used) return false;
-    } while (!atomic_compare_exchange_weak(&used_bytes, &used, used + bytes));
+    } while (!atomic_compare_exchange_weak(&used_bytes[device], &used, used + bytes));
     return true;
 }
 
-static cudaError_t allocate_range(void **pointer, hostgpu_range *range)
+static cudaError_t allocate_host_range(void **pointer, hostgpu_range *range)
 {
     void *memory = NULL;
 
@@ -36,6 +36,17 @@ static cudaError_t allocate_range(void **pointer, hostgpu_range *range)
     return cudaSuccess;
 }
 
+cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
+{
+    if (!take_device_memory(range->device, range->bytes)) return cudaErrorMemoryAllocation;
+    if (allocate_host_range(pointer, range)) {
+        atomic_fetch_sub(&used_bytes[range->device], range->bytes);
+        return cudaErrorMemoryAllocation;
+    }
+    memset(*pointer, UNSET, range->bytes);
+    return cudaSuccess;
+}
+
 cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind kind,
                              cudaMemPool_t pool)
 {
@@ -44,39 +55,45 @@ cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind k
 
     if (!pointer) return cudaErrorInvalidValue;
     *pointer = NULL;
-    if (!bytes) return cudaSuccess;
+    error = pool ? cudaSuccess : hostgpu_enter(&range.life);
+    if (error || !bytes) return error;
+    range.device = pool ? hostgpu_pool_device(pool) : hostgpu_current_device();
     error = hostgpu_pool_take(pool, bytes);
     if (error) return error;
-    error = take_device_memory(bytes) ? cudaSuccess : cudaErrorMemoryAllocation;
-    if (error) goto give_to_pool;
-    error = allocate_range(pointer, &range);
-    if (error) goto give_to_device;
-    memset(*pointer, UNSET, bytes);
-    return cudaSuccess;
-
-give_to_device:
-    atomic_fetch_sub(&used_bytes, bytes);
-give_to_pool:
-    hostgpu_pool_give(pool, bytes);
+    error = hostgpu_allocate_range(pointer, &range);
+    if (error) hostgpu_pool_give(pool, bytes);
     return error;
 }
 
-static void release_device_range(const hostgpu_range *range)
+void hostgpu_release_range(const hostgpu_range *range)
 {
-    atomic_fetch_sub(&used_bytes, range->bytes);
+    if (range->kind == HOSTGPU_DEVICE || range->kind == HOSTGPU_MANAGED)
+        atomic_fetch_sub(&used_bytes[range->device], range->bytes);
     hostgpu_pool_give(range->pool, range->bytes);
-    free((void *)range->start);
+    if (range->kind != HOSTGPU_REGISTERED) free((void *)range->start);
+}
+
+void hostgpu_release_memory(hostgpu_life life)
+{
+    hostgpu_range range;
+
+    while (hostgpu_registry_take_owned(life, &range)) hostgpu_release_range(&range);
 }
 
 /* ---- device memory ---- */
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    return hostgpu_record(hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, NULL));
+    cudaError_t error = hostgpu_refuse_unsafe();
+
+    return hostgpu_record(error ? error : hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, NULL));
 }
 
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 {
+    cudaError_t error = hostgpu_refuse_unsafe();
+
+    if (error) return hostgpu_record(error);
     if (!bytes || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return hostgpu_record(cudaErrorInvalidValue);
     return hostgpu_record(hostgpu_allocate(pointer, bytes, HOSTGPU_MANAGED, NULL));
@@ -90,34 +107,36 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
     return cudaMalloc(pointer, *pitch * height);
 }
 
-cudaError_t cudaFree(void *pointer)
+/* Memory of a graph goes with the graph: freed in a stream, it may be allocated by the next launch. */
+cudaError_t hostgpu_free(void *pointer)
 {
     hostgpu_range range;
 
     if (!pointer) return cudaSuccess;
+    if (hostgpu_registry_find(pointer, &range) && range.is_of_graph &&
+        range.start == (uintptr_t)pointer)
+        return cudaSuccess;
     if (!hostgpu_registry_take(pointer, HOSTGPU_DEVICE, &range) &&
         !hostgpu_registry_take(pointer, HOSTGPU_MANAGED, &range))
-        return hostgpu_record(cudaErrorInvalidValue);
-    release_device_range(&range);
+        return cudaErrorInvalidValue;
+    hostgpu_release_range(&range);
     return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    hostgpu_life life;
+    cudaError_t error = hostgpu_enter(&life); /* cudaFree(NULL) is how programs begin a context */
+
+    if (!error && pointer) error = hostgpu_refuse_unsafe();
+    return hostgpu_record(error ? error : hostgpu_free(pointer));
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     if (!free_bytes || !total_bytes) return hostgpu_record(cudaErrorInvalidValue);
     *total_bytes = hostgpu_get_settings()->memory_bytes;
-    *free_bytes = *total_bytes - atomic_load(&used_bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceReset(void)
-{
-    hostgpu_range range;
-
-    while (hostgpu_registry_take_any(HOSTGPU_DEVICE, &range) ||
-           hostgpu_registry_take_any(HOSTGPU_MANAGED, &range))
-        release_device_range(&range);
-    cudaGetLastError();
+    *free_bytes = *total_bytes - atomic_load(&used_bytes[hostgpu_current_device()]);
     return cudaSuccess;
 }
 
@@ -127,11 +146,15 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
     hostgpu_range range = {.bytes = bytes, .kind = HOSTGPU_HOST, .flags = flags};
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    cudaError_t error;
 
     if (!pointer || (flags & ~known)) return hostgpu_record(cudaErrorInvalidValue);
     *pointer = NULL;
-    if (!bytes) return cudaSuccess;
-    return hostgpu_record(allocate_range(pointer, &range));
+    error = hostgpu_refuse_unsafe();
+    if (!error) error = hostgpu_enter(&range.life);
+    if (error || !bytes) return hostgpu_record(error);
+    range.device = hostgpu_current_device();
+    return hostgpu_record(allocate_host_range(pointer, &range));
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
@@ -144,19 +167,25 @@ cudaError_t cudaFreeHost(void *pointer)
     hostgpu_range range;
 
     if (!pointer) return cudaSuccess;
+    if (hostgpu_refuse_unsafe()) return hostgpu_record(cudaErrorStreamCaptureUnsupported);
     if (!hostgpu_registry_take(pointer, HOSTGPU_HOST, &range))
         return hostgpu_record(cudaErrorInvalidValue);
-    free(pointer);
+    hostgpu_release_range(&range);
     return cudaSuccess;
 }
 
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
 {
-    const hostgpu_range range = {
+    hostgpu_range range = {
         .start = (uintptr_t)pointer, .bytes = bytes, .kind = HOSTGPU_REGISTERED, .flags = flags};
     hostgpu_range other;
+    cudaError_t error;
 
     if (!pointer || !bytes) return hostgpu_record(cudaErrorInvalidValue);
+    error = hostgpu_refuse_unsafe();
+    if (!error) error = hostgpu_enter(&range.life);
+    if (error) return hostgpu_record(error);
+    range.device = hostgpu_current_device();
     if (hostgpu_registry_find(pointer, &other) ||
         hostgpu_registry_find((const char *)pointer + bytes - 1, &other))
         return hostgpu_record(cudaErrorHostMemoryAlreadyRegistered);
@@ -167,6 +196,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     hostgpu_range range;
 
+    if (hostgpu_refuse_unsafe()) return hostgpu_record(cudaErrorStreamCaptureUnsupported);
     if (hostgpu_registry_take(pointer, HOSTGPU_REGISTERED, &range)) return cudaSuccess;
     return hostgpu_record(cudaErrorHostMemoryNotRegistered);
 }
@@ -217,6 +247,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         return cudaSuccess;
     }
     attributes->type = types[range.kind];
+    attributes->device = range.device;
     attributes->devicePointer = (void *)(uintptr_t)pointer;
     if (range.kind != HOSTGPU_DEVICE) attributes->hostPointer = (void *)(uintptr_t)pointer;
     return cudaSuccess;

@@ -1,19 +1,36 @@
 /* cudart_pool.c - memory pools and stream-ordered allocation. Streams run in order at once, so a freed block goes
- * straight back: a pool only counts. */
+ * straight back: a pool only counts. Pools belong to a device, and with what is allocated from them outlive its contexts. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "cudart_internal.h"
+#include "settings.h"
 
 struct CUmemPoolHandle_st {
+    int device;
     uint64_t used, used_high, release_threshold;
     uint64_t max_bytes; /* 0: no limit of its own */
     int reuse[4];       /* by attribute, cudaMemPoolReuse... */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all pools */
-static struct CUmemPoolHandle_st default_pool = {.reuse = {0, 1, 1, 1}};
-static cudaMemPool_t current_pool = &default_pool;
+static struct CUmemPoolHandle_st default_pool[HOSTGPU_MAX_DEVICES];
+static cudaMemPool_t current_pool[HOSTGPU_MAX_DEVICES]; /* NULL: the default one */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_default_pools(void)
+{
+    for (int i = 0; i < HOSTGPU_MAX_DEVICES; i++)
+        default_pool[i] = (struct CUmemPoolHandle_st){.device = i, .reuse = {0, 1, 1, 1}};
+}
+
+static cudaMemPool_t get_default_pool(int device)
+{
+    pthread_once(&once, make_default_pools);
+    return &default_pool[device];
+}
+
+int hostgpu_pool_device(cudaMemPool_t pool) { return pool->device; }
 
 cudaError_t hostgpu_pool_take(cudaMemPool_t pool, size_t bytes)
 {
@@ -46,9 +63,13 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
         return hostgpu_record(cudaErrorInvalidValue);
     if (properties->handleTypes != cudaMemHandleTypeNone)
         return hostgpu_record(cudaErrorNotSupported);
+    if (properties->location.type != cudaMemLocationTypeDevice ||
+        !hostgpu_is_device(properties->location.id))
+        return hostgpu_record(cudaErrorInvalidValue);
     fresh = malloc(sizeof *fresh);
     if (!fresh) return hostgpu_record(cudaErrorMemoryAllocation);
-    *fresh = (struct CUmemPoolHandle_st){.reuse = {0, 1, 1, 1}, .max_bytes = properties->maxSize};
+    *fresh = (struct CUmemPoolHandle_st){
+        .device = properties->location.id, .reuse = {0, 1, 1, 1}, .max_bytes = properties->maxSize};
     *pool = fresh;
     return cudaSuccess;
 }
@@ -56,9 +77,10 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
 /* Precondition, as on a device: no memory of the pool is in use. */
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
-    if (!pool || pool == &default_pool) return hostgpu_record(cudaErrorInvalidValue);
+    if (!pool || pool == get_default_pool(pool->device))
+        return hostgpu_record(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
-    if (current_pool == pool) current_pool = &default_pool;
+    if (current_pool[pool->device] == pool) current_pool[pool->device] = NULL;
     pthread_mutex_unlock(&lock);
     free(pool);
     return cudaSuccess;
@@ -136,28 +158,28 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 {
-    if (device) return hostgpu_record(cudaErrorInvalidDevice);
+    if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     if (!pool) return hostgpu_record(cudaErrorInvalidValue);
-    *pool = &default_pool;
+    *pool = get_default_pool(device);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 {
-    if (device) return hostgpu_record(cudaErrorInvalidDevice);
+    if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     if (!pool) return hostgpu_record(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
-    *pool = current_pool;
+    *pool = current_pool[device] ? current_pool[device] : get_default_pool(device);
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
-    if (device) return hostgpu_record(cudaErrorInvalidDevice);
-    if (!pool) return hostgpu_record(cudaErrorInvalidValue);
+    if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
+    if (!pool || pool->device != device) return hostgpu_record(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
-    current_pool = pool;
+    current_pool[device] = pool;
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
@@ -167,9 +189,15 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream)
 {
+    bool is_captured;
+    cudaError_t error;
+
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
-    if (!pool) return hostgpu_record(cudaErrorInvalidValue);
-    return hostgpu_record(hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, pool));
+    if (!pool || !pointer) return hostgpu_record(cudaErrorInvalidValue);
+    *pointer = NULL;
+    error = hostgpu_capture_allocate(stream, pool, bytes, pointer, &is_captured);
+    if (!error && !is_captured) error = hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, pool);
+    return hostgpu_record(error);
 }
 HOSTGPU_ALSO(cudaMallocFromPoolAsync, _ptsz);
 
@@ -177,14 +205,21 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     cudaMemPool_t pool = NULL;
 
-    cudaDeviceGetMemPool(&pool, 0);
+    if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
+    cudaDeviceGetMemPool(&pool, hostgpu_stream_device(stream));
     return cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
 }
 HOSTGPU_ALSO(cudaMallocAsync, _ptsz);
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
+    bool is_captured;
+    cudaError_t error;
+
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
-    return cudaFree(pointer);
+    if (!pointer) return cudaSuccess;
+    error = hostgpu_capture_free(stream, pointer, &is_captured);
+    if (!error && !is_captured) error = hostgpu_free(pointer);
+    return hostgpu_record(error);
 }
 HOSTGPU_ALSO(cudaFreeAsync, _ptsz);

@@ -4,6 +4,7 @@
 #ifndef HOSTGPU_EXECUTOR_H
 #define HOSTGPU_EXECUTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,11 +65,14 @@ typedef struct {
     const void *function;
     struct dim3 grid, block;
     size_t shared_bytes; /* dynamic shared memory per block */
+    cudaStream_t stream;
     void (*call)(void *arguments);
     void *arguments;
+    size_t argument_bytes; /* which a captured launch copies */
 } hostgpu_kernel;
 
-/* Runs all blocks and returns when they are done. cudaErrorLaunchFailure if threads diverged at a
+/* Runs all blocks and returns when they are done; of a stream that is being captured, when the graph runs.
+ * cudaErrorLaunchFailure if threads diverged at a
  * barrier or warp operation (said on stderr). The error is also the calling thread's last error. */
 cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
 
@@ -89,8 +93,21 @@ void hostgpu_yield(void);
 /* __trap: ends the launch with cudaErrorLaunchFailure. */
 void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));
 
-/* 1 if a device could read and write the bytes: they lie in one allocation that it sees. */
+/* 1 if the current device could read and write the bytes: they lie in one allocation that it sees. */
 int hostgpu_is_device_memory(const void *pointer, size_t bytes);
+
+/* Number of the life of the context that the calling thread works in, unique in the process (a reset ends it, the next call
+ * begins another); 0 if there is none. True while the life that has the number lasts. */
+unsigned long long hostgpu_context_number(void);
+bool hostgpu_is_context_number(unsigned long long number);
+
+/* Does the work now; if the stream is being captured, when the graph is launched, with a copy of the arguments. */
+typedef cudaError_t hostgpu_action(void *arguments);
+cudaError_t hostgpu_enqueue(cudaStream_t stream, enum cudaGraphNodeType type, hostgpu_action *run,
+                            void *arguments, size_t bytes);
+
+/* Kernels that are loaded into the current context: by a launch, or by asking for their attributes. */
+size_t hostgpu_loaded_kernels(void);
 
 #ifdef __cplusplus
 }

@@ -173,6 +173,8 @@ namespace hostgpu
 {
 
 template <typename... Parameters> struct call {
+    static_assert((std::is_trivially_copyable<std::decay_t<Parameters>>::value && ...),
+                  "a launch copies the parameters of its kernel as bytes");
     void (*kernel)(Parameters...);
     std::tuple<std::decay_t<Parameters>...> arguments;
 
@@ -185,13 +187,13 @@ template <typename... Parameters> struct call {
 
 template <typename... Parameters, typename... Arguments>
 inline cudaError_t launch(const char *name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                          size_t shared_bytes, cudaStream_t, Arguments &&...arguments)
+                          size_t shared_bytes, cudaStream_t stream, Arguments &&...arguments)
 {
     call<Parameters...> call = {
         kernel, {static_cast<std::decay_t<Parameters>>(std::forward<Arguments>(arguments))...}};
     const hostgpu_kernel launch = {
-        name,         reinterpret_cast<const void *>(kernel), grid, block,
-        shared_bytes, hostgpu::call<Parameters...>::run,      &call};
+        name,   reinterpret_cast<const void *>(kernel), grid,  block,      shared_bytes,
+        stream, hostgpu::call<Parameters...>::run,      &call, sizeof call};
     return hostgpu_launch(&launch);
 }
 

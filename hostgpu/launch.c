@@ -1,6 +1,7 @@
 /* launch.c - checks a launch against a device's limits and gives its blocks to the workers. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cudart_internal.h"
 #include "settings.h"
@@ -119,15 +120,59 @@ static bool is_valid_shape(struct dim3 grid, struct dim3 block)
            threads <= HOSTGPU_MAX_THREADS;
 }
 
+/* A launch as a node of a graph keeps it: the kernel's parameters follow. */
+typedef struct {
+    hostgpu_kernel kernel;
+    _Alignas(64) unsigned char arguments[];
+} kept_launch;
+
+static cudaError_t run_blocks(const hostgpu_kernel *kernel)
+{
+    hostgpu_job job = {.kernel = kernel,
+                       .block_count = (uint64_t)kernel->grid.x * kernel->grid.y * kernel->grid.z};
+
+    return run(&job);
+}
+
+static cudaError_t run_kept(void *arguments)
+{
+    kept_launch *kept = arguments;
+    hostgpu_kernel kernel = kept->kernel;
+
+    if (kernel.argument_bytes) kernel.arguments = kept->arguments;
+    return run_blocks(&kernel);
+}
+
+static cudaError_t check(const hostgpu_kernel *kernel)
+{
+    if (hostgpu_self) return cudaErrorNotSupported; /* a launch from a kernel */
+    if (!is_valid_shape(kernel->grid, kernel->block)) return cudaErrorInvalidConfiguration;
+    if (!hostgpu_is_stream(kernel->stream) || !hostgpu_is_own_stream(kernel->stream))
+        return cudaErrorInvalidResourceHandle;
+    if (kernel->shared_bytes > hostgpu_shared_limit(kernel->function)) return cudaErrorInvalidValue;
+    return hostgpu_load(kernel->function);
+}
+
+/* A capture copies the launch; otherwise its parameters stay where they are. */
+static cudaError_t enqueue(const hostgpu_kernel *kernel)
+{
+    const size_t bytes = sizeof(kept_launch) + kernel->argument_bytes;
+    kept_launch *kept;
+    cudaError_t error;
+
+    if (!hostgpu_captures()) return run_blocks(kernel);
+    kept = aligned_alloc(_Alignof(kept_launch), (bytes + 63) / 64 * 64);
+    if (!kept) return cudaErrorMemoryAllocation;
+    kept->kernel = *kernel;
+    if (kernel->argument_bytes) memcpy(kept->arguments, kernel->arguments, kernel->argument_bytes);
+    error = hostgpu_enqueue(kernel->stream, cudaGraphNodeTypeKernel, run_kept, kept, bytes);
+    free(kept);
+    return error;
+}
+
 cudaError_t hostgpu_launch(const hostgpu_kernel *kernel)
 {
-    hostgpu_job job = {.kernel = kernel};
+    const cudaError_t error = check(kernel);
 
-    if (hostgpu_self) return hostgpu_record(cudaErrorNotSupported); /* a launch from a kernel */
-    if (!is_valid_shape(kernel->grid, kernel->block))
-        return hostgpu_record(cudaErrorInvalidConfiguration);
-    if (kernel->shared_bytes > hostgpu_shared_limit(kernel->function))
-        return hostgpu_record(cudaErrorInvalidValue);
-    job.block_count = (uint64_t)kernel->grid.x * kernel->grid.y * kernel->grid.z;
-    return hostgpu_record(run(&job));
+    return hostgpu_record(error ? error : enqueue(kernel));
 }

@@ -89,13 +89,15 @@ bool hostgpu_registry_find(const void *address, hostgpu_range *found)
     return is_there;
 }
 
-bool hostgpu_registry_take_any(hostgpu_memory_kind kind, hostgpu_range *taken)
+bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken)
 {
     size_t place = 0;
     bool is_there;
 
     pthread_mutex_lock(&lock);
-    while (place < count && ranges[place].kind != kind) place++;
+    while (place < count &&
+           (ranges[place].life.context != life.context || ranges[place].life.number != life.number))
+        place++;
     is_there = place < count;
     if (is_there) take_at(place, taken);
     pthread_mutex_unlock(&lock);

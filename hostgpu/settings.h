@@ -5,11 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HOSTGPU_MAX_DEVICES = 64 };
+
 typedef struct {
-    unsigned workers;    /* HOSTGPU_WORKERS: OS threads that run blocks; default: the cores */
-    size_t stack_bytes;  /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
-    uint64_t seed;       /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
-    size_t memory_bytes; /* HOSTGPU_MEMORY: of the device; default: half of the machine's */
+    unsigned workers;   /* HOSTGPU_WORKERS: OS threads that run blocks; default: the cores */
+    size_t stack_bytes; /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
+    uint64_t seed;      /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
+    size_t
+        memory_bytes; /* HOSTGPU_MEMORY: of each device; default: half of the machine's, divided among them */
+    unsigned devices; /* HOSTGPU_DEVICES: how many there are; default 1 */
 } hostgpu_settings;
 
 const hostgpu_settings *hostgpu_get_settings(void);

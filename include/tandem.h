@@ -51,8 +51,8 @@ typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
 #define TANDEM_ALIGNED(bytes) _Alignas(bytes)
 #endif
 
-/* The types: unevaluated sums of binary32 or binary64 numbers, the largest first. A number is normalised if each part
- * is at most half a unit in the last place of the one before. Zero is all zeros. If the first part is infinite or NaN,
+/* The types: unevaluated sums of binary32 or binary64 numbers, the largest first. A number is normalised if each component
+ * is at most half a unit in the last place of the one before. Zero is all zeros. If the first component is infinite or NaN,
  * it is the value, and the others mean nothing. Matrices are arrays of these structures. */
 
 /* Double-float, hi + lo. 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept
@@ -132,7 +132,7 @@ TANDEM_API tandem_status tandem_ds_join(int64_t rows, int64_t cols, const tandem
  * bits of C depend on the operands and on (m, n, k) alone.
  * Error: |C - exact| <= bound (|alpha||A||B| + |beta||C|), componentwise; measured, in every test with k <= 16384, and
  * proven for any operands (docs/numerics.md, which has the papers):
- *   df  2^-43 measured, 2^-38 proven      ts  2^-66 measured, 2^-59 proven
+ *   df  2^-42.9 measured, 2^-38 proven    ts  2^-66 measured, 2^-59 proven
  *   dd  2^-101 measured, 2^-96 proven     ds  2^-77: that of dd, and the rounding of C to 77 bits */
 TANDEM_API tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                                        int64_t k, tandem_df alpha, const tandem_df *a, int64_t lda,
@@ -154,7 +154,7 @@ TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m
 /* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's SGEMM. Arguments as there, and
  *   slices  2 .. 12, or 0: as many as keep 76 bits below the largest number of each row of op(A) and column of op(B)
  * Numbers are rounded to slices * bits - 1 bits below the power of two above that largest number, bits being
- * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2): 12 for k <= 4 down to 7 for k > 1024. The parts of a number are
+ * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2): 12 for k <= 4 down to 7 for k > 1024. The components of a number are
  * rounded one by one. Nothing else is lost before each sum is rounded to tandem_ts; alpha and beta enter as in
  * tandem_tsgemm. So the error follows the largest numbers of the row and of the column: nothing is certified or repaired.
  * Elements of C that depend on a NaN or an infinity are NaN. Workspace: 20 slices + 4 bytes an element, of as many of C at

@@ -71,7 +71,8 @@ static bool is_binary64(cudaDataType a, cudaDataType b, cudaDataType c, cublasCo
         cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
     {                                                                                              \
         if (!is_binary64(Atype, Btype, Ctype, computeType)) {                                      \
-            __typeof__(&(function)) other = TD_ORIGINAL(function);                                 \
+            td_library *library = TD_LIBRARY_OF(handle, function);                                 \
+            __typeof__(&(function)) other = TD_ORIGINAL(library, function);                        \
             return other ? other(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype,  \
                                  ldb, beta, C, Ctype, ldc, computeType, algo)                      \
                          : CUBLAS_STATUS_NOT_INITIALIZED;                                          \

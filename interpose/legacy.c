@@ -16,7 +16,8 @@ static _Thread_local cudaStream_t my_stream; /* what this thread set last */
 
 cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
 {
-    __typeof__(&cublasSetKernelStream) original = TD_ORIGINAL(cublasSetKernelStream);
+    td_library *library = TD_LIBRARY_OF(NULL, cublasSetKernelStream);
+    __typeof__(&cublasSetKernelStream) original = TD_ORIGINAL(library, cublasSetKernelStream);
     if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
     cublasStatus_t status = original(stream);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
@@ -72,7 +73,8 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
     };
     td_call call;
     if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
-    __typeof__(&cublasDgemm) original = TD_ORIGINAL(cublasDgemm);
+    td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
+    __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     td_wrap_end(&call);
 }

@@ -37,27 +37,29 @@ static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 }
 
 /* Stream and pointer mode of the handle; false if it has none. */
-static bool query_handle(cublasHandle_t handle, cudaStream_t *stream, cublasPointerMode_t *mode)
+static bool query_handle(td_library *library, cublasHandle_t handle, cudaStream_t *stream,
+                         cublasPointerMode_t *mode)
 {
-    __typeof__(&cublasGetStream_v2) get_stream = TD_ORIGINAL(cublasGetStream_v2);
-    __typeof__(&cublasGetPointerMode_v2) get_mode = TD_ORIGINAL(cublasGetPointerMode_v2);
+    __typeof__(&cublasGetStream_v2) get_stream = TD_ORIGINAL(library, cublasGetStream_v2);
+    __typeof__(&cublasGetPointerMode_v2) get_mode = TD_ORIGINAL(library, cublasGetPointerMode_v2);
     return handle && get_stream && get_mode &&
            get_stream(handle, stream) == CUBLAS_STATUS_SUCCESS &&
            get_mode(handle, mode) == CUBLAS_STATUS_SUCCESS;
 }
 
-bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
-                   td_problem *p, td_call *call)
+bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
+                   const void *beta, td_problem *p, td_call *call)
 {
     cublasPointerMode_t mode;
     const td_options *o = options_for(entry);
     if (!o) return pass(call);
-    if (!query_handle(handle, &p->stream, &mode) || !alpha || !beta) {
+    if (!query_handle(library, handle, &p->stream, &mode) || !alpha || !beta) {
         *call = td_dispatch_native(entry, p, td_reason_invalid);
         return decide(call);
     }
     p->alpha = scalar_at(alpha, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
     p->beta = scalar_at(beta, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
+    td_wrap_find_loan(handle, p);
     *call = td_dispatch(o, entry, p);
     return decide(call);
 }

@@ -10,10 +10,10 @@
 #define TD_EXPORT __attribute__((visibility("default")))
 
 /* Starts a wrapped call whose matrices and sizes are in *p: adds stream and scalars as the handle says, and
- * dispatches. True if the original function must run, followed by td_wrap_end. Calls that cuBLAS makes of its own
- * functions pass through unseen. */
-bool td_wrap_begin(td_entry entry, cublasHandle_t handle, const void *alpha, const void *beta,
-                   td_problem *p, td_call *call);
+ * dispatches. library is the caller's cuBLAS. True if the original function must run, followed by td_wrap_end. Calls
+ * that cuBLAS makes of its own functions pass through unseen. */
+bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
+                   const void *beta, td_problem *p, td_call *call);
 
 /* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
@@ -21,15 +21,19 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
 /* After the original function has returned. */
 void td_wrap_end(td_call *call);
 
+/* The workspace that the handle was given for p->stream, if any. */
+void td_wrap_find_loan(cublasHandle_t handle, td_problem *p);
+
 /* What a call that ran no original function returns. */
 cublasStatus_t td_wrap_status(const td_call *call);
 
 /* The rest of a wrapper for a function with a handle, once `p` describes the product. */
 #define TD_WRAP(function, handle, alpha, beta, p, ...)                                             \
     td_call call;                                                                                  \
-    if (!td_wrap_begin(TD_ENTRY_##function, handle, alpha, beta, &(p), &call))                     \
+    td_library *library = TD_LIBRARY_OF(handle, function);                                         \
+    if (!td_wrap_begin(TD_ENTRY_##function, library, handle, alpha, beta, &(p), &call))            \
         return td_wrap_status(&call);                                                              \
-    __typeof__(&(function)) original = TD_ORIGINAL(function);                                      \
+    __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
     cublasStatus_t status =                                                                        \
         original ? original(handle, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;                  \
     td_wrap_end(&call);                                                                            \

@@ -125,4 +125,11 @@ TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c
     return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
 }
 
+/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours are. A beta of 1 leaves c as
+ * it is, else a zero is +0; c is not read if beta is 0. */
+TD_DEVICE double td_scaled(double beta, const double *c)
+{
+    return beta == 1.0 ? *c : td_axpby(0.0, 0.0, beta, c);
+}
+
 #endif

@@ -61,17 +61,6 @@ static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int *stages
 template <int stages, class fetch_function, class work_function>
 TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_function work)
 {
-    if constexpr (stages == 1) {
-        for (int64_t step = 0; step < steps; step++) {
-            __syncthreads(); /* nobody reads the one before any more */
-            fetch(0);
-            td_async_copy_commit();
-            td_async_copy_wait<0>();
-            __syncthreads();
-            work(0);
-        }
-        return;
-    }
     TD_UNROLL
     for (int s = 0; s < stages - 1; s++) {
         if (s < steps) fetch(s);
@@ -79,10 +68,14 @@ TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_funct
     }
     int read = 0, write = stages - 1;
     for (int64_t step = 0; step < steps; step++) {
-        td_async_copy_wait<(stages > 1 ? stages - 2 : 0)>();
+        if (stages > 1) td_async_copy_wait<(stages > 1 ? stages - 2 : 0)>();
         __syncthreads(); /* this stage is there, and nobody reads the one before any more */
         if (step + stages - 1 < steps) fetch(write);
         td_async_copy_commit();
+        if (stages == 1) {
+            td_async_copy_wait<0>();
+            __syncthreads();
+        }
         work(read);
         write = read;
         read = read + 1 == stages ? 0 : read + 1;

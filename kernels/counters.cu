@@ -29,9 +29,9 @@ cudaError_t td_counters_find(td_counters **counters)
 static __global__ void move_kernel(td_counters *from, td_counters *to)
 {
     const unsigned long long repaired = atomicExch(&from->repaired, 0ull);
-    const unsigned long long parts = atomicExch(&from->parts, 0ull);
+    const unsigned long long planes = atomicExch(&from->planes, 0ull);
     if (repaired) atomicAdd(&to->repaired, repaired);
-    if (parts) atomicMax(&to->parts, parts);
+    if (planes) atomicMax(&to->planes, planes);
 }
 
 cudaError_t td_counters_move(td_counters *from, td_counters *to, cudaStream_t stream)

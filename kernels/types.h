@@ -59,7 +59,7 @@ typedef struct {
 /* Counters of one call site that kernels increment. */
 typedef struct {
     unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
-    unsigned long long parts;    /* most slices or moduli of a product */
+    unsigned long long planes;   /* most slices or moduli of a product */
 } td_counters;
 
 #endif

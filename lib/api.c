@@ -141,6 +141,9 @@ static tandem_status status_of(td_run_status run)
         return TANDEM_OK;
     case TD_RUN_NO_MEMORY:
         return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+    case TD_RUN_NOT_CAPTURED:
+        return fail(TANDEM_NO_MEMORY,
+                    "there is no device memory that a captured product could keep");
     case TD_RUN_TOO_LARGE:
         return fail(TANDEM_UNSUPPORTED, "m, n or k is more than this arithmetic can count");
     case TD_RUN_NO_CUBLAS:
@@ -164,7 +167,7 @@ static td_device *find_device(void)
 /* The most device memory that a product may use at a time. */
 static size_t limit_of(const td_device *device)
 {
-    return td_device_limit(device, td_options_in_force()->workspace_bytes);
+    return td_device_limit(device, td_options_in_force()->workspace);
 }
 
 /* A and B are never written. */
@@ -212,7 +215,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
     if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(engine->run(&p, parameter, device, limit_of(device), NULL));
+    return status_of(td_engine_run(engine, &p, parameter, device, limit_of(device), NULL));
 }
 
 static tandem_status run_typed(const td_problem *p, const td_format *format)
@@ -250,7 +253,10 @@ static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, con
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(type->split(rows, cols, a, lda, s, lds, stream));
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->split(rows, cols, a, lda, s, lds, stream));
+    td_capture_restore(mode);
+    return status;
 }
 
 static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
@@ -258,7 +264,10 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    return launched(type->join(rows, cols, s, lds, a, lda, stream));
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->join(rows, cols, s, lds, a, lda, stream));
+    td_capture_restore(mode);
+    return status;
 }
 
 /* The functions of one type. */

@@ -27,7 +27,7 @@ td_counters *td_call_counters(td_call *call, const td_device *device)
 {
     const unsigned slot = call->record ? td_record_number(call->record) : TD_COUNTER_SLOTS;
     if (slot >= TD_COUNTER_SLOTS) return NULL;
-    td_report_set_counters(call->record, &device->counters[slot]);
+    td_report_add_counters(call->record, &device->counters[slot]);
     call->counters = &device->device_counters[slot];
     call->mapped_counters = &device->mapped_counters[slot];
     return call->counters;
@@ -45,8 +45,8 @@ void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
 
 void td_call_end(td_call *call)
 {
-    if (call->counters &&
-        call->outcome == TD_CALL_EMULATED) /* if this fails, a count is late, or missing */
+    /* If this fails, a count is late, or missing. */
+    if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
     td_timer_stop(call->timer, call->stream, call->record);
 }

@@ -7,50 +7,57 @@
 
 #include "log.h"
 
-#include "../kernels/multifloat/multifloat.h"
-#include "../kernels/ozaki/double_slices.h"
-#include "../kernels/int8/panels.h"
-#include "../kernels/ozaki/ozaki.h"
-#include "../kernels/product.h"
-#include "../kernels/ozaki/residues.h"
-#include "../kernels/ozaki/slices.h"
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(td_device *) devices[TD_MAX_DEVICES]; /* set once, under the lock */
-static bool refused[TD_MAX_DEVICES];                 /* under the lock */
 
-bool td_cuda_ok(cudaError_t error)
-{
-    if (error != cudaSuccess) (void)cudaGetLastError();
-    return error == cudaSuccess;
-}
+/* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
+static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
 
-static cudaError_t create_pool(td_device *d)
+/* One for each context that was ever current; stays, as the context does. */
+typedef struct node {
+    td_device device;
+    struct node *next;
+} node;
+static _Atomic(node *) devices; /* added to under the lock */
+
+/* Makes *pool if it is not there: of memory that it keeps when it is not in use, so many bytes. */
+static cudaError_t find_pool(cudaMemPool_t *pool, int ordinal, uint64_t keep)
 {
     struct cudaMemPoolProps props;
+    if (*pool) return cudaSuccess;
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = d->ordinal;
-    cudaError_t error = cudaMemPoolCreate(&d->pool, &props);
+    props.location.id = ordinal;
+    const cudaError_t error = cudaMemPoolCreate(pool, &props);
     if (error != cudaSuccess) return error;
-    uint64_t keep = d->workspace_bytes;
-    return cudaMemPoolSetAttribute(d->pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    return cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
 }
 
-/* Own memory that is registered, not CUDA's: it can still be read when the process ends. */
-static cudaError_t create_counters(td_device *d)
+static cudaError_t find_graph_pool(td_device *d)
+{
+    int none = 0;
+    cudaError_t error = find_pool(&graph_pools[d->ordinal], d->ordinal, 0);
+    if (error != cudaSuccess) return error;
+    d->graph_pool = graph_pools[d->ordinal];
+    return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
+}
+
+/* Own memory that is registered, not CUDA's: it can still be read when the context or the process ends. */
+static cudaError_t find_counters(td_device *d)
 {
     const size_t bytes = TD_COUNTER_SLOTS * sizeof *d->counters;
-    d->counters = aligned_alloc(4096, bytes);
-    if (!d->counters) return cudaErrorMemoryAllocation;
-    memset(d->counters, 0, bytes);
+    if (!d->counters) {
+        d->counters = aligned_alloc(4096, bytes);
+        if (!d->counters) return cudaErrorMemoryAllocation;
+        memset(d->counters, 0, bytes);
+    }
     cudaError_t error = cudaHostRegister(d->counters, bytes, cudaHostRegisterMapped);
     if (error != cudaSuccess) return error;
     void *mapped = NULL;
     error = cudaHostGetDevicePointer(&mapped, d->counters, 0);
     d->mapped_counters = mapped;
-    return error == cudaSuccess ? td_counters_find(&d->device_counters) : error;
+    if (error == cudaSuccess) error = td_counters_find(&d->device_counters);
+    return error == cudaSuccess ? td_counters_prepare() : error;
 }
 
 static cudaError_t query(td_device *d)
@@ -80,77 +87,116 @@ bool td_device_name(int ordinal, td_device_text *name)
     return true;
 }
 
-static void destroy(td_device *d)
+/* Under the lock. */
+static cudaError_t set_up(td_device *d)
 {
-    if (!d) return;
-    if (d->mapped_counters) td_cuda_ok(cudaHostUnregister(d->counters));
-    free(d->counters);
-    if (d->pool) td_cuda_ok(cudaMemPoolDestroy(d->pool));
-    free(d);
+    const td_capture_mode mode = td_capture_allow();
+    cudaError_t error = d->ordinal < TD_MAX_DEVICES ? query(d) : cudaErrorInvalidDevice;
+    if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
+    if (error == cudaSuccess) d->pool = pools[d->ordinal];
+    if (error == cudaSuccess) error = find_counters(d);
+    td_capture_restore(mode);
+    return error;
 }
 
-static td_device *create(int ordinal)
+/* Under the lock, as the next two. The context is another than the one that the device was made for. */
+static void begin_life(td_device *d, unsigned life)
 {
-    cudaError_t error = cudaErrorMemoryAllocation;
-    td_device *d = calloc(1, sizeof *d);
-    if (!d) goto out;
-    d->ordinal = ordinal;
-    error = query(d);
-    if (error == cudaSuccess) error = create_pool(d);
-    if (error == cudaSuccess) error = create_counters(d);
-    if (error == cudaSuccess) error = td_counters_prepare();
-    if (error == cudaSuccess) error = td_scan_prepare();
-    if (error == cudaSuccess) error = td_format_df.prepare();
-    if (error == cudaSuccess) error = td_format_ts.prepare();
-    if (error == cudaSuccess) error = td_format_dd.prepare();
-    if (error == cudaSuccess) error = td_repair_prepare();
-    if (error == cudaSuccess) error = td_lines_prepare();
-    if (error == cudaSuccess) error = td_choose_prepare();
-    if (error == cudaSuccess) error = td_certify_prepare();
-    if (error == cudaSuccess) error = td_residues_prepare();
-    if (error == cudaSuccess) error = td_mma_prepare();
-    if (error == cudaSuccess) error = td_wgmma_prepare();
-    if (error == cudaSuccess) error = td_crt_prepare();
-    if (error == cudaSuccess) error = td_slices_prepare();
-    if (error == cudaSuccess) error = td_double_slices_prepare();
-    if (error == cudaSuccess) error = td_double_multiply_prepare();
-    if (error == cudaSuccess) error = td_double_sparse_prepare();
-    if (error == cudaSuccess) error = td_slices_ts_prepare();
-out:
-    if (td_cuda_ok(error)) return d;
-    td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
-           ordinal, cudaGetErrorString(error));
-    destroy(d);
-    return NULL;
+    d->ordinal = d->context->ordinal;
+    d->graph_stream = NULL;
+    atomic_store(&d->loaded, 0);
+    const cudaError_t error = set_up(d);
+    d->is_refused = !td_cuda_ok(error);
+    if (d->is_refused)
+        td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
+               d->ordinal, cudaGetErrorString(error));
+    atomic_store(&d->life, life); /* last: others look at it without the lock */
 }
 
-/* Allocating, and loading kernels, are refused in a thread that captures unless it says that it means it. */
-static td_device *create_while_capturing(int ordinal)
+static td_device *find(const td_context *context)
 {
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
-    td_device *d = create(ordinal);
-    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
-    return d;
+    node *n = atomic_load(&devices);
+    while (n && n->device.context != context) n = n->next;
+    return n ? &n->device : NULL;
+}
+
+static td_device *add(td_context *context)
+{
+    node *n = calloc(1, sizeof *n);
+    if (!n) return NULL;
+    n->device.context = context;
+    n->next = atomic_load(&devices);
+    atomic_store(&devices, n);
+    return &n->device;
 }
 
 td_device *td_device_current(void)
 {
-    int ordinal;
-    if (!td_cuda_ok(cudaGetDevice(&ordinal)) || ordinal < 0 || ordinal >= TD_MAX_DEVICES)
-        return NULL;
-    td_device *d = devices[ordinal];
-    if (d) return d;
+    td_context *context = td_context_current();
+    if (!context) return NULL;
+    const unsigned life = atomic_load(&context->life);
+    td_device *d = find(context);
+    if (!d || atomic_load(&d->life) != life) {
+        pthread_mutex_lock(&lock);
+        d = find(context);
+        if (!d) d = add(context);
+        if (d && atomic_load(&d->life) != life) begin_life(d, life);
+        pthread_mutex_unlock(&lock);
+    }
+    return d && !d->is_refused ? d : NULL;
+}
+
+bool td_device_allow_graphs(td_device *d)
+{
     pthread_mutex_lock(&lock);
-    d = devices[ordinal];
-    if (!d && !refused[ordinal]) {
-        d = create_while_capturing(ordinal);
-        refused[ordinal] = !d;
-        devices[ordinal] = d;
+    bool done = d->graph_stream != NULL;
+    if (!done) {
+        cudaStream_t stream = NULL;
+        const td_capture_mode mode = td_capture_allow();
+        done = td_cuda_ok(find_graph_pool(d)) &&
+               td_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        td_capture_restore(mode);
+        d->graph_stream = stream;
     }
     pthread_mutex_unlock(&lock);
-    return d;
+    return done;
 }
+
+/* ---- kernels ---- */
+
+static bool is_loaded(td_device *d, td_loader *loader, int which)
+{
+    const unsigned count = atomic_load(&d->loaded);
+    for (unsigned i = 0; i < count; i++)
+        if (d->load[i].loader == loader && d->load[i].which == which) return true;
+    return false;
+}
+
+/* Under the lock. */
+static bool load(td_device *d, td_loader *loader, int which)
+{
+    const unsigned count = atomic_load(&d->loaded);
+    const td_capture_mode mode = td_capture_allow();
+    const bool done = td_cuda_ok(loader(which));
+    td_capture_restore(mode);
+    if (done && count < TD_MOST_LOADERS) { /* beyond that: every time */
+        d->load[count].loader = loader;
+        d->load[count].which = which;
+        atomic_store(&d->loaded, count + 1);
+    }
+    return done;
+}
+
+bool td_device_load(td_device *device, td_loader *loader, int which)
+{
+    if (is_loaded(device, loader, which)) return true;
+    pthread_mutex_lock(&lock);
+    const bool done = is_loaded(device, loader, which) || load(device, loader, which);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+/* ---- memory and streams ---- */
 
 bool td_device_reaches(const td_device *device, const void *p)
 {
@@ -172,15 +218,4 @@ bool td_stream_is_capturing(cudaStream_t stream)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     return !td_cuda_ok(cudaStreamIsCapturing(stream, &status)) ||
            status != cudaStreamCaptureStatusNone;
-}
-
-void *td_workspace_acquire(td_device *device, size_t bytes, cudaStream_t stream)
-{
-    void *p = NULL;
-    return td_cuda_ok(cudaMallocFromPoolAsync(&p, bytes, device->pool, stream)) ? p : NULL;
-}
-
-void td_workspace_release(void *workspace, cudaStream_t stream)
-{
-    if (workspace) td_cuda_ok(cudaFreeAsync(workspace, stream));
 }

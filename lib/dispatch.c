@@ -6,7 +6,7 @@
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (o->engine->run || o->report_file[0]) && td_policy_intercepts(o, entry);
+    return (o->mode.engine->run || o->report.text[0]) && td_policy_intercepts(o, entry);
 }
 
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason)
@@ -25,6 +25,8 @@ static const struct {
     const char *reason, *line;
 } refusals[] = {
     [TD_RUN_NO_MEMORY] = {td_reason_memory, "not enough device memory to emulate a product"},
+    [TD_RUN_NOT_CAPTURED] = {td_reason_capture,
+                             "no device memory that a captured product could keep"},
     [TD_RUN_TOO_LARGE] = {td_reason_large,
                           "a product has more rows, columns or terms than the mode can count"},
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},
@@ -44,8 +46,8 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 {
     td_call call = td_call_begin(entry, p, decision, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
-    const td_run_status status = decision->engine->run(
-        p, decision->parameter, device, td_device_limit(device, o->workspace_bytes), counters);
+    const td_run_status status = td_engine_run(decision->engine, p, decision->parameter, device,
+                                               td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);

@@ -34,15 +34,7 @@ static bool copy(char *to, size_t bytes, const char *from)
     return snprintf(to, bytes, "%s", from) < (int)bytes;
 }
 
-/* TANDEM_MODE */
-
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT])
-{
-    const char *takes = engine->takes;
-    snprintf(text, TD_MODE_TEXT, "%s%s%s%s", engine->name, takes ? "[:" : "", takes ? takes : "",
-             takes ? "]" : "");
-    return text;
-}
+/* Modes */
 
 static void list_modes(char *text, size_t bytes)
 {
@@ -51,18 +43,20 @@ static void list_modes(char *text, size_t bytes)
         append(text, bytes, "%s%s", i ? ", " : "", td_mode_usage(td_engines[i], name));
 }
 
-static bool parse_mode(const char *text, td_options *o)
+static bool parse_mode(const char *text, void *value)
 {
-    o->engine = td_engine_parse(text, &o->parameter);
-    return o->engine && copy(o->mode_text, sizeof o->mode_text, text);
+    td_option_mode *mode = value;
+    mode->engine = td_engine_parse(text, &mode->parameter);
+    return mode->engine && copy(mode->text, sizeof mode->text, text);
 }
 
-static void print_mode(const td_options *o, char *text, size_t bytes)
+static void print_mode(const void *value, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s", o->mode_text);
+    const td_option_mode *mode = value;
+    snprintf(text, bytes, "%s", mode->text);
 }
 
-/* TANDEM_WORKSPACE */
+/* Bytes of a workspace */
 
 /* Bits that a suffix shifts by, or -1. */
 static int suffix_shift(const char *suffix)
@@ -81,7 +75,7 @@ static int suffix_shift(const char *suffix)
     }
 }
 
-static bool parse_bytes(const char *text, size_t *bytes)
+static bool parse_number(const char *text, size_t *bytes)
 {
     if (!isdigit((unsigned char)text[0])) return false; /* strtoull takes signs and spaces */
     char *end;
@@ -93,17 +87,18 @@ static bool parse_bytes(const char *text, size_t *bytes)
     return true;
 }
 
-static bool parse_workspace(const char *text, td_options *o)
+static bool parse_bytes(const char *text, void *value)
 {
-    o->workspace_bytes = 0;
+    td_option_bytes *number = value;
+    *number = 0;
     if (strcmp(text, "auto") == 0) return true;
-    return parse_bytes(text, &o->workspace_bytes) && o->workspace_bytes >= WORKSPACE_MIN_BYTES;
+    return parse_number(text, number) && *number >= WORKSPACE_MIN_BYTES;
 }
 
-static void print_workspace(const td_options *o, char *text, size_t bytes)
+static void print_bytes(const void *value, char *text, size_t bytes)
 {
     static const char suffixes[] = "kMG";
-    size_t number = o->workspace_bytes;
+    td_option_bytes number = *(const td_option_bytes *)value;
     if (number == 0) {
         snprintf(text, bytes, "auto");
         return;
@@ -116,10 +111,11 @@ static void print_workspace(const td_options *o, char *text, size_t bytes)
     snprintf(text, bytes, "%zu%.1s", number, i < 0 ? "" : suffixes + i);
 }
 
-/* TANDEM_LOG */
+/* Where messages go */
 
-static bool parse_log(const char *text, td_options *o)
+static bool parse_log(const char *text, void *value)
 {
+    td_option_log *log = value;
     const size_t length = strcspn(text, ":");
     int level = 0;
     while (level < TD_LOG_LEVEL_COUNT && (strlen(td_log_level_names[level]) != length ||
@@ -127,31 +123,34 @@ static bool parse_log(const char *text, td_options *o)
         level++;
     if (level == TD_LOG_LEVEL_COUNT) return false;
 
-    o->log_level = (td_log_level)level;
-    o->log_file[0] = '\0';
+    log->level = (td_log_level)level;
+    log->file[0] = '\0';
     if (text[length] == '\0') return true;
-    return text[length + 1] != '\0' && copy(o->log_file, sizeof o->log_file, text + length + 1);
+    return text[length + 1] != '\0' && copy(log->file, sizeof log->file, text + length + 1);
 }
 
-static void print_log(const td_options *o, char *text, size_t bytes)
+static void print_log(const void *value, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s%s%s", td_log_level_names[o->log_level], o->log_file[0] ? ":" : "",
-             o->log_file);
+    const td_option_log *log = value;
+    snprintf(text, bytes, "%s%s%s", td_log_level_names[log->level], log->file[0] ? ":" : "",
+             log->file);
 }
 
-/* TANDEM_REPORT */
+/* Any text, or none */
 
-static bool parse_report(const char *text, td_options *o)
+static bool parse_text(const char *text, void *value)
 {
-    return copy(o->report_file, sizeof o->report_file, strcmp(text, "none") == 0 ? "" : text);
+    td_option_text *to = value;
+    return copy(to->text, sizeof to->text, strcmp(text, "none") == 0 ? "" : text);
 }
 
-static void print_report(const td_options *o, char *text, size_t bytes)
+static void print_text(const void *value, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s", o->report_file[0] ? o->report_file : "none");
+    const td_option_text *from = value;
+    snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
 }
 
-/* TANDEM_ENTRY */
+/* Families of entry points */
 
 static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
 
@@ -171,72 +170,80 @@ static uint32_t family_bit(const char *name, size_t length)
     return 0;
 }
 
-static bool parse_entry(const char *text, td_options *o)
+static bool parse_families(const char *text, void *value)
 {
-    o->families = all_families;
+    td_option_families *families = value;
+    *families = all_families;
     if (strcmp(text, "all") == 0) return true;
-    o->families = 0;
+    *families = 0;
     for (;;) {
         const size_t length = strcspn(text, ",");
         const uint32_t bit = family_bit(text, length);
         if (!bit) return false;
-        o->families |= bit;
+        *families |= bit;
         if (text[length] == '\0') return true;
         text += length + 1;
     }
 }
 
-static void print_entry(const td_options *o, char *text, size_t bytes)
+static void print_families(const void *value, char *text, size_t bytes)
 {
+    const td_option_families families = *(const td_option_families *)value;
     text[0] = '\0';
-    if (o->families == all_families) {
+    if (families == all_families) {
         append(text, bytes, "all");
         return;
     }
     for (int f = 0; f < TD_FAMILY_COUNT; f++)
-        if (o->families >> f & 1)
-            append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
+        if (families >> f & 1) append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
 }
 
 /* The table, and what walks it */
 
-const td_option td_option_table[TD_OPTION_COUNT] = {
-    [TD_OPTION_MODE] = {PREFIX "MODE", "", list_modes, "native",
-                        "Arithmetic of the products. `tandem run` takes `df` where it is not set.",
-                        parse_mode, print_mode},
-    [TD_OPTION_WORKSPACE] = {PREFIX "WORKSPACE",
-                             "auto, or bytes from 2M up, with k, M or G for powers of 1024", NULL,
-                             "auto",
-                             "Most device memory used at a time; larger products are tiled. `auto` "
-                             "is a quarter of the free memory.",
-                             parse_workspace, print_workspace},
-    [TD_OPTION_LOG] = {PREFIX "LOG", "error, warn, info or debug, each optionally :FILE", NULL,
-                       "warn", "What is said, and where; without a file on stderr.", parse_log,
-                       print_log},
-    [TD_OPTION_REPORT] = {PREFIX "REPORT", "none, a file name (%p is the process id), or -", NULL,
-                          "none",
-                          "Where the process leaves its counts at exit: JSON in the file, or a "
-                          "table on stderr for `-`.",
-                          parse_report, print_report},
-    [TD_OPTION_ENTRY] = {PREFIX "ENTRY",
-                         "all, or some of these with commas between: ", list_families, "all",
-                         "Families of cuBLAS functions to intercept.", parse_entry, print_entry},
+struct td_option_kind {
+    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is malformed. */
+    bool (*parse)(const char *text, void *value);
+    /* The value in the form that parse takes. */
+    void (*print)(const void *value, char *text, size_t bytes);
+    void (*list)(char *text,
+                 size_t bytes); /* appends names to what is allowed; NULL: there are none */
 };
+
+static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_modes},
+                                   kind_bytes = {parse_bytes, print_bytes, NULL},
+                                   kind_log = {parse_log, print_log, NULL},
+                                   kind_text = {parse_text, print_text, NULL},
+                                   kind_families = {parse_families, print_families, list_families};
+
+#define ROW(id, kind, field, fallback, allowed, help)                                              \
+    {PREFIX #id, &kind_##kind, offsetof(td_options, field), fallback, allowed, help},
+const td_option td_option_table[TD_OPTION_COUNT] = {TD_OPTIONS(ROW)};
+
+static bool parse(td_option_id id, const char *text, td_options *o)
+{
+    return td_option_table[id].kind->parse(text, (char *)o + td_option_table[id].offset);
+}
+
+void td_option_print(const td_options *o, td_option_id id, char *text, size_t bytes)
+{
+    td_option_table[id].kind->print((const char *)o + td_option_table[id].offset, text, bytes);
+}
 
 void td_option_allowed(td_option_id id, char *text, size_t bytes)
 {
     snprintf(text, bytes, "%s", td_option_table[id].allowed);
-    if (td_option_table[id].list) td_option_table[id].list(text, bytes);
+    if (td_option_table[id].kind->list) td_option_table[id].kind->list(text, bytes);
 }
 
-bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
-                    td_origin origin)
+/* The same as td_options_set; consequence: ", so ..." for the message. */
+static bool set(td_options *o, td_option_id id, const char *name, const char *text,
+                td_origin origin, const char *consequence)
 {
     td_options changed = *o;
-    if (!td_option_table[id].parse(text, &changed)) {
-        char allowed[512];
+    if (!parse(id, text, &changed)) {
+        char allowed[TD_ALLOWED_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
-        td_log(TD_LOG_ERROR, "%s is '%.200s'; allowed: %s", name, text, allowed);
+        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s", name, text, consequence, allowed);
         return false;
     }
     changed.origins[id] = origin;
@@ -244,11 +251,17 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
     return true;
 }
 
+bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
+                    td_origin origin)
+{
+    return set(o, id, name, text, origin, "");
+}
+
 void td_options_set_defaults(td_options *o)
 {
     *o = (td_options){0};
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
-        td_option_table[id].parse(td_option_table[id].fallback, o);
+        (void)parse(id, td_option_table[id].fallback, o);
 }
 
 /* The value of a variable, or NULL if it is not set or empty. */
@@ -261,17 +274,22 @@ static const char *find_value(char *const *environment, const char *name)
     return NULL;
 }
 
-bool td_options_parse(td_options *o, char *const *environment)
+static bool parse_all(td_options *o, char *const *environment, const char *consequence)
 {
     bool is_good = true;
     td_options_set_defaults(o);
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const char *name = td_option_table[id].name;
         const char *text = find_value(environment, name);
-        if (text && !td_options_set(o, id, name, text, TD_ORIGIN_ENVIRONMENT)) is_good = false;
+        if (text && !set(o, id, name, text, TD_ORIGIN_ENVIRONMENT, consequence)) is_good = false;
     }
     if (!is_good) td_options_set_defaults(o);
     return is_good;
+}
+
+bool td_options_parse(td_options *o, char *const *environment)
+{
+    return parse_all(o, environment, "");
 }
 
 /* Insertions, deletions and replacements that make b of a (Levenshtein); both shorter than
@@ -334,7 +352,7 @@ void td_options_warn_unknown(char *const *environment)
 
 bool td_options_read(td_options *o, char *const *environment)
 {
-    const bool is_good = td_options_parse(o, environment);
-    if (o->log_level >= TD_LOG_WARN) td_options_warn_unknown(environment);
+    const bool is_good = parse_all(o, environment, ", so products run native");
+    if (o->log.level >= TD_LOG_WARN) td_options_warn_unknown(environment);
     return is_good;
 }

@@ -11,47 +11,68 @@
 #include "engines/engine.h"
 #include "log.h"
 
-/* Rows of td_option_table. */
-typedef enum {
-    TD_OPTION_MODE,
-    TD_OPTION_WORKSPACE,
-    TD_OPTION_LOG,
-    TD_OPTION_REPORT,
-    TD_OPTION_ENTRY,
-    TD_OPTION_COUNT
-} td_option_id;
+enum { TD_MODE_BYTES = 64, TD_PATH_BYTES = 4096, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
+
+/* What options hold, by kind. options.c has a parser and a printer for each. */
+typedef struct {
+    const td_engine *engine;
+    td_parameter parameter;
+    char text[TD_MODE_BYTES];
+} td_option_mode;
+typedef size_t td_option_bytes; /* 0: automatic */
+typedef struct {
+    td_log_level level;
+    char file[TD_PATH_BYTES]; /* "": stderr */
+} td_option_log;
+typedef struct {
+    char text[TD_PATH_BYTES]; /* "": none */
+} td_option_text;
+typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
+
+/* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
+ * its value. fallback: the default, as a user would write it. allowed: the values, as text; the names of a kind that has
+ * some follow it. help: sentences. */
+#define TD_OPTIONS(X)                                                                              \
+    X(MODE, mode, mode, "native", "",                                                              \
+      "Arithmetic of the products. `tandem run` takes `df` where it is not set.")                  \
+    X(WORKSPACE, bytes, workspace, "auto",                                                         \
+      "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
+      "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
+      "free memory.")                                                                              \
+    X(LOG, log, log, "warn", "error, warn, info or debug, each optionally :FILE",                  \
+      "What is said, and where; without a file on stderr.")                                        \
+    X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
+      "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
+      "`-`.")                                                                                      \
+    X(ENTRY, families, families, "all",                                                            \
+      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.")
+
+#define TD_OPTION_ENUM(id, kind, field, fallback, allowed, help) TD_OPTION_##id,
+typedef enum { TD_OPTIONS(TD_OPTION_ENUM) TD_OPTION_COUNT } td_option_id;
+#undef TD_OPTION_ENUM
 
 /* Where a value came from. */
 typedef enum { TD_ORIGIN_DEFAULT, TD_ORIGIN_ENVIRONMENT, TD_ORIGIN_CALL } td_origin;
 
-enum { TD_MODE_BYTES = 64, TD_PATH_BYTES = 4096, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
-
+#define TD_OPTION_FIELD(id, kind, field, fallback, allowed, help) td_option_##kind field;
 typedef struct td_options {
-    const td_engine *engine; /* of the mode */
-    td_parameter parameter;  /* of the mode, as its engine parsed it */
-    char mode_text[TD_MODE_BYTES];
-    size_t workspace_bytes; /* 0: automatic, a quarter of the free memory */
-    td_log_level log_level;
-    char log_file[TD_PATH_BYTES];    /* "": stderr */
-    char report_file[TD_PATH_BYTES]; /* "": no report; "-": a table on stderr */
-    uint32_t families;               /* bit 1 << f for each td_family f that is intercepted */
+    TD_OPTIONS(TD_OPTION_FIELD)
     td_origin origins[TD_OPTION_COUNT];
 } td_options;
+#undef TD_OPTION_FIELD
 
+/* The table, for those that walk it. */
 typedef struct {
-    const char *name;                       /* of the environment variable */
-    const char *allowed;                    /* values, as text */
-    void (*list)(char *text, size_t bytes); /* names to print after allowed, or NULL */
-    const char *fallback;                   /* default, in the form that parse takes */
-    const char *help;                       /* one sentence */
-
-    /* Sets the option's fields of *o; false, with *o in any state, if the text is malformed. */
-    bool (*parse)(const char *text, td_options *o);
-    /* The value in the form that parse takes. */
-    void (*print)(const td_options *o, char *text, size_t bytes);
+    const char *name; /* of the environment variable */
+    const struct td_option_kind *kind;
+    size_t offset; /* of the field in td_options */
+    const char *fallback, *allowed, *help;
 } td_option;
 
 extern const td_option td_option_table[TD_OPTION_COUNT];
+
+/* The value in force, as a user would write it. */
+void td_option_print(const td_options *o, td_option_id id, char *text, size_t bytes);
 
 extern const char *const td_origin_names[];
 
@@ -70,15 +91,12 @@ bool td_options_parse(td_options *o, char *const *environment);
 /* One warning for every TANDEM_* variable that no row of the table names. */
 void td_options_warn_unknown(char *const *environment);
 
-/* What the library does once, at its start: parse and warn. The log is still on stderr then; open
+/* What the library does once, at its start: parse and warn; the lines say that products now run native. The log is still on stderr then; open
  * it, and the report, with the result. */
 bool td_options_read(td_options *o, char *const *environment);
 
-/* The values that the option takes, as one line. */
+/* The values that the option takes, as one line of at most so many bytes. */
+enum { TD_ALLOWED_BYTES = 512 };
 void td_option_allowed(td_option_id id, char *text, size_t bytes);
-
-/* How a mode is written, for people: "name" or "name[:what it takes]", in `text`. */
-enum { TD_MODE_TEXT = 32 };
-const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
 
 #endif

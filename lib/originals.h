@@ -1,4 +1,6 @@
-/* originals.h - cuBLAS's own functions, behind the wrappers and for the engines: looked up at run time. */
+/* originals.h - cuBLAS's own functions, behind the wrappers and for the engines: looked up at run time. A process may
+ * hold several cuBLAS; a call goes to the one that made its handle, or else to the one that the caller's object is bound
+ * to. */
 #ifndef TD_ORIGINALS_H
 #define TD_ORIGINALS_H
 
@@ -12,6 +14,7 @@
     X(cublasGetPointerMode_v2)                                                                     \
     X(cublasSetKernelStream)                                                                       \
     X(cublasCreate_v2)                                                                             \
+    X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
     X(cublasGemmStridedBatchedEx)
@@ -26,18 +29,28 @@ typedef enum {
 
 typedef void (*td_function)(void);
 
-/* The function of the next object in search order, or of a cuBLAS that is loaded elsewhere (11 to 13); NULL, and a
- * line in the log once for each, if there is none. */
-td_function td_original_find(td_original which);
+/* One cuBLAS, 11 to 13, of the process; once found, it stays loaded. */
+typedef struct td_library td_library;
 
-/* The same, but loads the newest cuBLAS that the loader finds where none is loaded; NULL, without a word, if there is
- * none. */
-td_function td_original_load(td_original which);
+/* The cuBLAS of a call of `which`: the one that made the handle, if that is known; else the one that the object with
+ * `caller`, an address in its code, would have called; else the program's, or the newest that is loaded. NULL if there is
+ * none. handle may be NULL. */
+td_library *td_library_of(const void *handle, const void *caller, td_original which);
+
+/* The same for Tandem's own handles; loads the newest that the loader finds where none is loaded. */
+td_library *td_library_own(void);
+
+/* The function of a library, or, before it, of an object that is preloaded after Tandem; NULL, and a line in the log once
+ * for each, if there is none, or no library. */
+td_function td_original_find(td_library *library, td_original which);
 
 /* The original of a function, with its type, which the including file declares. */
-#define TD_ORIGINAL(function) ((__typeof__(&(function)))td_original_find(TD_ORIGINAL_##function))
-#define TD_ORIGINAL_LOADED(function)                                                               \
-    ((__typeof__(&(function)))td_original_load(TD_ORIGINAL_##function))
+#define TD_ORIGINAL(library, function)                                                             \
+    ((__typeof__(&(function)))td_original_find((library), TD_ORIGINAL_##function))
+
+/* In a wrapper: the cuBLAS of its caller. */
+#define TD_LIBRARY_OF(handle, function)                                                            \
+    td_library_of((handle), __builtin_return_address(0), TD_ORIGINAL_##function)
 
 /* Round every call of an original that could call functions of its own library: in between, wrappers that this thread
  * enters pass their calls on unseen. */

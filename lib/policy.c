@@ -8,6 +8,7 @@ const char td_reason_device[] = "unsupported device";
 const char td_reason_pointer[] = "C is not memory of the current device";
 const char td_reason_stream[] = "stream unknown";
 const char td_reason_memory[] = "out of device memory";
+const char td_reason_capture[] = "no memory for a captured product";
 const char td_reason_large[] = "too large for the mode";
 const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
@@ -24,12 +25,12 @@ td_decision td_policy_native(const char *reason)
 
 td_decision td_policy_decide(const td_options *options, const td_problem *p)
 {
-    if (!options->engine->run) return td_policy_native(td_reason_mode);
+    if (!options->mode.engine->run) return td_policy_native(td_reason_mode);
     if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
-    return (td_decision){.engine = options->engine,
-                         .parameter = options->parameter,
-                         .text = options->mode_text,
+    return (td_decision){.engine = options->mode.engine,
+                         .parameter = options->mode.parameter,
+                         .text = options->mode.text,
                          .seconds = TD_NOT_PREDICTED};
 }

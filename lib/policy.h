@@ -10,7 +10,7 @@
 /* Why a call stays native; printed in the report and the log. */
 extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_reason_routine[],
     td_reason_device[], td_reason_pointer[], td_reason_stream[], td_reason_memory[],
-    td_reason_large[], td_reason_cublas[], td_reason_launch[];
+    td_reason_capture[], td_reason_large[], td_reason_cublas[], td_reason_launch[];
 
 /* What runs a call: made once, and handed down. */
 typedef struct {

@@ -16,14 +16,14 @@ typedef struct {
 } td_type_info;
 extern const td_type_info td_types[TD_TYPE_COUNT];
 
-/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle` names; of C only that is
- * written, of A only that is read. In brackets: what else counts. */
+/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle` names; of C only that
+ * is written, of A only that is read. In brackets: what else counts. */
 typedef enum {
     /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
     TD_PRODUCT,
 
-    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and op(B) are n x k, with
-     * op_a for both, C is n x n. X' is the transpose, or, if is_hermitian, the conjugate transpose. [triangle] */
+    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and op(B) are n x k,
+     * with op_a for both, C is n x n. X' is the transpose, or, if is_hermitian, the conjugate transpose. [triangle] */
     TD_RANK_K,
     TD_RANK_2K,
 
@@ -69,6 +69,9 @@ typedef struct {
         info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int64_t batch;
     td_stream stream;
+    void *
+        lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    size_t lent_bytes;
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "loaded.h"
 #include "report.h"
 #include "timer.h"
 #include "version.h"
@@ -31,11 +32,22 @@ static void in_child(void)
     td_timer_after_fork(true);
 }
 
+/* A program that finds no GPU ends before its first product. */
+static void warn_without_driver(void)
+{
+#ifndef TD_HOSTGPU
+    if (options.mode.engine->run && td_loaded_lacks_driver())
+        td_log(TD_LOG_WARN, "no CUDA driver (libcuda.so.1) on this machine; `tandem run` uses the "
+                            "host device where there is no GPU");
+#endif
+}
+
 static void read_options(void)
 {
     (void)td_options_read(&options, environ); /* says what is wrong, and then has the defaults */
-    td_log_open(options.log_level, options.log_file[0] ? options.log_file : NULL);
+    td_log_open(options.log.level, options.log.file[0] ? options.log.file : NULL);
     td_report_open(&options, TD_VERSION);
+    warn_without_driver();
 #ifdef TD_HOSTGPU
     td_report_set_host_device();
 #endif

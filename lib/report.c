@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <search.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "log.h"
-
-enum { FIRST_BUCKETS = 64 };
 
 static atomic_bool is_on;
 static td_report report;
@@ -18,17 +18,26 @@ static bool is_forked; /* this process is a fork() of the one that opened the re
 
 /* Guards all of the following, the list of records and their counters; not the counts themselves. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static td_record **buckets; /* 2^i of them */
-static size_t bucket_count, record_count;
+static void *tree; /* all records, for tsearch(3) */
+static unsigned record_count;
 
-static bool goes_to_stderr(void) { return strcmp(report.options->report_file, "-") == 0; }
+static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
 
 static bool open_destination(void)
 {
-    if (goes_to_stderr() || td_report_file_open(&file, report.options->report_file)) return true;
+    if (goes_to_stderr() || td_report_file_open(&file, report.options->report.text)) return true;
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
-           report.options->report_file, strerror(errno));
+           report.options->report.text, strerror(errno));
     return false;
+}
+
+static void drop_counters(td_record *record)
+{
+    while (record->counters) {
+        td_counted *first = record->counters;
+        record->counters = first->next;
+        free(first);
+    }
 }
 
 /* A forked child is a process of its own: its counts start at zero. It must not touch the counters in device
@@ -39,9 +48,7 @@ static void start_again_in_child(void)
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
-        record->repaired = record->parts = 0;
-        record->is_counted = false;
-        record->counters = NULL;
+        drop_counters(record);
     }
 }
 
@@ -55,7 +62,7 @@ void td_report_after_fork(bool is_child)
 
 void td_report_open(const td_options *o, const char *version)
 {
-    if (!o->report_file[0]) return;
+    if (!o->report.text[0]) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
@@ -97,85 +104,60 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const char *
     };
 }
 
-/* FNV-1a over whole numbers, with its high half folded in for the low bits that pick the bucket. The strings
- * are left out: calls seldom differ in them alone. */
-static uint64_t hash_key(const td_report_key *key)
+static int compare_texts(const char *a, const char *b)
 {
-    const uint64_t words[] = {(uint64_t)key->entry, (uint64_t)key->op_a, (uint64_t)key->op_b,
-                              (uint64_t)key->m,     (uint64_t)key->n,    (uint64_t)key->k,
-                              (uint64_t)key->batch};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ words[i]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 32;
+    if (a == b) return 0;
+    return a && b ? strcmp(a, b) : a ? 1 : -1;
 }
 
-static bool is_same_text(const char *a, const char *b)
+/* Any order, as tsearch(3) wants one. */
+static int compare_keys(const void *left, const void *right)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
+    const td_report_key *a = left, *b = right;
+    const int64_t numbers[][2] = {
+        {a->entry, b->entry},
+        {a->m, b->m},
+        {a->n, b->n},
+        {a->k, b->k},
+        {a->op_a, b->op_a},
+        {a->op_b, b->op_b},
+        {a->batch, b->batch},
+        {a->type, b->type},
+        {a->kind, b->kind},
+        {a->side, b->side},
+        {a->device, b->device},
+        {a->triangle, b->triangle},
+        {a->diagonal, b->diagonal},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
+    const int mode = compare_texts(a->mode, b->mode);
+    return mode ? mode : compare_texts(a->reason, b->reason);
 }
 
-static bool is_same_key(const td_report_key *a, const td_report_key *b)
+static td_record *add_record(const td_report_key *key)
 {
-    return a->entry == b->entry && a->type == b->type && a->kind == b->kind && a->side == b->side &&
-           a->triangle == b->triangle && a->diagonal == b->diagonal && a->op_a == b->op_a &&
-           a->op_b == b->op_b && a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->device == b->device && is_same_text(a->mode, b->mode) &&
-           is_same_text(a->reason, b->reason);
-}
-
-static void hang_in(td_record **table, size_t count, td_record *record)
-{
-    td_record **head = &table[record->hash & (count - 1)];
-    record->next_in_bucket = *head;
-    *head = record;
-}
-
-/* Keeps at least a bucket for each record; false only if there are no buckets at all. */
-static bool grow(void)
-{
-    if (record_count < bucket_count) return true;
-    const size_t count = bucket_count ? 2 * bucket_count : FIRST_BUCKETS;
-    td_record **table = calloc(count, sizeof *table);
-    if (!table) return bucket_count != 0;
-    for (td_record *record = report.first; record; record = record->next)
-        hang_in(table, count, record);
-    free(buckets);
-    buckets = table;
-    bucket_count = count;
-    return true;
-}
-
-static td_record *add_record(const td_report_key *key, uint64_t hash)
-{
-    td_record *record = grow() ? calloc(1, sizeof *record) : NULL;
+    td_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     record->key = *key;
-    record->hash = hash;
-    record->number = (unsigned)record_count;
-    hang_in(buckets, bucket_count, record);
+    record->number = record_count;
+    if (!tsearch(record, &tree, compare_keys)) {
+        free(record);
+        return NULL;
+    }
     *report.last = record;
     report.last = &record->next;
     record_count++;
     return record;
 }
 
-static td_record *find_record(const td_report_key *key, uint64_t hash)
-{
-    if (bucket_count == 0) return NULL;
-    td_record *record = buckets[hash & (bucket_count - 1)];
-    while (record && (record->hash != hash || !is_same_key(&record->key, key)))
-        record = record->next_in_bucket;
-    return record;
-}
-
 td_record *td_report_find(const td_report_key *key)
 {
+    _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    const uint64_t hash = hash_key(key);
     pthread_mutex_lock(&lock);
-    td_record *record = find_record(key, hash);
-    if (!record) record = add_record(key, hash);
+    td_record *const *found = tfind(key, &tree, compare_keys);
+    td_record *record = found ? *found : add_record(key);
     pthread_mutex_unlock(&lock);
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
@@ -206,28 +188,43 @@ void td_report_add_time(td_record *record, double seconds)
     atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
 }
 
-void td_report_set_counters(td_record *record, const volatile td_counters *counters)
+/* Under the lock. */
+static bool has_counters(const td_record *record, const volatile td_counters *counters)
+{
+    const td_counted *c = record->counters;
+    while (c && c->counters != counters) c = c->next;
+    return c != NULL;
+}
+
+void td_report_add_counters(td_record *record, const volatile td_counters *counters)
 {
     if (!record) return;
     pthread_mutex_lock(&lock);
-    if (record->counters != counters) {
-        record->repaired = td_record_repaired(record);
-        record->parts = td_record_parts(record);
-        record->counters = counters;
-        record->is_counted |= counters != NULL;
+    if (!has_counters(record, counters)) {
+        td_counted *added = malloc(sizeof *added);
+        if (added) {
+            *added = (td_counted){counters, record->counters};
+            record->counters = added;
+        }
     }
     pthread_mutex_unlock(&lock);
 }
 
 unsigned long long td_record_repaired(const td_record *record)
 {
-    return record->repaired + (record->counters ? record->counters->repaired : 0);
+    unsigned long long sum = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += c->counters->repaired;
+    return sum;
 }
 
-unsigned long long td_record_parts(const td_record *record)
+unsigned long long td_record_planes(const td_record *record)
 {
-    const unsigned long long parts = record->counters ? record->counters->parts : 0;
-    return parts > record->parts ? parts : record->parts;
+    unsigned long long most = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) {
+        const unsigned long long planes = c->counters->planes;
+        if (planes > most) most = planes;
+    }
+    return most;
 }
 
 td_report_totals td_report_add_up(const td_report *from)
@@ -240,7 +237,7 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.timed += record->timed;
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->is_counted;
+        totals.is_counted |= record->count != 0 && record->counters;
     }
     return totals;
 }
@@ -289,13 +286,8 @@ void td_report_write(void)
 void td_report_close(void)
 {
     is_on = false;
-    while (report.first) {
-        td_record *record = report.first;
-        report.first = record->next;
-        free(record);
-    }
-    free(buckets);
-    buckets = NULL;
-    bucket_count = record_count = 0;
+    tdestroy(tree, free);
+    tree = NULL;
+    record_count = 0;
     report = (td_report){0};
 }

@@ -56,9 +56,9 @@ bool td_report_wants_time(const td_record *record);
 void td_report_count(td_record *record);
 void td_report_add_time(td_record *record, double seconds); /* GPU time of one call */
 
-/* Kernels of the record's calls increment *counters, which is read when the report is written, or when the next
- * pointer replaces it. Before the memory goes away, replace it by NULL: what it held is kept. */
-void td_report_set_counters(td_record *record, const volatile td_counters *counters);
+/* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
+ * each context of a device has its own. */
+void td_report_add_counters(td_record *record, const volatile td_counters *counters);
 
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */
 void td_report_write(void);

@@ -11,16 +11,18 @@
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
+/* Counters of one context's kernels. */
+typedef struct td_counted {
+    const volatile td_counters *counters;
+    struct td_counted *next;
+} td_counted;
+
 struct td_record {
     td_report_key key;
-    uint64_t hash;
     unsigned number;
-    td_record *next_in_bucket;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
-    bool is_counted;                    /* kernels have had counters */
-    unsigned long long repaired, parts; /* of kernels whose counters have been replaced */
-    const volatile td_counters *counters;
+    td_counted *counters; /* NULL: kernels have counted nothing */
 };
 
 typedef struct {
@@ -44,7 +46,7 @@ td_report_totals td_report_add_up(const td_report *report);
 unsigned long long td_record_repaired(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; 0 for modes without them. */
-unsigned long long td_record_parts(const td_record *record);
+unsigned long long td_record_planes(const td_record *record);
 
 void td_report_print_json(FILE *out, const td_report *report);
 void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loaded.h"
+
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
  * the application's locale. */
 
@@ -80,7 +82,7 @@ static void print_options(FILE *out, const td_options *o)
     fprintf(out, "  \"options\": {");
     for (int i = 0; i < TD_OPTION_COUNT; i++) {
         char value[TD_OPTION_TEXT_BYTES];
-        td_option_table[i].print(o, value, sizeof value);
+        td_option_print(o, (td_option_id)i, value, sizeof value);
         fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
         print_string(out, value);
         fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
@@ -155,13 +157,13 @@ static void print_record(FILE *out, const td_record *record)
             key->m, key->n, key->k, key->batch);
     fprintf(out, "\"device\": %d, \"mode\": ", key->device);
     print_string(out, key->mode);
-    const unsigned long long timed = record->timed, parts = td_record_parts(record);
+    const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
-            "\"parts\": %s, \"native_reason\": ",
+            "\"planes\": %s, \"native_reason\": ",
             (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
-            count_text(record->is_counted, td_record_repaired(record), "null").text,
-            count_text(parts != 0, parts, "null").text);
+            count_text(record->counters != NULL, td_record_repaired(record), "null").text,
+            count_text(planes != 0, planes, "null").text);
     if (key->reason)
         print_string(out, key->reason);
     else
@@ -179,7 +181,7 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_member(out, "tandem", report->version);
     print_member(out, "program", program);
     fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
-    print_member(out, "mode", report->options->mode_text);
+    print_member(out, "mode", report->options->mode.text);
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
     if (report->is_host_device) print_member(out, "note", host_device_note);
@@ -200,23 +202,31 @@ void td_report_print_json(FILE *out, const td_report *report)
 static void print_row(FILE *out, int width, const td_record *record)
 {
     const td_report_key *key = &record->key;
-    const unsigned long long timed = record->timed, parts = td_record_parts(record);
+    const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
             key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %12s %10s %5s  %s\n", key->mode,
+    fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s\n", key->mode,
             (unsigned long long)record->count, timed,
             milliseconds_text(timed, record->nanoseconds).text,
-            count_text(record->is_counted, td_record_repaired(record), "-").text,
-            count_text(parts != 0, parts, "-").text, key->reason ? key->reason : "");
+            count_text(record->counters != NULL, td_record_repaired(record), "-").text,
+            count_text(planes != 0, planes, "-").text, key->reason ? key->reason : "");
+}
+
+/* Why there is nothing to print. */
+static void print_silence(FILE *out, const td_report *report)
+{
+    const td_loaded loaded = td_loaded_cublas();
+    char why[TD_LOADED_TEXT];
+    fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
+            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
 }
 
 void td_report_print_table(FILE *out, const td_report *report)
 {
     const td_report_totals totals = td_report_add_up(report);
     if (totals.intercepted == 0) {
-        fprintf(out, "tandem: report: %s made no call that Tandem intercepts\n",
-                program_invocation_short_name);
+        print_silence(out, report);
         return;
     }
     int width = 0;
@@ -227,14 +237,14 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (width < (int)strlen("function")) width = (int)strlen("function");
 
     fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
-            program_invocation_short_name, report->options->mode_text, totals.intercepted,
+            program_invocation_short_name, report->options->mode.text, totals.intercepted,
             totals.emulated, totals.native);
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
-    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %5s  %s\n", width,
-            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired", "parts",
-            "native because");
+    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %6s  %s\n", width,
+            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
+            "planes", "native because");
     for (const td_record *record = report->first; record; record = record->next)
         if (record->count != 0) print_row(out, width, record);
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "device.h"
 
-enum { TIMERS = 256 }; /* of a device */
+enum { TIMERS = 256 }; /* of a context */
 
 struct td_timer {
     enum { FREE, STARTED, STOPPED } state;
@@ -15,14 +16,17 @@ struct td_timer {
     td_record *record;
 };
 
-/* Of one device. */
-typedef struct {
+/* Of one context, with which events end. */
+typedef struct pool {
+    td_context *context;
+    unsigned life; /* of the context, that the events belong to */
     td_timer timers[TIMERS];
-    unsigned next;
+    unsigned next_timer;
+    struct pool *next;
 } pool;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pool *pools[TD_MAX_DEVICES]; /* made at a device's first timed call */
+static pool *pools; /* each made at a context's first timed call */
 
 static bool make_events(td_timer *t)
 {
@@ -48,7 +52,7 @@ static void collect(td_timer *t)
 static td_timer *start(pool *p, cudaStream_t stream)
 {
     for (int tried = 0; tried < TIMERS; tried++) {
-        td_timer *t = &p->timers[p->next++ % TIMERS];
+        td_timer *t = &p->timers[p->next_timer++ % TIMERS];
         collect(t);
         if (t->state == STOPPED) break; /* the oldest call still runs: so do the others */
         if (t->state != FREE || !make_events(t)) continue;
@@ -59,17 +63,41 @@ static td_timer *start(pool *p, cudaStream_t stream)
     return NULL;
 }
 
+static void forget(pool *p)
+{
+    p->next_timer = 0;
+    memset(p->timers, 0, sizeof p->timers);
+}
+
+/* The context's; NULL without memory. */
+static pool *pool_of(td_context *context)
+{
+    const unsigned life = atomic_load(&context->life);
+    pool *p = pools;
+    while (p && p->context != context) p = p->next;
+    if (!p) {
+        p = calloc(1, sizeof *p);
+        if (!p) return NULL;
+        p->context = context;
+        p->next = pools;
+        pools = p;
+    }
+    if (p->life != life) forget(p);
+    p->life = life;
+    return p;
+}
+
 td_timer *td_timer_start(cudaStream_t stream)
 {
-    int ordinal;
     td_timer *timer = NULL;
-    if (td_stream_is_capturing(stream) || !td_cuda_ok(cudaGetDevice(&ordinal)) || ordinal < 0 ||
-        ordinal >= TD_MAX_DEVICES)
-        return NULL;
+    td_context *context = td_stream_is_capturing(stream) ? NULL : td_context_current();
+    if (!context) return NULL;
+    const td_capture_mode mode = td_capture_allow(); /* another thread may capture */
     pthread_mutex_lock(&lock);
-    if (!pools[ordinal]) pools[ordinal] = calloc(1, sizeof *pools[ordinal]);
-    if (pools[ordinal]) timer = start(pools[ordinal], stream);
+    pool *p = pool_of(context);
+    if (p) timer = start(p, stream);
     pthread_mutex_unlock(&lock);
+    td_capture_restore(mode);
     return timer;
 }
 
@@ -90,20 +118,35 @@ void td_timer_drop(td_timer *timer)
     pthread_mutex_unlock(&lock);
 }
 
+static bool has_stopped(const pool *p)
+{
+    int i = 0;
+    while (i < TIMERS && p->timers[i].state != STOPPED) i++;
+    return i < TIMERS;
+}
+
+/* Asks nothing of CUDA, which may not even be there, where nothing was timed. */
+static void collect_all(pool *p)
+{
+    if (!has_stopped(p)) return;
+    const td_capture_mode mode = td_capture_allow();
+    if (td_context_is_alive(p->context, p->life))
+        for (int i = 0; i < TIMERS; i++) collect(&p->timers[i]);
+    td_capture_restore(mode);
+}
+
 void td_timer_collect(void)
 {
     pthread_mutex_lock(&lock);
-    for (int d = 0; d < TD_MAX_DEVICES; d++)
-        for (int i = 0; pools[d] && i < TIMERS; i++) collect(&pools[d]->timers[i]);
+    for (pool *p = pools; p; p = p->next) collect_all(p);
     pthread_mutex_unlock(&lock);
 }
 
 void td_timer_before_fork(void) { pthread_mutex_lock(&lock); }
 
+/* A call round the fork has its timer yet: its pool stays. */
 void td_timer_after_fork(bool is_child)
 {
-    for (int d = 0; is_child && d < TD_MAX_DEVICES; d++)
-        if (pools[d])
-            memset(pools[d], 0, sizeof *pools[d]); /* a call round the fork has its timer yet */
+    for (pool *p = is_child ? pools : NULL; p; p = p->next) forget(p);
     pthread_mutex_unlock(&lock);
 }

@@ -1,10 +1,9 @@
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "tools/elf_file.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
 #include "tools/machine.h"
@@ -38,21 +37,21 @@ static void print_devices(const machine *m)
 /* The libraries that programs of each CUDA version would get, with the version that their file names carry. */
 static void print_libraries(void)
 {
-    static const char *const names[] = {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13",
-                                        "libcublas.so.11",   "libcublas.so.12", "libcublas.so.13"};
-    elf_file self;
+    static const char names[] = "libcudart.so.11.0:libcudart.so.12:libcudart.so.13:"
+                                "libcublas.so.11:libcublas.so.12:libcublas.so.13";
+    loaded_set set;
     int found = 0;
-    if (!elf_file_open(&self, "/proc/self/exe")) return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[PATH_MAX];
-        if (!loader_find(names[i], &self, path)) continue;
-        char *real = realpath(path, NULL);
-        printf("library:     %s is %s\n", names[i], real ? real : path);
+    if (!loaded_set_find(&set, names)) return;
+    for (int i = 0; i < set.count; i++) {
+        const loaded_library *library = &set.libraries[i];
+        if (!library->path || !strstr(names, library->name)) continue;
+        char *real = realpath(library->path, NULL);
+        printf("library:     %s is %s\n", library->name, real ? real : library->path);
         free(real);
         found++;
     }
     if (!found) printf("library:     the loader would find no libcudart and no libcublas\n");
-    elf_file_close(&self);
+    loaded_set_close(&set);
 }
 
 static bool print_placement(const char *label, const char *name)
@@ -83,6 +82,9 @@ static int examine_named(const char *name)
 {
     char path[PATH_MAX], reason[EXAMINE_REASON_BYTES], installed[PATH_MAX];
     const int error = program_find(name, path);
+    /* A file of this folder, though `tandem run` would want it with its path. */
+    if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
+        snprintf(path, sizeof path, "./%s", name);
     if (error == EISDIR || !path[0]) {
         say("doctor: cannot examine '%s': %s", name, strerror(error));
         return EXIT_USAGE;
@@ -94,13 +96,16 @@ static int examine_named(const char *name)
     return conclude(verdict, reason);
 }
 
-int command_doctor(int argc, char **argv)
+static int run(const command_line *line)
 {
-    const int status = parse_help_only(argc, argv);
-    if (status >= 0) return status;
-    if (argc - optind > 1) {
-        say("doctor: unexpected argument '%s'; it takes one program", argv[optind + 1]);
-        return EXIT_USAGE;
-    }
-    return optind < argc ? examine_named(argv[optind]) : examine_machine();
+    return line->count > 0 ? examine_named(line->arguments[0]) : examine_machine();
 }
+
+const command command_doctor = {
+    .name = "doctor",
+    .arguments = "[PROGRAM [ARGUMENT...]]",
+    .most = -1,
+    .summary = "say what this machine has, or whether a program's products can be intercepted",
+    .details = "Ends with 0 if it will work and with 1 if it will not.",
+    .run = run,
+};

@@ -121,15 +121,21 @@ static bool check_file(const elf_file *file, bool on_host_device, char *reason)
            check_loader(file, reason) && (!on_host_device || check_host_device(file, reason));
 }
 
-/* Opens the program, or the interpreter of a script. */
+/* Opens the program, or the interpreter of a script, which may be a script, too: as deep as Linux goes (execve(2)). */
 static bool open_program(elf_file *file, const char *path, char *reason)
 {
-    char interpreter[PATH_MAX];
+    enum { DEPTH = 5 };
+    char at[PATH_MAX], interpreter[PATH_MAX];
     if (elf_file_open(file, path)) return true;
     if (!program_interpreter(path, interpreter))
         return because(reason, "it is neither an ELF program nor a script that can be read");
-    if (elf_file_open(file, interpreter)) return true;
-    return because(reason, "its interpreter %s cannot be read as an ELF program", interpreter);
+    for (int depth = 1; depth <= DEPTH; depth++) {
+        if (elf_file_open(file, interpreter)) return true;
+        strcpy(at, interpreter);
+        if (!program_interpreter(at, interpreter))
+            return because(reason, "its interpreter %s cannot be read as a program", at);
+    }
+    return because(reason, "its interpreters are scripts, more than %d deep", DEPTH);
 }
 
 bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
@@ -144,7 +150,7 @@ bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_
 /* What was found in the program and its libraries. */
 typedef struct {
     int imports; /* functions that Tandem intercepts, over all files */
-    bool imports_dlopen;
+    bool imports_dlopen, imports_exec;
     char holder[PATH_MAX]; /* a file that holds cuBLAS itself; "": none */
     char opener[PATH_MAX]; /* a file that seems to open cuBLAS with dlopen */
 } findings;
@@ -182,11 +188,23 @@ static bool holds_cublas(const elf_file *file)
     return elf_file_contains(file, CUBLAS_MARK);
 }
 
+static bool imports_any(const elf_file *file, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (elf_file_imports(file, names[i])) return true;
+    return false;
+}
+
 static void look_into(const elf_file *file, findings *f)
 {
-    const bool has_dlopen = elf_file_imports(file, "dlopen") || elf_file_imports(file, "dlmopen");
+    static const char *const loading[] = {"dlopen", "dlmopen", NULL};
+    static const char *const starting[] = {"execv",  "execve", "execvp",      "execvpe",
+                                           "execl",  "execlp", "posix_spawn", "posix_spawnp",
+                                           "system", NULL};
+    const bool has_dlopen = imports_any(file, loading);
     f->imports += print_imports(file);
     f->imports_dlopen |= has_dlopen;
+    f->imports_exec |= imports_any(file, starting);
     if (holds_cublas(file))
         snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
     else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas"))
@@ -205,27 +223,40 @@ static preload_verdict conclude(const findings *f, char *reason)
     else if (f->imports > 0)
         because(reason, "its products can be intercepted");
     else if (f->imports_dlopen)
-        because(reason, "no cuBLAS found, but it loads libraries at run time: those that import "
-                        "from cuBLAS are intercepted");
+        because(reason,
+                "no cuBLAS found, but it loads libraries at run time: those that import "
+                "from cuBLAS are intercepted, functions looked up with dlsym (ctypes) "
+                "are not%s",
+                f->imports_exec ? "; programs that it starts are preloaded, too" : "");
+    else if (f->imports_exec)
+        because(reason, "no cuBLAS found, but it starts programs: they are preloaded, too, and "
+                        "doctor examines each");
     else
         because(reason, "neither it nor its libraries import a function that Tandem intercepts");
 
     if (f->imports > 0) return PRELOAD_WORKS;
-    return f->imports_dlopen && !f->holder[0] && !f->opener[0] ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
+    if (f->holder[0] || f->opener[0]) return PRELOAD_FAILS;
+    return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
 }
 
-static preload_verdict examine_set(const loaded_set *set, bool on_host_device, char *reason)
+static preload_verdict examine_set(const elf_file *program, const loaded_set *set,
+                                   bool on_host_device, char *reason)
 {
     findings f = {0};
-    bool is_good = true;
+    look_into(program, &f);
+    bool is_good = !on_host_device || check_host_device(program, reason);
     for (int i = 0; i < set->count; i++) {
-        const loaded_object *object = &set->objects[i];
-        const bool is_stood_in = on_host_device && is_own(object->name);
-        if (!object->is_found && !is_stood_in) printf("not found:   %s\n", object->name);
-        if (!object->is_found || is_own(base_name(object->name))) continue;
-        look_into(&object->file, &f);
-        if (is_good && on_host_device) is_good = check_host_device(&object->file, reason);
+        const loaded_library *library = &set->libraries[i];
+        const bool is_cudas = is_own(base_name(library->name));
+        elf_file file;
+        if (!library->path && !(on_host_device && is_cudas))
+            printf("not found:   %s\n", library->name);
+        if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
+        look_into(&file, &f);
+        is_good = is_good && (!on_host_device || check_host_device(&file, reason));
+        elf_file_close(&file);
     }
+    if (set->complaint[0]) is_good = because(reason, "the loader refuses it: %s", set->complaint);
     return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
 }
 
@@ -233,6 +264,7 @@ static void print_kind(const char *path, const elf_file *file)
 {
     printf("program:     %s\n", path);
     if (strcmp(path, file->path) != 0) printf("interpreter: %s\n", file->path);
+    if (program_runner(path)) printf("run as:      %s %s\n", program_runner(path), path);
     printf("kind:        %s, %s-bit\n",
            file->interpreter[0]                                       ? "dynamically linked"
            : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
@@ -251,11 +283,14 @@ preload_verdict examine_program(const char *path, bool on_host_device,
         elf_file_close(&file);
         return PRELOAD_FAILS;
     }
-    if (!loaded_set_open(&set, &file)) {
-        because(reason, "memory ran out while examining it");
-        return PRELOAD_FAILS;
+    preload_verdict verdict = PRELOAD_FAILS;
+    if (!loaded_set_open(&set, file.path)) {
+        because(reason, "the loader cannot be asked for its libraries");
+        goto out;
     }
-    const preload_verdict verdict = examine_set(&set, on_host_device, reason);
+    verdict = examine_set(&file, &set, on_host_device, reason);
     loaded_set_close(&set);
+out:
+    elf_file_close(&file);
     return verdict;
 }

@@ -1,31 +1,29 @@
-/* loader.h - which libraries the dynamic loader would find, without loading them (ld.so(8)). */
+/* loader.h - which libraries the dynamic loader would find, as it says itself: under LD_TRACE_LOADED_OBJECTS it
+ * maps the files and runs nothing of them (ld.so(8)). Its --list is the same, but ends at the first that is missing. */
 #ifndef TD_TOOLS_LOADER_H
 #define TD_TOOLS_LOADER_H
 
+#include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "tools/elf_file.h"
-
-/* A program and all libraries that it needs. */
 typedef struct {
     char *name; /* as it was asked for */
-    int parent; /* who first asked for it; -1 for the program */
-    bool is_found;
-    elf_file file; /* if it was found */
-} loaded_object;
+    char *path; /* where it is; NULL: not found */
+} loaded_library;
 
 typedef struct {
-    loaded_object *objects; /* the program first, then in the order of loading */
+    loaded_library *libraries; /* in the order of loading */
     int count;
+    char complaint[PATH_MAX]; /* why the loader gives up, in its words; "": it does not */
 } loaded_set;
 
-/* Follows DT_NEEDED breadth first, as the loader does. Takes the open program over; false if memory runs out. */
-bool loaded_set_open(loaded_set *set, const elf_file *program);
+/* The libraries that a program needs, and those that these need; false, with nothing to close, if the loader cannot
+ * be asked. */
+bool loaded_set_open(loaded_set *set, const char *program);
 void loaded_set_close(loaded_set *set);
 
-/* Where a library that no program asks for yet would be found: LD_LIBRARY_PATH, the cache, the usual folders.
- * like: a file of the wanted machine. */
-bool loader_find(const char *name, const elf_file *like, char path[PATH_MAX]);
+/* Those of some names (with colons between) that the loader finds for a program that has no RPATH; what these need
+ * follows them. */
+bool loaded_set_find(loaded_set *set, const char *names);
 
 #endif

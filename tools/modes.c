@@ -1,23 +1,38 @@
-#include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/engines/engine.h"
 #include "lib/options.h"
 #include "tools/tandem.h"
 
-int command_modes(int argc, char **argv)
+enum { WANTS_NAMES };
+
+/* Each mode in its plainest forms: its name, and, where it has one, its other way. */
+static void print_names(const td_engine *engine)
 {
-    const int status = parse_help_only(argc, argv);
-    if (status >= 0) return status;
-    if (optind < argc) {
-        say("modes: unexpected argument '%s'; it takes none", argv[optind]);
-        return EXIT_USAGE;
-    }
-    for (const td_engine *const *engine = td_engines; *engine; engine++) {
-        char name[TD_MODE_TEXT];
-        printf("%-15s  %s\n%-15s  error: %s\n", td_mode_usage(*engine, name), (*engine)->summary,
-               "", (*engine)->bound);
-    }
+    printf("%s\n", engine->name);
+    if (engine->way) printf("%s:%s\n", engine->name, engine->way);
+}
+
+static void print_described(const td_engine *engine)
+{
+    enum { WIDTH = 19 }; /* of the longest that there is */
+    char name[TD_MODE_TEXT];
+    printf("%-*s  %s\n%-*s  error: %s\n", WIDTH, td_mode_usage(engine, name), engine->summary,
+           WIDTH, "", engine->bound);
+}
+
+static int run(const command_line *line)
+{
+    for (const td_engine *const *engine = td_engines; *engine; engine++)
+        (line->values[WANTS_NAMES] ? print_names : print_described)(*engine);
     return 0;
 }
+
+const command command_modes = {
+    .name = "modes",
+    .arguments = "",
+    .summary = "list the arithmetics and their error bounds",
+    .details = "",
+    .options = {[WANTS_NAMES] = {"names", NULL, "print the names alone, one a line"}},
+    .run = run,
+};

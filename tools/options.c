@@ -1,19 +1,16 @@
 #include "lib/options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "tools/tandem.h"
 
-enum { ALLOWED_BYTES = 512 };
-
 static void print_values(const td_options *o)
 {
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const td_option *row = &td_option_table[id];
-        char value[TD_OPTION_TEXT_BYTES], allowed[ALLOWED_BYTES];
-        row->print(o, value, sizeof value);
+        char value[TD_OPTION_TEXT_BYTES], allowed[TD_ALLOWED_BYTES];
+        td_option_print(o, id, value, sizeof value);
         td_option_allowed(id, allowed, sizeof allowed);
         printf("%s=%s (%s)\n    %s\n    values: %s\n", row->name, value,
                td_origin_names[o->origins[id]], row->help, allowed);
@@ -30,7 +27,7 @@ static void print_markdown(void)
         "| variable | values | default | meaning |\n|---|---|---|---|\n");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const td_option *row = &td_option_table[id];
-        char allowed[ALLOWED_BYTES];
+        char allowed[TD_ALLOWED_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
         printf("| `%s` | %s | `%s` | %s |\n", row->name, allowed, row->fallback, row->help);
     }
@@ -44,22 +41,11 @@ static void print_markdown(void)
            "`TANDEM_MODE` and `TANDEM_REPORT` for the program.\n");
 }
 
-int command_options(int argc, char **argv)
+enum { WANTS_MARKDOWN };
+
+static int run(const command_line *line)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'}, {"markdown", no_argument, NULL, 'm'}, {0}};
-    bool is_markdown = false;
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1;) {
-        if (c == 'h') return print_help(argv[0]);
-        if (c != 'm') return refuse_option(argv);
-        is_markdown = true;
-    }
-    if (optind < argc) {
-        say("options: unexpected argument '%s'", argv[optind]);
-        return EXIT_USAGE;
-    }
-    if (is_markdown) {
+    if (line->values[WANTS_MARKDOWN]) {
         print_markdown();
         return 0;
     }
@@ -68,3 +54,13 @@ int command_options(int argc, char **argv)
     print_values(&o);
     return is_good ? 0 : EXIT_USAGE;
 }
+
+const command command_options = {
+    .name = "options",
+    .arguments = "",
+    .summary = "list the environment variables with the values in force",
+    .details = "",
+    .options = {[WANTS_MARKDOWN] = {"markdown", NULL,
+                                    "write the table of docs/options.md instead"}},
+    .run = run,
+};

@@ -48,16 +48,45 @@ int program_find(const char *name, char path[PATH_MAX])
 /* Cuts the next word off *rest; NULL if there is none. */
 static char *next_word(char **rest) { return strtok_r(NULL, " \t", rest); }
 
-bool program_interpreter(const char *path, char interpreter[PATH_MAX])
+/* The first line of a text, cut to the buffer; false if the file is none. */
+static bool read_line(const char *path, char line[PATH_MAX])
 {
-    char line[PATH_MAX] = "";
     FILE *file = fopen(path, "r");
     if (!file) return false;
-    const bool is_script = fgets(line, sizeof line, file) && strncmp(line, "#!", 2) == 0;
+    const size_t bytes = fread(line, 1, PATH_MAX - 1, file);
     fclose(file);
-    if (!is_script) return false;
+    line[bytes] = '\0';
+    const size_t length = strcspn(line, "\n");
+    const bool is_text =
+        bytes > 0 && (length < bytes ? line[length] == '\n' : strlen(line) == bytes);
+    line[length] = '\0';
+    return is_text;
+}
 
-    line[strcspn(line, "\n")] = '\0';
+static bool asks_for_interpreter(const char *line) { return strncmp(line, "#!", 2) == 0; }
+
+const char *program_runner(const char *path)
+{
+    static const struct {
+        const char *suffix, *program;
+    } runners[] = {{".py", "python3"}, {".sh", "sh"}, {".jl", "julia"}, {".R", "Rscript"}};
+    char line[PATH_MAX];
+    const char *suffix = strrchr(path, '.');
+    if (!suffix || !read_line(path, line) || asks_for_interpreter(line)) return NULL;
+    for (size_t i = 0; i < sizeof runners / sizeof *runners; i++)
+        if (strcmp(runners[i].suffix, suffix) == 0) return runners[i].program;
+    return NULL;
+}
+
+/* Looks a program up in PATH; what is not there stays its name. */
+static void look_up(const char *name, char path[PATH_MAX])
+{
+    if (program_find(name, path) != 0) snprintf(path, PATH_MAX, "%s", name);
+}
+
+/* The interpreter that a "#!" line asks for. */
+static bool parse_interpreter(char *line, char interpreter[PATH_MAX])
+{
     char *rest = line + 2;
     char *name = next_word(&rest);
     if (!name) return false;
@@ -69,6 +98,17 @@ bool program_interpreter(const char *path, char interpreter[PATH_MAX])
     char *word = next_word(&rest);
     while (word && (word[0] == '-' || strchr(word, '='))) word = next_word(&rest);
     if (!word) return false;
-    if (program_find(word, interpreter) != 0) strcpy(interpreter, word);
+    look_up(word, interpreter);
     return true;
+}
+
+bool program_interpreter(const char *path, char interpreter[PATH_MAX])
+{
+    char line[PATH_MAX];
+    if (!read_line(path, line)) return false;
+    if (asks_for_interpreter(line)) return parse_interpreter(line, interpreter);
+    const char *runner = program_runner(path);
+    if (!runner && check(path) == 0) runner = "sh";
+    if (runner) look_up(runner, interpreter);
+    return runner != NULL;
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,41 +15,7 @@
 
 static const char default_mode[] = "df";
 
-typedef struct {
-    const char *mode, *report; /* NULL: not given */
-    bool wants_host_device;
-} arguments;
-
-/* Returns -1 to go on, else an exit status. */
-static int parse(int argc, char **argv, arguments *a)
-{
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
-                                                 {"mode", required_argument, NULL, 'm'},
-                                                 {"report", required_argument, NULL, 'r'},
-                                                 {"hostgpu", no_argument, NULL, 'g'},
-                                                 {0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1;) {
-        switch (c) {
-        case 'h':
-            return print_help(argv[0]);
-        case 'm':
-            a->mode = optarg;
-            break;
-        case 'r':
-            a->report = optarg;
-            break;
-        case 'g':
-            a->wants_host_device = true;
-            break;
-        default:
-            return refuse_option(argv);
-        }
-    }
-    if (optind < argc) return -1;
-    say("run: no program given; see tandem run --help");
-    return EXIT_USAGE;
-}
+enum { MODE, REPORT, HOSTGPU };
 
 /* Checks one option and hands it on to the program. */
 static bool pass_on(td_option_id id, const char *name, const char *text)
@@ -64,11 +29,11 @@ static bool pass_on(td_option_id id, const char *name, const char *text)
 
 /* Leaves the options in the environment, where the library reads them. The library also warns of unknown
  * variables, so that this is not done here. */
-static bool set_options(const arguments *a)
+static bool set_options(const command_line *line)
 {
     td_options o;
-    if (!pass_on(TD_OPTION_MODE, "--mode", a->mode)) return false;
-    if (!pass_on(TD_OPTION_REPORT, "--report", a->report)) return false;
+    if (!pass_on(TD_OPTION_MODE, "--mode", line->values[MODE])) return false;
+    if (!pass_on(TD_OPTION_REPORT, "--report", line->values[REPORT])) return false;
     if (!td_options_parse(&o, environ)) return false;
     return o.origins[TD_OPTION_MODE] != TD_ORIGIN_DEFAULT ||
            pass_on(TD_OPTION_MODE, "the default mode", default_mode);
@@ -140,22 +105,38 @@ static int cannot_run(const char *name, int error)
     return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-int command_run(int argc, char **argv)
+static int run(const command_line *line)
 {
-    arguments a = {0};
     char path[PATH_MAX], reason[EXAMINE_REASON_BYTES];
     bool is_host_device;
-    const int status = parse(argc, argv, &a);
-    if (status >= 0) return status;
-    if (!set_options(&a)) return EXIT_USAGE;
+    if (line->count == 0) {
+        say("run: no program given; see tandem run --help");
+        return EXIT_USAGE;
+    }
+    if (!set_options(line)) return EXIT_USAGE;
 
-    char **program = argv + optind;
+    char **program = line->arguments;
     const int error = program_find(program[0], path);
     if (error) return cannot_run(program[0], error);
-    if (!choose_device(a.wants_host_device, &is_host_device)) return 1;
+    if (!choose_device(line->values[HOSTGPU], &is_host_device)) return 1;
     if (!examine_loading(path, is_host_device, reason))
         say("warn: emulating '%s' will not work: %s", program[0], reason);
     if (!set_preload(is_host_device)) return 1;
     execvp(path, program);
     return cannot_run(program[0], errno);
 }
+
+const command command_run = {
+    .name = "run",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .most = -1,
+    .summary = "run a program with its cuBLAS products emulated",
+    .details = "",
+    .options =
+        {[MODE] = {"mode", "MODE",
+                   "arithmetic (`tandem modes`); df if neither this nor TANDEM_MODE is given"},
+         [REPORT] = {"report", "FILE",
+                     "leave counts there at exit: JSON, or a table on stderr for -"},
+         [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"}},
+    .run = run,
+};

@@ -1,7 +1,7 @@
 /* pair_tmpl.h - arithmetic on unevaluated sums hi + lo of two numbers of one format: double-float and double-double.
  *
- * Included by df.h and dd.h, which define PAIR, the type; REAL, that of its parts; PAIR_MAKE, PAIR_NAME(add), the names
- * to define; REAL_NAME(add), the operations on the parts.
+ * Included by df.h and dd.h, which define PAIR, the type; REAL, that of its components; PAIR_MAKE, PAIR_NAME(add), the names
+ * to define; REAL_NAME(add), the operations on the components.
  *
  * u is half an ulp of 1 in REAL: 2^-24 or 2^-53. Bounds hold without overflow and underflow; they are relative to the
  * exact result unless they say otherwise. docs/numerics.md has the derivations. Papers:
@@ -48,7 +48,7 @@ TD_BOTH PAIR PAIR_NAME(fma)(PAIR a, PAIR b, PAIR c)
 /* Adds a b to the running sum (*sum, *rest) of one block: *sum takes the rounded sum, *rest everything that *sum
  * could not hold. 10 operations. The pair stays unnormalised; over a block of B terms,
  *   |error| <= (B^2 / 2 + 5.5 B + 9) u^2 sum |a b|,   225 u^2 for B = 16      (in the manner of Dot2 [ORO]):
- * each term's parts round at u of u |sum| or of v |a b|, and *rest, which grows to B u |sum|, B times. Seen: 107 u^2
+ * each term's components round at u of u |sum| or of v |a b|, and *rest, which grows to B u |sum|, B times. Seen: 107 u^2
  * from a search for the worst block, 31 u^2 for constants, 13 u^2 for random numbers.
  * The first rounding of h = a.hi b.hi is needed: with a fused sum + a.hi b.hi, cancellation would lose bits. */
 TD_BOTH void PAIR_NAME(accumulate)(REAL *sum, REAL *rest, PAIR a, PAIR b)

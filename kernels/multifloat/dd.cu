@@ -7,33 +7,36 @@ namespace
 struct from_binary64 {
     using element = double;
     using real = double;
-    enum { parts = 1, is_scaled = 1 };
-    TD_DEVICE void split(double x, int e, double *part)
+    enum { components = 1, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, double *component)
     {
-        part[0] = td_dd_split(td_bits64(x), e).hi;
+        component[0] = td_dd_split(td_bits64(x), e).hi;
     }
 };
 
 struct from_dd {
     using element = tandem_dd;
     using real = double;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(const tandem_dd &x, int, double *part) { part[0] = x.hi, part[1] = x.lo; }
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_dd &x, int, double *component)
+    {
+        component[0] = x.hi, component[1] = x.lo;
+    }
 };
 
 struct from_ds {
     using element = tandem_ds;
     using real = double;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(const tandem_ds &x, int, double *part)
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_ds &x, int, double *component)
     {
-        part[0] = x.hi, part[1] = (double)x.lo;
+        component[0] = x.hi, component[1] = (double)x.lo;
     }
 };
 
 /* Rows two by two, or all four without cross terms: what issues fastest on Hopper. */
-template <int parts>
-struct format : td_pair_format<tandem_dd, double, 1, parts == 2 ? 2 : 4, parts> {
+template <int components>
+struct format : td_pair_format<tandem_dd, double, 1, components == 2 ? 2 : 4, components> {
     enum { blocks = 1 };
 
     TD_DEVICE double leading(tandem_dd x) { return x.hi; }
@@ -91,16 +94,15 @@ TD_DEVICE tandem_ds split_ds(const double &x) { return td_ds(td_dd_split(td_bits
 TD_DEVICE double join_dd(const tandem_dd &x) { return td_dd_join(x); }
 TD_DEVICE double join_ds(const tandem_ds &x) { return td_dd_join(td_dd_from_ds(x)); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_dd>);
-    error = td_load(error, td_pack_kernel<from_ds>);
-    error = td_multiply_prepare<format<1>, K_TILE>(error);
-    error = td_multiply_prepare<format<2>, K_TILE>(error);
-    error = td_load(error, td_join_kernel<format<1>>);
-    error = td_load_conversions<tandem_dd, split_dd, join_dd>(error);
-    return td_load_conversions<tandem_ds, split_ds, join_ds>(error);
+    const cudaError_t error = td_load(cudaSuccess, td_join_kernel<format<1>>);
+    if (type == TD_BINARY64)
+        return td_multiply_prepare<format<1>, K_TILE>(
+            td_load(error, td_pack_kernel<from_binary64>));
+    return td_multiply_prepare<format<2>, K_TILE>(type == TD_DD
+                                                      ? td_load(error, td_pack_kernel<from_dd>)
+                                                      : td_load(error, td_pack_kernel<from_ds>));
 }
 
 /* docs/numerics.md: products of scaled elements lose 2^-1073 each at most. */

@@ -7,19 +7,22 @@ namespace
 struct from_binary64 {
     using element = double;
     using real = float;
-    enum { parts = 2, is_scaled = 1 };
-    TD_DEVICE void split(double x, int e, float *part)
+    enum { components = 2, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, float *component)
     {
         const tandem_df s = td_df_split(td_bits64(x), e);
-        part[0] = s.hi, part[1] = s.lo;
+        component[0] = s.hi, component[1] = s.lo;
     }
 };
 
 struct from_df {
     using element = tandem_df;
     using real = float;
-    enum { parts = 2, is_scaled = 0 };
-    TD_DEVICE void split(tandem_df x, int, float *part) { part[0] = x.hi, part[1] = x.lo; }
+    enum { components = 2, is_scaled = 0 };
+    TD_DEVICE void split(tandem_df x, int, float *component)
+    {
+        component[0] = x.hi, component[1] = x.lo;
+    }
 };
 
 /* Rows two by two, with eight columns: what issues fastest on Hopper. */
@@ -59,14 +62,13 @@ static cudaError_t multiply_run(const td_multiply *p, int batch, int blocks, cud
 TD_DEVICE tandem_df split_element(const double &x) { return td_df_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_df &x) { return td_df_join(x); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_df>);
+    cudaError_t error = type == TD_BINARY64 ? td_load(cudaSuccess, td_pack_kernel<from_binary64>)
+                                            : td_load(cudaSuccess, td_pack_kernel<from_df>);
     error = td_multiply_prepare<format, 32>(error);
     error = td_multiply_prepare<format, 16>(error);
-    error = td_load(error, td_join_kernel<format>);
-    return td_load_conversions<tandem_df, split_element, join_element>(error);
+    return td_load(error, td_join_kernel<format>);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */

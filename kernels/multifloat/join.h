@@ -2,9 +2,9 @@
  * elements of C.
  *
  * A template argument `format` is an arithmetic (df.cu, ts.cu, dd.cu):
- *   real, value          a part's type; a sum's, in registers and in memory
+ *   real, value          a component's type; a sum's, in registers and in memory
  *   groups               subtiles of a thread, 1 or 2
- *   leading(value)       the first part
+ *   leading(value)       the first component
  *   to_binary64(output, value, e, alpha, beta, c)
  *                        alpha value 2^e + beta *c; c is not read if beta is 0
  *   join_typed(output, s, row, col)
@@ -39,7 +39,7 @@ template <class format> TD_DEVICE int td_thread_col()
 /* Of column j past the first. */
 TD_DEVICE int td_col_step(int j) { return (j >> 2) * 16 + (j & 3); }
 
-/* True if the range of the parts may have cost the sum bits that the bound promises: an operand is NaN or infinite, or
+/* True if the range of the components may have cost the sum bits that the bound promises: an operand is NaN or infinite, or
  * the exponents spread wide and the sum is so small that products near the end of the range may matter. */
 template <class format>
 TD_DEVICE bool td_needs_repair(const td_output &output, td_range a, td_range b,
@@ -60,7 +60,9 @@ TD_DEVICE unsigned td_join_column(const td_output &output, const typename format
     TD_UNROLL
     for (int i = 0; i < td_tile<format>::rows; i++) {
         if (row + i >= output.target.m) continue;
-        if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))
+        if (alpha == 0.0) /* there is no sum */
+            c[i] = td_scaled(beta, &c[i]);
+        else if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))
             mask |= 1u << i;
         else
             c[i] = format::to_binary64(output, s[i * td_tile<format>::cols], a[i].top + b.top,

@@ -1,7 +1,7 @@
 /* multifloat.h - the kernels of the multi-float modes as host C calls them. Every function enqueues on `stream`, waits
  * for nothing, and returns the launch's status.
  *
- * A panel is an operand split into parts of a format, strip after strip, each strip [k][part][64 lines] of binary32 or
+ * A panel is an operand split into components of a format, strip after strip, each strip [k][component][64 lines] of binary32 or
  * binary64, with lines and k padded with zeros to multiples of 64 and 32. */
 #ifndef TD_MULTIFLOAT_H
 #define TD_MULTIFLOAT_H
@@ -19,7 +19,7 @@ typedef struct {
     td_scan scan;       /* whose partial ranges are joined; only operands of binary64 have any */
     td_type type;       /* of the operands; binary64 is scaled, line by line */
     td_range *range[2]; /* out: [batch][padded lines] */
-    void *panel[2];     /* out: [batch][strip][k][part][64] */
+    void *panel[2];     /* out: [batch][strip][k][component][64] */
     int64_t k_first, k_count;
 } td_pack;
 
@@ -61,11 +61,11 @@ typedef struct {
 
 /* One arithmetic. */
 typedef struct {
-    int part_bytes;         /* of a part in a panel */
-    int parts, parts_of_64; /* in panels of typed operands, and of binary64 */
-    int sum_bytes;          /* of a running sum of one element of C */
-    int blocks;             /* that share a multiprocessor in the multiply kernel */
-    int stage_bytes;        /* shared memory of a block, without running sums */
+    int component_bytes;              /* of a component in a panel */
+    int components, components_of_64; /* in panels of typed operands, and of binary64 */
+    int sum_bytes;                    /* of a running sum of one element of C */
+    int blocks;                       /* that share a multiprocessor in the multiply kernel */
+    int stage_bytes;                  /* shared memory of a block, without running sums */
 
     /* Binary32's or binary64's range costs no bit while the exponents of a row and a column spread at most so wide
      * together, or if the sum is at least k times `least`. */
@@ -80,8 +80,9 @@ typedef struct {
     /* Adds up the superblocks of `slots`, and joins; without slots, C <- beta C. */
     cudaError_t (*join)(const td_multiply *multiply, int batch, cudaStream_t stream);
 
-    /* Loads the kernels on the current device, and sets what they need: once, before the first launch. */
-    cudaError_t (*prepare)(void);
+    /* Loads the kernels for matrices of a type on the current device, and sets what they need: once, before the first
+     * launch. */
+    cudaError_t (*prepare)(td_type type);
 } td_format;
 
 extern const td_format td_format_df, td_format_ts, td_format_dd;

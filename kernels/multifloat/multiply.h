@@ -2,12 +2,12 @@
  *
  * A template argument `format` is an arithmetic, as in multifloat_join.h, and moreover
  *   blocks               thread blocks that share a multiprocessor
- *   parts                of an operand's element in its panel
+ *   components                of an operand's element in its panel
  *   block                terms between flushes
  *   sums                 what a thread keeps for its elements, of the current block and superblock of terms
  *   clear(s)             begins a superblock
  *   accumulate<first>(s, a, b)
- *                        one element of k; a, b: rows [part][64] of the panels at this thread's first line
+ *                        one element of k; a, b: rows [component][64] of the panels at this thread's first line
  *   flush(s)             ends a block; renormalise(s) follows every 32 terms
  *   finish(s, v)         ends a superblock: v[i cols + j] is the sum of element (i, j)
  *   add(value, value)    sums of superblocks
@@ -51,10 +51,10 @@ TD_DEVICE void td_load4(double *to, const double *from)
     to[0] = x.x, to[1] = x.y, to[2] = y.x, to[3] = y.y;
 }
 
-/* An element of k for one thread: parts of its rows and columns. */
+/* An element of k for one thread: components of its rows and columns. */
 template <class format> struct td_term {
-    typename format::real a[format::parts][td_tile<format>::rows];
-    typename format::real b[format::parts][td_tile<format>::cols];
+    typename format::real a[format::components][td_tile<format>::rows];
+    typename format::real b[format::components][td_tile<format>::cols];
 };
 
 template <class format>
@@ -62,7 +62,7 @@ TD_DEVICE void td_load_term(td_term<format> &x, const typename format::real *a,
                             const typename format::real *b)
 {
     TD_UNROLL
-    for (int p = 0; p < format::parts; p++) {
+    for (int p = 0; p < format::components; p++) {
         td_load4(x.a[p], a + p * TD_TILE);
         TD_UNROLL
         for (int g = 0; g < td_tile<format>::cols; g += TD_SUBTILE)
@@ -95,15 +95,15 @@ TD_DEVICE void td_tile_of_block(int first, int m_tiles, int n_tiles, int *tile_m
 template <class format> struct td_work {
     int tile_m, tile_n;
     int64_t steps;                      /* k tiles */
-    const typename format::real *a, *b; /* this thread's part of the first k tile of both panels */
+    const typename format::real *a, *b; /* this thread's share of the first k tile of both panels */
     typename format::value
-        *slot;         /* this thread's part of the running sum, or of the first superblock's sum */
+        *slot; /* this thread's share of the running sum, or of the first superblock's sum */
     int64_t next_slot; /* from one superblock's sum to the next; 0: there is one running sum */
 };
 
 template <class format, int k_tile> struct td_shape {
     enum {
-        stage = format::parts * k_tile * TD_TILE, /* numbers of one operand's k tile */
+        stage = format::components * k_tile * TD_TILE, /* numbers of one operand's k tile */
         per_copy = 16 / (int)sizeof(typename format::real),
         stage_bytes = 2 * 2 * stage * (int)sizeof(typename format::real),
         sum_bytes = TD_TILE * TD_TILE * (int)sizeof(typename format::value),
@@ -162,7 +162,7 @@ TD_DEVICE void td_fetch(td_work<format> &w, typename format::real *stage)
 template <class format, int k_tile>
 TD_DEVICE void td_multiply_stage(typename format::sums &s, const typename format::real *stage)
 {
-    constexpr int term = format::parts * TD_TILE;
+    constexpr int term = format::components * TD_TILE;
     const typename format::real *a = stage + td_thread_row();
     const typename format::real *b =
         stage + td_shape<format, k_tile>::stage + td_thread_col<format>();
@@ -179,7 +179,7 @@ TD_DEVICE void td_multiply_stage(typename format::sums &s, const typename format
     }
 }
 
-/* Grid: tile, part of k, batch member. k_tile divides TD_K_TILE. */
+/* Grid: tile, share of k, batch member. k_tile divides TD_K_TILE. */
 template <class format, int k_tile>
 static __global__ void __launch_bounds__(td_tile<format>::threads, format::blocks)
     td_multiply_kernel(const td_multiply p)
@@ -187,7 +187,8 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
     using shape = td_shape<format, k_tile>;
     using value = typename format::value;
     using real = typename format::real;
-    TD_DYNAMIC_SHARED(real, shared); /* [2 stages][a, b][k_tile][part][64], then the running sum */
+    TD_DYNAMIC_SHARED(real,
+                      shared); /* [2 stages][a, b][k_tile][component][64], then the running sum */
     constexpr int stage = 2 * shape::stage, elements = td_tile<format>::elements;
     td_work<format> w =
         td_work_of_block<format, k_tile>(p, reinterpret_cast<value *>(shared + 2 * stage));

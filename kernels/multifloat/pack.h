@@ -1,10 +1,10 @@
-/* pack.h - operands into panels of parts, and whole matrices from one type to another.
+/* pack.h - operands into panels of components, and whole matrices from one type to another.
  *
- * A template argument `source` says what the elements are and how they become parts:
+ * A template argument `source` says what the elements are and how they become components:
  *   element              type in memory
- *   real, parts          a part's type, how many there are
+ *   real, components          a component's type, how many there are
  *   is_scaled            elements are binary64, and are divided by the power of two of their line
- *   split(x, e, part)    parts of x 2^-e */
+ *   split(x, e, component)    components of x 2^-e */
 #ifndef TD_MULTIFLOAT_PACK_H
 #define TD_MULTIFLOAT_PACK_H
 
@@ -17,12 +17,12 @@ enum { TD_PACK_THREADS = 256, TD_PACK_K = TD_K_TILE };
 template <class source>
 TD_DEVICE void td_pack_load(const td_pack &pack, const td_operand &o,
                             const typename source::element *data, int line, int64_t l, int exponent,
-                            typename source::real *part)
+                            typename source::real *component)
 {
     if (line < o.lines && l < pack.k_count)
-        source::split(data[td_operand_at(o, line, pack.k_first + l)], exponent, part);
+        source::split(data[td_operand_at(o, line, pack.k_first + l)], exponent, component);
     else
-        for (int p = 0; p < source::parts; p++) part[p] = 0;
+        for (int p = 0; p < source::components; p++) component[p] = 0;
 }
 
 /* Grid: strip, 32 elements of k, batch member * 2 + operand. */
@@ -31,8 +31,8 @@ static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const t
 {
     using real = typename source::real;
     using element = typename source::element;
-    constexpr int parts = source::parts;
-    TD_SHARED(real, turned, [parts * TD_PACK_K][TD_TILE + 1]);
+    constexpr int components = source::components;
+    TD_SHARED(real, turned, [components * TD_PACK_K][TD_TILE + 1]);
     TD_SHARED(int, exponent, [TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
     const td_operand &o = pack.scan.operand[which];
@@ -57,15 +57,15 @@ static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const t
         data = td_member<const element>(o.matrix, pack.scan.batch_first + batch);
         const int64_t padded_k = (pack.k_count + TD_K_TILE - 1) / TD_K_TILE * TD_K_TILE;
         panel = static_cast<real *>(pack.panel[which]) +
-                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * parts * TD_TILE;
+                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * components * TD_TILE;
     }
     const bool along = o.k_step == 1;
     if (used && along) { /* through shared memory, which turns k to the outer index */
         const int l = tid % 32;
         for (int i = tid / 32; i < TD_TILE; i += TD_PACK_THREADS / 32) {
-            real part[parts];
-            td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], part);
-            for (int p = 0; p < parts; p++) turned[parts * l + p][i] = part[p];
+            real component[components];
+            td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
+            for (int p = 0; p < components; p++) turned[components * l + p][i] = component[p];
         }
     }
     __syncthreads();
@@ -73,11 +73,12 @@ static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const t
         const int i = tid % TD_TILE;
         TD_UNROLL
         for (int l = tid / TD_TILE; l < TD_PACK_K; l += TD_PACK_THREADS / TD_TILE) {
-            real part[parts];
-            if (!along) td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], part);
-            for (int p = 0; p < parts; p++)
-                panel[(int64_t)(parts * l + p) * TD_TILE + i] =
-                    along ? turned[parts * l + p][i] : part[p];
+            real component[components];
+            if (!along)
+                td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
+            for (int p = 0; p < components; p++)
+                panel[(int64_t)(components * l + p) * TD_TILE + i] =
+                    along ? turned[components * l + p][i] : component[p];
         }
     }
 }
@@ -117,13 +118,6 @@ static cudaError_t td_convert_launch(int64_t rows, int64_t cols, const void *a, 
     const dim3 grid((unsigned)min(cols, (int64_t)8192));
     return TD_LAUNCH((td_convert_kernel<from, to, convert>), grid, TD_PACK_THREADS, 0, stream, rows,
                      cols, static_cast<const from *>(a), lda, static_cast<to *>(s), lds);
-}
-
-template <class type, type (*split)(const double &), double (*join)(const type &)>
-static cudaError_t td_load_conversions(cudaError_t error)
-{
-    return td_load(error, td_convert_kernel<double, type, split>,
-                   td_convert_kernel<type, double, join>);
 }
 
 #endif

@@ -21,15 +21,15 @@ TD_DEVICE void td_pair_flush(tandem_dd *s, tandem_dd block) { td_dd_flush(s, blo
 TD_DEVICE void td_pair_renormalise(tandem_df *s) { td_df_renormalise(s); }
 TD_DEVICE void td_pair_renormalise(tandem_dd *s) { td_dd_renormalise(s); }
 
-/* A pair type with `group_count` subtiles a thread, rows in groups of `group_rows`; operands have `part_count` parts: 1 if
- * all their lower parts are 0, which changes no bit. */
-template <class pair, class part, int group_count, int group_rows, int part_count>
+/* A pair type with `group_count` subtiles a thread, rows in groups of `group_rows`; operands have `component_count` components: 1 if
+ * all their lower components are 0, which changes no bit. */
+template <class pair, class component, int group_count, int group_rows, int component_count>
 struct td_pair_format {
-    using real = part;
+    using real = component;
     using value = pair;
     enum {
         groups = group_count,
-        parts = part_count,
+        components = component_count,
         block = TD_BLOCK,
         rows = TD_SUBTILE,
         cols = groups * TD_SUBTILE
@@ -107,9 +107,9 @@ struct td_pair_format {
         EACH s.sum[i0 + i][j] = h[i][j];
         TD_SCHEDULE_FENCE();
         EACH_FMA dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[0][j], -z[i][j]);
-        if (parts == 2) {
-            EACH_FMA dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[parts - 1][j], dp[i][j]);
-            EACH_FMA dp[i][j] = td_real_fma(x.a[parts - 1][i0 + i], x.b[0][j], dp[i][j]);
+        if (components == 2) {
+            EACH_FMA dp[i][j] = td_real_fma(x.a[0][i0 + i], x.b[components - 1][j], dp[i][j]);
+            EACH_FMA dp[i][j] = td_real_fma(x.a[components - 1][i0 + i], x.b[0][j], dp[i][j]);
         }
         TD_SCHEDULE_FENCE();
         if (first) {

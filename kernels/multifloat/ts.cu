@@ -8,21 +8,21 @@ namespace
 struct from_binary64 {
     using element = double;
     using real = float;
-    enum { parts = 3, is_scaled = 1 };
-    TD_DEVICE void split(double x, int e, float *part)
+    enum { components = 3, is_scaled = 1 };
+    TD_DEVICE void split(double x, int e, float *component)
     {
         const tandem_ts s = td_ts_split(td_bits64(x), e);
-        part[0] = s.x, part[1] = s.y, part[2] = s.z;
+        component[0] = s.x, component[1] = s.y, component[2] = s.z;
     }
 };
 
 struct from_ts {
     using element = tandem_ts;
     using real = float;
-    enum { parts = 3, is_scaled = 0 };
-    TD_DEVICE void split(const tandem_ts &x, int, float *part)
+    enum { components = 3, is_scaled = 0 };
+    TD_DEVICE void split(const tandem_ts &x, int, float *component)
     {
-        part[0] = x.x, part[1] = x.y, part[2] = x.z;
+        component[0] = x.x, component[1] = x.y, component[2] = x.z;
     }
 };
 
@@ -85,7 +85,7 @@ struct format {
     using value = tandem_ts;
     enum {
         groups = 1,
-        parts = 3,
+        components = 3,
         blocks = 1,
         block = TD_TS_BLOCK,
         rows = TD_SUBTILE,
@@ -107,10 +107,10 @@ struct format {
     /* td_ts_accumulate, or td_ts_start, for the rows of group g. */
     template <bool first> TD_DEVICE void accumulate_group(sums &s, int g, const td_term<format> &t)
     {
-        const float *a[parts];
+        const float *a[components];
         group p, p_error, low;
         TD_UNROLL
-        for (int i = 0; i < parts; i++) a[i] = t.a[i] + g * GROUP_ROWS;
+        for (int i = 0; i < components; i++) a[i] = t.a[i] + g * GROUP_ROWS;
         EACH_FMA p.x[e] = td_mul(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE]);
         EACH_FMA p_error.x[e] = td_fma(a[0][e / TD_SUBTILE], t.b[0][e % TD_SUBTILE], -p.x[e]);
         TD_SCHEDULE_FENCE();
@@ -191,13 +191,12 @@ struct format {
 TD_DEVICE tandem_ts split_element(const double &x) { return td_ts_split(td_bits64(x), 0); }
 TD_DEVICE double join_element(const tandem_ts &x) { return td_ts_join(x); }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(td_type type)
 {
-    cudaError_t error = td_load(cudaSuccess, td_pack_kernel<from_binary64>);
-    error = td_load(error, td_pack_kernel<from_ts>);
+    cudaError_t error = type == TD_BINARY64 ? td_load(cudaSuccess, td_pack_kernel<from_binary64>)
+                                            : td_load(cudaSuccess, td_pack_kernel<from_ts>);
     error = td_multiply_prepare<format, K_TILE>(error);
-    error = td_load(error, td_join_kernel<format>);
-    return td_load_conversions<tandem_ts, split_element, join_element>(error);
+    return td_load(error, td_join_kernel<format>);
 }
 
 /* docs/numerics.md: k products lose 2^-147 each at most. */

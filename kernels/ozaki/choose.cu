@@ -1,4 +1,4 @@
-/* choose.cu - what the lines of both operands decide: the number of parts that A' and B' are cut into, and the scales. */
+/* choose.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
 #include "../access.h"
 #include "ozaki.h"
 
@@ -154,8 +154,8 @@ TD_DEVICE void scale_lines(const td_choose &p, int which, int batch, int first, 
         line->scale = (int16_t)scale_of(p, choice, *line);
         most = max(most, digits_of(p, choice, *line));
     }
-    if (p.parts && (unsigned long long)most > *p.parts)
-        atomicMax(p.parts, (unsigned long long)most);
+    if (p.planes && (unsigned long long)most > *p.planes)
+        atomicMax(p.planes, (unsigned long long)most);
 }
 
 /* Lines for which a launch of its own takes longer than one block. */
@@ -207,7 +207,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
     if (tid == 0) {
         const td_choice choice = p.candidates > 1 ? cheapest(p, seen, bad) : p.candidate[0];
         p.choice[blockIdx.z] = choice;
-        if (p.parts) atomicMax(p.parts, (unsigned long long)choice.parameter);
+        if (p.planes) atomicMax(p.planes, (unsigned long long)choice.parameter);
     }
     scale_few_lines(p);
 }

@@ -127,7 +127,7 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
     for (int i = 0; i < TD_SUBTILE; i++) {
         bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
         if (alpha == 0.0) { /* there are no lines, and no X */
-            result[i] = td_axpby(0.0, 0.0, beta, &c[i]);
+            result[i] = td_scaled(beta, &c[i]);
             continue;
         }
         if constexpr (kind == TD_FINISH_EXACT)

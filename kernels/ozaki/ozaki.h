@@ -120,7 +120,7 @@ typedef struct {
     int lines[2];
     int batch;
     td_scale_rule rule;
-    /* TD_SCALE_BY_DIGITS: scale = parameter * bits - 2 - floor(peak / TD_LOG), and parts are a line's digits from the first to the
+    /* TD_SCALE_BY_DIGITS: scale = parameter * bits - 2 - floor(peak / TD_LOG), and planes are a line's digits from the first to the
      * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int width;
     int peak_limit; /* ... this */
@@ -130,9 +130,9 @@ typedef struct {
      * less than so much. TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired, if elements are as large
      * as the product of both lines' peaks. */
     int limit[TD_CHOICES];
-    int log_k;                 /* TD_SCALE_BY_DIGITS */
-    td_choice *choice;         /* [batch] */
-    unsigned long long *parts; /* raised to what is chosen; NULL: not */
+    int log_k;                  /* TD_SCALE_BY_DIGITS */
+    td_choice *choice;          /* [batch] */
+    unsigned long long *planes; /* raised to what is chosen; NULL: not */
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 

@@ -37,10 +37,10 @@ TD_DEVICE int bits_from(whole w, int at)
     return (int)(w.value >> min(down, 63));
 }
 
-/* A source of elements: parts, each a binary floating-point number, whose sum is the element. */
+/* A source of elements: components, each a binary floating-point number, whose sum is the element. */
 struct from_binary64 {
     using element = double;
-    enum { parts = 1 };
+    enum { components = 1 };
 
     TD_DEVICE void round(const element &x, int exponent, whole *w)
     {
@@ -52,7 +52,7 @@ struct from_binary64 {
 
 struct from_ts {
     using element = tandem_ts;
-    enum { parts = 3 };
+    enum { components = 3 };
 
     TD_DEVICE whole round_part(float x, int exponent)
     {
@@ -86,8 +86,9 @@ template <class floating> TD_DEVICE void store(floating *to, const int *digit)
 }
 
 /* The digits of QUAD elements, the least significant first. */
-template <int parts, class digit>
-TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit *to, int64_t step)
+template <int components, class digit>
+TD_DEVICE void store_digits(const whole (*w)[components], int slices, int bits, digit *to,
+                            int64_t step)
 {
     const int half = 1 << (bits - 1), mask = (1 << bits) - 1;
     int carry[QUAD] = {};
@@ -98,7 +99,7 @@ TD_DEVICE void store_digits(const whole (*w)[parts], int slices, int bits, digit
         for (int i = 0; i < QUAD; i++) {
             int sum = carry[i];
             TD_UNROLL
-            for (int s = 0; s < parts; s++) sum += bits_from(w[i][s], at) & (p ? mask : ~0);
+            for (int s = 0; s < components; s++) sum += bits_from(w[i][s], at) & (p ? mask : ~0);
             low[i] = p ? ((sum + half) & mask) - half : sum;
             carry[i] = (sum - low[i]) >> bits;
         }
@@ -123,7 +124,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         scale = record->scale;
         exists = record->low != TD_SPECIAL;
     }
-    whole w[QUAD][source::parts];
+    whole w[QUAD][source::components];
     TD_UNROLL
     for (int i = 0; i < QUAD; i++) {
         const bool inside = exists && l0 + i < at.count;
@@ -143,7 +144,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         slices = p.fixed.choice[at.batch].parameter;
         bits = p.fixed.choice[at.batch].bits;
     }
-    store_digits<source::parts>(w, slices, bits, to, p.slice_step[at.which]);
+    store_digits<source::components>(w, slices, bits, to, p.slice_step[at.which]);
 }
 
 } // namespace
@@ -280,10 +281,18 @@ cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                                                stream, *sums, *finish);
 }
 
-cudaError_t td_slices_prepare(void)
+cudaError_t td_slices_prepare(td_digit_type type)
 {
-    return td_load(cudaSuccess, slices_kernel<from_binary64, int8_t>,
-                   slices_kernel<from_binary64, float>, slices_kernel<from_binary64, double>,
-                   slices_kernel<from_ts, float>, carry_kernel, clear_kernel, add_kernel,
-                   finish_kernel<TD_FEW_LIMBS>, finish_kernel<TD_LIMBS>);
+    cudaError_t error = cudaSuccess;
+    if (type == TD_DIGIT_DOUBLE) return td_load(error, slices_kernel<from_binary64, double>);
+    error = type == TD_DIGIT_INT8 ? td_load(error, slices_kernel<from_binary64, int8_t>)
+                                  : td_load(error, slices_kernel<from_binary64, float>, add_kernel);
+    return td_load(error, carry_kernel, clear_kernel, finish_kernel<TD_FEW_LIMBS>,
+                   finish_kernel<TD_LIMBS>);
+}
+
+cudaError_t td_slices_of_ts_prepare(void)
+{
+    return td_load(cudaSuccess, slices_kernel<from_ts, float>, carry_kernel, clear_kernel,
+                   add_kernel);
 }

@@ -23,7 +23,7 @@ typedef enum { TD_DIGIT_INT8, TD_DIGIT_FLOAT, TD_DIGIT_DOUBLE } td_digit_type;
 typedef struct {
     td_fixed fixed;
     td_digit_type type;
-    int is_ts; /* operands are of tandem_ts: no shifts; the parts of an element are rounded one by one */
+    int is_ts; /* operands are of tandem_ts: no shifts; the components of an element are rounded one by one */
     int slices;  /* of all members */
     int by_data; /* of each member choice.parameter, not more than `slices`, of choice.bits */
     int bits;    /* log2 of the base */
@@ -85,8 +85,10 @@ typedef struct {
 cudaError_t td_slices_finish_ts(const td_slice_sums *sums, const td_finish_ts *finish,
                                 cudaStream_t stream);
 
-/* Loads these kernels on the current device: once, before the first launch. */
-cudaError_t td_slices_prepare(void);
+/* Loads these kernels on the current device, once, before the first launch: for digits of a type, of binary64 operands; and
+ * for triple-single operands, to their sums, and around these. */
+cudaError_t td_slices_prepare(td_digit_type type);
+cudaError_t td_slices_of_ts_prepare(void);
 cudaError_t td_slices_ts_prepare(void);
 
 #ifdef __cplusplus

@@ -95,7 +95,7 @@ static __global__ void scale_kernel(const td_target target)
     for (int64_t j = blockIdx.x; j < target.n; j += gridDim.x)
         for (int64_t i = threadIdx.x; i < target.m; i += blockDim.x) {
             double *element = c + i + j * target.c.ld;
-            *element = beta == 0.0 ? 0.0 : td_mul64(beta, *element);
+            *element = td_scaled(beta, element);
         }
 }
 

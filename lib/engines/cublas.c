@@ -1,6 +1,7 @@
 #include "cublas.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include <cublas_api.h>
 
@@ -8,19 +9,12 @@
 #include "../originals.h"
 
 /* A handle has one stream and one workspace at a time, so a product is enqueued under its lock. */
-typedef struct {
+typedef struct td_cublas {
     pthread_mutex_t lock;
-    cublasHandle_t handle; /* for the life of the process; as it was made: scalars on the host */
+    unsigned life;         /* of the device's context, that the handle belongs to and ends with */
+    cublasHandle_t handle; /* as it was made: scalars on the host */
     bool is_refused;
 } context;
-
-static context contexts[TD_MAX_DEVICES];
-static pthread_once_t locks_once = PTHREAD_ONCE_INIT;
-
-static void create_locks(void)
-{
-    for (int i = 0; i < TD_MAX_DEVICES; i++) pthread_mutex_init(&contexts[i].lock, NULL);
-}
 
 typedef struct {
     __typeof__(&cublasCreate_v2) create;
@@ -31,31 +25,31 @@ typedef struct {
 
 static bool find_functions(functions *f)
 {
-    f->create = TD_ORIGINAL_LOADED(cublasCreate_v2);
-    f->set_stream = TD_ORIGINAL_LOADED(cublasSetStream_v2);
-    f->set_workspace = TD_ORIGINAL_LOADED(cublasSetWorkspace_v2);
-    f->multiply = TD_ORIGINAL_LOADED(cublasGemmStridedBatchedEx);
+    td_library *library = td_library_own();
+    if (!library) return false;
+    f->create = TD_ORIGINAL(library, cublasCreate_v2);
+    f->set_stream = TD_ORIGINAL(library, cublasSetStream_v2);
+    f->set_workspace = TD_ORIGINAL(library, cublasSetWorkspace_v2);
+    f->multiply = TD_ORIGINAL(library, cublasGemmStridedBatchedEx);
     return f->create && f->set_stream && f->set_workspace && f->multiply;
 }
 
-/* In a thread that captures, cuBLAS may load kernels and allocate only if the thread says that it means it. */
-static enum cudaStreamCaptureMode enter(void)
+/* cuBLAS may load kernels and allocate. */
+static td_capture_mode enter(void)
 {
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
     td_original_enter();
-    return mode;
+    return td_capture_allow();
 }
 
-static void leave(enum cudaStreamCaptureMode mode)
+static void leave(td_capture_mode mode)
 {
+    td_capture_restore(mode);
     td_original_leave();
-    td_cuda_ok(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
 static void create_handle(context *c, const functions *f)
 {
-    const enum cudaStreamCaptureMode mode = enter();
+    const td_capture_mode mode = enter();
     const cublasStatus_t status = f->create(&c->handle);
     leave(mode);
     if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -80,11 +74,29 @@ static bool is_ready(context *c, functions *f)
     return c->handle != NULL;
 }
 
-static context *lock_context(const td_device *device)
+static context *create_context(void)
 {
-    pthread_once(&locks_once, create_locks);
-    context *c = &contexts[device->ordinal];
+    context *c = calloc(1, sizeof *c);
+    if (c) pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+/* A handle of a context that is gone is forgotten: cuBLAS could not even destroy it. NULL without memory. */
+static context *lock_context(td_device *device)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const unsigned life = atomic_load(&device->life);
+    pthread_mutex_lock(&lock);
+    if (!device->cublas) device->cublas = create_context();
+    context *c = device->cublas;
+    pthread_mutex_unlock(&lock);
+    if (!c) return NULL;
     pthread_mutex_lock(&c->lock);
+    if (c->life != life) {
+        c->life = life;
+        c->handle = NULL;
+        c->is_refused = false;
+    }
     return c;
 }
 
@@ -92,6 +104,7 @@ bool td_cublas_ready(td_device *device)
 {
     functions f;
     context *c = lock_context(device);
+    if (!c) return false;
     const bool ready = is_ready(c, &f);
     pthread_mutex_unlock(&c->lock);
     return ready;
@@ -139,9 +152,10 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
     functions f;
     cublasStatus_t status = CUBLAS_STATUS_NOT_INITIALIZED;
     context *c = lock_context(device);
+    if (!c) return false;
     const bool ready = is_ready(c, &f);
     if (ready) {
-        const enum cudaStreamCaptureMode mode = enter();
+        const td_capture_mode mode = enter();
         status = enqueue(c->handle, &f, panels, stream);
         leave(mode);
     }

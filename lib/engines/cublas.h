@@ -1,6 +1,6 @@
 /* cublas.h - cuBLAS as engines use it: exact products of panels of small numbers, on the tensor cores where it has them.
  * It is the cuBLAS of the process, or, where the process has none, the newest that the loader finds; the handles are
- * Tandem's own, one for each device. */
+ * Tandem's own, one for each context. */
 #ifndef TD_CUBLAS_H
 #define TD_CUBLAS_H
 

@@ -1,4 +1,4 @@
-/* engine.h - THE registry of arithmetics. A mode is a row; adding an arithmetic is adding a file and a row. */
+/* engine.h - THE registry of arithmetics. A mode is a row of modes.def and of its engine's file. */
 #ifndef TD_ENGINE_H
 #define TD_ENGINE_H
 
@@ -6,53 +6,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../problem.h"
+#include "../run_status.h"
 
 typedef struct td_device td_device; /* ../device.h */
 
-/* What follows a mode's name, as its engine parsed it. */
+/* What follows a mode's name. */
 typedef struct {
     int count; /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
-    bool is_given; /* count is exact */
-    enum {
-        TD_BY_RESIDUES,
-        TD_BY_BINARY64_SLICES
-    } way; /* of modes that have several, all with the same bits */
+    bool is_given;     /* count is exact */
+    bool is_other_way; /* the engine's `way` is named */
 } td_parameter;
-
-/* Outcome of an engine's run. */
-typedef enum {
-    TD_RUN_DONE,   /* every kernel is enqueued */
-    TD_RUN_BROKEN, /* a launch failed after C may have been touched; must be reported as an error */
-    /* Nothing is enqueued that touches C; the caller may run native: */
-    TD_RUN_NO_MEMORY, /* the device has not enough for the least workspace */
-    TD_RUN_TOO_LARGE, /* more lines or elements of k than the kernels can count */
-    TD_RUN_NO_CUBLAS, /* the mode needs one for itself */
-    TD_RUN_FAILED     /* the device refused a kernel, or cuBLAS a product */
-} td_run_status;
 
 typedef struct td_engine {
     const char *name;    /* as in TANDEM_MODE */
     const char *summary; /* one line */
     const char *bound;   /* documented error bound, one line */
 
-    const char *takes; /* what may follow "name:", for people; NULL: nothing */
+    /* What may follow "name:" in TANDEM_MODE. */
+    int least, most; /* a count from least to most; 0: none */
+    const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
-    /* Parses the text after "name:" (NULL if there is none) into *parameter; false if it is malformed.
-     * NULL: the mode takes no parameter. */
-    bool (*parse)(const char *text, td_parameter *parameter);
+    /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
+    cudaError_t (*prepare)(int is_other_way);
 
-    /* Enqueues a product of binary64 matrices on p->stream; never waits. NULL: the native product.
+    /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits. NULL: the native product.
      * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
     td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
 } td_engine;
 
-extern const td_engine td_engine_native, td_engine_df, td_engine_ts, td_engine_dd, td_engine_ds,
-    td_engine_ozaki_sgemm, td_engine_ozaki1, td_engine_ozaki2, td_engine_faithful;
+#define MODE(id, file) extern const td_engine td_engine_##id;
+#include "modes.def"
+#undef MODE
+
+/* engine->run, after engine->prepare at the first product of its way in a context. */
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters);
 
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
+
+/* How a mode is written, for people: "name", or "name[:" and what it takes "]", in `text`. */
+enum { TD_MODE_TEXT = 48 };
+const char *td_mode_usage(const td_engine *engine, char text[TD_MODE_TEXT]);
 
 /* The mode that text ("name" or "name:parameter") names, or NULL. */
 const td_engine *td_engine_parse(const char *text, td_parameter *parameter);

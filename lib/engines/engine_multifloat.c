@@ -74,7 +74,7 @@ static void lay_out(mf_plan *plan, int64_t k)
     const int64_t lines[2] = {td_round_up(plan->m, TD_TILE), td_round_up(plan->n, TD_TILE)};
     const int64_t elements = lines[0] * lines[1] * plan->batch;
     const int64_t element_bytes =
-        (int64_t)format->part_bytes * (scaled ? format->parts_of_64 : format->parts);
+        (int64_t)format->component_bytes * (scaled ? format->components_of_64 : format->components);
     plan->bytes = 0;
     for (int o = 0; o < 2; o++) {
         const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;
@@ -317,11 +317,13 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
 static td_run_status run_product(mf_product *product, size_t limit)
 {
     const td_problem *p = product->p;
-    product->workspace =
-        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
-    if (!product->workspace) return TD_RUN_NO_MEMORY;
-    const td_run_status status = run_parts(product, false);
-    td_workspace_release(product->workspace, p->stream);
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    if (status != TD_RUN_DONE) return status;
+    product->workspace = workspace.memory;
+    status = run_parts(product, false);
+    td_workspace_release(&workspace, p->stream);
     return status;
 }
 
@@ -339,10 +341,21 @@ static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_devi
     return run_product(&product, workspace_limit);
 }
 
+/* A td_loader of what matrices of a multi-float type need. */
+static cudaError_t prepare_typed(int type)
+{
+    static const td_format *const formats[TD_TYPE_COUNT] = {[TD_DF] = &td_format_df,
+                                                            [TD_TS] = &td_format_ts,
+                                                            [TD_DD] = &td_format_dd,
+                                                            [TD_DS] = &td_format_dd};
+    return formats[type]->prepare((td_type)type);
+}
+
 td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
                                 size_t workspace_limit)
 {
     const arithmetic in = {format, p->type, false};
+    if (!td_device_load(device, prepare_typed, (int)p->type)) return TD_RUN_FAILED;
     td_problem scaled = *p;
     mf_product product = {.p = p, .in = &in, .device = device};
     if (!td_problem_only_scales(p)) return run_product(&product, workspace_limit);
@@ -353,7 +366,19 @@ td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td
 
 /* Modes */
 
+static cudaError_t prepare_mode(const td_format *format)
+{
+    cudaError_t error = td_scan_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? format->prepare(TD_BINARY64) : error;
+}
+
 #define MODE(id, format, is_shortened)                                                             \
+    static cudaError_t id##_prepare(int other_way)                                                 \
+    {                                                                                              \
+        (void)other_way;                                                                           \
+        return prepare_mode(format);                                                               \
+    }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
@@ -370,7 +395,8 @@ MODE(ds, &td_format_dd, true)
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
-    .bound = "2^-43 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .prepare = df_prepare,
     .run = df_run,
 };
 
@@ -379,6 +405,7 @@ const td_engine td_engine_ts = {
     .summary = "triples of binary32 (triple-single)",
     .bound =
         "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .prepare = ts_prepare,
     .run = ts_run,
 };
 
@@ -387,6 +414,7 @@ const td_engine td_engine_dd = {
     .summary = "pairs of binary64 (double-double)",
     .bound =
         "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .prepare = dd_prepare,
     .run = dd_run,
 };
 
@@ -394,5 +422,6 @@ const td_engine td_engine_ds = {
     .name = "d+s",
     .summary = "binary64 and binary32 (double+single)",
     .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .prepare = ds_prepare,
     .run = ds_run,
 };

@@ -146,7 +146,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     td_choose choose = {.lines = {(int)p->m, (int)p->n},
                         .batch = batch,
                         .choice = (td_choice *)(at + plan->choice),
-                        .parts = product->counters ? &product->counters->parts : NULL};
+                        .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
@@ -242,14 +242,25 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     const td_problem *p = product->p;
     cudaError_t error = cudaSuccess;
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
-    product->workspace =
-        td_workspace_acquire_planned(product->device, p->stream, limit, make_plan, product);
-    if (!product->workspace) return TD_RUN_NO_MEMORY;
+    td_workspace workspace;
+    const td_run_status acquired =
+        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    if (acquired != TD_RUN_DONE) return acquired;
+    product->workspace = workspace.memory;
     for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
         error = run_members(product, z);
-    td_workspace_release(product->workspace, p->stream);
+    td_workspace_release(&workspace, p->stream);
     if (td_cuda_ok(error)) return TD_RUN_DONE;
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+}
+
+static cudaError_t prepare_mode(const ozaki_mode *mode)
+{
+    cudaError_t error = td_lines_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) error = td_certify_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? mode->scheme->prepare() : error;
 }
 
 static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_parameter parameter,
@@ -268,63 +279,54 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 
 /* ---- modes ---- */
 
-/* A whole number from least to most; none is given if there is no text. */
-static bool parse_count(const char *text, int least, int most, td_parameter *parameter)
-{
-    char *end;
-    *parameter = (td_parameter){.is_given = text != NULL};
-    if (!text) return true;
-    if (*text < '0' || *text > '9') return false;
-    const long value = strtol(text, &end, 10);
-    parameter->count = (int)value;
-    return *end == '\0' && value >= least && value <= most;
-}
-
-#define MODE(id, name_, summary_, scheme_, least, most)                                            \
-    static bool id##_parse(const char *text, td_parameter *parameter)                              \
+#define MODE(id, name_, summary_, scheme_, least_, most_)                                          \
+    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};           \
+    static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
-        return parse_count(text, least, most, parameter);                                          \
+        (void)other_way;                                                                           \
+        return prepare_mode(&id##_mode);                                                           \
     }                                                                                              \
     static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
-        static const ozaki_mode mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};            \
-        return run_mode(p, &mode, parameter, device, workspace_limit, counters);                   \
+        return run_mode(p, &id##_mode, parameter, device, workspace_limit, counters);              \
     }                                                                                              \
     const td_engine td_engine_##id = {                                                             \
         .name = name_,                                                                             \
         .summary = summary_,                                                                       \
         .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
                  "with N given, as N and the data allow",                                          \
-        .takes = "N",                                                                              \
-        .parse = id##_parse,                                                                       \
+        .least = least_,                                                                           \
+        .most = most_,                                                                             \
+        .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
-MODE(ozaki_sgemm, "ozaki-sgemm",
-     "N = 2..12 slices in binary32, multiplied by SGEMM (Ozaki scheme I)", td_scheme_float_slices,
-     TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
-MODE(ozaki1, "ozaki1", "N = 2..10 slices in int8 (Ozaki scheme I)", td_scheme_int8_slices,
-     TD_LEAST_SLICES, TD_MOST_INT8_SLICES)
-MODE(ozaki2, "ozaki2",
-     "residues modulo N = 2..20 coprime numbers in int8 (Ozaki scheme II), N by the data",
+MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
+     TD_MOST_INT8_SLICES)
+MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
 
-static bool faithful_parse(const char *text, td_parameter *parameter)
+static const ozaki_mode *faithful_mode(bool by_fp64)
 {
-    parameter->way = text ? TD_BY_BINARY64_SLICES : TD_BY_RESIDUES;
-    return !text || strcmp(text, "fp64") == 0;
+    static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                        TD_REPAIR_EXACT},
+                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_REPAIR_EXACT};
+    return by_fp64 ? &fp64 : &residues;
+}
+
+static cudaError_t faithful_prepare(int other_way)
+{
+    return prepare_mode(faithful_mode(other_way));
 }
 
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    static const ozaki_mode by_residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                           TD_REPAIR_EXACT},
-                            by_fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
-                                       TD_REPAIR_EXACT};
-    return run_mode(p, parameter.way == TD_BY_BINARY64_SLICES ? &by_fp64 : &by_residues,
-                    (td_parameter){0}, device, workspace_limit, counters);
+    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
+                    workspace_limit, counters);
 }
 
 const td_engine td_engine_faithful = {
@@ -332,7 +334,7 @@ const td_engine td_engine_faithful = {
     .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
                "these do not suffice",
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
-    .takes = "fp64",
-    .parse = faithful_parse,
+    .way = "fp64",
+    .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -1,5 +1,13 @@
 #include "part.h"
 
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
+        return TD_RUN_FAILED;
+    return engine->run(p, parameter, device, workspace_limit, counters);
+}
+
 td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
@@ -39,18 +47,4 @@ td_run_status td_scale_parts(const td_problem *p)
                 return i + j + z > 0 ? TD_RUN_BROKEN : TD_RUN_FAILED;
             }
     return TD_RUN_DONE;
-}
-
-enum { MEMORY_TRIES = 4 };
-
-void *td_workspace_acquire_planned(td_device *device, cudaStream_t stream, size_t limit,
-                                   td_planner plan, void *product)
-{
-    void *workspace = NULL;
-    for (int i = 0; i < MEMORY_TRIES && !workspace; i++, limit /= 4) {
-        const size_t bytes = plan(product, limit);
-        if (bytes == 0) break;
-        workspace = td_workspace_acquire(device, bytes, stream);
-    }
-    return workspace;
 }

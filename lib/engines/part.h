@@ -4,6 +4,7 @@
 
 #include "../../kernels/product.h"
 #include "../device.h"
+#include "../workspace.h"
 #include "engine.h"
 
 static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -46,13 +47,5 @@ td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int
 
 /* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
 td_run_status td_scale_parts(const td_problem *p);
-
-/* Lays a product out in a workspace of at most `limit` bytes; returns how many it takes, 0 if it takes more. */
-typedef size_t (*td_planner)(void *product, size_t limit);
-
-/* The workspace of a product that can do with less: as `limit` allows, or, if the device has not as many bytes left, fewer. NULL if there
- * is not enough. Released as td_workspace_acquire's. */
-void *td_workspace_acquire_planned(td_device *device, cudaStream_t stream, size_t limit,
-                                   td_planner plan, void *product);
 
 #endif

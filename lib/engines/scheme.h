@@ -42,6 +42,9 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
+    /* Loads the scheme's own kernels on the current device. */
+    cudaError_t (*prepare)(void);
+
     /* The fewest that the data may choose, if no count is given, for m x n elements of C and k. NULL: 0. */
     int (*from_data)(int64_t m, int64_t n, int64_t k);
 

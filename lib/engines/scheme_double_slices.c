@@ -172,7 +172,16 @@ static void choose(td_parameter parameter, int64_t k, td_choose *c)
     }
 }
 
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_slices_prepare(TD_DIGIT_DOUBLE);
+    if (error == cudaSuccess) error = td_double_slices_prepare();
+    if (error == cudaSuccess) error = td_double_multiply_prepare();
+    return error == cudaSuccess ? td_double_sparse_prepare() : error;
+}
+
 const td_scheme td_scheme_double_slices = {
+    .prepare = prepare,
     .most_k = most_k,
     .bytes = bytes,
     .cut = cut,

@@ -146,7 +146,16 @@ static cudaError_t finish(const td_scheme_part *part)
                               &part->finish, part->fixed.batch, part->stream);
 }
 
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_residues_prepare();
+    if (error == cudaSuccess) error = td_mma_prepare();
+    if (error == cudaSuccess) error = td_wgmma_prepare();
+    return error == cudaSuccess ? td_crt_prepare() : error;
+}
+
 const td_scheme td_scheme_residues = {
+    .prepare = prepare,
     .from_data = from_data,
     .most_k = most_k,
     .bytes = bytes,

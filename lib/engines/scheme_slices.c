@@ -308,9 +308,11 @@ static td_cut cut_of(const slicing *s)
         const slicing s = slicing_of(of, parameter.count, k);                                      \
         choose(&s, parameter.is_given, k, c);                                                      \
     }                                                                                              \
+    static cudaError_t id##_prepare(void) { return td_slices_prepare(TD_DIGIT_##of); }             \
     static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(of, part); }    \
     static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \
     const td_scheme td_scheme_##id = {.needs_cublas = true,                                        \
+                                      .prepare = id##_prepare,                                     \
                                       .most_k = id##_most_k,                                       \
                                       .bytes = id##_bytes,                                         \
                                       .cut = id##_cut,                                             \

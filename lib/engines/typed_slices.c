@@ -97,16 +97,27 @@ static td_run_status run_parts(ts_product *product)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
+/* A td_loader. */
+static cudaError_t prepare(int other_way)
+{
+    const cudaError_t error = td_slices_of_ts_prepare();
+    (void)other_way;
+    return error == cudaSuccess ? td_slices_ts_prepare() : error;
+}
+
 td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *device,
                                   size_t workspace_limit)
 {
     ts_product product = {.p = p, .slices = slices, .device = device};
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    product.workspace =
-        td_workspace_acquire_planned(device, p->stream, workspace_limit, make_plan, &product);
-    if (!product.workspace) return TD_RUN_NO_MEMORY;
-    const td_run_status status = run_parts(&product);
-    td_workspace_release(product.workspace, p->stream);
+    if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, device, p, workspace_limit, make_plan, &product);
+    if (status != TD_RUN_DONE) return status;
+    product.workspace = workspace.memory;
+    status = run_parts(&product);
+    td_workspace_release(&workspace, p->stream);
     return status;
 }

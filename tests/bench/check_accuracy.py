@@ -19,7 +19,7 @@ DISTRIBUTIONS = ("U(0;1)", "phi 0", "phi 0.5", "phi 1", "phi 2", "phi 4")
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def measure(folder, *arguments):

@@ -5,6 +5,7 @@ usage: cli_test.py LAUNCHER VERSION COMPILER...
 """
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -75,7 +76,7 @@ class Case(unittest.TestCase):
     def tandem(self, *arguments, **variables):
         environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables}
         return subprocess.run([self.launcher, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True)
 
     def assert_refused(self, result, status, *texts):
         """One line on stderr, with these texts in it, nothing on stdout, and the exit status."""
@@ -88,26 +89,83 @@ class Case(unittest.TestCase):
 
 
 class Commands(Case):
-    def test_version_and_help(self):
-        self.assertEqual(self.tandem('--version').stdout, f'tandem {VERSION}\n')
-        overview = self.tandem('--help')
-        self.assertEqual((overview.returncode, overview.stderr), (0, ''))
-        for command in ['run', 'modes', 'options', 'doctor']:
-            self.assertIn(f'\n  {command} ', overview.stdout)
-            details = self.tandem(command, '--help')
-            self.assertEqual((details.returncode, details.stderr), (0, ''))
-            self.assertIn(f'tandem {command}', details.stdout)
+    COMMANDS = 'run, modes, options, doctor, help, version'
+
+    def shown(self, *arguments):
+        result = self.tandem(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ''), arguments)
+        return result.stdout
+
+    def test_version(self):
+        for arguments in [['version'], ['--version'], ['-V']]:
+            self.assertEqual(self.shown(*arguments), f'tandem {VERSION}\n')
+
+    def test_help(self):
+        overview = self.shown('help')
+        self.assertEqual(self.shown('--help'), overview)
+        self.assertEqual(self.shown('-h'), overview)
+        for command in self.COMMANDS.split(', '):
+            self.assertIn(f'\n  {command} ', overview)
+            details = self.shown(command, '--help')
+            self.assertEqual(self.shown('help', command), details)
+            self.assertTrue(details.startswith(f'tandem {command}'), details)
+
+    def options(self, command):
+        """The options that --help names, with what they take."""
+        return re.findall(r'^  --(\w+)(?: ([A-Z]+))?  ', self.shown('help', command), re.MULTILINE)
+
+    def test_manual_page_has_everything(self):
+        page = self.shown('help', '--man')
+        plain = page.replace('\\-', '-')
+        for command in self.COMMANDS.split(', '):
+            self.assertIn(f'.SS tandem {command}', plain)
+            for name, argument in self.options(command):
+                self.assertIn(f'\n.B --{name}{" " + argument if argument else ""}\n', plain)
+        for mode in self.shown('modes', '--names').split():
+            self.assertRegex(plain, rf'\n\.B {re.escape(mode.split(":")[0])}[\[\n]')
+        for name in re.findall(r'^(TANDEM_\w+)=', self.shown('options'), re.MULTILINE):
+            self.assertIn(f'\n.B {name}\n', plain)
+        if shutil.which('groff'):
+            checked = subprocess.run(['groff', '-ww', '-man', '-z'], input=page, text=True, capture_output=True)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ''))
+
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        script = 'source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(['bash', '-uc', script, 'bash', self.launcher, *words], cwd=self.folder, text=True, check=True,
+                              env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
+                              capture_output=True)
+        self.assertEqual(done.stderr, '', words)
+        return set(done.stdout.split())
+
+    def test_completion(self):
+        (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        commands = set(self.COMMANDS.split(', '))
+        self.assertEqual(self.complete(''), commands)
+        self.assertEqual(self.complete('ver'), {'version'})
+        self.assertEqual(self.complete('help', 'm'), {'modes'})
+        for command in commands:
+            wanted = {'--help', *(f'--{name}' for name, _ in self.options(command))}
+            self.assertEqual(self.complete(command, '--'), wanted)
+        self.assertEqual(self.complete('run', '--mode', ''), set(self.shown('modes', '--names').split()))
+        self.assertEqual(self.complete('run', '--report', 'com'), {'completion'})
+        self.assertIn('env', self.complete('run', '--mode', 'df', 'en'))
+        self.assertIn('env', self.complete('doctor', 'en'))
+        self.assertEqual(self.complete('run', '--hostgpu', '--', 'env', 'com'), {'completion'})
+        self.assertEqual(self.complete('no-such', ''), set())
 
     def test_bad_arguments(self):
-        self.assert_refused(self.tandem(), 2, 'no command', 'run, modes, options, doctor')
-        self.assert_refused(self.tandem('rum'), 2, "'rum'", 'run, modes, options, doctor')
+        self.assert_refused(self.tandem(), 2, 'no command', self.COMMANDS)
+        self.assert_refused(self.tandem('rum'), 2, "'rum'", self.COMMANDS)
+        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS)
+        self.assert_refused(self.tandem('help', 'run', 'x'), 2, "'x'")
         self.assert_refused(self.tandem('modes', 'df'), 2, "'df'")
         self.assert_refused(self.tandem('options', 'x'), 2, "'x'")
-        self.assert_refused(self.tandem('doctor', 'a', 'b'), 2, "'b'")
+        self.assert_refused(self.tandem('version', 'x'), 2, "'x'")
         self.assert_refused(self.tandem('run'), 2, 'no program')
         self.assert_refused(self.tandem('run', '--'), 2, 'no program')
         self.assert_refused(self.tandem('run', '--mode'), 2, "'--mode' needs an argument")
-        for command in ['run', 'modes', 'options', 'doctor']:
+        for command in self.COMMANDS.split(', '):
             self.assert_refused(self.tandem(command, '--bogus'), 2, command, "'--bogus'", '--help')
 
     def test_modes(self):
@@ -116,6 +174,9 @@ class Commands(Case):
         self.assertEqual(names[:2], ['native', 'df'])
         for line in lines[1::2]:
             self.assertRegex(line, r'^ +error: \S')
+        wanted = [name.split('[')[0] for name in names]
+        wanted.insert(wanted.index('faithful') + 1, 'faithful:fp64')
+        self.assertEqual(self.shown('modes', '--names').split(), wanted)
 
     def test_options_show_value_and_origin(self):
         shown = self.tandem('options', TANDEM_WORKSPACE='2048k')
@@ -143,7 +204,7 @@ class Run(Case):
     def test_bad_values_do_not_start_the_program(self):
         self.add_host_device()
         self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
-        self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2, "--mode is 'ozaki2:21'", 'ozaki2')
+        self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2, "--mode is 'ozaki2:21'", 'ozaki2[:2..20]')
         self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
         self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '2M')
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
@@ -348,7 +409,45 @@ class Doctor(Case):
         self.environment['PATH'] += f':{self.folder}'
         self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
         self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
-        self.assertIn('neither an ELF program nor a script', self.doctor(self.script('text'), 1))
+        self.assertIn('may work: no cuBLAS found, but it starts programs', self.doctor(self.script('#!/bin/sh'), 0))
+
+    def test_interpreters_that_are_scripts(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        wrapper = self.script(f'#!{program}').rename(self.folder / 'wrapper')
+        self.doctor(self.script(f'#!{wrapper}'), 0, f'interpreter: {program}', '(in program)')
+        circle = self.script(f'#!{self.folder}/script')
+        self.assertIn('its interpreters are scripts, more than 5 deep', self.doctor(circle, 1))
+
+    def test_texts_without_interpreter(self):
+        """execvp gives them to sh, if they can be executed; else their suffix says what runs them, if anything."""
+        self.assertIn('starts programs', self.doctor(self.script('text'), 0, 'interpreter: '))
+        (self.folder / 'mine.py').write_text('import cupy\n')
+        for name in ['./mine.py', 'mine.py', self.folder / 'mine.py']:
+            self.assertIn('may work', self.doctor(name, 0, 'run as:      python3 ', 'interpreter: '))
+        (self.folder / 'notes').write_text('text')
+        for name in ['notes', './notes']:
+            self.assertIn('neither an ELF program nor a script', self.doctor(name, 1))
+
+    def test_arguments_of_the_program_are_its_own(self):
+        result = self.tandem('doctor', 'env', '--help', 'x')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertIn('starts programs', result.stdout)
+
+    def test_libraries_that_cannot_be_loaded(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
+        program = compile_c(self.folder, 'program', 'int inner(void); int main(void) { return inner(); }', inner,
+                            f'-Wl,-rpath-link,{self.folder}/real', '-Wl,-rpath,$ORIGIN/inner')
+        inner.write_text('no library')
+        self.assertIn('the loader refuses it: ', self.doctor(program, 1))
+
+    def test_nothing_of_the_program_runs(self):
+        mark = self.folder / 'mark'
+        source = f'#include <stdio.h>\n__attribute__((constructor)) static void f(void) {{ fopen("{mark}", "w"); }}'
+        inner = library(self.folder, 'inner/libinner.so', source)
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-Wl,--no-as-needed', inner,
+                            '-Wl,-rpath,$ORIGIN/inner')
+        self.assertIn('neither it nor its libraries', self.doctor(program, 1))
+        self.assertFalse(mark.exists())
 
     def test_damaged_files(self):
         program = self.product('program', self.cublas).read_bytes()

@@ -24,10 +24,12 @@ SHORT = {"native": 1e-15, "ozaki2": 1e-16}
 # eigenvalues' distance from 0.0005 up; rounding A X's lower part leaves 1e-30. At spread 1e8 the distance is 2e-9.
 LONG = {"ts": {"spread": 1e-13, "pairs": 1e-17}, "dd": {"spread": 1e-15, "pairs": 1e-28},
         "faithful": {"spread": 1e-15, "pairs": 1e-29}}
+# One line; argp(3), which knows the options, adds a hint of its own to what it refuses itself.
+COMPLAINT = r"\A[^\n]+\n(Try `[^\n]*\n)?\Z"
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def emulated(mode, *command):
@@ -123,7 +125,7 @@ class RefSyEv(unittest.TestCase):
                           ["--four", "--pairs"], ["--pairs", "--four"], ["--nonsense"], ["a", "b"]):
             done = run(REFSYEV, *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, COMPLAINT)
 
     def test_bad_matrices(self):
         files = {"wide": "1 2 1\n1 1 1\n", "skew": "2 2 2\n1 2 1\n2 1 -1\n"}
@@ -169,18 +171,18 @@ class LuSolve(unittest.TestCase):
         for steps in ("0", "101", "2x", ""):
             done = run(LU_SOLVE, "--refine", steps, WEST)
             self.assertEqual((done.returncode, done.stdout), (2, ""), steps)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, COMPLAINT)
 
 
 class GemmTime(unittest.TestCase):
     """Errors relative to |A||B|: of sums as long as the largest k here, and of what rounds to C."""
 
-    LIMITS = {"df": 2.0**-43, "ts": 2.0**-53, "ozaki2": (4 * 129**0.5 + 1) * 2.0**-53,
-              "ozaki1": (4 * 129**0.5 + 1) * 2.0**-53, "ozaki-sgemm": (4 * 129**0.5 + 1) * 2.0**-53,
-              "faithful": 2.0**-53}
+    LIMITS = {"df": 2.0**-43, **dict.fromkeys(("ts", "dd", "d+s", "faithful", "faithful:fp64"), 2.0**-53)}
+    CERTIFIED = (4 * 129**0.5 + 1) * 2.0**-53  # of all others
 
     def test_every_mode(self):
-        for mode, limit in self.LIMITS.items():
+        for mode in run(TANDEM, "modes", "--names").stdout.split()[1:]:
+            limit = self.LIMITS.get(mode, self.CERTIFIED)
             for trans in ("NN", "TN", "NT"):
                 result, totals = emulated(mode, GEMM_TIME, "--json", "--trans", trans, "--reps", "1", "33x70x129")
                 self.assertEqual((totals["intercepted"], totals["emulated"]), (2, 2), mode)

@@ -73,6 +73,16 @@ class Count(unittest.TestCase):
                 log.writelines(json.dumps({"result": word}) + "\n" for word in words)
             self.assertEqual(self.count(path, "pass"), ("4 passed, 4 failed, 1 skipped\n", 1))
 
+    def test_slowest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "build", "meson-logs", "testlog.json")
+            os.makedirs(os.path.dirname(path))
+            with open(path, "w", encoding="utf-8") as log:
+                log.writelines(json.dumps({"result": "OK", "name": f"t{i}", "duration": i}) + "\n" for i in range(12))
+            lines = self.count(path)[0].splitlines()
+            self.assertEqual(lines[0].split(), ["11.0", "s", "build:", "t11"])
+            self.assertEqual(len(lines), count.SLOWEST + 1)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

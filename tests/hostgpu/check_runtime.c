@@ -263,8 +263,6 @@ static void test_streams(void **state)
     expect_success(cudaStreamQuery(stream));
     expect_success(cudaStreamIsCapturing(stream, &status));
     assert_int_equal(status, cudaStreamCaptureStatusNone);
-    expect_error(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
-                 cudaErrorNotSupported);
     expect_success(cudaStreamDestroy(stream));
     expect_success(cudaStreamSynchronize(cudaStreamLegacy));
     expect_success(cudaStreamSynchronize(cudaStreamPerThread));

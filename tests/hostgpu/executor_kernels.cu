@@ -436,3 +436,21 @@ cudaError_t launch_exchange(int has_barrier, int *out)
 {
     return TD_LAUNCH(exchange, 1, 64, 0, 0, has_barrier, out);
 }
+
+/* ---- streams ---- */
+
+template <int which> static __global__ void update(double factor, double x, int n, double *y)
+{
+    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) y[i] = factor * y[i] + x;
+}
+
+cudaError_t launch_update(double factor, double x, int n, double *y, cudaStream_t stream)
+{
+    return TD_LAUNCH(update<0>, (n + 31) / 32, 32, 0, stream, factor, x, n, y);
+}
+
+cudaError_t launch_other_update(double factor, double x, int n, double *y, cudaStream_t stream)
+{
+    return TD_LAUNCH(update<1>, (n + 31) / 32, 32, 0, stream, factor, x, n, y);
+}

@@ -78,6 +78,10 @@ cudaError_t launch_overrun(overrun kind, int *out);
 /* 64 threads pass values through shared memory, with the barrier between or without. */
 cudaError_t launch_exchange(int has_barrier, int *out);
 
+/* y[i] = factor * y[i] + x, for n elements, in a stream: two kernels that do the same. */
+cudaError_t launch_update(double factor, double x, int n, double *y, cudaStream_t stream);
+cudaError_t launch_other_update(double factor, double x, int n, double *y, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

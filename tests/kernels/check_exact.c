@@ -135,8 +135,8 @@ static unsigned long long masked_run(masked *t, test_matrix *c)
         .target = {.c = {.data = device_data(c, dc), .ld = c->ld},
                    .m = (int)of->m,
                    .n = (int)of->n,
-                   .alpha = {.value = of->alpha},
-                   .beta = {.value = of->beta}},
+                   .alpha.value.binary64 = of->alpha,
+                   .beta.value.binary64 = of->beta},
         .kind = TD_REPAIR_EXACT,
     };
     CHECK_CUDA(cudaMalloc((void **)&r.target.masks, t->mask_bytes));

@@ -291,7 +291,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(longest_sums),
     };
     device_require();
-    if (!td_device_current()) return 1;
+    if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
+        td_wgmma_prepare() != cudaSuccess)
+        return 1;
     if (test_is_sanitized()) cases = 100;
     if (argc > 1) cases = atoi(argv[1]);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);

@@ -1,9 +1,6 @@
 /* check_stream_capture.c - a product captured into a graph, and run from it three times, gives the same bits; so does
- * one whose very first use of Tandem in the process is the capture. Skips where streams cannot be captured. */
+ * one whose very first use of Tandem in the process is the capture. */
 #include "../support/test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "../../include/tandem.h"
 #include "device.h"
@@ -87,21 +84,6 @@ static void repeated_captures(void **unused)
     for (int i = 0; i < 3; i++) check_mode(cudaStreamCaptureModeGlobal);
 }
 
-static void require_capture(void)
-{
-    cudaStream_t stream;
-    if (cudaStreamCreate(&stream) != cudaSuccess) exit(1);
-    const cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
-    if (error == cudaErrorNotSupported) {
-        fprintf(stderr, "skipped: streams cannot be captured here\n");
-        exit(TEST_SKIPPED);
-    }
-    cudaGraph_t graph = NULL;
-    if (error != cudaSuccess || cudaStreamEndCapture(stream, &graph) != cudaSuccess) exit(1);
-    (void)cudaGraphDestroy(graph);
-    (void)cudaStreamDestroy(stream);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,7 +92,6 @@ int main(void)
         cmocka_unit_test(repeated_captures),
     };
     device_require();
-    require_capture();
     int failed = 0;
     while ((tested = mode_after(tested)))
         failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);

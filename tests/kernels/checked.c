@@ -56,7 +56,8 @@ int64_t checked_repairs(const mode *m, const problem *p)
                              .b = {.data = device_data(from[1], to[1]), .ld = p->b.ld},
                              .c = {.data = device_data(from[2], to[2]), .ld = p->c.ld},
                              .batch = 1};
-    CHECK(engine->run(&gemm, parameter, device, device->workspace_bytes, counters) == TD_RUN_DONE,
+    CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
+              TD_RUN_DONE,
           "%s failed: %s", m->name, product_text(of));
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 3; i++) device_free(to[i]);

@@ -36,7 +36,7 @@ static double proven_ds(int64_t k)
 
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
-    {"df", &ref_df_format, {0}, false, false, false, 0x1p-43, 0x1p-43, proven_df},
+    {"df", &ref_df_format, {0}, false, false, false, 0x1.12p-43, 0x1.12p-43, proven_df},
     {"ts", &ref_ts_format, {0}, false, false, true, 0x1p-66, 0x1p-66, proven_ts},
     {"dd", &ref_dd_format, {0}, false, false, true, 0x1p-101, 0x1p-101, proven_dd},
     {"d+s", &ref_ds_format, {0}, false, false, true, 0x1p-77, 0x1p-77, proven_ds},

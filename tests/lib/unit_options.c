@@ -21,7 +21,7 @@ static bool read_one(td_options *o, const char *name, const char *value)
 static const char *print(const td_options *o, td_option_id id)
 {
     static char text[TD_OPTION_TEXT_BYTES];
-    td_option_table[id].print(o, text, sizeof text);
+    td_option_print(o, id, text, sizeof text);
     return text;
 }
 
@@ -45,7 +45,7 @@ static void defaults_print_as_the_table_says(void **state)
     td_options o;
     (void)state;
     td_options_set_defaults(&o);
-    assert_string_equal(o.engine->name, "native");
+    assert_string_equal(o.mode.engine->name, "native");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         assert_string_equal(print(&o, id), td_option_table[id].fallback);
         assert_int_equal(o.origins[id], TD_ORIGIN_DEFAULT);
@@ -61,6 +61,10 @@ static const struct {
     {TD_OPTION_MODE, "df", "df"},
     {TD_OPTION_MODE, "slices", "slices"},
     {TD_OPTION_MODE, "slices:7", "slices:7"},
+    {TD_OPTION_MODE, "slices:2", "slices:2"},
+    {TD_OPTION_MODE, "slices:18", "slices:18"},
+    {TD_OPTION_MODE, "ways:9", "ways:9"},
+    {TD_OPTION_MODE, "ways:fp64", "ways:fp64"},
     {TD_OPTION_WORKSPACE, "auto", "auto"},
     {TD_OPTION_WORKSPACE, "2097152", "2M"},
     {TD_OPTION_WORKSPACE, "2097153", "2097153"},
@@ -115,13 +119,13 @@ static void values_reach_their_fields(void **state)
     td_options o;
     (void)state;
     assert_true(td_options_read(&o, environment));
-    assert_string_equal(o.engine->name, "slices");
-    assert_true(o.parameter.is_given && o.parameter.count == 12);
-    assert_string_equal(o.mode_text, "slices:12");
-    assert_int_equal(o.workspace_bytes, 3 << 20);
-    assert_int_equal(o.log_level, TD_LOG_INFO);
-    assert_string_equal(o.log_file, "l.txt");
-    assert_string_equal(o.report_file, "-");
+    assert_string_equal(o.mode.engine->name, "slices");
+    assert_true(o.mode.parameter.is_given && o.mode.parameter.count == 12);
+    assert_string_equal(o.mode.text, "slices:12");
+    assert_int_equal(o.workspace, 3 << 20);
+    assert_int_equal(o.log.level, TD_LOG_INFO);
+    assert_string_equal(o.log.file, "l.txt");
+    assert_string_equal(o.report.text, "-");
     assert_int_equal(o.families, 1 << TD_FAMILY_gemm_strided);
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
@@ -150,6 +154,17 @@ static const struct {
     {TD_OPTION_MODE, "df:3"},
     {TD_OPTION_MODE, "slices:"},
     {TD_OPTION_MODE, "slices:1"},
+    {TD_OPTION_MODE, "slices:19"},
+    {TD_OPTION_MODE, "slices:+7"},
+    {TD_OPTION_MODE, "slices: 7"},
+    {TD_OPTION_MODE, "slices:fp64"},
+    {TD_OPTION_MODE, "slices:4294967300"},
+    {TD_OPTION_MODE, "ways:2"},
+    {TD_OPTION_MODE, "ways:fp6"},
+    {TD_OPTION_MODE, "ways:fp64:3"},
+    {TD_OPTION_MODE, "slice"},
+    {TD_OPTION_MODE, "slicess"},
+    {TD_OPTION_MODE, ":7"},
     {TD_OPTION_MODE, "slices:7x"},
     {TD_OPTION_MODE, " df"},
     {TD_OPTION_MODE, "slices:000000000000000000000000000000000000000000000000000000000000009"},
@@ -201,10 +216,11 @@ static void bad_values_get_one_line(void **state)
         assert_false(is_good);
         assert_int_equal(lines, 1);
         td_option_allowed(bad[i].id, allowed, sizeof allowed);
-        snprintf(start, sizeof start, "tandem: error: %s is '%s'; allowed: ", name, bad[i].text);
+        snprintf(start, sizeof start,
+                 "tandem: error: %s is '%s', so products run native; allowed: ", name, bad[i].text);
         assert_memory_equal(text, start, strlen(start));
         assert_non_null(strstr(text, allowed));
-        assert_string_equal(o.engine->name, "native");
+        assert_string_equal(o.mode.engine->name, "native");
         assert_int_equal(o.origins[bad[i].id], TD_ORIGIN_DEFAULT);
     }
 }
@@ -238,7 +254,7 @@ static void one_bad_value_leaves_only_defaults(void **state)
     td_options_set_defaults(&defaults);
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         char text[TD_OPTION_TEXT_BYTES];
-        td_option_table[id].print(&defaults, text, sizeof text);
+        td_option_print(&defaults, id, text, sizeof text);
         assert_string_equal(print(&o, id), text);
     }
 }
@@ -264,10 +280,10 @@ static void a_refused_call_changes_nothing(void **state)
     const char *text = capture_end(NULL);
     assert_false(is_good);
     assert_memory_equal(text, "tandem: error: --workspace is '5'; allowed: ", 44);
-    assert_int_equal(o.workspace_bytes, 5 << 20);
+    assert_int_equal(o.workspace, 5 << 20);
     assert_int_equal(o.origins[TD_OPTION_WORKSPACE], TD_ORIGIN_ENVIRONMENT);
     assert_true(td_options_set(&o, TD_OPTION_WORKSPACE, "--workspace", "6M", TD_ORIGIN_CALL));
-    assert_int_equal(o.workspace_bytes, 6 << 20);
+    assert_int_equal(o.workspace, 6 << 20);
     assert_int_equal(o.origins[TD_OPTION_WORKSPACE], TD_ORIGIN_CALL);
 }
 

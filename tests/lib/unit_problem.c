@@ -200,9 +200,9 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     assert_ptr_equal(d.reason, td_reason_mode);
 
     assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "slices:12", TD_ORIGIN_CALL));
-    td_engine runs = *o.engine;
+    td_engine runs = *o.mode.engine;
     runs.run = run;
-    o.engine = &runs;
+    o.mode.engine = &runs;
     d = td_policy_decide(&o, &p);
     assert_ptr_equal(d.engine, &runs);
     assert_true(d.parameter.is_given && d.parameter.count == 12);

@@ -81,7 +81,7 @@ static void nothing_is_kept_while_off(void **state)
     td_report_open(&options, "1.2.3");
     assert_null(call(1, NULL));
     td_report_add_time(NULL, 1);
-    td_report_set_counters(NULL, NULL);
+    td_report_add_counters(NULL, NULL);
     td_report_write();
 }
 
@@ -120,8 +120,8 @@ static void equal_keys_share_a_record(void **state)
 
 static void json_holds_what_was_counted(void **state)
 {
-    static td_counters counters = {.repaired = 5, .parts = 15},
-                       newer = {.repaired = 2, .parts = 14};
+    static td_counters counters = {.repaired = 5, .planes = 15},
+                       newer = {.repaired = 2, .planes = 14};
     (void)state;
     open_report(path);
     td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
@@ -133,9 +133,10 @@ static void json_holds_what_was_counted(void **state)
     td_report_add_time(record, -1);
     td_report_add_time(record, (double)NAN);
     td_report_add_time(record, (double)INFINITY);
-    td_report_set_counters(record, &counters);
+    td_report_add_counters(record, &counters);
     counters.repaired = 40;
-    td_report_set_counters(record, &newer);
+    td_report_add_counters(record, &newer); /* of another context */
+    td_report_add_counters(record, &counters);
     newer.repaired = 2;
     call(8, "mode is native");
     td_report_write();
@@ -158,11 +159,11 @@ static void json_holds_what_was_counted(void **state)
         "\"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, "
-        "\"seconds\": 1.500000002, \"repaired\": 42, \"parts\": 15, \"native_reason\": None}"));
+        "\"seconds\": 1.500000002, \"repaired\": 42, \"planes\": 15, \"native_reason\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
     assert_true(holds(
-        "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"parts\"))"));
+        "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"planes\"))"));
 }
 
 static void host_device_is_named(void **state)
@@ -191,12 +192,12 @@ static void nothing_counted_is_not_zero(void **state)
     (void)state;
     open_report(path);
     td_record *record = call(1, NULL);
-    td_report_set_counters(record, &none);
+    td_report_add_counters(record, &none);
     td_report_add_time(record, 0);
     td_report_write();
     assert_true(
         holds("r[\"calls\"][0][\"seconds\"] == 0 and r[\"calls\"][0][\"repaired\"] == 0 and "
-              "r[\"calls\"][0][\"parts\"] is None"));
+              "r[\"calls\"][0][\"planes\"] is None"));
     assert_true(holds("r[\"totals\"][\"seconds\"] == 0 and r[\"totals\"][\"repaired\"] == 0"));
 }
 
@@ -226,7 +227,7 @@ static void a_key_takes_any_problem(void **state)
         "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
-        "\"parts\": None, \"native_reason\": None}"));
+        "\"planes\": None, \"native_reason\": None}"));
 }
 
 static void an_empty_report_replaces_only_what_was_there(void **state)
@@ -301,7 +302,7 @@ static void a_forked_child_counts_for_itself(void **state)
     open_report(pattern);
     td_record *record = call(1, NULL);
     static td_counters counters = {.repaired = 5};
-    td_report_set_counters(record, &counters);
+    td_report_add_counters(record, &counters);
 
     int child = in_child(do_nothing);
     snprintf(path, sizeof path, "%s/%d.json", folder, child);
@@ -428,7 +429,7 @@ static void the_table_goes_to_stderr(void **state)
     assert_non_null(strstr(text, "nothing about a GPU"));
     assert_non_null(strstr(text, "1234"));
     assert_non_null(strstr(text, "12.500"));
-    assert_non_null(strstr(text, "12.500          -     -  too small"));
+    assert_non_null(strstr(text, "12.500          -      -  too small"));
     for (const char *at = text; *at; at = strchr(at, '\n') + 1)
         assert_memory_equal(at, "tandem: ", 8);
 }

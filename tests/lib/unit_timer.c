@@ -1,5 +1,5 @@
-/* Timers on several devices, round a fork, and while everything is under way. What timer.c calls of CUDA and of the report
- * is below: events that belong to a device and pass when they are told to. */
+/* Timers on several devices, round a reset and a fork, and while everything is under way. What timer.c calls of CUDA and of
+ * the report is below: events that belong to a device and pass when they are told to. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,10 +8,11 @@
 #include "device.h"
 #include "timer.h"
 
-enum { EVENTS = 4096, MANY = 300 };
+enum { EVENTS = 8192, MANY = 300, CONTEXTS = 8 };
 
 struct CUevent_st {
     int device;
+    unsigned life; /* of the device's context */
 };
 
 static struct CUevent_st events[EVENTS];
@@ -33,17 +34,26 @@ void td_report_add_time(td_record *record, double seconds)
     timed += seconds == 0.5;
 }
 
-cudaError_t cudaGetDevice(int *ordinal)
+static td_context contexts[CONTEXTS]; /* one of each device */
+
+td_context *td_context_current(void)
 {
-    *ordinal = device;
-    return cudaSuccess;
+    if (device < 0) return NULL;
+    if (contexts[device].life == 0) contexts[device].life = 1;
+    return &contexts[device];
 }
+
+bool td_context_is_alive(const td_context *context, unsigned life) { return context->life == life; }
+
+td_capture_mode td_capture_allow(void) { return cudaStreamCaptureModeGlobal; }
+void td_capture_restore(td_capture_mode mode) { (void)mode; }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     if (event_count == EVENTS) return cudaErrorMemoryAllocation;
     *event = &events[event_count++];
     (*event)->device = device;
+    (*event)->life = contexts[device].life;
     return cudaSuccess;
 }
 
@@ -57,14 +67,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     (void)stream;
-    if (event->device == device) return cudaSuccess;
+    if (event->device == device && event->life == contexts[device].life) return cudaSuccess;
     misuses++;
     return cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    (void)event;
+    misuses += event->life != contexts[event->device].life;
     return all_passed ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -130,11 +140,25 @@ static void a_dropped_timer_counts_nothing(void **state)
     assert_int_equal(timed, 0);
 }
 
-static void devices_without_a_number_have_none(void **state)
+static void a_thread_without_a_context_has_none(void **state)
 {
     (void)state;
     assert_false(call_on(-1));
-    assert_false(call_on(TD_MAX_DEVICES));
+}
+
+/* Events that went with a context are not touched any more; the calls that they timed are lost. */
+static void a_reset_leaves_no_timer_behind(void **state)
+{
+    (void)state;
+    all_passed = false;
+    for (int i = 0; i < 3; i++) assert_true(call_on(0));
+    all_passed = true;
+    contexts[0].life++;
+    td_timer_collect();
+    for (int i = 0; i < MANY; i++) assert_true(call_on(0));
+    td_timer_collect();
+    assert_int_equal(timed, MANY);
+    assert_int_equal(misuses, 0);
 }
 
 /* The parent's calls are not the child's, and the child's own are timed with events of its own. */
@@ -165,7 +189,8 @@ int main(void)
         cmocka_unit_test_setup(each_device_has_timers_of_its_own, set_up),
         cmocka_unit_test_setup(a_device_that_is_behind_leaves_others_their_timers, set_up),
         cmocka_unit_test_setup(a_dropped_timer_counts_nothing, set_up),
-        cmocka_unit_test_setup(devices_without_a_number_have_none, set_up),
+        cmocka_unit_test_setup(a_thread_without_a_context_has_none, set_up),
+        cmocka_unit_test_setup(a_reset_leaves_no_timer_behind, set_up),
         cmocka_unit_test_setup(a_child_forgets, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,10 @@ static bool NAME(needs_repair)(range a, range b, COMPUTED t, int64_t k)
 
 static int64_t NAME(product)(const ref_gemm *p)
 {
-    if (p->k == 0 || p->alpha == 0.0) return scale(p);
+    if (p->k == 0 || p->alpha == 0.0) {
+        ref_scale(p);
+        return 0;
+    }
     const operand rows = operand_of(p->a, p->m, p->k, p->lda, p->op_a == TANDEM_OP_T);
     const operand cols = operand_of(p->b, p->n, p->k, p->ldb, p->op_b == TANDEM_OP_N);
     range *a_range, *b_range;

@@ -68,6 +68,9 @@ int64_t ref_sliced_bits(int slices, int64_t k);
 /* The product of binary64 matrices as one of a type with a single part. Only for distances from the exact product. */
 ref_typed ref_as_typed(const ref_gemm *p);
 
+/* C <- beta C, where alpha or k is 0: no mode does it otherwise. C stays as it is if beta is 1; else a zero is +0. */
+void ref_scale(const ref_gemm *p);
+
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
 

@@ -57,15 +57,13 @@ static range range_of(const operand *o, int64_t line)
     return r;
 }
 
-/* C <- beta C, which no mode does otherwise. Nothing is repaired. */
-static int64_t scale(const ref_gemm *p)
+void ref_scale(const ref_gemm *p)
 {
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double *c = p->c + i + j * p->ldc;
-            *c = p->beta == 0.0 ? 0.0 : p->beta * *c;
+            if (p->beta != 1.0) *c = p->beta == 0.0 ? 0.0 : 0.0 + p->beta * *c;
         }
-    return 0;
 }
 
 static double axpby(double alpha, double sum, double beta, const double *c)
@@ -111,7 +109,7 @@ static double redone_exactly(const ref_gemm *p, int64_t i, int64_t j, const doub
 void ref_ieee(const ref_gemm *p)
 {
     if (p->k == 0 || p->alpha == 0.0) {
-        scale(p);
+        ref_scale(p);
         return;
     }
     for (int64_t j = 0; j < p->n; j++)

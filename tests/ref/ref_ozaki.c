@@ -395,23 +395,13 @@ static void clear(work *w)
     free(w->side[0].shift);
 }
 
-/* C <- beta C. */
-static void scale(const ref_gemm *p)
-{
-    for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            double *c = p->c + i + j * p->ldc;
-            *c = p->beta == 0.0 ? 0.0 : p->beta * *c;
-        }
-}
-
 void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *account)
 {
     work w = {.ozaki = ozaki, .p = p};
     *account = (ref_account){.is_repaired = ref_allocate(p->m * p->n, sizeof(bool)),
                              .off = ref_allocate(p->m * p->n, sizeof(long double))};
     if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0.0) {
-        scale(p);
+        ref_scale(p);
         return;
     }
     prepare(&w);

@@ -1,0 +1,495 @@
+/* graph.c - graphs, their nodes and executables. An executable is a list of work in an order that the graph allows; with
+ * HOSTGPU_SEED another one each time, so that a dependency that is missing shows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart_internal.h"
+#include "graph.h"
+#include "settings.h"
+
+#define GRAPH_MARK      0x67726170u
+#define EXECUTABLE_MARK 0x65786563u
+
+/* ---- work ---- */
+
+hostgpu_work *hostgpu_work_create(enum cudaGraphNodeType type, hostgpu_action *run,
+                                  const void *arguments, size_t bytes, void (*release)(void *))
+{
+    const size_t alignment = _Alignof(hostgpu_work);
+    const size_t total = (sizeof(hostgpu_work) + bytes + alignment - 1) / alignment * alignment;
+    hostgpu_work *work = aligned_alloc(alignment, total);
+
+    if (!work) return NULL;
+    memset(work, 0, sizeof *work);
+    work->type = type;
+    work->run = run;
+    work->release = release;
+    atomic_init(&work->users, 1);
+    if (bytes) memcpy(work->arguments, arguments, bytes);
+    return work;
+}
+
+static hostgpu_work *share(hostgpu_work *work)
+{
+    atomic_fetch_add(&work->users, 1);
+    return work;
+}
+
+static void drop(hostgpu_work *work)
+{
+    if (!work || atomic_fetch_sub(&work->users, 1) > 1) return;
+    if (work->release) work->release(work->arguments);
+    free(work);
+}
+
+static bool is_memory(const hostgpu_work *work)
+{
+    return work->type == cudaGraphNodeTypeMemAlloc || work->type == cudaGraphNodeTypeMemFree;
+}
+
+/* ---- sets of nodes ---- */
+
+static bool contains(const hostgpu_nodes *set, cudaGraphNode_t node)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->node[i] == node) return true;
+    return false;
+}
+
+bool hostgpu_nodes_add(hostgpu_nodes *set, const cudaGraphNode_t *nodes, size_t count)
+{
+    cudaGraphNode_t *grown = realloc(set->node, (set->count + count + 1) * sizeof(cudaGraphNode_t));
+
+    if (!grown) return false;
+    set->node = grown;
+    for (size_t i = 0; i < count; i++)
+        if (!contains(set, nodes[i])) set->node[set->count++] = nodes[i];
+    return true;
+}
+
+void hostgpu_nodes_clear(hostgpu_nodes *set)
+{
+    free(set->node);
+    *set = (hostgpu_nodes){NULL, 0};
+}
+
+/* ---- nodes and graphs ---- */
+
+bool hostgpu_is_graph(cudaGraph_t graph) { return graph && graph->mark == GRAPH_MARK; }
+
+static cudaGraph_t create_graph(void)
+{
+    cudaGraph_t graph = calloc(1, sizeof *graph);
+
+    if (graph) graph->mark = GRAPH_MARK;
+    return graph;
+}
+
+static void destroy_graph(cudaGraph_t graph)
+{
+    if (!graph) return;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        cudaGraphNode_t node = graph->nodes.node[i];
+
+        destroy_graph(node->child);
+        drop(node->work);
+        hostgpu_nodes_clear(&node->needs);
+        free(node);
+    }
+    hostgpu_nodes_clear(&graph->nodes);
+    hostgpu_objects_release(&graph->objects);
+    graph->mark = 0;
+    free(graph);
+}
+
+/* Takes work and child over. */
+static cudaGraphNode_t add_node(cudaGraph_t graph, hostgpu_work *work, cudaGraph_t child,
+                                const hostgpu_nodes *needs)
+{
+    cudaGraphNode_t node = calloc(1, sizeof *node);
+    bool done = node && (work || child) &&
+                hostgpu_nodes_add(&node->needs, needs->node, needs->count) &&
+                hostgpu_nodes_add(&graph->nodes, &node, 1);
+
+    if (done) {
+        node->graph = graph;
+        node->work = work;
+        node->child = child;
+        return node;
+    }
+    if (node) hostgpu_nodes_clear(&node->needs);
+    free(node);
+    drop(work);
+    destroy_graph(child);
+    return NULL;
+}
+
+cudaGraphNode_t hostgpu_graph_add(cudaGraph_t graph, hostgpu_work *work, const hostgpu_nodes *needs)
+{
+    return add_node(graph, work, NULL, needs);
+}
+
+/* The node of `copy` that stands for each of needs, whose graph it copies. */
+static bool copy_needs(hostgpu_nodes *target, const hostgpu_nodes *needs)
+{
+    for (size_t i = 0; i < needs->count; i++)
+        if (!hostgpu_nodes_add(target, &needs->node[i]->copy, 1)) return false;
+    return true;
+}
+
+/* Nodes, work shared, and the graph's objects retained; NULL without memory. */
+static cudaGraph_t copy_graph(cudaGraph_t graph)
+{
+    cudaGraph_t copy = create_graph();
+    const hostgpu_nodes none = {NULL, 0};
+    bool done = copy && hostgpu_objects_copy(&copy->objects, graph->objects);
+
+    for (size_t i = 0; i < graph->nodes.count && done; i++) {
+        cudaGraphNode_t node = graph->nodes.node[i];
+        const cudaGraph_t child = node->child ? copy_graph(node->child) : NULL;
+
+        node->copy = add_node(copy, node->work ? share(node->work) : NULL, child, &none);
+        done = node->copy != NULL;
+    }
+    for (size_t i = 0; i < graph->nodes.count && done; i++) {
+        cudaGraphNode_t node = graph->nodes.node[i];
+
+        done = copy_needs(&node->copy->needs, &node->needs);
+    }
+    if (done) return copy;
+    destroy_graph(copy);
+    return NULL;
+}
+
+static bool has_memory(cudaGraph_t graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        cudaGraphNode_t node = graph->nodes.node[i];
+
+        if (node->child ? has_memory(node->child) : is_memory(node->work)) return true;
+    }
+    return false;
+}
+
+static void clear_visits(cudaGraph_t graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.node[i]->visit = NOT_VISITED;
+}
+
+static void visit_all_before(cudaGraphNode_t node)
+{
+    if (node->visit) return;
+    node->visit = VISITED;
+    for (size_t i = 0; i < node->needs.count; i++) visit_all_before(node->needs.node[i]);
+}
+
+bool hostgpu_graph_leads_to(cudaGraph_t graph, const hostgpu_nodes *nodes,
+                            const hostgpu_nodes *ends)
+{
+    clear_visits(graph);
+    for (size_t i = 0; i < ends->count; i++) visit_all_before(ends->node[i]);
+    for (size_t i = 0; i < nodes->count; i++)
+        if (!nodes->node[i]->visit) return false;
+    return true;
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags)
+{
+    if (!graph || flags) return hostgpu_record(cudaErrorInvalidValue);
+    *graph = create_graph();
+    return hostgpu_record(*graph ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    if (!hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
+    destroy_graph(graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
+{
+    if (!clone || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
+    if (has_memory(graph)) return hostgpu_record(cudaErrorNotSupported);
+    *clone = copy_graph(graph);
+    return hostgpu_record(*clone ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+/* Adds a node that the program asked for. */
+static cudaError_t add_asked(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *needs,
+                             size_t count, hostgpu_work *work, cudaGraph_t child)
+{
+    const hostgpu_nodes set = {(cudaGraphNode_t *)(uintptr_t)needs, count};
+
+    *node = add_node(graph, work, child, &set);
+    return hostgpu_record(*node ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+static bool are_nodes_of(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
+{
+    if (!hostgpu_is_graph(graph) || (count && !nodes)) return false;
+    for (size_t i = 0; i < count; i++)
+        if (!contains(&graph->nodes, nodes[i])) return false;
+    return true;
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                       const cudaGraphNode_t *needs, size_t count,
+                                       cudaGraph_t child)
+{
+    if (!node || !are_nodes_of(graph, needs, count) || !hostgpu_is_graph(child) || child == graph)
+        return hostgpu_record(cudaErrorInvalidValue);
+    if (has_memory(child)) return hostgpu_record(cudaErrorNotSupported);
+    return add_asked(node, graph, needs, count, NULL, copy_graph(child));
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                  const cudaGraphNode_t *needs, size_t count)
+{
+    if (!node || !are_nodes_of(graph, needs, count)) return hostgpu_record(cudaErrorInvalidValue);
+    return add_asked(node, graph, needs, count,
+                     hostgpu_work_create(cudaGraphNodeTypeEmpty, NULL, NULL, 0, NULL), NULL);
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
+                                     size_t count)
+{
+    (void)data;
+    if (!are_nodes_of(graph, from, count) || !are_nodes_of(graph, to, count))
+        return hostgpu_record(cudaErrorInvalidValue);
+    for (size_t i = 0; i < count; i++)
+        if (!hostgpu_nodes_add(&to[i]->needs, &from[i], 1))
+            return hostgpu_record(cudaErrorMemoryAllocation);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph)
+{
+    if (!node || !node->child || !graph) return hostgpu_record(cudaErrorInvalidValue);
+    *graph = node->child;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+{
+    if (!node || !type) return hostgpu_record(cudaErrorInvalidValue);
+    *type = node->child ? cudaGraphNodeTypeGraph : node->work->type;
+    return cudaSuccess;
+}
+
+/* The set's size, or as many of its nodes as there is room for, and NULL behind them. */
+static cudaError_t give_nodes(const hostgpu_nodes *set, cudaGraphNode_t *nodes, size_t *count)
+{
+    if (!count) return hostgpu_record(cudaErrorInvalidValue);
+    for (size_t i = 0; nodes && i < *count; i++) nodes[i] = i < set->count ? set->node[i] : NULL;
+    if (!nodes || set->count < *count) *count = set->count;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    if (!hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
+    return give_nodes(&graph->nodes, nodes, count);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *needs,
+                                         cudaGraphEdgeData *data, size_t *count)
+{
+    if (!node || !count) return hostgpu_record(cudaErrorInvalidValue);
+    if (data) memset(data, 0, *count * sizeof *data);
+    return give_nodes(&node->needs, needs, count);
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                              cudaGraphEdgeData *data, size_t *count)
+{
+    size_t edges = 0;
+
+    if (!hostgpu_is_graph(graph) || !count || !from != !to)
+        return hostgpu_record(cudaErrorInvalidValue);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const hostgpu_nodes *needs = &graph->nodes.node[i]->needs;
+
+        for (size_t n = 0; n < needs->count; n++, edges++) {
+            if (!from || edges >= *count) continue;
+            from[edges] = needs->node[n];
+            to[edges] = graph->nodes.node[i];
+            if (data) memset(&data[edges], 0, sizeof data[edges]);
+        }
+    }
+    if (!from || edges < *count) *count = edges;
+    return cudaSuccess;
+}
+
+/* ---- executables ---- */
+
+static bool add_step(cudaGraphExec_t e, hostgpu_work *work)
+{
+    hostgpu_work **grown = realloc(e->step, (e->steps + 1) * sizeof(hostgpu_work *));
+
+    if (!grown) return false;
+    e->step = grown;
+    e->step[e->steps++] = work;
+    return true;
+}
+
+static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph);
+
+/* The node's steps, after those of all nodes that it needs. */
+static cudaError_t order_node(cudaGraphExec_t e, cudaGraphNode_t node)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (node->visit == VISITED) return cudaSuccess;
+    if (node->visit == BEING_VISITED) return cudaErrorInvalidValue; /* a circle */
+    node->visit = BEING_VISITED;
+    for (size_t i = 0; i < node->needs.count && !error; i++)
+        error = order_node(e, node->needs.node[i]);
+    node->visit = VISITED;
+    if (error) return error;
+    if (node->child) return order_graph(e, node->child);
+    return add_step(e, node->work) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static bool is_ready(cudaGraphNode_t node)
+{
+    for (size_t i = 0; i < node->needs.count; i++)
+        if (!node->needs.node[i]->visit) return false;
+    return !node->visit;
+}
+
+/* Any of the nodes that are ready; NULL if none is. */
+static cudaGraphNode_t pick_ready(cudaGraphExec_t e, cudaGraph_t graph)
+{
+    const size_t count = graph->nodes.count;
+
+    e->random = e->random * 6364136223846793005u + 1442695040888963407u;
+    for (size_t i = 0; i < count; i++) {
+        cudaGraphNode_t node = graph->nodes.node[((size_t)(e->random >> 33) + i) % count];
+
+        if (is_ready(node)) return node;
+    }
+    return NULL;
+}
+
+static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph)
+{
+    cudaError_t error = cudaSuccess;
+    cudaGraphNode_t node;
+
+    clear_visits(graph);
+    while (e->is_shuffled && !error && (node = pick_ready(e, graph))) error = order_node(e, node);
+    for (size_t i = 0; i < graph->nodes.count && !error; i++)
+        error = order_node(e, graph->nodes.node[i]); /* nothing is left but in order, or a circle */
+    return error;
+}
+
+/* Nodes that allocate or free may be in one executable at a time. */
+static bool claim_memory(cudaGraphExec_t e, bool claims)
+{
+    for (size_t i = 0; i < e->steps; i++) {
+        if (!is_memory(e->step[i])) continue;
+        if (claims && atomic_load(&e->step[i]->is_claimed)) return false;
+    }
+    for (size_t i = 0; i < e->steps; i++)
+        if (is_memory(e->step[i])) atomic_store(&e->step[i]->is_claimed, claims);
+    return true;
+}
+
+static void destroy_executable(cudaGraphExec_t e)
+{
+    if (!e) return;
+    destroy_graph(e->graph);
+    free(e->step);
+    e->mark = 0;
+    free(e);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    cudaGraphExec_t e;
+    cudaError_t error = cudaErrorMemoryAllocation;
+
+    if (!executable || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
+    *executable = NULL;
+    e = calloc(1, sizeof *e);
+    if (!e) return hostgpu_record(error);
+    e->mark = EXECUTABLE_MARK;
+    e->flags = flags;
+    e->random = hostgpu_get_settings()->seed;
+    e->is_shuffled = e->random != 0;
+    e->graph = copy_graph(graph);
+    if (e->graph) error = order_graph(e, e->graph);
+    if (!error && !claim_memory(e, true)) error = cudaErrorNotSupported;
+    if (!error) error = hostgpu_enter(&e->life);
+    if (error)
+        destroy_executable(e);
+    else
+        *executable = e;
+    return hostgpu_record(error);
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                          unsigned long long flags)
+{
+    return cudaGraphInstantiate(executable, graph, flags);
+}
+
+static bool is_executable(cudaGraphExec_t e) { return e && e->mark == EXECUTABLE_MARK; }
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t e, unsigned long long *flags)
+{
+    if (!is_executable(e) || !flags) return hostgpu_record(cudaErrorInvalidValue);
+    *flags = e->flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
+{
+    if (!is_executable(e)) return hostgpu_record(cudaErrorInvalidValue);
+    (void)claim_memory(e, false);
+    destroy_executable(e);
+    return cudaSuccess;
+}
+
+cudaGraphNode_t hostgpu_graph_add_executable(cudaGraph_t graph, cudaGraphExec_t e,
+                                             const hostgpu_nodes *needs)
+{
+    return add_node(graph, NULL, copy_graph(e->graph), needs);
+}
+
+static cudaError_t check_launch(cudaGraphExec_t e, cudaStream_t stream)
+{
+    if (!is_executable(e)) return cudaErrorInvalidValue;
+    if (!hostgpu_is_stream(stream) || !hostgpu_is_alive(e->life))
+        return cudaErrorInvalidResourceHandle;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t e, cudaStream_t stream)
+{
+    return hostgpu_record(check_launch(e, stream));
+}
+HOSTGPU_ALSO(cudaGraphUpload, _ptsz);
+
+static cudaError_t run(void *executable)
+{
+    const cudaGraphExec_t e = *(cudaGraphExec_t *)executable;
+    cudaError_t error = cudaSuccess;
+
+    for (size_t i = 0; i < e->steps && !error; i++)
+        if (e->step[i]->run) error = e->step[i]->run(e->step[i]->arguments);
+    return error;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t stream)
+{
+    cudaError_t error = check_launch(e, stream);
+
+    if (!error)
+        error = hostgpu_enqueue(stream, cudaGraphNodeTypeGraph, run, &e, sizeof(cudaGraphExec_t));
+    return hostgpu_record(error);
+}
+HOSTGPU_ALSO(cudaGraphLaunch, _ptsz);

@@ -1,0 +1,54 @@
+/* graph.h - what graphs are made of, shared by graph.c and graph_memory.c. */
+#ifndef HOSTGPU_GRAPH_H
+#define HOSTGPU_GRAPH_H
+
+#include "cudart_internal.h"
+
+struct hostgpu_work {
+    atomic_int users;
+    enum cudaGraphNodeType type;
+    hostgpu_action *run; /* NULL: nothing */
+    void (*release)(void *arguments);
+    atomic_bool is_claimed; /* memory: by an executable */
+    _Alignas(64) unsigned char arguments[];
+};
+
+/* Objects of the program's that a graph holds. */
+typedef struct hostgpu_objects {
+    cudaUserObject_t object;
+    unsigned count; /* references */
+    struct hostgpu_objects *next;
+} hostgpu_objects;
+
+/* graph_memory.c: adds a reference of its own to each; gives all back, and has the program destroy those that are the last. */
+bool hostgpu_objects_copy(hostgpu_objects **target, const hostgpu_objects *source);
+void hostgpu_objects_release(hostgpu_objects **objects);
+
+struct CUgraph_st {
+    unsigned mark;
+    hostgpu_nodes nodes; /* in the order in which they were added */
+    hostgpu_objects *objects;
+};
+
+struct CUgraphNode_st {
+    cudaGraph_t graph;
+    hostgpu_work *work; /* or ... */
+    cudaGraph_t child;
+    hostgpu_nodes needs;
+    cudaGraphNode_t copy; /* while its graph is being copied */
+    enum { NOT_VISITED, BEING_VISITED, VISITED } visit;
+};
+
+struct CUgraphExec_st {
+    unsigned mark;
+    hostgpu_life life;
+    unsigned long long flags;
+    bool
+        is_shuffled; /* nodes are in any order that is allowed; else that in which they were added */
+    uint64_t random;   /* state of that */
+    cudaGraph_t graph; /* a copy, whose work the steps are */
+    hostgpu_work **step;
+    size_t steps;
+};
+
+#endif

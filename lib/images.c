@@ -1,0 +1,214 @@
+#include "images.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one image ---- */
+
+/* The dynamic linker turns offsets of the dynamic section into addresses in most images, not in all. */
+static const void *address_of(const td_image *image, ElfW(Addr) value)
+{
+    return (const void *)(value < image->base ? image->base + value : value);
+}
+
+static const ElfW(Dyn) * entry_of(const td_image *image, ElfW(Sxword) tag)
+{
+    for (const ElfW(Dyn) *entry = image->dynamic; entry && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == tag) return entry;
+    return NULL;
+}
+
+static const void *table_of(const td_image *image, ElfW(Sxword) tag)
+{
+    const ElfW(Dyn) *entry = entry_of(image, tag);
+    return entry ? address_of(image, entry->d_un.d_ptr) : NULL;
+}
+
+static const char *name_of(const td_image *image)
+{
+    const ElfW(Dyn) *entry = entry_of(image, DT_SONAME);
+    const char *strings = table_of(image, DT_STRTAB), *slash = strrchr(image->path, '/');
+    if (entry && strings) return strings + entry->d_un.d_val;
+    return slash ? slash + 1 : image->path;
+}
+
+static bool is_function(const ElfW(Sym) * symbol)
+{
+    const int type = symbol->st_info & 0xf;
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
+           (type == STT_FUNC || type == STT_NOTYPE);
+}
+
+/* True if symbol i is a function of this name that is defined here. */
+static bool is_called(const td_image *image, uint32_t i, const char *name)
+{
+    const ElfW(Sym) *symbols = table_of(image, DT_SYMTAB);
+    const char *strings = table_of(image, DT_STRTAB);
+    return symbols && strings && is_function(&symbols[i]) &&
+           strcmp(strings + symbols[i].st_name, name) == 0;
+}
+
+/* The number of a symbol by DT_GNU_HASH, 0 if it is not there: buckets of chains whose last element has bit 0 set; a
+ * filter before them is passed over. */
+static uint32_t find_by_gnu_hash(const td_image *image, const uint32_t *table, const char *name)
+{
+    const uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
+    const uint32_t *buckets = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof *table);
+    const uint32_t *chains = buckets + bucket_count;
+    uint32_t hash = 5381;
+    for (const char *at = name; *at; at++) hash = hash * 33 + (unsigned char)*at;
+    uint32_t i = bucket_count ? buckets[hash % bucket_count] : 0;
+    if (i < first) return 0;
+    for (;; i++) {
+        const uint32_t link = chains[i - first];
+        if ((link | 1) == (hash | 1) && is_called(image, i, name)) return i;
+        if (link & 1) return 0;
+    }
+}
+
+/* By DT_HASH, whose second word counts the symbols. */
+static uint32_t find_one_by_one(const td_image *image, const uint32_t *table, const char *name)
+{
+    for (uint32_t i = 1; i < table[1]; i++)
+        if (is_called(image, i, name)) return i;
+    return 0;
+}
+
+void *td_image_symbol(const td_image *image, const char *name)
+{
+    const uint32_t *gnu = table_of(image, DT_GNU_HASH), *old = table_of(image, DT_HASH);
+    uint32_t i = 0;
+    if (gnu)
+        i = find_by_gnu_hash(image, gnu, name);
+    else if (old)
+        i = find_one_by_one(image, old, name);
+    if (i == 0) return NULL;
+    const ElfW(Sym) *symbols = table_of(image, DT_SYMTAB);
+    return (void *)(image->base + symbols[i].st_value);
+}
+
+bool td_image_needs(const td_image *image, const char *start)
+{
+    const char *strings = table_of(image, DT_STRTAB);
+    for (const ElfW(Dyn) *e = image->dynamic; strings && e && e->d_tag != DT_NULL; e++)
+        if (e->d_tag == DT_NEEDED && strncmp(strings + e->d_un.d_val, start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
+/* ---- all of them ---- */
+
+typedef struct {
+    void (*body)(const td_images *images, void *context);
+    void *context;
+    td_images images;
+    int room;
+} visit;
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)info, (void)size;
+    ++*(int *)count;
+    return 0;
+}
+
+static int add_one(struct dl_phdr_info *info, size_t size, void *of)
+{
+    visit *v = of;
+    (void)size;
+    if (v->images.count == v->room) return 1;
+    td_image *image = &v->images.image[v->images.count++];
+    *image = (td_image){.path = info->dlpi_name ? info->dlpi_name : "",
+                        .base = info->dlpi_addr,
+                        .segments = info->dlpi_phdr,
+                        .segment_count = info->dlpi_phnum};
+    for (int i = 0; i < image->segment_count; i++)
+        if (image->segments[i].p_type == PT_DYNAMIC)
+            image->dynamic = (const ElfW(Dyn) *)(image->base + image->segments[i].p_vaddr);
+    image->name = name_of(image);
+    return 0;
+}
+
+/* The dynamic linker keeps its lock, which a thread may take again, round the first call of a callback, and that does it
+ * all. */
+static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
+{
+    visit *v = of;
+    (void)info, (void)size;
+    dl_iterate_phdr(add_one, v);
+    v->body(&v->images, v->context);
+    return 1;
+}
+
+void td_images_visit(void (*body)(const td_images *images, void *context), void *context)
+{
+    enum { LOADED_MEANWHILE = 64 };
+    visit v = {.body = body, .context = context};
+    dl_iterate_phdr(count_one, &v.room);
+    v.room += LOADED_MEANWHILE;
+    v.images.image = malloc((size_t)v.room * sizeof *v.images.image);
+    if (!v.images.image) v.room = 0;
+    dl_iterate_phdr(visit_all, &v);
+    free(v.images.image);
+}
+
+const td_image *td_images_find(const td_images *images, const void *address)
+{
+    for (int i = 0; i < images->count; i++) {
+        const td_image *image = &images->image[i];
+        for (int s = 0; s < image->segment_count; s++) {
+            const ElfW(Phdr) *segment = &image->segments[s];
+            const uintptr_t start = image->base + segment->p_vaddr;
+            if (segment->p_type == PT_LOAD && (uintptr_t)address - start < segment->p_memsz)
+                return image;
+        }
+    }
+    return NULL;
+}
+
+/* Which image stands for a name that another one needs. */
+static const td_image *find_name(const td_images *images, const char *name)
+{
+    for (int i = 0; i < images->count; i++)
+        if (strcmp(images->image[i].name, name) == 0 || strcmp(images->image[i].path, name) == 0)
+            return &images->image[i];
+    return NULL;
+}
+
+const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
+                                const td_image *except)
+{
+    const td_image **queue = calloc((size_t)images->count, sizeof *queue), *found = NULL;
+    bool *is_known = calloc((size_t)images->count, sizeof *is_known);
+    int first = 0, end = 0;
+    if (queue && is_known && from) {
+        is_known[from - images->image] = true;
+        queue[end++] = from;
+    }
+    for (; first < end && !found; first++) {
+        const char *strings = table_of(queue[first], DT_STRTAB);
+        if (queue[first] != except && td_image_symbol(queue[first], name)) found = queue[first];
+        for (const ElfW(Dyn) *e = queue[first]->dynamic; e && e->d_tag != DT_NULL; e++) {
+            if (e->d_tag != DT_NEEDED || !strings) continue;
+            const td_image *needed = find_name(images, strings + e->d_un.d_val);
+            if (!needed || is_known[needed - images->image]) continue;
+            is_known[needed - images->image] = true;
+            queue[end++] = needed;
+        }
+    }
+    free(queue);
+    free(is_known);
+    return found;
+}
+
+bool td_image_is_needed(const td_images *images, const td_image *image)
+{
+    for (const td_image *other = images->image; other < image; other++) {
+        const char *strings = table_of(other, DT_STRTAB);
+        for (const ElfW(Dyn) *e = other->dynamic; strings && e && e->d_tag != DT_NULL; e++)
+            if (e->d_tag == DT_NEEDED && find_name(images, strings + e->d_un.d_val) == image)
+                return true;
+    }
+    return false;
+}

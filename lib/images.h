@@ -1,0 +1,47 @@
+/* images.h - the objects that the dynamic linker has loaded, and what they define and need, read from memory: dlsym may
+ * be another preloaded library's, and knows nothing of who asks. */
+#ifndef TD_IMAGES_H
+#define TD_IMAGES_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One object, while it is loaded. */
+typedef struct {
+    const char *path; /* "" for the program itself */
+    const char *name; /* DT_SONAME, or else the last part of the path */
+    uintptr_t base;
+    const ElfW(Phdr) * segments;
+    int segment_count;
+    const ElfW(Dyn) * dynamic;
+} td_image;
+
+/* All of them, in the order in which they were loaded: the program, what is preloaded, and what these need. */
+typedef struct {
+    td_image *image;
+    int count;
+} td_images;
+
+/* Calls body while nothing is loaded or unloaded; body must neither. Without memory it sees no images. */
+void td_images_visit(void (*body)(const td_images *images, void *context), void *context);
+
+/* The image that holds an address; NULL if none does. */
+const td_image *td_images_find(const td_images *images, const void *address);
+
+/* The first image, of `from` and those that it needs, breadth first, that defines name and is not `except`; NULL if
+ * there is none. So the dynamic linker binds an object that needs its own version of a symbol. */
+const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
+                                const td_image *except);
+
+/* True if an image loaded earlier asks for this one by name. */
+bool td_image_is_needed(const td_images *images, const td_image *image);
+
+/* True if the image asks for one whose name starts so. */
+bool td_image_needs(const td_image *image, const char *start);
+
+/* The address of a function that the image itself defines; NULL if it does not. */
+void *td_image_symbol(const td_image *image, const char *name);
+
+#endif

@@ -1,0 +1,53 @@
+#include "loaded.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "images.h"
+
+static const char cublas[] = "libcublas.so";
+
+static void look_at(const td_images *images, void *found)
+{
+    td_loaded *loaded = found;
+    for (int i = 0; i < images->count; i++) {
+        const td_image *image = &images->image[i];
+        if (strncmp(image->name, cublas, strlen(cublas)) == 0)
+            snprintf(loaded->name, sizeof loaded->name, "%s", image->name);
+        else if (td_image_needs(image, cublas))
+            snprintf(loaded->linked, sizeof loaded->linked, "%s",
+                     image->name[0] ? image->name : "the program");
+    }
+}
+
+td_loaded td_loaded_cublas(void)
+{
+    td_loaded loaded = {0};
+    td_images_visit(look_at, &loaded);
+    return loaded;
+}
+
+const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
+                              char text[TD_LOADED_TEXT])
+{
+    static const char unseen[] = "functions looked up with dlsym (as ctypes does) are not seen";
+    if (loaded->linked[0])
+        snprintf(text, TD_LOADED_TEXT, "%s is linked to cuBLAS, but called none of its products",
+                 loaded->linked);
+    else if (loaded->name[0] && !is_host_device)
+        snprintf(text, TD_LOADED_TEXT, "%s is loaded, but nothing is linked to it: %s",
+                 loaded->name, unseen);
+    else
+        snprintf(text, TD_LOADED_TEXT, "nothing that it loaded is linked to cuBLAS, and %s",
+                 unseen);
+    return text;
+}
+
+/* A driver that is found stays loaded, as the CUDA runtime would have it. */
+bool td_loaded_lacks_driver(void)
+{
+    return td_loaded_cublas().name[0] && access("/dev/nvidiactl", F_OK) != 0 &&
+           !dlopen("libcuda.so.1", RTLD_LAZY);
+}

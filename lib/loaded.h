@@ -1,0 +1,23 @@
+/* loaded.h - whether the process has loaded cuBLAS, and in a way that lets preloaded functions stand before it. Pure: no
+ * CUDA calls. */
+#ifndef TD_LOADED_H
+#define TD_LOADED_H
+
+#include <stdbool.h>
+
+typedef struct {
+    char name[64];    /* file name of the cuBLAS that is loaded; "": none */
+    char linked[256]; /* file name of an object that was linked to one; "": none */
+} td_loaded;
+
+td_loaded td_loaded_cublas(void);
+
+/* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is always loaded. */
+enum { TD_LOADED_TEXT = 512 };
+const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
+                              char text[TD_LOADED_TEXT]);
+
+/* True if the process has loaded cuBLAS, and there is no CUDA driver to run it. */
+bool td_loaded_lacks_driver(void);
+
+#endif

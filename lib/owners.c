@@ -1,0 +1,57 @@
+#include "owners.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* A slot that has had an address is never empty again, so that a search may end at an empty one. */
+enum { SLOTS_LOG = 12, SLOTS = 1 << SLOTS_LOG };
+static struct {
+    _Atomic(const void *) address;
+    _Atomic(struct td_library *) library;
+} slots[SLOTS]; /* written under the lock */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The golden ratio's bits spread addresses (Knuth, TAOCP vol. 3, 6.4). */
+static unsigned slot_of(const void *address)
+{
+    return (unsigned)((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOTS_LOG));
+}
+
+struct td_library *td_owner_find(const void *address)
+{
+    if (!address) return NULL;
+    for (unsigned i = 0, slot = slot_of(address); i < SLOTS; i++, slot = (slot + 1) % SLOTS) {
+        const void *here = atomic_load_explicit(&slots[slot].address, memory_order_acquire);
+        if (here == address)
+            return atomic_load_explicit(&slots[slot].library, memory_order_acquire);
+        if (!here) break;
+    }
+    return NULL;
+}
+
+/* The address's slot, or else the first without an owner; SLOTS if there is none. */
+static unsigned find_slot(const void *address)
+{
+    unsigned free_slot = SLOTS;
+    for (unsigned i = 0, slot = slot_of(address); i < SLOTS; i++, slot = (slot + 1) % SLOTS) {
+        const void *here = slots[slot].address;
+        if (here == address) return slot;
+        if (free_slot == SLOTS && !slots[slot].library) free_slot = slot;
+        if (!here) break;
+    }
+    return free_slot;
+}
+
+void td_owner_set(const void *address, struct td_library *library)
+{
+    if (!address) return;
+    pthread_mutex_lock(&lock);
+    const unsigned slot = find_slot(address);
+    if (slot < SLOTS) {
+        atomic_store_explicit(&slots[slot].library, library, memory_order_release);
+        atomic_store_explicit(&slots[slot].address, address, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}

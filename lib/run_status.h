@@ -1,0 +1,16 @@
+/* run_status.h - what becomes of a product that an engine was given. */
+#ifndef TD_RUN_STATUS_H
+#define TD_RUN_STATUS_H
+
+typedef enum {
+    TD_RUN_DONE,   /* every kernel is enqueued */
+    TD_RUN_BROKEN, /* a launch failed after C may have been touched; must be reported as an error */
+    /* Nothing is enqueued that touches C; the caller may run native: */
+    TD_RUN_NO_MEMORY,    /* the device has not enough for the least workspace */
+    TD_RUN_NOT_CAPTURED, /* or there is none for a product of a graph */
+    TD_RUN_TOO_LARGE,    /* more lines or elements of k than the kernels can count */
+    TD_RUN_NO_CUBLAS,    /* the mode needs one for itself */
+    TD_RUN_FAILED        /* the device refused a kernel, or cuBLAS a product */
+} td_run_status;
+
+#endif

@@ -1,0 +1,170 @@
+"""docs/adding.md, done as it says: its edits are made in a copy of the sources, in as many files as its headings say, what
+they reach is built on what the build has already, and the new mode, entry point and option are used.
+
+usage: check_adding.py SOURCE_ROOT BUILD_ROOT CUDA_INCLUDE LAUNCHER_LIBRARIES COMPILER...
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD, CUDA = map(pathlib.Path, sys.argv[1:4])
+LIBRARIES, COMPILER = sys.argv[4].split(), sys.argv[5:]
+NUMBERS = {"one": 1, "two": 2, "three": 3}
+FOLDERS = ["include", "interpose", "kernels", "lib", "tests", "tools"]
+
+HEADING = re.compile(r"^## (An? .*): (\w+) files?$", re.MULTILINE)
+EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before) `([^`]+)`):\n\n```c\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# The example's mode and entry point, through a program that knows neither.
+CLIENT = r"""
+#include <cublas_api.h>
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+__typeof__(cublasDgemm_v2) cublasDgemmExample;
+int main(void)
+{
+    const double x[4] = {1, 2, 3, 4}, one = 1, zero = 0;
+    double got[4] = {0}, *a, *c;
+    cublasHandle_t handle;
+    if (cublasCreate_v2(&handle) || cudaMalloc((void **)&a, sizeof x) || cudaMalloc((void **)&c, sizeof x)) return 1;
+    cudaMemcpy(a, x, sizeof x, cudaMemcpyHostToDevice);
+    if (cublasDgemmExample(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2)) return 2;
+    cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
+    printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
+    return 0;
+}
+"""
+# What stands for cuBLAS's own function.
+ORIGINAL = "int cublasDgemmExample(void); int cublasDgemmExample(void) { return 99; }"
+# What tests/kernels knows of modes.
+MODES = r"""
+#include <stdio.h>
+#include "tests/kernels/modes.h"
+int main(void)
+{
+    for (const mode *m = NULL; (m = mode_after(m));) puts(m->name);
+    return 0;
+}
+"""
+
+
+def sections(page):
+    """For each heading what it announces, the number of files, and the edits below it."""
+    parts = HEADING.split(page)[1:]
+    for what, number, text in zip(parts[0::3], parts[1::3], parts[2::3]):
+        yield what, NUMBERS[number], EDIT.findall(text)
+
+
+def edit(root, path, new, where, mark, text):
+    """Makes one edit of the page; the mark must be in one line."""
+    file = root / path
+    if new:
+        assert not file.exists(), f"{path} is not new"
+        file.write_text(text, encoding="utf-8")
+        return
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    (at,) = [i for i, line in enumerate(lines) if line.lstrip().startswith(mark)]
+    lines.insert(at + (where == "after"), text)
+    file.write_text("".join(lines), encoding="utf-8")
+
+
+def compiler(*arguments):
+    subprocess.run([*COMPILER, *map(str, arguments)], check=True)
+
+
+class Adding(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = pathlib.Path(folder.name)
+        for name in FOLDERS:
+            shutil.copytree(SOURCE / name, cls.root / name)
+        cls.page = list(sections((SOURCE / "docs" / "adding.md").read_text(encoding="utf-8")))
+        for _, _, edits in cls.page:
+            for one in edits:
+                edit(cls.root, *one)
+        cls.build()
+
+    @classmethod
+    def compile_all(cls, paths):
+        """Objects of these sources, and the ones that the table of modes names besides."""
+        flags = ["-std=c11", "-Wall", "-Werror", "-fPIC", "-D_GNU_SOURCE", "-DTD_HOSTGPU", '-DTD_LIBDIR="../lib"',
+                 "-isystem", CUDA, "-I", cls.root]
+        objects = [path.with_suffix(".o") for path in paths]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda path, o: compiler("-c", *flags, path, "-o", o), paths, objects))
+        return objects
+
+    @classmethod
+    def build(cls):
+        """The library, the launcher and the two programs; what includes no edited header comes from the build."""
+        root, host = cls.root, BUILD / "hostgpu"
+        new = [root / path for _, _, edits in cls.page for path, is_new, *_ in edits if is_new]
+        library = cls.compile_all([*(root / "lib").glob("*.c"), root / "lib/engines/registry.c", *new])
+        rest = [BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}", "-l:libcudart.so.13",
+                f"-Wl,-rpath,{host}", "-lpthread", "-ldl"]
+        cls.library = root / "libtandem-hostgpu.so"
+        compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.c"))), *library, *rest,
+                 f"-Wl,--version-script={root / 'interpose/tandem.map'}")
+        cls.tandem = root / "tandem"
+        compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *library, *rest, *LIBRARIES)
+        for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
+            (root / f"{name}.c").write_text(source, encoding="utf-8")
+        client, modes, original, known = cls.compile_all(
+            [root / "client.c", root / "modes.c", root / "original.c", root / "tests/kernels/modes.c"])
+        compiler("-shared", "-o", root / "liboriginal.so", original)
+        compiler("-o", root / "client", client, root / "liboriginal.so", f"-L{host}", "-l:libcublas.so.13",
+                 "-l:libcudart.so.13", f"-Wl,-rpath,{host}:{root}")
+        compiler("-o", root / "modes", modes, known, *library, *rest, BUILD / "tests/ref/libref.a",
+                 BUILD / "tests/support/libtest_support.a", "-lmpfr", "-lgmp", "-lcmocka", "-lm")
+
+    def run_tandem(self, *arguments, **variables):
+        return subprocess.run([self.tandem, *arguments], env={**os.environ, **variables}, capture_output=True, text=True,
+                              check=False)
+
+    def test_each_touches_as_many_files_as_the_page_says(self):
+        self.assertEqual([(what, count) for what, count, _ in self.page],
+                         [("A mode", 3), ("An entry point", 2), ("An option", 1)])
+        for what, count, edits in self.page:
+            self.assertEqual(len({path for path, *_ in edits}), count, what)
+
+    def test_mode_is_listed(self):
+        names = self.run_tandem("modes", "--names").stdout.split()
+        self.assertEqual(names[:3], ["native", "df", "example"])
+
+    def test_tests_know_the_mode(self):
+        listed = subprocess.run([self.root / "modes"], capture_output=True, text=True, check=False)
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        self.assertIn("example", listed.stdout.split())
+
+    def test_option(self):
+        shown = self.run_tandem("options", TANDEM_EXAMPLE="4096k").stdout
+        self.assertIn("TANDEM_EXAMPLE=4M (environment)\n    Stands for an option.\n", shown)
+        self.assertIn("TANDEM_EXAMPLE=4M (default)\n", self.run_tandem("options").stdout)
+        refused = self.run_tandem("options", TANDEM_EXAMPLE="x")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("TANDEM_EXAMPLE is 'x'", refused.stderr)
+        self.assertIn("allowed: auto, or bytes from 2M up", refused.stderr)
+        self.assertIn(".B TANDEM_EXAMPLE\n", self.run_tandem("help", "--man").stdout)
+
+    def test_entry_point_runs_the_mode(self):
+        self.assertIn("intercepted: cublasDgemmExample (in client)", self.run_tandem("doctor", self.root / "client").stdout)
+        report = self.root / "report.json"
+        environment = {**os.environ, "LD_PRELOAD": str(self.library), "TANDEM_MODE": "example", "TANDEM_REPORT": str(report)}
+        done = subprocess.run([self.root / "client"], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "7 10 15 22\n", ""))
+        (call,) = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        self.assertEqual((call["function"], call["mode"], call["native_reason"]), ("cublasDgemmExample", "example", None))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

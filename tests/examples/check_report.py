@@ -1,0 +1,101 @@
+"""Reports of programs under every mode are what docs/report.schema.json says, and docs/report.md names each member.
+
+usage: check_report.py TANDEM GEMM_TIME DOCS
+"""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+TANDEM, GEMM_TIME, DOCS = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+SCHEMA = json.loads((DOCS / "report.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+
+
+def run(*arguments, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TANDEM_")}
+    return subprocess.run([TANDEM, *arguments], env={**environment, **variables}, capture_output=True, text=True,
+                          check=True)
+
+
+def tandem(*arguments):
+    return run(*arguments).stdout
+
+
+def members(schema):
+    """The names of all properties that a schema describes."""
+    for name, described in schema.get("properties", {}).items():
+        yield name
+        yield from members(described)
+        yield from members(described.get("items", {}))
+    for described in schema.get("definitions", {}).values():
+        yield from members(described)
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "report.json")
+
+    def report(self, mode, *program, **variables):
+        run("run", "--hostgpu", "--mode", mode, "--report", self.path, "--", *program, **variables)
+        with open(self.path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def assert_valid(self, report):
+        errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATOR.iter_errors(report)]
+        self.assertEqual(errors, [])
+
+    def test_schema_is_one(self):
+        jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+    def test_every_mode(self):
+        for mode in tandem("modes", "--names").split():
+            with self.subTest(mode):
+                report = self.report(mode, GEMM_TIME, "--reps", "1", "20", "3x5x70")
+                self.assert_valid(report)
+                self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
+
+    def test_without_calls(self):
+        self.assert_valid(self.report("df", "/bin/true"))
+
+    def test_silence_is_explained(self):
+        opens = "import ctypes; ctypes.CDLL('libcublas.so.13').cublasDgemm_v2"
+        for program in (["/bin/true"], [sys.executable, "-c", opens]):
+            said = run("run", "--hostgpu", "--report", "-", "--", *program).stderr
+            self.assertIn("made no call that Tandem intercepts: nothing that it loaded is linked to cuBLAS, and "
+                          "functions looked up with dlsym (as ctypes does) are not seen\n", said)
+
+    def test_call_that_runs_native(self):
+        report = self.report("df", GEMM_TIME, "--reps", "1", "300", HOSTGPU_MEMORY="3M")
+        self.assert_valid(report)
+        self.assertEqual(report["totals"]["emulated"], 0)
+
+    def test_faults_are_found(self):
+        """Each member is required, and none may hold what it cannot mean."""
+        report = self.report("df", GEMM_TIME, "--reps", "1", "20")
+        for where in (lambda r: r, lambda r: r["totals"], lambda r: r["calls"][0], lambda r: r["devices"][0]):
+            for name in where(report):
+                broken = copy.deepcopy(report)
+                del where(broken)[name]
+                self.assertFalse(VALIDATOR.is_valid(broken), f"without {name}")
+                broken = copy.deepcopy(report)
+                where(broken)[name] = -2.5
+                self.assertFalse(VALIDATOR.is_valid(broken), f"{name} is -2.5")
+
+    def test_page_names_every_member(self):
+        page = (DOCS / "report.md").read_text(encoding="utf-8")
+        for name in members(SCHEMA):
+            self.assertIn(f"`{name}`", page)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

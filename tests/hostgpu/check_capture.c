@@ -1,0 +1,642 @@
+/* check_capture.c - stream capture and graphs: what becomes of captured calls, what CUDA forbids meanwhile, memory that
+ * graphs allocate, and what they hold. Also run with HOSTGPU_SEED, where nodes that need not wait for each other change places. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cublas_v2.h>
+
+#include "executor_kernels.h"
+#include "expect.h"
+
+enum { COUNT = 100 };
+
+static cudaStream_t stream, other; /* not blocking */
+static double *x, *y;              /* COUNT zeros in device memory, x[0] and y[0] of interest */
+
+static int set_up(void **state)
+{
+    int failed = 0;
+
+    (void)state;
+    failed |= (int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    failed |= (int)cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    failed |= (int)cudaMalloc((void **)&x, COUNT * sizeof *x);
+    failed |= (int)cudaMalloc((void **)&y, COUNT * sizeof *y);
+    failed |= (int)cudaMemset(x, 0, COUNT * sizeof *x);
+    failed |= (int)cudaMemset(y, 0, COUNT * sizeof *y);
+    failed |= (int)launch_update(1, 0, COUNT, x, stream); /* so that it is loaded */
+    return failed;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return cudaStreamDestroy(stream) || cudaStreamDestroy(other) || cudaFree(x) || cudaFree(y) ||
+           cudaGetLastError();
+}
+
+static void begin(enum cudaStreamCaptureMode mode)
+{
+    expect_success(cudaStreamBeginCapture(stream, mode));
+}
+
+static cudaGraph_t end(void)
+{
+    cudaGraph_t graph = NULL;
+
+    expect_success(cudaStreamEndCapture(stream, &graph));
+    assert_non_null(graph);
+    return graph;
+}
+
+static void end_with(cudaError_t error)
+{
+    cudaGraph_t graph = (cudaGraph_t)&graph;
+
+    expect_error(cudaStreamEndCapture(stream, &graph), error);
+    assert_null(graph);
+}
+
+/* Launches the graph so many times and takes it apart. */
+static void run(cudaGraph_t graph, int times)
+{
+    cudaGraphExec_t executable = NULL;
+
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaGraphDestroy(graph));
+    for (int i = 0; i < times; i++) expect_success(cudaGraphLaunch(executable, stream));
+    expect_success(cudaStreamSynchronize(stream));
+    expect_success(cudaGraphExecDestroy(executable));
+}
+
+static enum cudaStreamCaptureStatus status_of(cudaStream_t of)
+{
+    enum cudaStreamCaptureStatus status;
+
+    expect_success(cudaStreamIsCapturing(of, &status));
+    return status;
+}
+
+static size_t node_count(cudaGraph_t graph)
+{
+    size_t count = 0;
+
+    expect_success(cudaGraphGetNodes(graph, NULL, &count));
+    return count;
+}
+
+/* ---- what is captured ---- */
+
+/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when the graph runs. */
+static void test_every_call_becomes_a_node(void **state)
+{
+    static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy,
+                                                   cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel,
+                                                   cudaGraphNodeTypeMemcpy};
+    double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
+    cudaGraphNode_t nodes[8];
+    cudaGraph_t graph;
+    cublasHandle_t handle = NULL;
+    size_t count = 8;
+
+    (void)state;
+    assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
+    begin(cudaStreamCaptureModeGlobal);
+    assert_int_equal(status_of(stream), cudaStreamCaptureStatusActive);
+    assert_int_equal(status_of(other), cudaStreamCaptureStatusNone);
+    expect_success(cudaMemsetAsync(y, 0, 8, stream));
+    expect_success(cudaMemcpyAsync(x, in, sizeof in, cudaMemcpyHostToDevice, stream));
+    expect_success(launch_update(3, 1, 2, x, stream));
+    assert_int_equal(
+        cublasDgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 2, &alpha, x, 2, x, 2, &beta, y, 1),
+        CUBLAS_STATUS_SUCCESS);
+    alpha = beta = 100;
+    expect_success(cudaMemcpyAsync(&out, y, 8, cudaMemcpyDeviceToHost, stream));
+    assert_true(x[0] == 0 && y[0] == 0 && out == 0);
+    graph = end();
+    assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
+
+    expect_success(cudaGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        cudaGraphNode_t before = NULL;
+        size_t needs = 1;
+
+        expect_success(cudaGraphNodeGetType(nodes[i], &type));
+        assert_int_equal(type, types[i]);
+        expect_success(cudaGraphNodeGetDependencies(nodes[i], &before, NULL, &needs));
+        assert_int_equal(needs, i > 0);
+        if (i > 0) assert_ptr_equal(before, nodes[i - 1]);
+    }
+    in[0] = 1;
+    run(graph, 2);
+    assert_true(x[0] == 4 && x[1] == 22 && out == 2 * (16 + 484));
+    assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+}
+
+static void test_other_functions_of_cublas_refuse(void **state)
+{
+    const double two = 2;
+    cublasHandle_t handle = NULL;
+    capture c = start_capture();
+
+    (void)state;
+    assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
+    begin(cudaStreamCaptureModeGlobal);
+    assert_int_equal(cublasDscal(handle, 1, &two, x, 1), CUBLAS_STATUS_NOT_SUPPORTED);
+    free(end_capture(c));
+    run(end(), 1);
+    assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+}
+
+static void add_one(void *number) { ++*(int *)number; }
+
+static void test_host_functions_and_graphs_are_captured(void **state)
+{
+    cudaGraphExec_t inner = NULL;
+    cudaGraph_t graph;
+    int calls = 0;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaLaunchHostFunc(stream, add_one, &calls));
+    graph = end();
+    expect_success(cudaGraphInstantiate(&inner, graph, 0));
+    expect_success(cudaGraphDestroy(graph));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaGraphLaunch(inner, stream));
+    expect_success(cudaGraphLaunch(inner, stream));
+    graph = end();
+    expect_success(cudaGraphExecDestroy(inner));
+    assert_int_equal(calls, 0);
+    run(graph, 3);
+    assert_int_equal(calls, 6);
+}
+
+/* ---- several streams ---- */
+
+static void test_events_fork_and_join(void **state)
+{
+    cudaEvent_t fork = NULL, join = NULL;
+    cudaGraph_t graph;
+
+    (void)state;
+    expect_success(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    expect_success(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(launch_update(0, 3, 1, x, stream));
+    expect_success(cudaEventRecord(fork, stream));
+    expect_success(cudaStreamWaitEvent(other, fork, 0));
+    assert_int_equal(status_of(other), cudaStreamCaptureStatusActive);
+    expect_success(cudaMemcpyAsync(y, x, 8, cudaMemcpyDeviceToDevice, other)); /* after the 3 */
+    expect_success(cudaEventRecord(join, other));
+    expect_success(cudaStreamWaitEvent(stream, join, 0));
+    expect_success(launch_update(10, 1, 1, x, stream)); /* after the copy */
+    expect_error(cudaEventQuery(join), cudaErrorCapturedEvent);
+    graph = end();
+    assert_int_equal(status_of(other), cudaStreamCaptureStatusNone);
+    run(graph, 1);
+    assert_true(x[0] == 31 && y[0] == 3);
+    expect_success(cudaEventRecord(join, stream)); /* an event like any other again */
+    expect_success(cudaEventQuery(join));
+    expect_success(cudaEventDestroy(fork));
+    expect_success(cudaEventDestroy(join));
+}
+
+static void test_work_that_is_not_joined(void **state)
+{
+    cudaEvent_t fork = NULL;
+
+    (void)state;
+    expect_success(cudaEventCreate(&fork));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaEventRecord(fork, stream));
+    expect_success(cudaStreamWaitEvent(other, fork, 0));
+    expect_success(cudaMemsetAsync(y, 0, 8, other));
+    end_with(cudaErrorStreamCaptureUnjoined);
+    assert_int_equal(status_of(other), cudaStreamCaptureStatusNone);
+    expect_success(cudaEventDestroy(fork));
+}
+
+static void test_wrong_events(void **state)
+{
+    cudaEvent_t event = NULL;
+    cudaGraph_t graph = NULL;
+
+    (void)state;
+    expect_success(cudaEventCreate(&event));
+    expect_success(cudaEventRecord(event, other));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_error(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);
+    end_with(cudaErrorStreamCaptureInvalidated);
+
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal));
+    expect_success(cudaEventRecord(event, other));
+    expect_error(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureMerge);
+    end_with(cudaErrorStreamCaptureInvalidated);
+    expect_error(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureInvalidated);
+    expect_error(cudaStreamWaitEvent(stream, event, 0), cudaErrorCapturedEvent);
+    expect_success(cudaEventDestroy(event));
+}
+
+static void test_dependencies_can_be_set(void **state)
+{
+    enum cudaStreamCaptureStatus status;
+    unsigned long long id = 0;
+    cudaGraph_t graph = NULL;
+    const cudaGraphNode_t *needs = NULL;
+    cudaGraphNode_t first;
+    size_t count = 9;
+
+    (void)state;
+    expect_success(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &needs, NULL, &count));
+    assert_true(status == cudaStreamCaptureStatusNone && count == 0);
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(launch_update(0, 1, 1, x, stream));
+    expect_success(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &needs, NULL, &count));
+    assert_true(status == cudaStreamCaptureStatusActive && id != 0 && graph && count == 1);
+    first = needs[0];
+    expect_success(launch_update(0, 2, 1, y, stream));
+    expect_success(cudaStreamUpdateCaptureDependencies(stream, &first, NULL, 1,
+                                                       cudaStreamSetCaptureDependencies));
+    expect_success(launch_update(2, 0, 1, x, stream));
+    graph = end();
+    count = 0;
+    expect_success(cudaGraphGetEdges(graph, NULL, NULL, NULL, &count));
+    assert_int_equal(count, 2); /* from the first to each of the others */
+    run(graph, 1);
+    assert_true(x[0] == 2 && y[0] == 2);
+}
+
+/* ---- what is forbidden ---- */
+
+static void test_unsafe_calls(void **state)
+{
+    enum { CALLS = 8 };
+    cudaEvent_t event = NULL;
+    void *memory = NULL;
+    double host = 0;
+
+    (void)state;
+    expect_success(cudaEventCreate(&event));
+    for (int i = 0; i < CALLS; i++) {
+        begin(cudaStreamCaptureModeGlobal);
+        const cudaError_t error = i == 0   ? cudaMalloc(&memory, 8)
+                                  : i == 1 ? cudaFree(x)
+                                  : i == 2 ? cudaMallocHost(&memory, 8)
+                                  : i == 3 ? cudaHostRegister(&host, 8, 0)
+                                  : i == 4 ? cudaMemcpy(&host, x, 8, cudaMemcpyDeviceToHost)
+                                  : i == 5 ? cudaEventQuery(event)
+                                  : i == 6 ? cudaStreamSynchronize(other)
+                                           : cudaDeviceSynchronize();
+        assert_int_equal(error, cudaErrorStreamCaptureUnsupported);
+        assert_int_equal(cudaGetLastError(), cudaErrorStreamCaptureUnsupported);
+        assert_int_equal(status_of(stream), cudaStreamCaptureStatusInvalidated);
+        expect_error(cudaMemsetAsync(y, 0, 8, stream), cudaErrorStreamCaptureInvalidated);
+        end_with(cudaErrorStreamCaptureInvalidated);
+    }
+    expect_success(cudaEventDestroy(event));
+}
+
+static void test_waiting_is_never_allowed(void **state)
+{
+    (void)state;
+    begin(cudaStreamCaptureModeRelaxed);
+    expect_error(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+    end_with(cudaErrorStreamCaptureInvalidated);
+    begin(cudaStreamCaptureModeRelaxed);
+    expect_error(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    end_with(cudaErrorStreamCaptureInvalidated);
+}
+
+/* Allowed to a thread that says so, and in a capture that began so. */
+static void test_relaxed(void **state)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    void *memory = NULL;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaThreadExchangeStreamCaptureMode(&mode));
+    assert_int_equal(mode, cudaStreamCaptureModeGlobal);
+    expect_success(cudaMalloc(&memory, 8));
+    expect_success(cudaStreamSynchronize(other));
+    expect_success(cudaThreadExchangeStreamCaptureMode(&mode));
+    run(end(), 1);
+    begin(cudaStreamCaptureModeRelaxed);
+    expect_success(cudaFree(memory));
+    run(end(), 1);
+}
+
+/* Loading one is an unsafe call. */
+static void test_a_kernel_must_be_loaded(void **state)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_error(launch_other_update(0, 1, 1, x, stream), cudaErrorStreamCaptureUnsupported);
+    end_with(cudaErrorStreamCaptureInvalidated);
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaThreadExchangeStreamCaptureMode(&mode));
+    expect_success(launch_other_update(0, 8, 1, x, stream));
+    expect_success(cudaThreadExchangeStreamCaptureMode(&mode));
+    run(end(), 1);
+    assert_true(x[0] == 8);
+}
+
+static void *allocate_elsewhere(void *mode)
+{
+    void *memory = NULL;
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(mode);
+
+    if (!error) error = cudaMalloc(&memory, 8);
+    if (!error) error = cudaFree(memory);
+    return (void *)(uintptr_t)error;
+}
+
+static cudaError_t in_another_thread(enum cudaStreamCaptureMode mode)
+{
+    pthread_t thread;
+    void *error = NULL;
+
+    pthread_create(&thread, NULL, allocate_elsewhere, &mode);
+    pthread_join(thread, &error);
+    return (cudaError_t)(uintptr_t)error;
+}
+
+static void test_other_threads(void **state)
+{
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    assert_int_equal(in_another_thread(cudaStreamCaptureModeRelaxed), cudaSuccess);
+    assert_int_equal(in_another_thread(cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    assert_int_equal(in_another_thread(cudaStreamCaptureModeGlobal),
+                     cudaErrorStreamCaptureUnsupported);
+    end_with(cudaErrorStreamCaptureInvalidated);
+    begin(cudaStreamCaptureModeThreadLocal);
+    assert_int_equal(in_another_thread(cudaStreamCaptureModeGlobal), cudaSuccess);
+    run(end(), 1);
+}
+
+static void *end_elsewhere(void *unused)
+{
+    cudaGraph_t graph = NULL;
+
+    (void)unused;
+    return (void *)(uintptr_t)cudaStreamEndCapture(stream, &graph);
+}
+
+static void test_wrong_ends(void **state)
+{
+    cudaGraph_t graph = NULL;
+    pthread_t thread;
+    void *error = NULL;
+
+    (void)state;
+    expect_error(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
+    expect_error(cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal),
+                 cudaErrorStreamCaptureUnsupported);
+    begin(cudaStreamCaptureModeGlobal);
+    expect_error(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
+                 cudaErrorIllegalState);
+    pthread_create(&thread, NULL, end_elsewhere, NULL);
+    pthread_join(thread, &error);
+    assert_int_equal((cudaError_t)(uintptr_t)error, cudaErrorStreamCaptureWrongThread);
+    run(end(), 1);
+}
+
+static void test_the_legacy_stream(void **state)
+{
+    enum cudaStreamCaptureStatus status;
+    cudaStream_t blocking = NULL;
+    cudaGraph_t graph = NULL;
+
+    (void)state;
+    expect_success(cudaStreamCreate(&blocking));
+    begin(cudaStreamCaptureModeGlobal); /* of a stream that it does not wait for */
+    expect_success(cudaMemset(y, 0, 8));
+    run(end(), 1);
+    expect_success(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
+    expect_error(cudaStreamIsCapturing(NULL, &status), cudaErrorStreamCaptureImplicit);
+    assert_int_equal(status_of(blocking), cudaStreamCaptureStatusActive);
+    expect_error(cudaMemset(y, 0, 8), cudaErrorStreamCaptureImplicit);
+    expect_error(cudaStreamEndCapture(blocking, &graph), cudaErrorStreamCaptureInvalidated);
+    expect_success(cudaStreamDestroy(blocking));
+}
+
+static void test_a_reset_ends_captures(void **state)
+{
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaDeviceReset());
+    assert_int_equal(set_up(NULL), 0); /* allocates */
+}
+
+/* ---- graphs ---- */
+
+static void test_clones_and_children(void **state)
+{
+    cudaGraph_t graph, clone = NULL, parent = NULL;
+    cudaGraphNode_t first = NULL, second = NULL;
+    cudaGraphExec_t one = NULL, two = NULL;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(launch_update(2, 1, 1, x, stream));
+    expect_success(launch_update(3, 0, 1, x, stream));
+    graph = end();
+    expect_success(cudaGraphClone(&clone, graph));
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_success(cudaGraphAddChildGraphNode(&first, parent, NULL, 0, graph));
+    expect_success(cudaGraphAddChildGraphNode(&second, parent, &first, 1, clone));
+    assert_int_equal(node_count(clone), 2);
+    expect_success(cudaGraphInstantiate(&one, graph, 0));
+    expect_success(cudaGraphInstantiate(&two, graph, 0));
+    expect_success(cudaGraphDestroy(graph));
+
+    x[0] = 0;
+    expect_success(cudaGraphLaunch(one, stream));
+    assert_true(x[0] == 3);
+    expect_success(cudaGraphLaunch(two, stream));
+    assert_true(x[0] == 21);
+    run(clone, 1);
+    assert_true(x[0] == 129);
+    x[0] = 0;
+    run(parent, 1);
+    assert_true(x[0] == 21);
+    expect_success(cudaGraphExecDestroy(one));
+    expect_success(cudaGraphExecDestroy(two));
+}
+
+static void test_circles_are_refused(void **state)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t a = NULL, b = NULL;
+    cudaGraphExec_t executable = NULL;
+
+    (void)state;
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphAddEmptyNode(&a, graph, NULL, 0));
+    expect_success(cudaGraphAddEmptyNode(&b, graph, &a, 1));
+    expect_success(cudaGraphAddDependencies(graph, &b, &a, NULL, 1));
+    expect_error(cudaGraphInstantiate(&executable, graph, 0), cudaErrorInvalidValue);
+    expect_success(cudaGraphDestroy(graph));
+}
+
+/* ---- memory and objects of graphs ---- */
+
+/* What one capture allocates and frees. */
+static cudaGraph_t capture_memory(void)
+{
+    double *memory = NULL;
+    struct cudaPointerAttributes attributes;
+
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaMallocAsync((void **)&memory, 8, stream));
+    expect_success(cudaPointerGetAttributes(&attributes, memory));
+    assert_int_equal(attributes.type, cudaMemoryTypeDevice);
+    expect_success(cudaMemsetAsync(memory, 0, 8, stream)); /* NaN, without this */
+    expect_success(launch_update(0, 6, 1, memory, stream));
+    expect_success(cudaMemcpyAsync(x, memory, 8, cudaMemcpyDeviceToDevice, stream));
+    expect_success(cudaFreeAsync(memory, stream));
+    return end();
+}
+
+static void test_memory_of_a_graph(void **state)
+{
+    cudaGraph_t graph = capture_memory(), clone = NULL, parent = NULL;
+    cudaGraphExec_t executable = NULL, second = NULL;
+    cudaGraphNode_t node = NULL;
+    enum cudaGraphNodeType type;
+    size_t count = 1, before, after, total;
+
+    (void)state;
+    expect_success(cudaGraphGetNodes(graph, &node, &count));
+    expect_success(cudaGraphNodeGetType(node, &type));
+    assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
+    expect_error(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_error(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph), cudaErrorNotSupported);
+    expect_success(cudaGraphDestroy(parent));
+
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_error(cudaGraphInstantiate(&second, graph, 0), cudaErrorNotSupported);
+    for (int i = 0; i < 2; i++) {
+        x[0] = 0;
+        expect_success(cudaGraphLaunch(executable, stream));
+        assert_true(x[0] == 6);
+    }
+    expect_success(cudaGraphExecDestroy(executable));
+    expect_success(cudaGraphInstantiate(&second, graph, 0)); /* now that it is the only one */
+    expect_success(cudaGraphExecDestroy(second));
+    expect_success(cudaMemGetInfo(&before, &total));
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaMemGetInfo(&after, &total));
+    assert_int_equal(after, before + 8);
+}
+
+static void test_only_its_own_memory(void **state)
+{
+    void *memory = NULL;
+
+    (void)state;
+    expect_success(cudaMallocAsync(&memory, 8, stream));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_error(cudaFreeAsync(memory, stream), cudaErrorInvalidValue);
+    run(end(), 1);
+    expect_success(cudaFreeAsync(memory, stream));
+}
+
+/* An object lives as long as any graph or executable that came of the one it was given to. */
+static void test_user_objects(void **state)
+{
+    int destroyed = 0;
+    cudaUserObject_t object = NULL;
+    cudaGraph_t graph, clone = NULL, parent = NULL;
+    cudaGraphExec_t executable = NULL;
+    cudaGraphNode_t node = NULL;
+
+    (void)state;
+    expect_success(
+        cudaUserObjectCreate(&object, &destroyed, add_one, 1, cudaUserObjectNoDestructorSync));
+    begin(cudaStreamCaptureModeGlobal);
+    graph = end();
+    expect_success(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    expect_success(cudaGraphClone(&clone, graph));
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_success(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph));
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaGraphDestroy(parent));
+    expect_success(cudaGraphExecDestroy(executable));
+    assert_int_equal(destroyed, 0);
+    expect_success(cudaGraphDestroy(clone));
+    assert_int_equal(destroyed, 1);
+
+    expect_success(
+        cudaUserObjectCreate(&object, &destroyed, add_one, 1, cudaUserObjectNoDestructorSync));
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphRetainUserObject(graph, object, 2, 0));
+    expect_success(cudaUserObjectRelease(object, 1));
+    expect_success(cudaGraphReleaseUserObject(graph, object, 1));
+    expect_error(cudaGraphReleaseUserObject(graph, object, 2), cudaErrorInvalidValue);
+    assert_int_equal(destroyed, 1);
+    expect_success(cudaGraphReleaseUserObject(graph, object, 1));
+    assert_int_equal(destroyed, 2);
+    expect_success(cudaGraphDestroy(graph));
+}
+
+static void test_an_executable_ends_with_its_context(void **state)
+{
+    cudaGraphExec_t executable = NULL;
+    cudaGraph_t graph;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    graph = end();
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaDeviceReset());
+    assert_int_equal(set_up(NULL), 0);
+    expect_error(cudaGraphLaunch(executable, stream), cudaErrorInvalidResourceHandle);
+    expect_success(cudaGraphExecDestroy(executable));
+    run(graph, 1); /* a graph does not */
+}
+
+#define CAPTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CAPTURE_TEST(test_every_call_becomes_a_node),
+        CAPTURE_TEST(test_other_functions_of_cublas_refuse),
+        CAPTURE_TEST(test_host_functions_and_graphs_are_captured),
+        CAPTURE_TEST(test_events_fork_and_join),
+        CAPTURE_TEST(test_work_that_is_not_joined),
+        CAPTURE_TEST(test_wrong_events),
+        CAPTURE_TEST(test_dependencies_can_be_set),
+        CAPTURE_TEST(test_a_kernel_must_be_loaded),
+        CAPTURE_TEST(test_unsafe_calls),
+        CAPTURE_TEST(test_waiting_is_never_allowed),
+        CAPTURE_TEST(test_relaxed),
+        CAPTURE_TEST(test_other_threads),
+        CAPTURE_TEST(test_wrong_ends),
+        CAPTURE_TEST(test_the_legacy_stream),
+        CAPTURE_TEST(test_a_reset_ends_captures),
+        CAPTURE_TEST(test_clones_and_children),
+        CAPTURE_TEST(test_circles_are_refused),
+        CAPTURE_TEST(test_memory_of_a_graph),
+        CAPTURE_TEST(test_only_its_own_memory),
+        CAPTURE_TEST(test_user_objects),
+        CAPTURE_TEST(test_an_executable_ends_with_its_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* How a process has loaded cuBLAS: not at all, with dlopen, or by an object that was linked to it. usage: unit_loaded
+ * LIBRARY LINKED, a stand-in named as cuBLAS is, and a library that was linked to that. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "loaded.h"
+
+static char **paths;
+
+static void check(const char *name, const char *linked, const char *on_gpu, const char *on_host)
+{
+    const td_loaded loaded = td_loaded_cublas();
+    char text[TD_LOADED_TEXT];
+    assert_string_equal(loaded.name, name);
+    assert_string_equal(loaded.linked, linked);
+    assert_non_null(strstr(td_loaded_explain(&loaded, false, text), on_gpu));
+    assert_non_null(strstr(td_loaded_explain(&loaded, true, text), on_host));
+}
+
+static void load(const char *path)
+{
+    if (!dlopen(path, RTLD_NOW)) fail_msg("%s", dlerror());
+}
+
+/* One after the other: nothing is unloaded. */
+static void three_states_are_told_apart(void **state)
+{
+    static const char none[] =
+        "nothing that it loaded is linked to cuBLAS, and functions looked up";
+    (void)state;
+    check("", "", none, none);
+    load(paths[1]);
+    check("libcublas.so.13", "", "libcublas.so.13 is loaded, but nothing is linked to it", none);
+    load(paths[2]);
+    check("libcublas.so.13", "liblinked.so", "liblinked.so is linked to cuBLAS, but called none",
+          "liblinked.so is linked");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(three_states_are_told_apart)};
+    paths = argv;
+    return argc == 3 ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
+}

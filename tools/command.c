@@ -1,0 +1,73 @@
+#include "tools/command.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/help.h"
+#include "tools/tandem.h"
+
+const command *command_find(const char *name)
+{
+    for (const command *const *c = commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0) return *c;
+    return NULL;
+}
+
+const char *command_names(void)
+{
+    static char names[128];
+    names[0] = '\0';
+    for (const command *const *c = commands; *c; c++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", (*c)->name);
+    }
+    return names;
+}
+
+/* Says which argument getopt_long has refused (after it returned '?' or ':'). */
+static int refuse(char **argv)
+{
+    const char *option = argv[optind - 1];
+    /* A missing argument is an option's whose name getopt knows. */
+    if (optopt && strncmp(option, "--", 2) == 0 && !strchr(option, '='))
+        say("%s: option '%s' needs an argument; see tandem %s --help", argv[0], option, argv[0]);
+    else
+        say("%s: unknown option '%s'; see tandem %s --help", argv[0], option, argv[0]);
+    return EXIT_USAGE;
+}
+
+/* What getopt_long returns for the option in place 0; a character that is none. */
+enum { FIRST_OPTION = 256 };
+
+/* The command's options and --help, as getopt_long takes them. */
+static void list_options(const command *c, struct option list[COMMAND_OPTIONS + 2])
+{
+    int count = 0;
+    for (; count < COMMAND_OPTIONS && c->options[count].name; count++)
+        list[count] =
+            (struct option){.name = c->options[count].name,
+                            .has_arg = c->options[count].argument ? required_argument : no_argument,
+                            .val = FIRST_OPTION + count};
+    list[count] = (struct option){.name = "help", .val = 'h'};
+    list[count + 1] = (struct option){0};
+}
+
+int command_execute(const command *c, int argc, char **argv)
+{
+    struct option list[COMMAND_OPTIONS + 2];
+    command_line line = {.command = c};
+    list_options(c, list);
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, "+:h", list, NULL)) != -1;) {
+        if (o == 'h') return help_describe(c);
+        if (o < FIRST_OPTION) return refuse(argv);
+        line.values[o - FIRST_OPTION] = optarg ? optarg : "";
+    }
+    line.arguments = argv + optind;
+    line.count = argc - optind;
+    if (c->most < 0 || line.count <= c->most) return c->run(&line);
+    say("%s: unexpected argument '%s'; it takes %s", c->name, line.arguments[c->most],
+        c->most ? "one" : "none");
+    return EXIT_USAGE;
+}

@@ -1,0 +1,48 @@
+/* command.h - a command of the launcher: the row that its parser, --help, the manual page and the shell's completion
+ * all come from. */
+#ifndef TD_TOOLS_COMMAND_H
+#define TD_TOOLS_COMMAND_H
+
+enum { COMMAND_OPTIONS = 4 };
+
+typedef struct {
+    const char *name; /* without its dashes */
+    const char
+        *argument; /* what it takes: MODE, FILE (the completion knows these); NULL: nothing */
+    const char *summary;
+} command_option;
+
+typedef struct command command;
+
+/* A command line that has been parsed. */
+typedef struct {
+    const command *command;
+    const char *values
+        [COMMAND_OPTIONS]; /* of each option: NULL if it is not given, "" if it takes nothing */
+    char **arguments;      /* the others, `count` of them and NULL */
+    int count;
+} command_line;
+
+struct command {
+    const char *name;
+    const char *arguments; /* after the options: "[PROGRAM]" */
+    int most;              /* of them; -1: any number */
+    const char *summary;   /* one line */
+    const char *details;   /* sentences, or "" */
+    command_option options[COMMAND_OPTIONS];
+    int (*run)(const command_line *line); /* returns the exit status */
+};
+
+/* All commands, in the order of --help; ends with NULL. */
+extern const command *const commands[];
+
+/* NULL if there is none. */
+const command *command_find(const char *name);
+
+/* The names of all, with commas between. */
+const char *command_names(void);
+
+/* Parses argv from the command's own name on and runs it; returns the exit status. */
+int command_execute(const command *c, int argc, char **argv);
+
+#endif

@@ -1,0 +1,52 @@
+#include "tools/help.h"
+
+#include <stdio.h>
+
+#include "tools/tandem.h"
+
+int help_overview(void)
+{
+    printf("tandem COMMAND - FP64 matrix products of cuBLAS programs in emulated arithmetic\n\n");
+    for (const command *const *c = commands; *c; c++)
+        printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
+    printf("\ntandem COMMAND --help, or tandem help COMMAND, describes one command.\n");
+    return 0;
+}
+
+int help_describe(const command *c)
+{
+    const char *space = c->arguments[0] ? " " : "";
+    printf("tandem %s%s%s%s\n%s\n", c->name, c->options[0].name ? " [OPTION...]" : "", space,
+           c->arguments, c->summary);
+    for (const command_option *o = c->options; o < c->options + COMMAND_OPTIONS && o->name; o++) {
+        const int used =
+            printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("%*s%s\n", used < 17 ? 17 - used : 1, "", o->summary);
+    }
+    if (c->details[0]) printf("%s\n", c->details);
+    return 0;
+}
+
+enum { WANTS_MANUAL, WANTS_COMPLETION };
+
+static int run(const command_line *line)
+{
+    if (line->values[WANTS_MANUAL]) return help_manual();
+    if (line->values[WANTS_COMPLETION]) return help_completion();
+    if (line->count == 0) return help_overview();
+    const command *c = command_find(line->arguments[0]);
+    if (c) return help_describe(c);
+    say("help: unknown command '%s'; allowed: %s", line->arguments[0], command_names());
+    return EXIT_USAGE;
+}
+
+const command command_help = {
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .most = 1,
+    .summary = "describe the commands, or one of them",
+    .details = "",
+    .options = {[WANTS_MANUAL] = {"man", NULL, "write the manual page, tandem.1, instead"},
+                [WANTS_COMPLETION] = {"bash", NULL, "write the completion for bash instead"}},
+    .run = run,
+};

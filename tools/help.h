@@ -1,0 +1,13 @@
+/* help.h - the launcher's words about itself, made from the tables of commands, modes and options. */
+#ifndef TD_TOOLS_HELP_H
+#define TD_TOOLS_HELP_H
+
+#include "tools/command.h"
+
+/* These print on stdout and return 0. */
+int help_overview(void);
+int help_describe(const command *c);
+int help_manual(void);     /* tandem.1, for man(1) */
+int help_completion(void); /* for bash(1) */
+
+#endif
