@@ -49,12 +49,50 @@ static inline dim3 td_grid_of_tiles(const td_target &target, unsigned parts, int
                 (unsigned)batch);
 }
 
-/* Row and column of the thread's subtile; TD_SUBTILES threads have a tile. */
-TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
+/* Row and column of the thread's subtile of a tile; TD_SUBTILES threads have it. */
+TD_DEVICE void td_subtile_of_tile(const td_target &target, int tile, int *row, int *col)
 {
     const int m_tiles = td_tiles(target.m), in_tile = TD_TILE / TD_SUBTILE;
-    *row = (int)blockIdx.x % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
-    *col = (int)blockIdx.x / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+    *row = tile % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
+    *col = tile / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+}
+
+TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
+{
+    td_subtile_of_tile(target, (int)blockIdx.x, row, col);
+}
+
+/* Blocks that go through all tiles of C together, or through the open ones, each in turn. */
+enum { TD_TURNS = 1024 };
+static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int batch)
+{
+    const dim3 grid = td_grid_of_tiles(target, parts, batch);
+    return dim3(min((unsigned)TD_TURNS, grid.x), grid.y, grid.z);
+}
+
+/* Calls work(tile) for the block's share. */
+template <class function> TD_DEVICE void td_each_tile(const td_target &target, function work)
+{
+    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    TD_UNROLL_N(1)
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) work(tile);
+}
+
+template <class function> TD_DEVICE void td_each_open_tile(const td_target &target, function work)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    const int count = target.open_count ? target.open_count[blockIdx.z] : (int)tiles;
+    TD_UNROLL_N(1)
+    for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
+        work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
+}
+
+/* A tile is open if any thread's mask is not 0. All threads take part. */
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    if (!target.open_count || !__syncthreads_or(mask != 0) || threadIdx.x) return;
+    target.open_tile[blockIdx.z * tiles + atomicAdd(&target.open_count[blockIdx.z], 1)] = tile;
 }
 
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */

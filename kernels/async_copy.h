@@ -3,6 +3,8 @@
 #ifndef TD_ASYNC_COPY_H
 #define TD_ASYNC_COPY_H
 
+#include <stdint.h>
+
 #include "portable.h"
 
 /* 16 bytes, both ends aligned to as many. */
@@ -29,6 +31,18 @@ template <int bytes> TD_DEVICE void td_async_copy(void *shared, const void *glob
 #endif
 }
 
+/* 8 bytes, both ends aligned to as many; zeros if `inside` is false. */
+TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(inside ? 8 : 0));
+#else
+    *static_cast<uint64_t *>(shared) = inside ? *static_cast<const uint64_t *>(global) : 0;
+#endif
+}
+
 /* Ends a group of this thread's copies, which may be empty. */
 TD_DEVICE void td_async_copy_commit()
 {
@@ -45,6 +59,15 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #endif
 }
 
+/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a stage: two where that fits. */
+static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int *stages)
+{
+    int most = 0;
+    const cudaError_t error = td_block_shared_bytes(&most);
+    *stages = most >= blocks * 2 * bytes ? 2 : 1;
+    return error;
+}
+
 /* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
  * block take part. Copies of an earlier pipeline are done, and all threads have read them. */
 template <int stages, class fetch_function, class work_function>
@@ -57,10 +80,14 @@ TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_funct
     }
     int read = 0, write = stages - 1;
     for (int64_t step = 0; step < steps; step++) {
-        td_async_copy_wait<stages - 2>();
+        if (stages > 1) td_async_copy_wait<(stages > 1 ? stages - 2 : 0)>();
         __syncthreads(); /* this stage is there, and nobody reads the one before any more */
         if (step + stages - 1 < steps) fetch(write);
         td_async_copy_commit();
+        if (stages == 1) {
+            td_async_copy_wait<0>();
+            __syncthreads();
+        }
         work(read);
         write = read;
         read = read + 1 == stages ? 0 : read + 1;

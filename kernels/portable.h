@@ -6,6 +6,8 @@
  *       loads kernels on the current device; `error` is passed on
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
  *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
+ *   td_multiprocessors(&count)
+ *       of the current device
  *   TD_SHARED(type, name, [rows][columns]);
  *       static shared array; nothing after the name for a single value
  *   TD_DYNAMIC_SHARED(type, name);
@@ -111,6 +113,14 @@ static inline cudaError_t td_block_shared_bytes(int *bytes)
     const cudaError_t error = cudaGetDevice(&device);
     if (error != cudaSuccess) return error;
     return cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+}
+
+static inline cudaError_t td_multiprocessors(int *count)
+{
+    int device = 0;
+    const cudaError_t error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return error;
+    return cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device);
 }
 
 template <class kernel>

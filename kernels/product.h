@@ -33,6 +33,9 @@ typedef struct {
     /* Elements of C that the engine left to the repair kernel: bit 4 j + i for element (i, j) of a subtile of 4 x 4.
      * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
     uint16_t *masks;
+
+    /* Tiles of which an element was left, in any order: [batch] how many, [batch][tile] which. NULL: any tile may have one. */
+    int32_t *open_count, *open_tile;
 } td_target;
 
 /* Exponents of a line: floor(log2) of its largest and of its smallest nonzero element. A line of zeros has 0, 0.

@@ -7,14 +7,20 @@
 /* Tile rows that neighbouring blocks go through before the next column of tiles. */
 enum { TD_TILE_GROUP = 16 };
 
-/* Of blockIdx.x, in tiles. */
-TD_DEVICE void td_tile_of_block(int row_tiles, int column_tiles, int *row, int *column)
+/* Of a tile's number, in tiles. */
+TD_DEVICE void td_tile_of(int tile, int row_tiles, int column_tiles, int *row, int *column)
 {
-    const int group = (int)blockIdx.x / (TD_TILE_GROUP * column_tiles);
-    const int rest = (int)blockIdx.x % (TD_TILE_GROUP * column_tiles);
+    const int group = tile / (TD_TILE_GROUP * column_tiles);
+    const int rest = tile % (TD_TILE_GROUP * column_tiles);
     const int height = min((int)TD_TILE_GROUP, row_tiles - group * TD_TILE_GROUP);
     *row = group * TD_TILE_GROUP + rest % height;
     *column = rest / height;
+}
+
+/* Of blockIdx.x. */
+TD_DEVICE void td_tile_of_block(int row_tiles, int column_tiles, int *row, int *column)
+{
+    td_tile_of((int)blockIdx.x, row_tiles, column_tiles, row, column);
 }
 
 #endif

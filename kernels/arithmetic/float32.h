@@ -176,6 +176,10 @@ TD_BOTH double td_round64(bool is_negative, uint64_t m, int e)
 {
     const uint64_t sign = (uint64_t)is_negative << 63;
     const int top = e + 63;
+    if (m >> 63 && (uint32_t)(top + 1022) <= 2044) { /* as below, for normal numbers */
+        const uint32_t odd = (uint32_t)(m >> 11) & 1u, up = ((uint32_t)m & 0x7ffu) + odd > 0x400u;
+        return td_from_bits64(sign | ((m >> 11) + ((uint64_t)(uint32_t)(top + 1022) << 52) + up));
+    }
     if (m == 0) return 0.0;
     if (top > 1023) return td_from_bits64(sign | 0x7ff0000000000000ull);
     /* Bits to drop: 11, more if the result is subnormal. */

@@ -49,13 +49,11 @@ template <int limbs> TD_DEVICE uint64_t td_wide_leading(const td_wide<limbs> &x,
 {
     td_wide<limbs> y = x;
     int shift = 0;
-    TD_UNROLL
-    for (int step = 0; step < limbs - 1; step++) {
-        const bool is_empty = y.limb[limbs - 1] == 0;
+    while (y.limb[limbs - 1] == 0 && shift < 32 * (limbs - 1)) {
         TD_UNROLL
-        for (int i = limbs - 1; i > 0; i--) y.limb[i] = is_empty ? y.limb[i - 1] : y.limb[i];
-        y.limb[0] = is_empty ? 0 : y.limb[0];
-        shift += is_empty ? 32 : 0;
+        for (int i = limbs - 1; i > 0; i--) y.limb[i] = y.limb[i - 1];
+        y.limb[0] = 0;
+        shift += 32;
     }
     const uint64_t top = (uint64_t)y.limb[limbs - 1] << 32 | (limbs > 1 ? y.limb[limbs - 2] : 0);
     const uint32_t next = limbs > 2 ? y.limb[limbs - 3] : 0;

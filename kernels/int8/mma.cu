@@ -1,4 +1,4 @@
-/* mma.cu - products of int8 panels on the tensor cores (on a host device: in plain C).
+/* mma.cu - products of residues on the tensor cores, by the instructions for a warp (on a host device: in plain C).
  *
  * A warp makes 64 x 64 elements of C, a block a tile of rows x columns warps. K_STEP of k of both panels pass through
  * shared memory at a time, one 64-byte row for each line, in as many stages as are copied ahead. Of the two operands of the
@@ -7,6 +7,7 @@
 
 #include "../async_copy.h"
 #include "../tile_order.h"
+#include "residue.h"
 
 namespace
 {
@@ -18,8 +19,8 @@ enum {
     CHUNKS = K_STEP / CHUNK
 };
 
-/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and row
- * 8 j + 2 (lane % 4) + e. It is how m16n8 products of the tensor cores are spread over a warp. */
+/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and line
+ * 8 j + 2 (lane % 4) + e of A. It is how m16n8 products of the tensor cores are spread over a warp. */
 enum { MMA_COLUMNS = 16, MMA_ROWS = 8, COLUMN_MMAS = 4, ROW_MMAS = 8 };
 typedef int32_t warp_sums[COLUMN_MMAS][ROW_MMAS][4];
 
@@ -134,6 +135,13 @@ TD_DEVICE void multiply_stage(warp_sums &sums, const int8_t *x, const int8_t *y)
 
 #endif
 
+/* What a block makes. */
+struct job {
+    int64_t row, column;
+    int plane, piece, member;
+    int first, end; /* steps of k */
+};
+
 /* Both panels of the block's tile, from this thread's chunk of the first line that it copies. */
 template <class tile> struct sources {
     enum { apart = tile::threads / CHUNKS, count = tile::lines / apart }; /* lines of this thread */
@@ -142,17 +150,19 @@ template <class tile> struct sources {
 
 /* Lines beyond the panels are copies of the last one; what they give is not stored. */
 template <class tile>
-TD_DEVICE void find_sources(sources<tile> &s, const td_int8_multiply &p, int64_t row,
-                            int64_t column)
+TD_DEVICE void find_sources(sources<tile> &s, const td_panels &p, const job &own)
 {
-    const int64_t plane = blockIdx.y, member = blockIdx.z;
-    const int8_t *a = p.a + plane * p.stride_a + member * p.batch_a;
-    const int8_t *b = p.b + plane * p.stride_b + member * p.batch_b;
+    const int64_t first = (int64_t)own.first * K_STEP;
+    const int8_t *a =
+        static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a + first;
+    const int8_t *b =
+        static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b + first;
     TD_UNROLL
     for (int i = 0; i < sources<tile>::count; i++) {
         const int line = (int)threadIdx.x / CHUNKS + i * sources<tile>::apart;
-        s.chunk[i] = line < tile::columns ? b + min(column + line, p.n - 1) * p.ld_b
-                                          : a + min(row + line - tile::columns, p.m - 1) * p.ld_a;
+        s.chunk[i] = line < tile::columns
+                         ? b + min(own.column + line, p.n - 1) * p.ld_b
+                         : a + min(own.row + line - tile::columns, p.m - 1) * p.ld_a;
         s.chunk[i] += threadIdx.x % CHUNKS * CHUNK;
     }
 }
@@ -184,117 +194,104 @@ TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t ste
         });
 }
 
-/* Two neighbouring rows of C. */
-TD_DEVICE void store(int2 *c, const int32_t *sums, int accumulate)
-{
-    int2 value = accumulate ? *c : make_int2(0, 0);
-    value.x = (int)((uint32_t)value.x + (uint32_t)sums[0]);
-    value.y = (int)((uint32_t)value.y + (uint32_t)sums[1]);
-    *c = value;
-}
-
 /* row and column are those of the warp's tile. */
-TD_DEVICE void store_sums(const td_int8_multiply &p, const warp_sums &sums, int64_t row,
-                          int64_t column)
+template <bool is_short>
+TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums,
+                              int64_t row, int64_t column, const td_sum_modulus &modulus)
 {
     const int lane = (int)threadIdx.x % 32;
-    int32_t *c = p.c + blockIdx.y * p.stride_c + blockIdx.z * p.batch_c;
-    row += lane % 4 * 2;
-    column += lane / 4;
+    int8_t *const c = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
+                      own.piece * p.piece_c + row + lane % 4 * TD_LANE_LINES;
+    if (row >= p.m) return;
     TD_UNROLL
     for (int i = 0; i < 2 * COLUMN_MMAS; i++) {
-        const int64_t at = column + i * MMA_COLUMNS / 2;
-        if (at >= p.n) break;
-        TD_UNROLL
-        for (int j = 0; j < ROW_MMAS; j++)
-            if (row + j * MMA_ROWS < p.m)
-                store(reinterpret_cast<int2 *>(c + at * p.ld_c + row + j * MMA_ROWS),
-                      &sums[i / 2][j][i % 2 * 2], p.accumulate);
+        const int64_t at = column + lane / 4 + i * MMA_COLUMNS / 2;
+        int32_t mine[TD_LANE_LINES];
+        td_gather<4>(&sums[i / 2][0][i % 2 * 2], mine);
+        if (at < p.n) td_store_residues<is_short>(c + at * p.ld_c, mine, modulus, p.accumulate);
     }
 }
 
-/* First row and column of the block's tile. */
-template <class tile>
-TD_DEVICE void find_tile(const td_int8_multiply &p, int64_t *row, int64_t *column)
+template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
 {
     int row_tile, column_tile;
+    job own;
     td_tile_of_block((int)((p.m + tile::rows - 1) / tile::rows),
                      (int)((p.n + tile::columns - 1) / tile::columns), &row_tile, &column_tile);
-    *row = (int64_t)row_tile * tile::rows;
-    *column = (int64_t)column_tile * tile::columns;
+    own.row = (int64_t)row_tile * tile::rows;
+    own.column = (int64_t)column_tile * tile::columns;
+    own.piece = (int)blockIdx.y % p.pieces;
+    own.plane = (int)blockIdx.y / p.pieces;
+    own.member = (int)blockIdx.z;
+    own.first = td_step_of_piece(&p, K_STEP, own.piece);
+    own.end = td_step_of_piece(&p, K_STEP, own.piece + 1);
+    return own;
 }
 
-TD_DEVICE bool is_wanted(const td_int8_multiply &p)
-{
-    return !p.choice || p.plane_first + (int)blockIdx.y < p.choice[blockIdx.z].parameter;
-}
-
-/* Grid: tile, plane, batch member. */
+/* Grid: tile, plane * pieces + piece, batch member. */
 template <class tile>
-__global__ void __launch_bounds__(tile::threads) int8_multiply_kernel(const td_int8_multiply p)
+__global__ void __launch_bounds__(tile::threads) residue_products_kernel(const td_panels p)
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
-    if (!is_wanted(p)) return; /* the whole block, before any barrier */
+    const job own = job_of_block<tile>(p);
+    if (own.plane >= p.choice[own.member].parameter)
+        return; /* the whole block, before any barrier */
     const int warp = (int)threadIdx.x / 32, warp_rows = tile::rows / WARP_TILE;
     const int x0 = warp / warp_rows * WARP_TILE, y0 = warp % warp_rows * WARP_TILE;
-    int64_t row, column;
     warp_sums sums = {};
     sources<tile> from;
-    find_tile<tile>(p, &row, &column);
-    find_sources<tile>(from, p, row, column);
-    multiply_panels<tile>(sums, from, p.k / K_STEP, shared, x0, tile::columns + y0);
-    store_sums(p, sums, row + y0, column + x0);
+    find_sources<tile>(from, p, own);
+    multiply_panels<tile>(sums, from, own.end - own.first, shared, x0, tile::columns + y0);
+    const td_sum_modulus modulus = td_moduli_of_sums.of[own.plane];
+    if (p.k <= modulus.short_k)
+        store_residues<true>(p, own, sums, own.row + y0, own.column + x0, modulus);
+    else
+        store_residues<false>(p, own, sums, own.row + y0, own.column + x0, modulus);
 }
 
-template <class tile> int64_t tiles_of(const td_int8_multiply *p)
+template <class tile> int64_t tiles_of(const td_panels *p)
 {
     return (p->m + tile::rows - 1) / tile::rows * ((p->n + tile::columns - 1) / tile::columns);
 }
 
-template <class tile> cudaError_t launch(const td_int8_multiply *p, cudaStream_t stream)
+template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)p->planes, (unsigned)p->batch);
-    return TD_LAUNCH(int8_multiply_kernel<tile>, grid, tile::threads, tile::shared_bytes, stream,
+    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces),
+                    (unsigned)p->batch);
+    return TD_LAUNCH(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes, stream,
                      *p);
 }
 
 /* Large tiles are faster unless they are too few for the device, or much of them is outside C. */
-bool suits_large(const td_int8_multiply *p, int multiprocessors)
+bool suits_large(const td_panels *p, int multiprocessors)
 {
     const int64_t tiles = tiles_of<large>(p);
     const int64_t elements = tiles * large::rows * large::columns;
     const int64_t needed = tiles_of<small>(p) * small::rows * small::columns;
-    return tiles * p->planes * p->batch >= multiprocessors && 2 * elements <= 3 * needed;
-}
-
-cudaError_t count_multiprocessors(int *count)
-{
-    int device = 0;
-    const cudaError_t error = cudaGetDevice(&device);
-    if (error != cudaSuccess) return error;
-    return cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device);
+    return tiles * p->planes * p->pieces * p->batch >= multiprocessors &&
+           2 * elements <= 3 * needed;
 }
 
 template <class tile> cudaError_t prepare(cudaError_t error)
 {
-    return td_allow_shared(error, int8_multiply_kernel<tile>, tile::shared_bytes);
+    return td_allow_shared(error, residue_products_kernel<tile>, tile::shared_bytes);
 }
 
 } // namespace
 
-cudaError_t td_int8_multiply_run(const td_int8_multiply *multiply, cudaStream_t stream)
+cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream)
 {
     int shared_bytes = 0, multiprocessors = 0;
     cudaError_t error = td_block_shared_bytes(&shared_bytes);
-    if (error == cudaSuccess) error = count_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    if (suits_large(multiply, multiprocessors))
-        return shared_bytes < large::shared_bytes ? launch<large_in_little>(multiply, stream)
-                                                  : launch<large>(multiply, stream);
-    return launch<small>(multiply, stream);
+    if (suits_large(panels, multiprocessors))
+        return shared_bytes < large::shared_bytes ? launch<large_in_little>(panels, stream)
+                                                  : launch<large>(panels, stream);
+    return launch<small>(panels, stream);
 }
 
-cudaError_t td_int8_multiply_prepare(void)
+cudaError_t td_mma_prepare(void)
 {
     cudaError_t error = prepare<large>(cudaSuccess);
     error = prepare<large_in_little>(error);

@@ -1,34 +1,77 @@
-/* panels.h - products of int8 panels of which only the device knows how many are wanted. */
-#ifndef TD_INT8_MULTIPLY_H
-#define TD_INT8_MULTIPLY_H
+/* panels.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. The ways
+ * to make one, cuBLAS among them, are the rows of a table in lib/engines/panels.h. */
+#ifndef TD_PANELS_H
+#define TD_PANELS_H
 
+#include <stdbool.h>
+
+#include "../arithmetic/float32.h"
 #include "../ozaki/ozaki.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines of int8, elements of k next to each
- * other; C is m x n of int32, column-major, modulo 2^32. m, n and the leading dimensions are multiples of TD_LINE_PAD, k is
- * one of TD_K_PAD; panels and all distances between them are multiples of 16 bytes, those of C of 8. All of these count
- * elements. */
-typedef struct {
-    const int8_t *a, *b; /* [m][ld_a], [n][ld_b] */
-    int32_t *c;          /* [n][ld_c] */
-    int64_t m, n, k, ld_a, ld_b, ld_c;
-    int64_t stride_a, stride_b, stride_c; /* from one plane to the next */
-    int64_t batch_a, batch_b, batch_c;    /* from one member to the next */
-    int planes, batch;
-    int accumulate; /* C += A B^T; else C need not hold numbers */
+/* Elements of A and B, and of C: int8 and int32, modulo 2^32; float and float, IEEE's, never a shorter type, but the sums are in an
+ * order of the row's choice; int8 and a byte of the sum's residue. */
+typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE } td_panel_type;
 
-    /* [batch]: plane p is wanted if plane_first + p < parameter; NULL: all are. */
-    const td_choice *choice;
-    int plane_first;
-} td_int8_multiply;
-cudaError_t td_int8_multiply_run(const td_int8_multiply *multiply, cudaStream_t stream);
+/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k next to each other; C is m x n,
+ * column-major. Sizes and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of
+ * which leading dimensions and distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
+ * want m and n to be multiples of 16. */
+typedef struct {
+    td_panel_type type;
+    int64_t m, n, k;
+    const void *a, *b; /* [m][ld_a], [n][ld_b] */
+    void *c;           /* [n][ld_c] */
+    int64_t ld_a, ld_b, ld_c;
+    int64_t plane_a, plane_b, plane_c;    /* from one plane to the next */
+    int64_t member_a, member_b, member_c; /* from one member to the next */
+    int planes, batch;
+    bool accumulate; /* C += A B^T; else C need not hold numbers */
+
+    /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (moduli.h), and is wanted if t < choice.parameter of its member. Line i of C is
+     * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are centred residues, or any other
+     * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own. */
+    const td_choice *choice; /* [batch] */
+    int pieces;
+    int64_t piece_c; /* from one piece's C to the next */
+
+    /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
+     * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
+    void *workspace;
+    size_t workspace_bytes;
+} td_panels;
+
+/* A lane of the tensor cores holds pairs of neighbouring lines, one pair of eight. The lines of A stand in such an order, group by
+ * group, that a lane's are neighbours in C: pair j of lane q of four is lines 16 q + 2 j and 16 q + 2 j + 1. */
+enum { TD_LINE_GROUP = 64 };
+TD_BOTH int td_place_of_line(int line)
+{
+    const int lane = line / 16 % 4, pair = line / 2 % 8;
+    return line - line % TD_LINE_GROUP + 8 * pair + 2 * lane + line % 2;
+}
+
+/* A piece has at least so many elements of k, but for the last. */
+enum { TD_PIECE_K = 128 };
+
+/* Steps of `step` elements of k, the last one perhaps with zeros, of which `piece` of p->pieces begins with: a piece ends where
+ * the next begins. */
+TD_BOTH int td_step_of_piece(const td_panels *p, int step, int piece)
+{
+    return (int)((p->k + step - 1) / step * piece / p->pieces);
+}
+
+/* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where
+ * the device has them (sm_90a), else td_wgmma_exists is false. */
+cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream);
+bool td_wgmma_exists(void);
+cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
 
 /* Loads the kernels on the current device: once, before the first launch. */
-cudaError_t td_int8_multiply_prepare(void);
+cudaError_t td_mma_prepare(void);
+cudaError_t td_wgmma_prepare(void);
 
 #ifdef __cplusplus
 }

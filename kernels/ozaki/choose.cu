@@ -12,44 +12,48 @@ enum { SEARCH_COST = 4 };
 
 /* Lines of both operands by floor(((norm + sum) / 2 - mean) / TD_LOG): all, and those that stay exact with the first candidate. */
 struct histogram {
-    uint32_t all[2][BINS], exact[2][BINS];
+    uint32_t all[2][BINS], exact[2][BINS], lines[2];
 };
+
+TD_DEVICE int bin_of(const td_line &line)
+{
+    const int spread = (((line.norm + line.sum) >> 1) - line.mean) >> 8;
+    return line.mean == TD_NO_MEAN ? (int)BINS - 1 : max(0, min((int)BINS - 1, spread));
+}
 
 TD_DEVICE void count_lines(const td_choose &p, histogram *seen)
 {
-    for (int o = 0; o < 2; o++)
+    for (int o = 0; o < 2; o++) {
+        uint32_t count = 0;
         for (int i = (int)threadIdx.x; i < p.lines[o]; i += (int)blockDim.x) {
             const td_line line = p.line[o][(int64_t)blockIdx.z * p.lines[o] + i];
             if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) continue;
-            const int bin = line.mean == TD_NO_MEAN
-                                ? BINS - 1
-                                : (((line.norm + line.sum) >> 1) - line.mean) >> 8;
-            const int clamped = max(0, min((int)BINS - 1, bin));
-            atomicAdd(&seen->all[o][clamped], 1u);
+            count++;
+            atomicAdd(&seen->all[o][bin_of(line)], 1u);
             if (((p.candidate[0].level - line.norm) >> 8) + line.low >= 0)
-                atomicAdd(&seen->exact[o][clamped], 1u);
+                atomicAdd(&seen->exact[o][bin_of(line)], 1u);
         }
+        if (count) atomicAdd(&seen->lines[o], count);
+    }
 }
 
 /* Pairs of lines that a candidate does not certify, of those in one bin of op(A). */
 TD_DEVICE uint64_t count_bad(const histogram &seen, int bin, int limit)
 {
     uint64_t bad = 0;
-    for (int other = 0; other < BINS; other++)
-        if (bin + other + 1 > limit)
-            bad += (uint64_t)seen.all[0][bin] * seen.all[1][other] -
-                   (uint64_t)seen.exact[0][bin] * seen.exact[1][other];
+    if (seen.all[0][bin] == 0) return 0;
+    for (int other = max(0, limit - bin); other < BINS; other++)
+        bad += (uint64_t)seen.all[0][bin] * seen.all[1][other] -
+               (uint64_t)seen.exact[0][bin] * seen.exact[1][other];
     return bad;
 }
 
 TD_DEVICE td_choice cheapest(const td_choose &p, const histogram &seen,
                              const unsigned long long *bad)
 {
-    uint64_t lines[2] = {0, 0}, least = 0;
+    uint64_t least = 0;
     int best = 0;
-    for (int o = 0; o < 2; o++)
-        for (int bin = 0; bin < BINS; bin++) lines[o] += seen.all[o][bin];
-    const uint64_t all = lines[0] * lines[1];
+    const uint64_t all = (uint64_t)seen.lines[0] * seen.lines[1];
     for (int i = 0; i < p.candidates; i++) {
         const uint64_t repaired = REPAIRED_TOGETHER * bad[i];
         const uint64_t cost = (uint64_t)p.candidate[i].parameter * all +
@@ -124,6 +128,52 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
     return flat >= TD_LOG || by_largest < by_norms ? by_norms : (by_norms + by_largest) / 2;
 }
 
+TD_DEVICE int scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
+{
+    if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
+    if (p.rule == TD_SCALE_BY_NORM) return (choice.level - line.norm) >> 8;
+    if (p.rule == TD_SCALE_BY_PEAK)
+        return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
+    return choice.parameter * choice.bits - 2 - (line.peak >> 8);
+}
+
+/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
+TD_DEVICE int digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
+{
+    if (p.rule != TD_SCALE_BY_DIGITS || line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
+    return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
+}
+
+/* The scales of lines first, first + step, ... of a member's operand. */
+TD_DEVICE void scale_lines(const td_choose &p, int which, int batch, int first, int step)
+{
+    const td_choice choice = p.choice[batch];
+    int most = 0;
+    for (int i = first; i < p.lines[which]; i += step) {
+        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
+        line->scale = (int16_t)scale_of(p, choice, *line);
+        most = max(most, digits_of(p, choice, *line));
+    }
+    if (p.planes && (unsigned long long)most > *p.planes)
+        atomicMax(p.planes, (unsigned long long)most);
+}
+
+/* Lines for which a launch of its own takes longer than one block. */
+enum { FEW_LINES = 4096 };
+TD_HOST_DEVICE bool are_few(const td_choose &p)
+{
+    return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES;
+}
+
+/* Few lines, by the block that has just chosen. */
+TD_DEVICE void scale_few_lines(const td_choose &p)
+{
+    if (!are_few(p)) return;
+    __syncthreads();
+    for (int o = 0; o < 2; o++)
+        scale_lines(p, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
+}
+
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const td_choose p)
 {
@@ -134,6 +184,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
     add_spreads(p, 1, &seen[1]);
     __syncthreads();
     if (threadIdx.x == 0) p.choice[blockIdx.z] = cheapest_digits(p, lost_of(p, seen));
+    scale_few_lines(p);
 }
 
 /* Grid: 1, 1, batch member. */
@@ -158,38 +209,14 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
         p.choice[blockIdx.z] = choice;
         if (p.planes) atomicMax(p.planes, (unsigned long long)choice.parameter);
     }
-}
-
-TD_DEVICE int scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
-{
-    if (line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
-    if (p.rule == TD_SCALE_BY_NORM) return (choice.level - line.norm) >> 8;
-    if (p.rule == TD_SCALE_BY_PEAK)
-        return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
-    return choice.parameter * choice.bits - 2 - (line.peak >> 8);
-}
-
-/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
-TD_DEVICE int digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
-{
-    if (p.rule != TD_SCALE_BY_DIGITS || line.low == TD_SPECIAL || line.low == TD_NO_LOW) return 0;
-    return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
+    scale_few_lines(p);
 }
 
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */
 static __global__ void scale_kernel(const td_choose p)
 {
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_choice choice = p.choice[batch];
-    int most = 0;
-    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
-         i += (int)(gridDim.x * blockDim.x)) {
-        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
-        line->scale = (int16_t)scale_of(p, choice, *line);
-        most = max(most, digits_of(p, choice, *line));
-    }
-    if (p.planes && (unsigned long long)most > *p.planes)
-        atomicMax(p.planes, (unsigned long long)most);
+    scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2,
+                (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x));
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
@@ -198,7 +225,7 @@ cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
     cudaError_t error = p->rule == TD_SCALE_BY_DIGITS
                             ? TD_LAUNCH(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
                             : TD_LAUNCH(choose_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error != cudaSuccess) return error;
+    if (error != cudaSuccess || are_few(*p)) return error;
     const int lines = max(p->lines[0], p->lines[1]);
     const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
     return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);

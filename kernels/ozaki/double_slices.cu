@@ -67,11 +67,9 @@ struct source {
 static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     double_finish_kernel(const td_double_slices slices, const td_finish finish)
 {
-    int row, col;
-    td_subtile_of_thread(finish.target, &row, &col);
     source from;
     from.slices = &slices;
-    td_finish_subtile<TD_FINISH_EXACT>(finish, from, row, col);
+    td_finish_tiles<TD_FINISH_EXACT>(finish, from);
 }
 
 cudaError_t td_double_slices_finish(const td_double_slices *slices, const td_finish *finish,

@@ -1,4 +1,4 @@
-/* finish.h - from the exact X of the Ozaki family to C: one block a tile, one thread a subtile. A template argument `source`
+/* finish.h - from the exact X of the Ozaki family to C: a block makes tiles, a thread a subtile of each. A template argument `source`
  * has
  *   limbs                        of X
  *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
@@ -43,20 +43,20 @@ TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
 /* True if the element is as good as a binary64 product's, or the mode does not ask. */
 TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
 {
-    if (choice.need == INT32_MIN || td_is_exact(a, b, cut)) return true;
-    return a.mean + b.mean + TD_LOG * (a.scale + b.scale) >=
-           choice.need + td_log_error(a, b, choice);
+    if (choice.need == INT32_MIN) return true;
+    const int means = a.mean + b.mean + TD_LOG * (a.scale + b.scale);
+    return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
 }
 
-/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. */
+/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. c: C0, not read if beta is 0. */
 template <int limbs>
 TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
-                                 double beta, double *c)
+                                 double beta, const double *c, double *result)
 {
     /* With by_products, the masks know. */
     if (!choice.by_products && !td_is_certified(a, b, choice, finish.cut)) return false;
-    *c = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
+    *result = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
     return true;
 }
 
@@ -64,53 +64,92 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
 template <int limbs>
 TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                const td_wide<limbs> &x, td_line a, td_line b, double alpha,
-                               double beta, double *c)
+                               double beta, const double *c, double *result)
 {
     static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
     const td_cut cut = td_cut_of(finish, choice);
     const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
                                              : td_log_error(a, b, choice) - TD_LOG * cut.unit;
     bool is_certified;
-    const double r = td_exact_axpby(alpha, x.limb, cut.unit - (a.scale + b.scale), beta,
-                                    beta == 0.0 ? 0.0 : *c, error, &is_certified);
-    if (is_certified) *c = r;
+    *result = td_exact_axpby(alpha, x.limb, cut.unit - (a.scale + b.scale), beta,
+                             beta == 0.0 ? 0.0 : *c, error, &is_certified);
     return is_certified;
 }
+
+/* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */
+struct td_column {
+    double *at;
+    int count;
+
+    TD_DEVICE bool is_whole(const td_column &c)
+    {
+        return c.count == TD_SUBTILE && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
+    }
+    TD_DEVICE void load(const td_column &c, double *x)
+    {
+        const double2 *halves = reinterpret_cast<const double2 *>(c.at);
+        if (is_whole(c)) {
+            const double2 first = halves[0], second = halves[1];
+            x[0] = first.x, x[1] = first.y, x[2] = second.x, x[3] = second.y;
+            return;
+        }
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (i < c.count) x[i] = c.at[i];
+    }
+    /* But for elements whose bits in `left` are set. */
+    TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
+    {
+        double2 *halves = reinterpret_cast<double2 *>(c.at);
+        if (left == 0 && is_whole(c)) {
+            halves[0] = make_double2(x[0], x[1]);
+            halves[1] = make_double2(x[2], x[3]);
+            return;
+        }
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (i < c.count && !(left >> i & 1)) c.at[i] = x[i];
+    }
+};
 
 /* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the
  * repair kernel has to do. */
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
-                                    const td_wide<limbs> *x, const td_line *a, td_line b, int count,
-                                    unsigned left, double *c, double alpha, double beta)
+                                    const td_wide<limbs> *x, const td_line *a, td_line b,
+                                    const td_column &column, unsigned left, double alpha,
+                                    double beta)
 {
     unsigned mask = 0;
+    double c[TD_SUBTILE] = {}, result[TD_SUBTILE] = {};
+    if (beta != 0.0) td_column::load(column, c);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
-        if (i >= count) continue;
         bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
         if (alpha == 0.0) { /* there are no lines, and no X */
-            c[i] = td_scaled(beta, &c[i]);
+            result[i] = td_scaled(beta, &c[i]);
             continue;
         }
         if constexpr (kind == TD_FINISH_EXACT)
-            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
+            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i],
+                                                 &result[i]);
         else
-            is_done =
-                is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta, &c[i]);
-        mask |= is_done ? 0u : 1u << i;
+            is_done = is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta,
+                                                   &c[i], &result[i]);
+        mask |= is_done || i >= column.count ? 0u : 1u << i;
     }
+    td_column::store(column, result, mask);
     return mask;
 }
 
-/* One subtile of C at (row, col). */
+/* One subtile of C at (row, col); returns its mask. */
 template <td_finish_kind kind, class source>
-TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
+TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
 {
     const td_target &target = finish.target;
     const int rows = min((int)TD_SUBTILE, target.m - row);
     const int cols = min((int)TD_SUBTILE, target.n - col);
-    if (rows <= 0 || cols <= 0) return;
+    if (rows <= 0 || cols <= 0) return 0;
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     const td_choice choice = finish.choice[blockIdx.z];
     const td_line *line[2];
@@ -126,12 +165,24 @@ TD_DEVICE void td_finish_subtile(const td_finish &finish, const source &from, in
     for (int j = 0; j < cols; j++) {
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
-        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], rows,
-                                       left >> (TD_SUBTILE * j), c + (int64_t)j * target.c.ld,
-                                       alpha, beta)
+        const td_column column = {c + (int64_t)j * target.c.ld, rows};
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column,
+                                       left >> (TD_SUBTILE * j), alpha, beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+/* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
+{
+    td_each_tile(finish.target, [&](int tile) {
+        int row, col;
+        td_subtile_of_tile(finish.target, tile, &row, &col);
+        td_close_tile(finish.target, tile, td_finish_subtile<kind>(finish, from, row, col));
+    });
 }
 
 #endif

@@ -2,6 +2,7 @@
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "../access.h"
 #include "../arithmetic/logarithm.h"
+#include "../async_copy.h"
 #include "ozaki.h"
 
 enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
@@ -27,40 +28,61 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- measuring ---- */
 
-/* The magnitudes of a tile, as bits; zeros past the ends. */
-TD_DEVICE void load_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+/* Starts the copies of a tile; zeros past the ends. */
+TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0,
                          uint64_t (*tile)[TD_UNIT + 1])
 {
     const bool along = o.k_step == 1;
     const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
+    const int lines = o.lines - line0 - (along ? outer : inner);
+    const int64_t elements = o.k - l0 - (along ? inner : outer),
+                  apart = PARTS * (along ? o.line_step : o.k_step);
+    const double *from =
+        data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
+    uint64_t *to = along ? &tile[outer][inner] : &tile[inner][outer];
+    const int to_apart = along ? PARTS * (TD_UNIT + 1) : (int)PARTS;
     TD_UNROLL
-    for (int step = 0; step < 64; step += PARTS) {
-        const int line = along ? outer + step : inner, l = along ? inner : outer + step;
-        const bool inside = line0 + line < o.lines && l0 + l < o.k;
-        tile[line][l] =
-            inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) & ~(1ull << 63) : 0;
+    for (int step = 0; step < 64 / PARTS; step++) {
+        const bool inside =
+            lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
+        td_async_copy8(to + step * to_apart, inside ? from + step * apart : data, inside);
     }
 }
 
-/* The largest exponents over the lines of a tile, for every element of k. Special elements do not count. */
-TD_DEVICE void raise_tops(const uint64_t (*tile)[TD_UNIT + 1], int32_t *tops, int64_t l0)
+TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
+TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
+
+/* The largest exponent over some lines of a tile for an element of k, special ones not counting; INT32_MIN: all are zeros. */
+TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
 {
-    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
-    const uint64_t(*mine)[TD_UNIT + 1] = tile + part * (TD_TILE / PARTS);
     const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
     uint32_t largest = 0; /* upper half */
     TD_UNROLL
-    for (int i = 0; i < TD_TILE / PARTS; i++) {
-        const uint32_t high = (uint32_t)(mine[i][l] >> 32);
-        largest = max(largest, high < first_special ? high : 0u);
-    }
-    if (largest >= first_normal) {
-        atomicMax(&tops[l0 + l], (int)(largest >> 20) - 1023);
-        return;
-    }
-    for (int i = 0; i < TD_TILE / PARTS; i++) /* zeros and subnormal numbers */
-        if (mine[i][l] && td_is_finite64(mine[i][l]))
-            atomicMax(&tops[l0 + l], td_exponent64(mine[i][l]));
+    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, upper_half(tile[i][l]));
+    if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
+    int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
+    TD_UNROLL_N(1)
+    for (int i = 0; i < TD_TILE / PARTS; i++)
+        if (magnitude(tile[i][l]) && td_is_finite64(tile[i][l]))
+            top = max(top, td_exponent64(magnitude(tile[i][l])));
+    return top;
+}
+
+/* Leaves the largest exponents of each part of a tile's lines. */
+TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT])
+{
+    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
+    top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
+}
+
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left)
+{
+    const int l = (int)threadIdx.x;
+    if (l >= min((int64_t)TD_UNIT, left)) return;
+    int largest = top[0][l];
+    TD_UNROLL
+    for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
+    if (largest != INT32_MIN) atomicMax(&tops[l], largest);
 }
 
 /* Of some elements of a unit. */
@@ -100,6 +122,49 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
     const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
     const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
     return (high >> drop) + (rest != 0);
+}
+
+/* ---- elements that are normal numbers of which the lower half is not 0, without shifts ---- */
+
+TD_DEVICE bool are_full(const uint64_t *bits)
+{
+    uint32_t least = ~0u, most = 0, least_low = ~0u;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        least = min(least, (uint32_t)(bits[i] >> 32));
+        most = max(most, (uint32_t)(bits[i] >> 32));
+        least_low = min(least_low, (uint32_t)bits[i]);
+    }
+    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
+}
+
+TD_DEVICE summary summarise_full(const uint64_t *bits)
+{
+    uint32_t most = 0;
+    int logs = 0, low = TD_NO_LOW;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        most = max(most, high);
+        logs += (int)(high >> 12);
+        low = min(low, (int)(high >> 20) + __ffs((int)(uint32_t)bits[i]));
+    }
+    return {(int)(most >> 12) + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+}
+
+/* What is cut off is never 0. */
+TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        const int drop = min(9 + 1023 + top - (int)(high >> 20), 31);
+        const uint32_t magnitude = (((high & 0xfffffu) | 1u << 20) >> drop) + 1;
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
 }
 
 /* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
@@ -163,7 +228,7 @@ TD_DEVICE summary summarise_any(const elements &e)
     summary s = NO_ELEMENTS;
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = e.at[i * PARTS];
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
         if (bits == 0) {
             s.zeros++;
             continue;
@@ -182,7 +247,7 @@ TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
     sums_of_unit sums = {0, 0};
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = e.at[i * PARTS];
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
         if (bits == 0) continue;
         int q;
         const uint64_t m = td_significand64(bits, &q);
@@ -228,43 +293,104 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     const elements mine = elements_of(tile[line], part, left, shift, sign);
     uint64_t bits[PER_THREAD];
     TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) bits[i] = tile[line][part + i * PARTS];
-    const bool normal = may_be_normal && are_normal(bits);
-    summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
+    const bool full = may_be_normal && mine.count == PER_THREAD && are_full(bits);
+    const bool normal = may_be_normal && !full && are_normal(bits);
+    if (full)
+        summaries[part][line] = summarise_full(bits);
+    else
+        summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
     __syncthreads();
     summary all = summaries[0][line];
     TD_UNROLL
     for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
     const int top = all.peak >> 8;
     sums[part][line] = {0, 0};
-    if (all.low != TD_SPECIAL && top != NO_TOP)
+    if (full && all.low != TD_SPECIAL)
+        sums[part][line] = sums_of_full(bits, top);
+    else if (all.low != TD_SPECIAL && top != NO_TOP)
         sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
     __syncthreads();
     if (to) *to = unit_of(all, sums, line);
 }
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. Grid: unit, strip of the lines
- * from line_first on, batch member * 2 + operand. */
-template <bool again>
-static __global__ void __launch_bounds__(THREADS, 4)
-    measure_kernel(const td_measure p, int line_first)
-{
-    TD_SHARED(uint64_t, tile, [TD_TILE][TD_UNIT + 1]);
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
-    const int in_strip = (int)blockIdx.y * TD_TILE, line0 = line_first + in_strip;
-    const int64_t l0 = (int64_t)blockIdx.x * TD_UNIT;
-    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0 || (again && !p.shifted[batch])) return;
+/* Units of the lines from line_first on, of both operands of all members: along k first. */
+struct tiles {
+    int line_first, units, strips, count;
+};
 
-    load_tile(o, td_member<const double>(o.matrix, p.batch_first + batch), line0, l0, tile);
-    __syncthreads();
-    if (!again) raise_tops(tile, p.tops[which] + batch * o.k, l0);
-    const int16_t *shift = again ? p.shift + batch * o.k + l0 : NULL;
+static tiles tiles_of(const td_measure *p, int line_first, int lines)
+{
+    tiles t;
+    t.line_first = line_first;
+    t.units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    t.strips = td_tiles(lines);
+    t.count = t.units * t.strips * 2 * p->batch;
+    return t;
+}
+
+struct place {
+    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
+};
+
+TD_DEVICE place place_of(const tiles &t, int number)
+{
+    const int rest = number / t.units, matrix = rest / t.strips,
+              in_strip = rest % t.strips * TD_TILE;
+    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
+}
+
+/* Nothing is to be measured again of members without shifts. */
+template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place &at)
+{
+    return at.line0 < p.operand[at.which].lines && (!again || p.shifted[at.batch]);
+}
+
+/* A unit of each line of a strip. All threads take part. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
+                             const uint64_t (*tile)[TD_UNIT + 1])
+{
+    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    const td_operand &o = p.operand[at.which];
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
+    const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
     const int line = (int)threadIdx.x;
-    unit *units = static_cast<unit *>(p.units[which]) +
-                  ((int64_t)batch * gridDim.x + blockIdx.x) * p.strip_lines + in_strip;
-    unit *to = line < TD_TILE && line0 + line < o.lines ? units + line : NULL;
-    measure_tile<!again>(tile, o.k - l0, shift, which ? -1 : 1, to);
+    unit *to = static_cast<unit *>(p.units[at.which]) +
+               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
+    if (!again) find_tops(tile, top);
+    measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
+                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left);
+}
+
+enum { BLOCKS = 3 };
+typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
+ * while the one before is measured. Grid: as many blocks as there are places. */
+template <bool again, int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_kernel(const td_measure p, const tiles all)
+{
+    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
+    int next = (int)blockIdx.x, own = next;
+    td_async_pipeline<stages>(
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        [&](int stage) {
+            const place at = place_of(all, next);
+            const td_operand &o = p.operand[at.which];
+            if (is_needed<again>(p, at))
+                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                          (int64_t)at.unit * TD_UNIT, tile[stage]);
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            const place at = place_of(all, own);
+            if (is_needed<again>(p, at)) measure_units<again>(p, at, all.units, tile[stage]);
+            own += (int)gridDim.x;
+        });
 }
 
 /* ---- units to lines ---- */
@@ -352,7 +478,7 @@ TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
 
 /* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(const td_measure p, int line_first, int units, int again)
+    lines_kernel(const td_measure p, int line_first, int units, bool again)
 {
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
@@ -451,22 +577,33 @@ static __global__ void clear_tops_kernel(const td_measure p)
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
          i += (int64_t)gridDim.x * blockDim.x)
         p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < p.clear_count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        p.clear[i] = 0;
 }
 
-static cudaError_t measure_strips(const td_measure *p, int again, cudaStream_t stream)
+static void (*kernel_of(bool again, int stages))(td_measure, tiles)
 {
-    const int lines = max(p->operand[0].lines, p->operand[1].lines);
-    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
-    cudaError_t error = cudaSuccess;
+    if (again) return stages == 2 ? measure_kernel<true, 2> : measure_kernel<true, 1>;
+    return stages == 2 ? measure_kernel<false, 2> : measure_kernel<false, 1>;
+}
+
+static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
+{
+    const int lines = max(p->operand[0].lines, p->operand[1].lines),
+              bytes = (int)sizeof(tile_of_units);
+    int multiprocessors = 0, stages = 1;
+    cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
-        const unsigned members = 2 * (unsigned)p->batch;
-        const dim3 tiles((unsigned)units, (unsigned)td_tiles(count), members);
-        error = again ? TD_LAUNCH(measure_kernel<true>, tiles, THREADS, 0, stream, *p, first)
-                      : TD_LAUNCH(measure_kernel<false>, tiles, THREADS, 0, stream, *p, first);
+        const tiles all = tiles_of(p, first, count);
+        const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
+        error =
+            TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
         if (error != cudaSuccess) break;
-        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, members);
-        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, units, again);
+        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
+        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units, again);
     }
     return error;
 }
@@ -475,15 +612,22 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
     const dim3 members(1, 1, (unsigned)p->batch);
     cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, 0, stream);
+    if (error == cudaSuccess) error = measure_strips(p, false, stream);
     if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, 1, stream);
+    if (error == cudaSuccess) error = measure_strips(p, true, stream);
     if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
     return error;
 }
 
 cudaError_t td_lines_prepare(void)
 {
-    return td_load(cudaSuccess, clear_tops_kernel, measure_kernel<false>, measure_kernel<true>,
-                   lines_kernel, shift_kernel, keep_kernel);
+    cudaError_t error =
+        td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
+    for (int stages = 1; stages <= 2; stages++)
+        for (const bool again : {false, true}) {
+            error = td_load(error, kernel_of(again, stages));
+            error = td_allow_shared(error, kernel_of(again, stages),
+                                    stages * (int)sizeof(tile_of_units));
+        }
+    return error;
 }

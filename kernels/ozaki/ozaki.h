@@ -105,6 +105,9 @@ typedef struct {
     td_line *line_again[2]; /* scratch: the same, with shifts */
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
+
+    int32_t *clear; /* what else is to be 0 when this is done */
+    int64_t clear_count;
 } td_measure;
 size_t td_unit_bytes(void);
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);

@@ -13,7 +13,7 @@
 enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P_LIMBS = 5 };
 
 /* Numbers are cut into bytes after TD_OFFSET_SHORT or TD_OFFSET_LONG, a power of two, is added, which makes them positive. */
-enum { TD_OFFSET_SHORT = 63, TD_OFFSET_LONG = 79, TD_SHORT_MODULI = 16 };
+enum { TD_OFFSET_SHORT = 63, TD_OFFSET_LONG = 79, TD_SHORT_MODULI = 15 };
 
 /* Residues modulo p of numbers of 12 bytes: byte b times 256^b factor mod p, added up, is the number times factor. The sum
  * starts at such a multiple of p, less the offset, that its bits are those of a binary32 between 2^23 and 2^24. */
@@ -23,23 +23,24 @@ struct td_byte_weights {
 };
 
 struct td_modulus {
-    uint32_t p, below; /* 2^32 / p rounded down */
-    uint32_t bias;     /* least multiple of p that is at least 2^31 */
-    float inverse;     /* of p */
+    uint32_t p;
+    float inverse; /* of p */
 };
 
-/* Up to three moduli. y = sum of r_t weight_t is a residue modulo their product G; X gets y P / G. */
+/* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue modulo their product G; X
+ * gets y P / G. */
 struct td_group {
-    uint32_t weight[TD_GROUP];
-    uint32_t raise, fraction;  /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
-    uint32_t limb[TD_P_LIMBS]; /* P / G */
+    uint32_t weights, weight_2; /* of the first two, 16 bits each, and of the third */
+    uint32_t start;             /* 2 G */
+    uint32_t raise, fraction;   /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
+    uint32_t limb[TD_P_LIMBS];  /* P / G */
 };
 
 struct td_residue_tables {
     td_modulus modulus[TD_MAX_MODULI];
     td_byte_weights b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
     td_group group[TD_MAX_MODULI + 1][TD_GROUPS];                          /* by N */
-    uint32_t product[TD_MAX_MODULI + 1][TD_P_LIMBS];                       /* P by N */
+    uint32_t less_product[TD_MAX_MODULI + 1][TD_P_LIMBS]; /* -P modulo 2^(32 TD_P_LIMBS) by N */
 };
 
 static constexpr uint32_t td_moduli[TD_MAX_MODULI] = {TD_MODULI};
@@ -99,7 +100,11 @@ static constexpr td_group td_make_group(int moduli, int g)
             td_multiply_limbs(group.limb, td_moduli[t]);
         }
     }
-    for (int i = 0; i < count; i++) group.weight[i] = product / td_moduli[g * TD_GROUP + i];
+    uint32_t weight[TD_GROUP] = {};
+    for (int i = 0; i < count; i++) weight[i] = product / td_moduli[g * TD_GROUP + i];
+    group.weights = weight[0] | weight[1] << 16;
+    group.weight_2 = weight[2];
+    group.start = 2 * product;
     group.raise = (uint32_t)(8 * (TD_GROUP - count));
     group.fraction = (uint32_t)((1ull << 54) / ((uint64_t)product << group.raise));
     return group;
@@ -111,16 +116,21 @@ static constexpr td_residue_tables td_make_residue_tables()
     for (int t = 0; t < TD_MAX_MODULI; t++) {
         const uint32_t p = td_moduli[t];
         tables.modulus[t].p = p;
-        tables.modulus[t].below = (uint32_t)((1ull << 32) / p);
         tables.modulus[t].inverse = 1.0f / (float)p;
-        tables.modulus[t].bias = (uint32_t)(((1ull << 31) + p - 1) / p * p);
         tables.b[t] = td_make_weights(1, p);
     }
     for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
-        tables.product[moduli][0] = 1;
+        uint32_t *const limb = tables.less_product[moduli];
+        limb[0] = 1;
         for (int t = 0; t < moduli; t++) {
             tables.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
-            td_multiply_limbs(tables.product[moduli], td_moduli[t]);
+            td_multiply_limbs(limb, td_moduli[t]);
+        }
+        uint64_t carry = 1;
+        for (int i = 0; i < TD_P_LIMBS; i++) {
+            carry += ~limb[i];
+            limb[i] = (uint32_t)carry;
+            carry >>= 32;
         }
         for (int g = 0; TD_GROUP * g < moduli; g++)
             tables.group[moduli][g] = td_make_group(moduli, g);
@@ -129,12 +139,5 @@ static constexpr td_residue_tables td_make_residue_tables()
 }
 
 TD_CONSTANT(td_residue_tables, td_tables, td_make_residue_tables());
-
-/* A representative of v modulo p, from 0 to less than 2 p. v + p > -2^31, or p is 256. */
-TD_DEVICE uint32_t td_residue_of_sum(int32_t v, const td_modulus &modulus)
-{
-    const uint32_t u = (uint32_t)v + modulus.bias;
-    return u - __umulhi(u, modulus.below) * modulus.p;
-}
 
 #endif

@@ -1,43 +1,62 @@
 #include "residues.h"
 
+#include "../int8/panels.h"
+#include "../async_copy.h"
 #include "fixed_tile.h"
 #include "residue_tables.h"
 
-/* A tile is so many elements of k; a thread makes residues of QUAD neighbouring elements at a time. */
-enum { TILE_K = 128, QUAD = TD_SUBTILE };
+/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, eight threads those of a line: their
+ * stores fill lines of the caches. */
+enum { TILE_K = 128, LINES = 16, RUN = 16, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
 
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
-template <int words> TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t *word)
+TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[3])
 {
-    uint64_t m = (bits & 0xfffffffffffffull) | 1ull << 52;
-    int q = (int)(bits >> 52 & 0x7ff) - 1075;
-    if (q == -1075) m = td_significand64(bits, &q); /* zero or subnormal */
-    const int h = q + exponent;                     /* |x| 2^exponent = m 2^h */
+    int q;
+    const uint64_t m = td_significand64(bits, &q);
+    const int h = q + exponent; /* |x| 2^exponent = m 2^h */
     const int up = min(max(h, 0), 31);
     const uint64_t low = h < 0 ? td_shift_rounding(m, -h) : m << up;
-    const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
-    uint64_t number = (low ^ sign) - sign;
-    if (words == 2) {
-        number += 1ull << TD_OFFSET_SHORT;
-    } else {
-        const uint32_t high = h > 0 ? (uint32_t)(m >> (64 - up)) : 0u;
-        const uint32_t borrow = sign && low ? ~0u : 0u; /* of -low from the high word */
-        word[2] = (sign ? 0u - high : high) + borrow + (1u << (TD_OFFSET_LONG - 64));
+    const uint64_t sign = bits >> 63 ? ~0ull : 0ull, number = (low ^ sign) - sign;
+    const uint32_t high = h > 0 ? (uint32_t)(m >> (64 - up)) : 0u;
+    const uint32_t borrow = sign && low ? ~0u : 0u; /* of -low from the high word */
+    word[2] = (sign ? 0u - high : high) + borrow + (1u << (TD_OFFSET_LONG - 64));
+    word[1] = (uint32_t)(number >> 32);
+    word[0] = (uint32_t)number;
+}
+
+/* Numbers are below 2^62, and their leading bit is put at 2^61: after the longest shift less than half is left. */
+TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[2])
+{
+    const int field = (int)(bits >> 52 & 0x7ff);
+    uint64_t m = (bits << 9 & ((1ull << 61) - 1)) | 1ull << 61;
+    int down = 1084 - exponent - field; /* |x| 2^exponent = m 2^-down */
+    if (field == 0) {                   /* zero or subnormal */
+        int q;
+        m = td_significand64(bits, &q) << 9;
+        down = 9 - q - exponent;
     }
+    down = min(down, 63);
+    const uint64_t kept = m >> down, rest = m << 1 << (63 - down);
+    const uint32_t rest_high = (uint32_t)(rest >> 32), below = (uint32_t)rest | (rest_high & 1u);
+    const uint32_t half_units = (rest_high >> 1 | (below ? 1u : 0u)) + ((uint32_t)kept & 1u);
+    const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
+    const uint64_t number =
+        ((kept + (half_units > 0x40000000u)) ^ sign) - sign + (1ull << TD_OFFSET_SHORT);
     word[0] = (uint32_t)number;
     word[1] = (uint32_t)(number >> 32);
 }
 
-/* The centred residues of QUAD numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
+/* The centred residues of four numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
  * by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 1 / 4 p before it rounds, and no residue of an odd p
  * is nearer than 1 / 2 to p / 2. The constants have no influence on the lowest byte. */
 template <int words>
 TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const td_byte_weights &weights,
                                const td_modulus &modulus)
 {
-    uint32_t r[QUAD];
+    uint32_t r[4];
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++) {
+    for (int i = 0; i < 4; i++) {
         uint32_t sum = weights.start[words - 2];
         TD_UNROLL
         for (int w = 0; w < words; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
@@ -53,13 +72,17 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
                               int64_t step)
 {
     const int count = fixed ? fixed : moduli;
-    uint32_t word[QUAD][words];
+    uint32_t word[RUN][words];
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++) to_words<words>(bits[i], exponent[i], word[i]);
+    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
     TD_UNROLL
     for (int t = 0; t < count; t++) {
         const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
-        *reinterpret_cast<uint32_t *>(at) = residues_of<words>(word, weights, td_tables.modulus[t]);
+        td_quad<uint32_t> residues;
+        TD_UNROLL
+        for (int i = 0; i < 4; i++)
+            residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
+        *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
         at += step;
     }
 }
@@ -76,58 +99,136 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
 }
 
-/* Residues of QUAD elements of a line, loaded from memory or from the tile. */
-TD_DEVICE void store_quad(const td_residues &p, const td_fixed_place &at, td_fixed_quad own,
-                          const double *data, const double (*tile)[TD_FIXED_LINES + 1])
+/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have the
+ * runs of a line and of the next one. */
+TD_DEVICE int place_in_tile(int line, int l)
+{
+    return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN));
+}
+
+/* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
+TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
 {
     const td_operand &o = p.fixed.operand[at.which];
-    const int line = at.line0 + own.line;
-    const int64_t in_pass = at.in_pass + own.l, l = at.first + in_pass;
+    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
+    const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)LINES;
+    const int inner = tid % inner_size, outer = tid / inner_size, apart = THREADS / inner_size;
+    const int64_t step = apart * (at.along ? o.line_step : o.k_step);
+    const int lines = o.lines - at.line0;
+    const int64_t elements = at.count - at.in_pass;
+    const double *from = data + td_operand_at(o, at.line0 + (at.along ? outer : inner),
+                                              at.first + at.in_pass + (at.along ? inner : outer));
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) {
+        const int line = at.along ? outer + i * apart : inner,
+                  l = at.along ? inner : outer + i * apart;
+        const bool inside = line < lines && l < elements;
+        td_async_copy8(&tile[place_in_tile(line, l)], inside ? from + i * step : data, inside);
+    }
+}
+
+/* Residues of RUN elements of a line. */
+TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const double *tile)
+{
+    const td_operand &o = p.fixed.operand[at.which];
+    const int own_line = (int)threadIdx.x / RUNS, own_l = (int)threadIdx.x % RUNS * RUN;
+    const int line = at.line0 + own_line, place = at.which ? line : td_place_of_line(line);
+    const int64_t in_pass = at.in_pass + own_l, l = at.first + in_pass;
     const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
     if (line >= at.padded_lines || in_pass >= k_padded) return;
     td_line record = {0, 0, 0, 0, TD_SPECIAL, 0};
     if (line < o.lines)
         record = p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
-    const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k : NULL;
-    const double *x = data + (at.along ? td_operand_at(o, line < o.lines ? line : 0, l) : 0);
-    uint64_t bits[QUAD];
-    int exponent[QUAD];
+    const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k + l : NULL;
+    uint64_t bits[RUN];
+    int exponent[RUN];
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++) {
-        const bool inside = record.low != TD_SPECIAL && in_pass + i < at.count;
-        const int shift = inside && shifts ? shifts[l + i] : 0;
+    for (int i = 0; i < RUN; i++) {
+        const int shift = shifts && in_pass + i < at.count ? shifts[i] : 0;
         exponent[i] = record.scale + (at.which ? -shift : shift);
-        bits[i] = 0;
-        if (inside) bits[i] = td_bits64(at.along ? x[i] : tile[own.l + i][own.line]);
+        bits[i] =
+            record.low == TD_SPECIAL ? 0 : td_bits64(tile[place_in_tile(own_line, own_l + i)]);
     }
     const int moduli = p.fixed.choice[at.batch].parameter;
     int8_t *to =
-        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + line) * k_padded + in_pass;
+        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * k_padded + in_pass;
     if (at.which)
         store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
     else
         store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
 }
 
-/* Grid: see td_fixed_grid. */
-static __global__ void __launch_bounds__(TD_FIXED_THREADS) residues_kernel(const td_residues p)
+/* Tiles of both operands of all members: along k first. */
+struct tiles {
+    int along_k, strips, count;
+};
+
+TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {
-    TD_SHARED(double, tile, [TILE_K][TD_FIXED_LINES + 1]);
-    const td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
-    const td_operand &o = p.fixed.operand[at.which];
-    if (at.line0 >= at.padded_lines || td_scalar_value(p.fixed.alpha) == 0.0) return;
-    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    if (!at.along) td_load_fixed_tile(o, at, data, tile);
-    __syncthreads();
-    TD_UNROLL_N(1)
-    for (int step = 0; step < td_fixed_steps(TILE_K); step++)
-        store_quad(p, at, td_fixed_quad_of_thread<TILE_K>(step, at.along), data, tile);
+    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
+    return (fixed.operand[which].lines + pad - 1) / pad * pad;
+}
+
+TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)
+{
+    tiles t;
+    t.along_k = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
+    t.strips = (max(padded_lines(fixed, 0), padded_lines(fixed, 1)) + LINES - 1) / LINES;
+    t.count = t.along_k * t.strips * 2 * fixed.batch;
+    return t;
+}
+
+/* Of the tile with that number. */
+TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int number)
+{
+    td_fixed_place at;
+    const int rest = number / t.along_k, matrix = rest / t.strips;
+    at.which = matrix % 2;
+    at.batch = matrix / 2;
+    at.line0 = rest % t.strips * LINES;
+    at.padded_lines = padded_lines(fixed, at.which);
+    at.first = fixed.k_first;
+    at.count = fixed.k_count;
+    at.in_pass = (int64_t)(number % t.along_k) * TILE_K;
+    at.along = fixed.operand[at.which].k_step == 1;
+    return at;
+}
+
+enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 6 };
+
+/* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
+template <int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const td_residues p)
+{
+    TD_DYNAMIC_SHARED(double, shared);
+    const tiles all = tiles_of(p.fixed);
+    if (td_scalar_value(p.fixed.alpha) == 0.0) return;
+    int next = (int)blockIdx.x, own = next;
+    td_async_pipeline<stages>(
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        [&](int stage) {
+            copy_tile(p, place_of(p.fixed, all, next), shared + stage * (TILE_BYTES / 8));
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            store_run(p, place_of(p.fixed, all, own), shared + stage * (TILE_BYTES / 8));
+            own += (int)gridDim.x;
+        });
 }
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
-    return TD_LAUNCH(residues_kernel, td_fixed_grid(p->fixed, TILE_K), TD_FIXED_THREADS, 0, stream,
-                     *p);
+    int multiprocessors = 0, stages = 1;
+    cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, &stages);
+    if (error != cudaSuccess) return error;
+    const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
+    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
+                     stages * TILE_BYTES, stream, *p);
 }
 
-cudaError_t td_residues_prepare(void) { return td_load(cudaSuccess, residues_kernel); }
+cudaError_t td_residues_prepare(void)
+{
+    const cudaError_t error = td_load(cudaSuccess, residues_kernel<1>, residues_kernel<2>);
+    return td_allow_shared(error, residues_kernel<2>, 2 * TILE_BYTES);
+}

@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* Centred residues of both operands, [modulus][batch][line][k_padded]; lines and k padded with zeros. op(A)'s are those of
- * A' times the weights of the Chinese remainder theorem. As many moduli as the choice says. */
+/* Centred residues of both operands, [modulus][batch][place of line][k_padded]; lines and k padded with zeros. op(A)'s are those
+ * of A' times the weights of the Chinese remainder theorem; its lines stand as td_place_of_line says. As many moduli as the
+ * choice says. */
 typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
@@ -17,22 +18,20 @@ typedef struct {
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 
-/* Sums of products of residues, [modulus][batch][n][m_padded], any representative modulo p that fits. */
+/* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
 typedef struct {
-    int32_t *sum;
-    int64_t sum_step, batch_step; /* from modulus to modulus, from member to member, in elements */
-    int64_t m_padded;
-} td_residue_sums;
-
-/* Makes room for the products of another pass over k: every sum to its residue. */
-cudaError_t td_residues_reduce(const td_residue_sums *sums, const td_choice *choice, int moduli,
-                               int64_t count, int batch, cudaStream_t stream);
+    int8_t *residue;
+    int64_t plane_step, batch_step,
+        piece_step; /* from modulus to modulus, member to member, piece to piece */
+    int64_t ld;     /* a multiple of TD_LINE_GROUP */
+    int pieces;
+} td_residue_product;
 
 /* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
 enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
-/* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. */
-cudaError_t td_residues_finish(const td_residue_sums *sums, int least, int most,
+/* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added to the first one. */
+cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
                                const td_finish *finish, int batch, cudaStream_t stream);
 
 cudaError_t td_residues_prepare(void);

@@ -266,11 +266,9 @@ template <int limbs>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     finish_kernel(const td_slice_sums sums, const td_finish finish)
 {
-    int row, col;
-    td_subtile_of_thread(finish.target, &row, &col);
     td_slice_source<limbs> source;
     source.sums = &sums;
-    td_finish_subtile<TD_FINISH_ROUND>(finish, source, row, col);
+    td_finish_tiles<TD_FINISH_ROUND>(finish, source);
 }
 
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,

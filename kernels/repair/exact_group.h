@@ -29,13 +29,15 @@ TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int su
     return row < target.m && col < target.n ? td_target_mask(target, row, col) : NULL;
 }
 
-/* First row and column of the block's strip. Blocks that run together share lines: rows if only these are not contiguous and
- * so cost a sector of memory for each element of k, else columns. Grid: tile, strip, batch member. */
-TD_DEVICE void strip_at(const td_repair &p, int *row, int *col)
+/* First row and column of the block's strip of a tile. Blocks that run together share lines: if all tiles are open, rows where
+ * only these are not contiguous and so cost a sector of memory for each element of k, else columns. Grid: blocks over open
+ * tiles, strip, batch member. */
+TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
 {
-    const bool shares_rows = p.operand[0].k_step != 1 && p.operand[1].k_step == 1;
+    const bool shares_rows =
+        !p.target.open_count && p.operand[0].k_step != 1 && p.operand[1].k_step == 1;
     const int tiles = td_tiles(shares_rows ? p.target.n : p.target.m);
-    const int fast = (int)blockIdx.x % tiles * TD_TILE, slow = (int)blockIdx.x / tiles * TD_TILE;
+    const int fast = tile % tiles * TD_TILE, slow = tile / tiles * TD_TILE;
     *row = shares_rows ? slow : fast;
     *col = (shares_rows ? fast : slow) + (int)blockIdx.y * SIDE;
 }
@@ -55,19 +57,21 @@ TD_DEVICE bool load_masks(const td_target &target, int row, int col,
     return __syncthreads_or(any != 0);
 }
 
-/* Calls work(row, col, masks) for the groups of the block's strip, unless none of its elements is masked. All threads take
+/* Calls work(row, col, masks) for the groups of the block's strips, unless none of a strip's elements is masked. All threads take
  * part. */
 template <class function> TD_DEVICE void each_group(const td_repair &p, function work)
 {
     TD_SHARED(uint16_t, masks, [STRIP][GROUP_SUBTILES]);
-    int row, col;
-    strip_at(p, &row, &col);
-    if (!load_masks(p.target, row, col, masks)) return;
-    TD_UNROLL_N(1)
-    for (int group = 0; group < STRIP; group++) {
-        work(row + group * SIDE, col, masks[group]);
-        __syncthreads();
-    }
+    td_each_open_tile(p.target, [&](int tile) {
+        int row, col;
+        strip_at(p, tile, &row, &col);
+        if (!load_masks(p.target, row, col, masks)) return;
+        TD_UNROLL_N(1)
+        for (int group = 0; group < STRIP; group++) {
+            work(row + group * SIDE, col, masks[group]);
+            __syncthreads();
+        }
+    });
 }
 
 /* The block's batch member of an operand. */
@@ -151,7 +155,7 @@ TD_DEVICE void clear_mask(const td_repair &p, int row, int col, int subtile, uns
 /* Grid of the kernels: see strip_at. */
 static inline dim3 grid_of_strips(const td_repair *p, int batch)
 {
-    return td_grid_of_tiles(p->target, STRIP, batch);
+    return td_grid_of_turns(p->target, STRIP, batch);
 }
 
 #endif

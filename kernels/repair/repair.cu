@@ -31,15 +31,16 @@ TD_DEVICE void store_subtile(const td_target &target, int row, int col, unsigned
     }
 }
 
-/* One block a tile, one thread a subtile. Every element is one sum over k in order, whatever else of the tile is
- * repaired. Grid: tile, 1, batch member. */
-static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair p)
+struct slabs {
+    double a[K_STEP][TD_TILE + 1], b[K_STEP][TD_TILE + 1];
+};
+
+/* A tile by all threads of a block, a subtile each. Every element is one sum over k in order, whatever else of the tile is
+ * repaired. */
+TD_DEVICE void repair_tile(const td_repair &p, int tile, slabs &slab)
 {
-    TD_SHARED(double, slab_a, [K_STEP][TD_TILE + 1]);
-    TD_SHARED(double, slab_b, [K_STEP][TD_TILE + 1]);
     const int m_tiles = td_tiles(p.target.m);
-    const int row0 = (int)blockIdx.x % m_tiles * TD_TILE,
-              col0 = (int)blockIdx.x / m_tiles * TD_TILE;
+    const int row0 = tile % m_tiles * TD_TILE, col0 = tile / m_tiles * TD_TILE;
     const int row = (int)threadIdx.x % (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     const int col = (int)threadIdx.x / (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     const bool exists = row0 + row < p.target.m && col0 + col < p.target.n;
@@ -51,15 +52,15 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
     const double *b = td_member<const double>(p.operand[1].matrix, member);
     double sum[TD_SUBTILE][TD_SUBTILE] = {};
     for (int64_t l0 = 0; l0 < k; l0 += K_STEP) {
-        load_slab(p.operand[0], a, row0, l0, slab_a);
-        load_slab(p.operand[1], b, col0, l0, slab_b);
+        load_slab(p.operand[0], a, row0, l0, slab.a);
+        load_slab(p.operand[1], b, col0, l0, slab.b);
         __syncthreads();
         const int count = (int)min((int64_t)K_STEP, k - l0);
         for (int l = 0; l < count && mask; l++) {
             TD_UNROLL
             for (int j = 0; j < TD_SUBTILE; j++) TD_LANES
             for (int i = 0; i < TD_SUBTILE; i++)
-                sum[j][i] = td_fma64(slab_a[l][row + i], slab_b[l][col + j], sum[j][i]);
+                sum[j][i] = td_fma64(slab.a[l][row + i], slab.b[l][col + j], sum[j][i]);
         }
         __syncthreads();
     }
@@ -67,9 +68,16 @@ static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair 
     if (p.repaired && mask) atomicAdd(p.repaired, (unsigned long long)__popc(mask));
 }
 
+/* Grid: blocks over open tiles, 1, batch member. */
+static __global__ void __launch_bounds__(THREADS) repair_kernel(const td_repair p)
+{
+    TD_SHARED(slabs, slab, );
+    td_each_open_tile(p.target, [&](int tile) { repair_tile(p, tile, slab); });
+}
+
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid = td_grid_of_tiles(p->target, 1, batch);
+    const dim3 grid = td_grid_of_turns(p->target, 1, batch);
     cudaError_t error = cudaSuccess;
     if (p->kind == TD_REPAIR_EXACT) {
         error = td_exact_narrow_run(p, batch, stream);

@@ -139,9 +139,11 @@ static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const t
     if (status == CUBLAS_STATUS_SUCCESS)
         status = f->set_workspace(handle, p->workspace, p->workspace_bytes);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
+    const bool of_planes = p->batch == 1;
     return f->multiply(handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)p->m, (int)p->n, (int)p->k, &alpha,
-                       p->a, in, (int)p->ld_a, p->stride_a, p->b, in, (int)p->ld_b, p->stride_b,
-                       &beta, p->c, out, (int)p->ld_c, p->stride_c, p->count,
+                       p->a, in, (int)p->ld_a, of_planes ? p->plane_a : p->member_a, p->b, in,
+                       (int)p->ld_b, of_planes ? p->plane_b : p->member_b, &beta, p->c, out,
+                       (int)p->ld_c, of_planes ? p->plane_c : p->member_c, p->planes * p->batch,
                        types[p->type].compute, CUBLAS_GEMM_DEFAULT);
 }
 

@@ -22,9 +22,9 @@ typedef struct {
     int strip_lines; /* measured at a time */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice;
+    size_t line[2], shift, shifted, choice, open_count;
     size_t units[2], tops[2], line_again[2];
-    size_t masks, cublas, planes, bytes;
+    size_t masks, open_tile, cublas, planes, bytes;
 } ozaki_plan;
 
 typedef struct {
@@ -41,6 +41,12 @@ typedef struct {
 /* ---- plans ---- */
 
 static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
+
+/* One for each member of each part. */
+static int64_t open_counts(const ozaki_plan *plan, const td_problem *p)
+{
+    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n) * plan->batch;
+}
 
 static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 {
@@ -60,6 +66,7 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
+    plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
     plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, s->m,
                                                                           s->n, product->p->k,
@@ -76,6 +83,7 @@ static void lay_out(ozaki_plan *plan, const ozaki_product *product)
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->open_count = td_reserve(&end, open_counts(plan, p) * (int64_t)sizeof(int32_t));
     plan->bytes = end;
     lay_out_measure(plan, p, end);
     lay_out_part(plan, product, end);
@@ -132,6 +140,8 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
+        .clear = (int32_t *)(at + plan->open_count),
+        .clear_count = open_counts(plan, p),
     };
     td_choose choose = {.lines = {(int)p->m, (int)p->n},
                         .batch = batch,
@@ -151,7 +161,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
 /* Rows i .., columns j .., batch members z ... */
 typedef struct {
     int64_t i, j, z;
-    int m, n, batch;
+    int m, n, batch, number;
 } ozaki_part;
 
 static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_part *part)
@@ -184,6 +194,8 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice)},
     };
+    s.finish.target.open_count = (int32_t *)(at + plan->open_count) + part->number * plan->batch;
+    s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
         s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
@@ -220,6 +232,7 @@ static cudaError_t run_members(ozaki_product *product, int64_t z)
             part.n = (int)td_smaller(plan->part.n, p->n - part.j);
             part.m = (int)td_smaller(plan->part.m, p->m - part.i);
             error = run_part(product, &part);
+            part.number++;
         }
     return error;
 }
@@ -258,7 +271,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
     if (mode->count > 0)
         product.parameter = (td_parameter){.count = mode->count, .is_given = true};
     else if (!parameter.is_given && mode->scheme->from_data)
-        product.parameter.count = mode->scheme->from_data(p->m, p->n);
+        product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
     if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);

@@ -37,11 +37,6 @@ bool td_scheme_shrink(td_scheme_sizes *s)
            td_halve(s->m > s->n ? &s->m : &s->n, TD_TILE) || td_halve(&s->k_pass, TD_K_PAD);
 }
 
-cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels)
-{
-    return td_cublas_multiply(part->device, panels, part->stream) ? cudaSuccess : cudaErrorUnknown;
-}
-
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
                              cudaError_t (*pass)(const td_scheme_part *part, const void *layout))
 {

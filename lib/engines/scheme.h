@@ -4,8 +4,8 @@
 
 #include "../../kernels/arithmetic/logarithm.h"
 #include "../../kernels/ozaki/ozaki.h"
-#include "cublas.h"
 #include "engine.h"
+#include "panels.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
@@ -35,9 +35,6 @@ td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */
 bool td_scheme_shrink(td_scheme_sizes *sizes);
 
-/* Enqueues products of panels for a part; an error if cuBLAS refuses. */
-cudaError_t td_scheme_multiply(const td_scheme_part *part, const td_panels *panels);
-
 /* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
                              cudaError_t (*pass)(const td_scheme_part *part, const void *layout));
@@ -48,8 +45,8 @@ typedef struct {
     /* Loads the scheme's own kernels on the current device. */
     cudaError_t (*prepare)(void);
 
-    /* The fewest that the data may choose, if no count is given, for a product of m x n elements. NULL: 0. */
-    int (*from_data)(int64_t m, int64_t n);
+    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k. NULL: 0. */
+    int (*from_data)(int64_t m, int64_t n, int64_t k);
 
     /* The most elements of k that one pass can take. */
     int64_t (*most_k)(td_parameter parameter, int64_t k);

@@ -122,7 +122,9 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
 {
     return (td_panels){
         .type = type,
-        .count = part->fixed.batch,
+        .planes = 1,
+        .batch = part->fixed.batch,
+        .pieces = 1,
         .workspace = part->cublas_workspace,
         .workspace_bytes = part->cublas_bytes,
         .m = l->lines[0],
@@ -152,9 +154,9 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
     td_panels panels = panels_of(part, l, TD_PANEL_INT8);
     panels.a = a;
     panels.ld_a = panels.ld_b = line_step;
-    panels.stride_a = split.member_step[0];
-    panels.stride_b = split.member_step[1];
-    panels.stride_c = (l->carries + l->s.weights) * l->sums;
+    panels.member_a = split.member_step[0];
+    panels.member_b = split.member_step[1];
+    panels.member_c = (l->carries + l->s.weights) * l->sums;
     panels.accumulate = part->fixed.k_first > 0;
     int32_t *const sum = sums_of(part, l).sum + l->carries * l->sums;
     cudaError_t error = td_slices_run(&split, part->stream);
@@ -162,7 +164,7 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
         panels.k = (weight + 1) * k;
         panels.b = b + (slices - 1 - weight) * k;
         panels.c = sum + weight * l->sums;
-        error = td_scheme_multiply(part, &panels);
+        error = td_panels_run(part->device, &panels, part->stream);
     }
     return error;
 }
@@ -184,13 +186,13 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
     panels.b = b + first;
     panels.c = product;
     panels.ld_a = panels.ld_b = split->line_step;
-    panels.stride_a = split->member_step[0];
-    panels.stride_b = split->member_step[1];
-    panels.stride_c = panels.m * panels.n;
+    panels.member_a = split->member_step[0];
+    panels.member_b = split->member_step[1];
+    panels.member_c = panels.m * panels.n;
     const td_slice_products products = {
         .sums = sums_of(part, l),
         .product = product,
-        .member_step = panels.stride_c,
+        .member_step = panels.member_c,
         .p_step = l->lines[0],
         .q_step = l->lines[1] * panels.ld_c,
         .ld = panels.ld_c,
@@ -199,7 +201,7 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
         .p_count = p_count,
         .is_first = part->fixed.k_first + first == 0,
     };
-    const cudaError_t error = td_scheme_multiply(part, &panels);
+    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
     return error == cudaSuccess ? td_slices_add(&products, part->stream) : error;
 }
 

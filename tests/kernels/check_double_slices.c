@@ -2,6 +2,8 @@
  * are dense, sparse to the limit, just beyond it, and zero, in tiles of all kinds. */
 #include "../support/test.h"
 
+#include <stdbool.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* panels.h - products of panels with known sums, for the tests of what multiplies panels: cuBLAS, and our own int8 kernel.
+/* panels.h - products of panels with known sums, for the tests of cuBLAS.
  * All elements and sums are whole numbers that their types hold. */
 #ifndef CHECK_PANELS_H
 #define CHECK_PANELS_H

@@ -27,7 +27,7 @@ typedef struct {
 /* Fewest moduli if the data decide. */
 static int least_moduli(const work *w)
 {
-    return w->p->m * w->p->n <= 1 << 22 ? LEAST_MODULI + 1 : LEAST_MODULI;
+    return w->p->m * w->p->n <= 1 << 22 && w->p->k > 2048 ? LEAST_MODULI + 1 : LEAST_MODULI;
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }

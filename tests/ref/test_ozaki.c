@@ -150,22 +150,21 @@ static void whole_numbers_are_exact(void **unused)
     clear(&p);
 }
 
-/* Small products have 15 moduli at least. Wider data take more, those that no number of moduli can carry are repaired, and
+/* Small products of a long k have 15 moduli at least, others 14. Wider data take more, those that no number of moduli can carry are repaired, and
  * shifts along k cost nothing. */
 static void moduli_follow_the_data(void **unused)
 {
     (void)unused;
     static const struct {
-        int spread, along, least, most;
+        int k, spread, along, least, most;
         bool is_repaired;
-    } cases[] = {{0, 0, 15, 15, false},
-                 {3, 0, 15, 16, false},
-                 {10, 0, 17, 20, false},
-                 {300, 0, 20, 20, true},
-                 {0, 480, 15, 15, false}};
-    for (int i = 0; i < 5; i++) {
+    } cases[] = {{512, 0, 0, 14, 14, false},   {512, 3, 0, 14, 16, false},
+                 {512, 10, 0, 17, 20, false},  {512, 300, 0, 20, 20, true},
+                 {512, 0, 480, 14, 14, false}, {2048, 0, 0, 14, 14, false},
+                 {2049, 0, 0, 15, 15, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         test_random r = random_start(SEED);
-        problem p = make(512);
+        problem p = make(cases[i].k);
         fill(&p, &r, cases[i].spread, cases[i].along, 0);
         ref_account account = account_of("ozaki2", &p.gemm);
         test_note("spread %d, along %d: %d moduli, %d of %d repaired", cases[i].spread,

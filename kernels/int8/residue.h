@@ -1,0 +1,94 @@
+/* residue.h - sums of products of residues into residues again, on their way from a thread's registers to memory. */
+#ifndef TD_RESIDUE_H
+#define TD_RESIDUE_H
+
+#include "../access.h"
+#include "../ozaki/residue_tables.h"
+#include "panels.h"
+
+/* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole number q. The quotient is off by
+ * less than 2^-24 |c| / p where |c| <= 2^24, elsewhere by less than twice that, so that |c - q p| < p / 2 + 2^-24 |c| (2^-23 |c|), which is
+ * to be less than 128. Others: bytes of c + 2^31 times 256^i mod p, added up, and then as in residues.cu. */
+struct td_sum_modulus {
+    uint32_t p, weights, start;
+    float inverse;
+    uint32_t short_k; /* elements of k of the longest short sum */
+};
+
+static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
+{
+    const uint32_t factor = p / 2,
+                   room = 256 - p; /* the largest; twice what |c - q p| may be above p / 2 */
+    const uint32_t exact = (room < 2 ? room : 2u) << 23, rounded = room << 22;
+    const uint32_t most =
+        (exact > rounded ? exact : rounded) - 256; /* less a residue that is added */
+    td_sum_modulus m = {};
+    m.p = p;
+    m.inverse = 1.0f / (float)p;
+    m.short_k = p == 256 ? (uint32_t)TD_RESIDUE_K : most / (factor * factor);
+    for (int byte = 0; byte < 4; byte++) m.weights |= td_power_mod(1, 8 * byte, p) << (8 * byte);
+    m.start = 0x4b000000u - (1u << 23) + ((1u << 23) + p - 1) / p * p + p - td_power_mod(1, 31, p);
+    return m;
+}
+
+struct td_sum_moduli {
+    td_sum_modulus of[TD_MAX_MODULI];
+};
+
+static constexpr td_sum_moduli td_make_sum_moduli()
+{
+    td_sum_moduli moduli = {};
+    for (int t = 0; t < TD_MAX_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
+    return moduli;
+}
+
+TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
+
+/* In the lowest byte. */
+template <bool is_short>
+TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
+{
+    uint32_t c = (uint32_t)sum;
+    float x = (float)sum;
+    if (!is_short) {
+        c = __dp4a(c ^ 0x80000000u, modulus.weights, modulus.start);
+        x = td_from_bits32(c);
+    }
+    return c - td_bits32(td_fma(x, modulus.inverse, 0x1.8p23f)) * modulus.p;
+}
+
+template <bool is_short>
+TD_DEVICE uint32_t td_residues_of(const int32_t *sum, const td_sum_modulus &modulus)
+{
+    uint32_t r[4];
+    TD_UNROLL
+    for (int i = 0; i < 4; i++) r[i] = td_residue_of<is_short>(sum[i], modulus);
+    return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+}
+
+/* A lane's sums of a group of lines: pairs, so far apart in its registers. */
+enum { TD_LANE_LINES = 16 };
+template <int apart> TD_DEVICE void td_gather(const int32_t *sums, int32_t (&own)[TD_LANE_LINES])
+{
+    TD_UNROLL
+    for (int i = 0; i < TD_LANE_LINES; i++) own[i] = sums[i / 2 * apart + i % 2];
+}
+
+/* Adds them to what is there, which they fit with, or puts them there. */
+template <bool is_short>
+TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES],
+                                 const td_sum_modulus &modulus, bool accumulate)
+{
+    td_quad<uint32_t> *const residues = reinterpret_cast<td_quad<uint32_t> *>(to);
+    if (accumulate) {
+        const td_quad<uint32_t> old = *residues;
+        TD_UNROLL
+        for (int i = 0; i < TD_LANE_LINES; i++) sum[i] += (int8_t)(old.of[i / 4] >> (i % 4 * 8));
+    }
+    td_quad<uint32_t> result;
+    TD_UNROLL
+    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<is_short>(&sum[4 * i], modulus);
+    *residues = result;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* units.h - what blocks that stay on their multiprocessors work on, one unit after the other: a tile of C of one piece of k, one
+ * member and one plane, the tiles of a plane being neighbours. */
+#ifndef TD_UNITS_H
+#define TD_UNITS_H
+
+#include "../tile_order.h"
+#include "panels.h"
+
+struct td_unit {
+    int plane, member, piece, row, column; /* the tile's first elements */
+};
+
+/* Of tiles of tile_rows x tile_columns. */
+template <int tile_rows, int tile_columns> struct td_units {
+    int row_tiles, column_tiles, tiles, count;
+};
+
+template <int tile_rows, int tile_columns>
+TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
+{
+    td_units<tile_rows, tile_columns> units;
+    units.row_tiles = (int)((p.m + tile_rows - 1) / tile_rows);
+    units.column_tiles = (int)((p.n + tile_columns - 1) / tile_columns);
+    units.tiles = units.row_tiles * units.column_tiles;
+    const int planes = p.batch == 1 ? min(p.planes, p.choice[0].parameter) : p.planes;
+    units.count = units.tiles * p.pieces * p.batch * planes;
+    return units;
+}
+
+/* Of a single member all units are. */
+template <int tile_rows, int tile_columns>
+TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                            int index)
+{
+    if (p.batch == 1) return true;
+    const int member = index / units.tiles / p.pieces;
+    return member / p.batch < p.choice[member % p.batch].parameter;
+}
+
+template <int tile_rows, int tile_columns>
+TD_DEVICE int td_piece_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                          int index)
+{
+    return p.pieces == 1 ? 0 : index / units.tiles % p.pieces;
+}
+
+template <int tile_rows, int tile_columns>
+TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                             int index)
+{
+    int rest = index / units.tiles;
+    td_unit unit = {};
+    td_tile_of(index - rest * units.tiles, units.row_tiles, units.column_tiles, &unit.row,
+               &unit.column);
+    unit.row *= tile_rows;
+    unit.column *= tile_columns;
+    if (p.pieces > 1) {
+        unit.piece = rest % p.pieces;
+        rest /= p.pieces;
+    }
+    unit.plane = rest / p.batch;
+    unit.member = rest % p.batch;
+    return unit;
+}
+
+#endif

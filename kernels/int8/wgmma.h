@@ -1,0 +1,155 @@
+/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: barriers in shared memory, copies of tiles by the tensor
+ * memory accelerator, products of a warpgroup. (PTX ISA 8.0: mbarrier, cp.async.bulk.tensor, wgmma, setmaxnreg.) */
+#ifndef TD_WGMMA_H
+#define TD_WGMMA_H
+
+#include <cuda.h>
+
+#include "../portable.h"
+
+TD_DEVICE uint32_t td_shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* ---- barriers ---- */
+
+TD_DEVICE void td_barrier_start(uint64_t *barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(td_shared_address(barrier)),
+                 "r"(arrivals));
+}
+
+/* What was started is seen by the copies as well, once the block's threads have met. */
+TD_DEVICE void td_barriers_started()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))
+                 : "memory");
+}
+
+/* The same, and the barrier waits for so many bytes of copies too. */
+TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
+}
+
+/* Until the phase of that parity is over; that before the first one is. */
+TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
+{
+    uint32_t over = 0;
+    while (!over)
+        asm volatile("{\n"
+                     ".reg .pred over;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, over;\n"
+                     "}"
+                     : "=r"(over)
+                     : "r"(td_shared_address(barrier)), "r"(parity)
+                     : "memory");
+}
+
+/* Named barriers of 2 warpgroups, of which one goes on at once. */
+TD_DEVICE void td_turn_wait(int name) { asm volatile("bar.sync %0, 256;" ::"r"(name) : "memory"); }
+TD_DEVICE void td_turn_pass(int name)
+{
+    asm volatile("bar.arrive %0, 256;" ::"r"(name) : "memory");
+}
+
+/* ---- copies ---- */
+
+/* A box of a tensor of four dimensions from its element x, y, z, w on. */
+TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
+                           int z, int w)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(td_shared_address(shared)),
+                 "l"(map), "r"(td_shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
+                 : "memory");
+}
+
+/* ---- products ---- */
+
+/* Of lines of 128 bytes whose eight chunks of 16 are swapped as the copies do it, from `shared` on, 1024-byte aligned; 32 bytes
+ * along the lines are 2 more. */
+TD_DEVICE uint64_t td_panel_descriptor(const void *shared)
+{
+    const uint64_t swizzle_128 = 1ull << 62, next_8_lines = (1024ull >> 4) << 32,
+                   unused = 1ull << 16;
+    return swizzle_128 | next_8_lines | unused | (td_shared_address(shared) & 0x3ffff) >> 4;
+}
+
+TD_DEVICE void td_products_start() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+TD_DEVICE void td_products_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/* Until no more than the last `groups` groups of products are under way. */
+template <int groups> TD_DEVICE void td_products_wait()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
+}
+
+/* Registers of each thread of a warpgroup. */
+template <int count> TD_DEVICE void td_registers_more()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count> TD_DEVICE void td_registers_less()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+/* clang-format off */
+#define TD_REGISTERS_8(bind, d, i) \
+    bind(d[i]), bind(d[i + 1]), bind(d[i + 2]), bind(d[i + 3]), bind(d[i + 4]), bind(d[i + 5]), bind(d[i + 6]), bind(d[i + 7])
+#define TD_REGISTERS_32(bind, d, i) \
+    TD_REGISTERS_8(bind, d, i), TD_REGISTERS_8(bind, d, i + 8), TD_REGISTERS_8(bind, d, i + 16), TD_REGISTERS_8(bind, d, i + 24)
+#define TD_REGISTERS_64(bind, d) TD_REGISTERS_32(bind, d, 0), TD_REGISTERS_32(bind, d, 32)
+#define TD_REGISTERS_96(bind, d) TD_REGISTERS_64(bind, d), TD_REGISTERS_32(bind, d, 64)
+#define TD_ADDED(x) "+r"(x)
+#define TD_SET(x) "=r"(x)
+#define TD_OPERANDS_64 \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TD_OPERANDS_96 \
+    TD_OPERANDS_64 ", " \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+/* clang-format on */
+
+#define TD_WGMMA(lines, sums, bind, descriptor_x, descriptor_y, add)                               \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n" #lines "k32.s32.s8.s8 {" sums                 \
+                 "}, " descriptor_x ", " descriptor_y ", " #add ";"                                \
+                 : bind                                                                            \
+                 : "l"(x), "l"(y))
+
+/* d (+)= 64 x 32 bytes times 32 x 2 count bytes. d[4 j + 2 h + e] belongs to line 16 warp + lane / 4 + 8 h of x and 8 j + 2 (lane % 4)
+ * + e of y. */
+template <bool add> TD_DEVICE void td_products(int32_t (&d)[64], uint64_t x, uint64_t y)
+{
+    if constexpr (add)
+        TD_WGMMA(128, TD_OPERANDS_64, TD_REGISTERS_64(TD_ADDED, d), "%64", "%65", 1);
+    else
+        TD_WGMMA(128, TD_OPERANDS_64, TD_REGISTERS_64(TD_SET, d), "%64", "%65", 0);
+}
+
+template <bool add> TD_DEVICE void td_products(int32_t (&d)[96], uint64_t x, uint64_t y)
+{
+    if constexpr (add)
+        TD_WGMMA(192, TD_OPERANDS_96, TD_REGISTERS_96(TD_ADDED, d), "%96", "%97", 1);
+    else
+        TD_WGMMA(192, TD_OPERANDS_96, TD_REGISTERS_96(TD_SET, d), "%96", "%97", 0);
+}
+
+#endif

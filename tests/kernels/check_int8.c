@@ -1,0 +1,302 @@
+/* check_int8.c - products of residues by every row of the table that makes them, against plain sums: random shapes, members,
+ * choices and pieces, random and extreme residues; what is not to be written stays.
+ *
+ * usage: check_int8 [CASES [SEED]]; CASES random cases, of which some sixteenth are large. */
+#include "../support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/ozaki/moduli.h"
+#include "../../lib/engines/panels.h"
+#include "../support/random.h"
+#include "device.h"
+
+static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
+
+static int cases = 2000;
+static uint64_t first_seed = 1;
+
+typedef enum { RANDOM, LARGEST, OPPOSITE, SPARSE } filling;
+enum { FILLINGS = 4, MOST_MEMBERS = 3, GUARD = 64 };
+
+typedef struct {
+    uint64_t seed;
+    int m, n, k, pad_k, pad_c, planes, batch, pieces;
+    int wanted[MOST_MEMBERS];
+    bool accumulate;
+    filling fill;
+} int8_case;
+
+static const char *text(const int8_case *p)
+{
+    static char buffer[192];
+    snprintf(buffer, sizeof buffer,
+             "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d pieces %d wanted %d %d %d%s "
+             "fill %d",
+             (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch,
+             p->pieces, p->wanted[0], p->wanted[1], p->wanted[2],
+             p->accumulate ? " accumulated" : "", (int)p->fill);
+    return buffer;
+}
+
+/* One of TD_K_PAD from 64 on; short sums and others, odd numbers of steps and even ones. */
+static int random_k(test_random *r, bool is_large)
+{
+    return TD_K_PAD * (is_large ? random_int(r, 1, 40) : random_int(r, 1, 9));
+}
+
+static int8_case random_case(uint64_t seed)
+{
+    test_random r = random_start(seed);
+    const bool is_large = random_int(&r, 0, 15) == 0;
+    int8_case p = {.seed = seed,
+                   .m = TD_LINE_GROUP * random_int(&r, 1, is_large ? 11 : 3),
+                   .n = random_int(&r, 1, is_large ? 500 : 150),
+                   .k = random_k(&r, is_large),
+                   .pad_k = 16 * random_int(&r, 0, 3),
+                   .pad_c = TD_LINE_GROUP * random_int(&r, 0, 1),
+                   .planes = random_int(&r, 1, is_large ? TD_MAX_MODULI : 6),
+                   .batch = random_int(&r, 1, MOST_MEMBERS),
+                   .accumulate = random_int(&r, 0, 2) == 0,
+                   .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
+    const int most = p.k / TD_PIECE_K < 3 ? p.k / TD_PIECE_K : 3;
+    p.pieces = most > 1 ? random_int(&r, 1, most) : 1;
+    for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = random_int(&r, 0, p.planes + 2);
+    return p;
+}
+
+static int lines_c(const int8_case *p) { return p->m + p->pad_c; }
+
+/* Bytes of the matrices, from member to member; planes follow after all members. */
+static size_t step_a(const int8_case *p) { return (size_t)p->m * (size_t)(p->k + p->pad_k); }
+static size_t step_b(const int8_case *p) { return (size_t)p->n * (size_t)(p->k + p->pad_k); }
+static size_t step_c(const int8_case *p) { return (size_t)p->n * (size_t)lines_c(p); }
+
+static int8_t random_residue(test_random *r, filling fill, int p, bool is_b)
+{
+    const int least = p == 256 ? -128 : -((p - 1) / 2), most = (p - 1) / 2;
+    switch (fill) {
+    case LARGEST:
+        return (int8_t)(p == 256 ? least : most);
+    case OPPOSITE:
+        return (int8_t)(is_b ? most : least);
+    case SPARSE:
+        return (int8_t)(random_int(r, 0, 7) ? 0 : random_int(r, 0, 1) ? least : most);
+    default:
+        return (int8_t)random_int(r, least, most);
+    }
+}
+
+/* A, B and C in host memory, and in the device's. */
+typedef struct {
+    int8_t *a, *b, *c, *device_a, *device_b, *device_c;
+    size_t bytes_a, bytes_b, bytes_c;
+    td_choice *choice;
+} int8_data;
+
+static int8_t *upload(const void *host, size_t bytes)
+{
+    int8_t *device = NULL;
+    CHECK_CUDA(cudaMalloc((void **)&device, bytes));
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+static int8_data make_data(const int8_case *p)
+{
+    test_random r = random_start(~p->seed);
+    const size_t matrices = (size_t)(p->planes * p->batch);
+    int8_data d = {.bytes_a = matrices * step_a(p),
+                   .bytes_b = matrices * step_b(p),
+                   .bytes_c = matrices * step_c(p) * (size_t)p->pieces + GUARD};
+    td_choice choice[MOST_MEMBERS] = {{0}};
+    d.a = malloc(d.bytes_a);
+    d.b = malloc(d.bytes_b);
+    d.c = malloc(d.bytes_c);
+    for (size_t x = 0; x < matrices; x++) {
+        const int modulus = moduli[x / (size_t)p->batch];
+        for (size_t i = 0; i < step_a(p); i++)
+            d.a[x * step_a(p) + i] = random_residue(&r, p->fill, modulus, false);
+        for (size_t i = 0; i < step_b(p); i++)
+            d.b[x * step_b(p) + i] = random_residue(&r, p->fill, modulus, true);
+    }
+    for (size_t i = 0; i < d.bytes_c; i++) d.c[i] = (int8_t)random_int(&r, -128, 127);
+    for (int z = 0; z < MOST_MEMBERS; z++) choice[z].parameter = p->wanted[z];
+    d.device_a = upload(d.a, d.bytes_a);
+    d.device_b = upload(d.b, d.bytes_b);
+    d.device_c = upload(d.c, d.bytes_c);
+    d.choice = (td_choice *)upload(choice, sizeof choice);
+    return d;
+}
+
+static void free_data(int8_data *d)
+{
+    device_free(d->device_a);
+    device_free(d->device_b);
+    device_free(d->device_c);
+    device_free(d->choice);
+    free(d->a);
+    free(d->b);
+    free(d->c);
+}
+
+static td_panels panels_of(const int8_case *p, const int8_data *d)
+{
+    const int64_t a = (int64_t)step_a(p), b = (int64_t)step_b(p), c = (int64_t)step_c(p);
+    return (td_panels){
+        .type = TD_PANEL_RESIDUE,
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .a = d->device_a,
+        .b = d->device_b,
+        .c = d->device_c,
+        .ld_a = p->k + p->pad_k,
+        .ld_b = p->k + p->pad_k,
+        .ld_c = lines_c(p),
+        .plane_a = a * p->batch,
+        .plane_b = b * p->batch,
+        .plane_c = c * p->batch,
+        .member_a = a,
+        .member_b = b,
+        .member_c = c,
+        .planes = p->planes,
+        .batch = p->batch,
+        .accumulate = p->accumulate,
+        .choice = d->choice,
+        .pieces = p->pieces,
+        .piece_c = c * p->batch * p->planes,
+    };
+}
+
+static int64_t dot(const int8_t *x, const int8_t *y, int count)
+{
+    int64_t sum = 0;
+    for (int l = 0; l < count; l++) sum += x[l] * y[l];
+    return sum;
+}
+
+/* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
+static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
+                            const int8_t *got, int plane, int member, int piece, int step)
+{
+    const size_t matrix = (size_t)(plane * p->batch + member), line = (size_t)(p->k + p->pad_k);
+    const size_t at = ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
+    const int first = step * td_step_of_piece(panels, step, piece),
+              end = step * td_step_of_piece(panels, step, piece + 1);
+    const int count = (end < p->k ? end : p->k) - first, lines = lines_c(p),
+              modulus = moduli[plane];
+    for (int j = 0; j < p->n; j++)
+        for (int i = 0; i < lines; i++) {
+            const size_t x = at + (size_t)j * (size_t)lines + (size_t)i;
+            int64_t expected = d->c[x];
+            if (plane >= p->wanted[member] || i >= p->m) {
+                if (got[x] != expected) return (int64_t)x;
+                continue;
+            }
+            if (!p->accumulate) expected = 0;
+            expected += dot(d->a + matrix * step_a(p) + (size_t)td_place_of_line(i) * line + first,
+                            d->b + matrix * step_b(p) + (size_t)j * line + first, count);
+            if ((expected - got[x]) % modulus != 0) return (int64_t)x;
+        }
+    return -1;
+}
+
+/* `step`: elements of k that the row does not cut. */
+static void check_case(const td_panel_row *row, const int8_case *p, int step)
+{
+    int8_data d = make_data(p);
+    const td_panels panels = panels_of(p, &d);
+    int8_t *got = malloc(d.bytes_c);
+    int64_t wrong = -1;
+    CHECK_CUDA(row->run(NULL, &panels, NULL));
+    device_check_clean(row->name);
+    CHECK_CUDA(cudaMemcpy(got, d.device_c, d.bytes_c, cudaMemcpyDeviceToHost));
+    for (int piece = 0; piece < p->pieces; piece++)
+        for (int plane = 0; plane < p->planes; plane++)
+            for (int member = 0; member < p->batch && wrong < 0; member++)
+                wrong = check_matrix(p, &panels, &d, got, plane, member, piece, step);
+    CHECK(wrong == -1, "%s, element %lld of C's storage: %s", row->name, (long long)wrong, text(p));
+    CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0,
+          "%s writes past C: %s", row->name, text(p));
+    free(got);
+    free_data(&d);
+}
+
+static const td_panels any_residues = {.type = TD_PANEL_RESIDUE};
+static int step_of(const td_panel_row *row) { return strcmp(row->name, "wgmma") == 0 ? 128 : 64; }
+
+static void check_all_rows(const int8_case *p)
+{
+    for (int i = 0; i < TD_PANEL_ROWS; i++)
+        if (td_panel_rows[i].suits(&any_residues))
+            check_case(&td_panel_rows[i], p, step_of(&td_panel_rows[i]));
+}
+
+static void random_shapes(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < cases; i++) {
+        const int8_case p = random_case(first_seed + (uint64_t)i);
+        check_all_rows(&p);
+    }
+}
+
+/* The largest sums of each modulus: where short ones end, and the longest k. */
+static void longest_sums(void **unused)
+{
+    (void)unused;
+    static const int lengths[] = {512,  576,  1024, 1088, 1344, 1408, 1728,
+                                  1792, 2496, 2560, 4352, 4416, 16384};
+    for (int fill = 0; fill < FILLINGS; fill++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            const int8_case p = {.m = 64,
+                                 .n = 8,
+                                 .k = lengths[i],
+                                 .planes = TD_MAX_MODULI,
+                                 .batch = 1,
+                                 .pieces = 1,
+                                 .wanted = {TD_MAX_MODULI},
+                                 .accumulate = fill % 2,
+                                 .fill = (filling)fill};
+            check_all_rows(&p);
+        }
+    const int8_case longest = {.m = 64,
+                               .n = 8,
+                               .k = TD_RESIDUE_K,
+                               .planes = 2,
+                               .batch = 1,
+                               .pieces = 1,
+                               .wanted = {2},
+                               .accumulate = true,
+                               .fill = LARGEST};
+    check_all_rows(&longest);
+}
+
+static void rows_are_named(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < TD_PANEL_ROWS; i++)
+        test_note("%s%s", td_panel_rows[i].name,
+                  td_panel_rows[i].suits(&any_residues) ? "" : " (not for residues here)");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_named),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(longest_sums),
+    };
+    device_require();
+    if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
+        td_wgmma_prepare() != cudaSuccess)
+        return 1;
+    if (test_is_sanitized()) cases = 100;
+    if (argc > 1) cases = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+    test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
