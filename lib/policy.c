@@ -34,10 +34,11 @@ static td_decision decide_native_arithmetic(const td_problem *p)
         .engine = &td_engine_lu, .text = td_engine_lu.name, .seconds = TD_NOT_PREDICTED};
 }
 
-static bool is_lu(td_kind kind)
+static bool is_lu(const td_problem *p)
 {
+    const td_kind kind = p->kind;
     return kind == TD_LU_FACTOR || kind == TD_LU_SOLVE || kind == TD_LU_INVERT ||
-           kind == TD_INVERT || kind == TD_TRIANGULAR_SOLVE;
+           kind == TD_INVERT || (kind == TD_TRIANGULAR_SOLVE && p->a.array);
 }
 
 td_decision td_policy_decide(const td_options *options, const td_problem *p)
@@ -45,7 +46,7 @@ td_decision td_policy_decide(const td_options *options, const td_problem *p)
     if (!options->mode.engine->run) return td_policy_native(td_reason_mode);
     if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
-    if (is_lu(p->kind)) return decide_native_arithmetic(p);
+    if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
     return (td_decision){.engine = options->mode.engine,
                          .parameter = options->mode.parameter,

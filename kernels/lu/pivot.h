@@ -45,15 +45,23 @@ template <class number, int rows> struct td_lu_rows {
     int info;
 };
 
-template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
+/* The largest of all lanes of a warp. */
+TD_DEVICE unsigned td_warp_max(unsigned x)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    constexpr bool at_once = lanes == 32;
+    return __reduce_max_sync(~0u, x);
 #else
-    constexpr bool at_once = false;
+    TD_UNROLL
+    for (int d = 16; d > 0; d /= 2) x = max(x, __shfl_xor_sync(~0u, x, d));
+    return x;
 #endif
-    if constexpr (at_once) {
-        return __reduce_max_sync(~0u, x);
+}
+
+/* The same of each group of `lanes`. */
+template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
+{
+    if constexpr (lanes == 32) {
+        return td_warp_max(x);
     } else {
         TD_UNROLL
         for (int d = lanes / 2; d > 0; d /= 2) x = max(x, __shfl_xor_sync(~0u, x, d, lanes));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "lu_limits.h"
 #include "policy.h"
 
 static double memory[1];
@@ -222,9 +223,75 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     assert_ptr_equal(td_policy_decide(&o, &p).reason, td_reason_routine);
 }
 
+/* A batch of 10000 of a kind that the `lu` kernels know, of binary64. */
+static td_problem stack_of(td_kind kind, int64_t order)
+{
+    static void *array[1];
+    static int info[1];
+    const td_matrix matrix = {.array = array, .ld = order};
+    return (td_problem){.kind = kind,
+                        .type = TD_BINARY64,
+                        .m = order,
+                        .n = order,
+                        .k = order,
+                        .a = matrix,
+                        .b = matrix,
+                        .c = matrix,
+                        .info = info,
+                        .batch = 10000};
+}
+
+static const char *reason_for(const td_problem *p)
+{
+    td_options o;
+    td_options_set_defaults(&o);
+    assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "slices:12", TD_ORIGIN_CALL));
+    td_engine runs = *o.mode.engine;
+    runs.run = run;
+    o.mode.engine = &runs;
+    const td_decision d = td_policy_decide(&o, p);
+    assert_true(d.reason ? d.engine == NULL : d.engine == &td_engine_lu);
+    return d.reason;
+}
+
+static void batches_of_factorisations_have_kernels_of_their_own(void **state)
+{
+    (void)state;
+    td_problem p = stack_of(TD_LU_FACTOR, 64);
+    assert_null(reason_for(&p));
+    p.info = NULL;
+    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    p = stack_of(TD_LU_FACTOR, 257);
+    assert_ptr_equal(reason_for(&p), td_reason_order);
+    p = stack_of(TD_LU_FACTOR, 4);
+    assert_ptr_equal(reason_for(&p), td_reason_faster);
+    p = stack_of(TD_LU_FACTOR, 64);
+    p.type = TD_DF;
+    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    p = stack_of(TD_LU_INVERT, 64);
+    assert_null(reason_for(&p));
+    p = stack_of(TD_LU_SOLVE, 64);
+    assert_null(reason_for(&p));
+    p.k = 8;
+    assert_ptr_equal(reason_for(&p), td_reason_faster);
+    p = stack_of(TD_INVERT, 32);
+    assert_null(reason_for(&p));
+    p = stack_of(TD_TRIANGULAR_SOLVE, 64);
+    assert_null(reason_for(&p));
+    p.triangle = (td_triangle)2;
+    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    p = stack_of(TD_TRIANGULAR_SOLVE, 64);
+    p.batch = 100;
+    assert_ptr_equal(reason_for(&p), td_reason_faster);
+    p = stack_of(TD_TRIANGULAR_SOLVE, 64);
+    p.a.data = &p, p.a.array = NULL;
+    assert_ptr_equal(reason_for(&p), td_reason_routine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_of_factorisations_have_kernels_of_their_own),
         cmocka_unit_test(every_kind_can_be_valid),
         cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
         cmocka_unit_test(sizes),

@@ -116,9 +116,8 @@ static int REF(factor)(const REF(matrix) * a, int n, int *pivots)
             REF(number) l = REF(get)(a, i, j);
             if (!is_zero) l = REF(divided)(a->is_complex, l, p);
             REF(put)(a, i, j, l);
-            for (int c = j + 1; c < n; c++)
-                REF(put)
-                (a, i, c, REF(minus)(a->is_complex, REF(get)(a, i, c), l, REF(get)(a, j, c)));
+            for (int c = j + 1; c < n; c++) REF(put)
+            (a, i, c, REF(minus)(a->is_complex, REF(get)(a, i, c), l, REF(get)(a, j, c)));
         }
     }
     return info;
