@@ -122,7 +122,7 @@ static cudaError_t move_tail(cudaStream_t stream, cudaGraphNode_t node)
 static cudaGraphNode_t add(cudaStream_t stream, enum cudaGraphNodeType type, hostgpu_action *run,
                            const void *arguments, size_t bytes)
 {
-    const cudaGraph_t graph = stream->capture->graph;
+    cudaGraph_t graph = stream->capture->graph;
     hostgpu_work *work;
 
     if (type == cudaGraphNodeTypeGraph)

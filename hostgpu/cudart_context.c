@@ -83,7 +83,7 @@ CUcontext hostgpu_pop(void) { return self.depth ? self.stack[--self.depth].conte
 
 int hostgpu_current_device(void)
 {
-    const CUcontext bound = hostgpu_bound().context;
+    CUcontext bound = hostgpu_bound().context;
 
     return bound ? hostgpu_device_of(bound) : self.device;
 }
@@ -243,7 +243,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wish)
 /* Of a context that is not a primary one, only what the runtime itself keeps goes, which is nothing here. */
 cudaError_t cudaDeviceReset(void)
 {
-    const CUcontext bound = hostgpu_bound().context;
+    CUcontext bound = hostgpu_bound().context;
 
     if (!bound || hostgpu_is_primary(bound))
         hostgpu_context_end(hostgpu_primary_context(hostgpu_current_device()));

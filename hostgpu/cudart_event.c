@@ -42,7 +42,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 static cudaError_t happen(void *argument)
 {
-    const cudaEvent_t event = *(cudaEvent_t *)argument;
+    cudaEvent_t event = *(cudaEvent_t *)argument;
 
     if (!is_event(event)) return cudaErrorInvalidResourceHandle;
     clock_gettime(CLOCK_MONOTONIC, &event->when);

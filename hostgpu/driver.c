@@ -61,7 +61,7 @@ static CUresult push_current(CUcontext context)
 
 static CUresult pop_current(CUcontext *context)
 {
-    const CUcontext popped = hostgpu_pop();
+    CUcontext popped = hostgpu_pop();
 
     if (context) *context = popped;
     return popped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;

@@ -106,7 +106,7 @@ static bool begin_life(td_context *c)
 
 td_context *td_context_current(void)
 {
-    const CUcontext handle = handle_of_thread();
+    CUcontext handle = handle_of_thread();
     if (!handle) return NULL;
     td_context *c = find(handle);
     if (c && is_registered(c->page)) return c;

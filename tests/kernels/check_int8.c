@@ -15,7 +15,7 @@
 
 static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
 
-static int cases = 2000;
+static int cases = 400;
 static uint64_t first_seed = 1;
 
 typedef enum { RANDOM, LARGEST, OPPOSITE, SPARSE } filling;
@@ -191,7 +191,7 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++) {
             const size_t x = at + (size_t)j * (size_t)lines + (size_t)i;
-            int64_t expected = d->c[x];
+            int64_t expected = (int64_t)d->c[x];
             if (plane >= p->wanted[member] || i >= p->m) {
                 if (got[x] != expected) return (int64_t)x;
                 continue;

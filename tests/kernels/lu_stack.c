@@ -87,11 +87,20 @@ static char *number_at(const lu_stack *s, int index, int i, int j)
            ((size_t)i + (size_t)j * (size_t)s->ld) * s->number_bytes;
 }
 
+/* CMPLX, which clang does not have with glibc's header. */
+static double complex complex_of(double re, double im)
+{
+    const double both[2] = {re, im};
+    double complex x;
+    memcpy(&x, both, sizeof x);
+    return x;
+}
+
 double complex lu_get(const lu_stack *s, int index, int i, int j)
 {
     const char *at = number_at(s, index, i, j);
     const double re = read_real(s->type, at, 0);
-    return is_complex(s->type) ? CMPLX(re, read_real(s->type, at, 1)) : re;
+    return is_complex(s->type) ? complex_of(re, read_real(s->type, at, 1)) : re;
 }
 
 void lu_put(const lu_stack *s, int index, int i, int j, double complex x)
@@ -121,7 +130,7 @@ void lu_stack_compare(const lu_stack *given, const lu_stack *wanted, const char 
 static double complex random_number(const lu_stack *s, test_random *r)
 {
     const double re = 2.0 * random_uniform(r) - 1.0;
-    return is_complex(s->type) ? CMPLX(re, 2.0 * random_uniform(r) - 1.0) : re;
+    return is_complex(s->type) ? complex_of(re, 2.0 * random_uniform(r) - 1.0) : re;
 }
 
 /* 2^-range .. 2^range, by the number of a row or column. */
@@ -133,7 +142,7 @@ static double grade(int i, int seed, int range)
 static double complex integer(const lu_stack *s, test_random *r)
 {
     const double re = random_int(r, -2, 2);
-    return is_complex(s->type) ? CMPLX(re, random_int(r, -1, 1)) : re;
+    return is_complex(s->type) ? complex_of(re, random_int(r, -1, 1)) : re;
 }
 
 static double extreme_size(const lu_stack *s, test_random *r)
