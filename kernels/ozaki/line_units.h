@@ -1,0 +1,394 @@
+/* line_units.h - the first step of measuring lines: what is known of TD_UNIT elements of k of each line of a tile, and the largest
+ * exponents along k. For lines.cu. */
+#ifndef TD_LINE_UNITS_H
+#define TD_LINE_UNITS_H
+
+#include "../access.h"
+#include "../arithmetic/logarithm.h"
+#include "../async_copy.h"
+#include "ozaki.h"
+
+enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
+enum { NO_TOP = -0x7fff };
+
+/* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
+struct unit {
+    uint32_t squares; /* of the magnitudes */
+
+    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
+    uint32_t magnitudes;
+
+    int32_t logs; /* sum of the logarithms, at most */
+    int16_t top;  /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;  /* as in td_line */
+};
+enum { FRACTION = 20, ZEROS = 28 };
+
+/* ---- measuring ---- */
+
+/* Starts the copies of a tile; zeros past the ends. */
+TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+                         uint64_t (*tile)[TD_UNIT + 1])
+{
+    const bool along = o.k_step == 1;
+    const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
+    const int lines = o.lines - line0 - (along ? outer : inner);
+    const int64_t elements = o.k - l0 - (along ? inner : outer),
+                  apart = PARTS * (along ? o.line_step : o.k_step);
+    const double *from =
+        data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
+    uint64_t *to = along ? &tile[outer][inner] : &tile[inner][outer];
+    const int to_apart = along ? PARTS * (TD_UNIT + 1) : (int)PARTS;
+    TD_UNROLL
+    for (int step = 0; step < 64 / PARTS; step++) {
+        const bool inside =
+            lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
+        td_async_copy8(to + step * to_apart, inside ? from + step * apart : data, inside);
+    }
+}
+
+TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
+TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
+
+/* The largest exponent over some lines of a tile for an element of k, special ones not counting; INT32_MIN: all are zeros. */
+TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
+{
+    const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
+    uint32_t largest = 0; /* upper half */
+    TD_UNROLL
+    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, upper_half(tile[i][l]));
+    if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
+    int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
+    TD_UNROLL_N(1)
+    for (int i = 0; i < TD_TILE / PARTS; i++)
+        if (magnitude(tile[i][l]) && td_is_finite64(tile[i][l]))
+            top = max(top, td_exponent64(magnitude(tile[i][l])));
+    return top;
+}
+
+/* Leaves the largest exponents of each part of a tile's lines. */
+TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT])
+{
+    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
+    top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
+}
+
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left)
+{
+    const int l = (int)threadIdx.x;
+    if (l >= min((int64_t)TD_UNIT, left)) return;
+    int largest = top[0][l];
+    TD_UNROLL
+    for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
+    if (largest != INT32_MIN) atomicMax(&tops[l], largest);
+}
+
+/* Of some elements of a unit. */
+struct sums_of_unit {
+    uint32_t magnitudes, squares;
+};
+
+/* The same; a unit, or a line, is all of its parts. */
+struct summary {
+    int peak, low; /* as in td_line, but for a peak of zeros */
+    int zeros;     /* how many */
+    int logs;      /* sum of the logarithms, of no use where there are zeros */
+};
+constexpr summary NO_ELEMENTS = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+
+TD_DEVICE summary join(const summary &a, const summary &b)
+{
+    return {max(a.peak, b.peak), min(a.low, b.low), a.zeros + b.zeros, a.logs + b.logs};
+}
+
+/* Of a zero by the formula for normal numbers; below that of any of these. */
+enum { LOG_OF_ZERO = -1023 * TD_LOG };
+
+/* Exponent of the lowest bit that is set. */
+TD_DEVICE int low_of(uint64_t bits)
+{
+    const int field = (int)(bits >> 52);
+    const uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32) | (field ? 1u << 20 : 0u);
+    const int zeros = low ? __ffs((int)low) - 1 : 31 + __ffs((int)high);
+    return (field ? field : 1) - 1075 + zeros;
+}
+
+/* m 2^(log - 52) over 2^(top - 11), rounded up; m has 53 bits. */
+TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
+{
+    const uint32_t high = (uint32_t)(m >> 32);
+    const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
+    const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
+    return (high >> drop) + (rest != 0);
+}
+
+/* ---- elements that are normal numbers of which the lower half is not 0, without shifts ---- */
+
+TD_DEVICE bool are_full(const uint64_t *bits)
+{
+    uint32_t least = ~0u, most = 0, least_low = ~0u;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        least = min(least, (uint32_t)(bits[i] >> 32));
+        most = max(most, (uint32_t)(bits[i] >> 32));
+        least_low = min(least_low, (uint32_t)bits[i]);
+    }
+    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
+}
+
+TD_DEVICE summary summarise_full(const uint64_t *bits)
+{
+    uint32_t most = 0;
+    int logs = 0, low = TD_NO_LOW;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        most = max(most, high);
+        logs += (int)(high >> 12);
+        low = min(low, (int)(high >> 20) + __ffs((int)(uint32_t)bits[i]));
+    }
+    return {(int)(most >> 12) + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+}
+
+/* What is cut off is never 0. */
+TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t high = (uint32_t)(bits[i] >> 32);
+        const int drop = min(9 + 1023 + top - (int)(high >> 20), 31);
+        const uint32_t magnitude = (((high & 0xfffffu) | 1u << 20) >> drop) + 1;
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+
+TD_DEVICE bool are_normal(const uint64_t *bits)
+{
+    bool normal = true;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++)
+        normal &= (uint32_t)(bits[i] >> 52) - 1u < 0x7feu || bits[i] == 0;
+    return normal;
+}
+
+/* The last PER_THREAD - count elements are past the end of k. */
+TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
+{
+    summary s = {LOG_OF_ZERO, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        s.peak = max(s.peak, log);
+        s.logs += log;
+        s.zeros += bits[i] == 0;
+        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
+    }
+    s.peak = s.peak == LOG_OF_ZERO ? TD_LOG * NO_TOP : s.peak;
+    return s;
+}
+
+TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        const uint32_t magnitude = bits[i] == 0 ? 0 : magnitude_of(m, log, top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- any elements ---- */
+
+/* Where a thread's elements of a line are, and the shifts. */
+struct elements {
+    const uint64_t *at;   /* every PARTS-th */
+    const int16_t *shift; /* the same; NULL: none */
+    int sign;             /* of the shifts */
+    int count;
+
+    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
+    {
+        return td_log_of64(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
+    }
+};
+
+TD_DEVICE summary summarise_any(const elements &e)
+{
+    summary s = NO_ELEMENTS;
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
+        if (bits == 0) {
+            s.zeros++;
+            continue;
+        }
+        const int log = elements::log(e, i, bits);
+        const int low = low_of(bits) + (e.shift ? e.sign * e.shift[i * PARTS] : 0);
+        s.peak = max(s.peak, log);
+        s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
+        s.logs += log;
+    }
+    return s;
+}
+
+TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = magnitude(e.at[i * PARTS]);
+        if (bits == 0) continue;
+        int q;
+        const uint64_t m = td_significand64(bits, &q);
+        const uint32_t magnitude = magnitude_of(m, elements::log(e, i, bits), top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- units ---- */
+
+/* What the unit of a line is, from the sums of its parts. */
+TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], int line)
+{
+    unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
+              all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+    TD_UNROLL
+    for (int i = 0; i < PARTS; i++) {
+        u.magnitudes += sums[i][line].magnitudes;
+        u.squares += sums[i][line].squares;
+    }
+    return u;
+}
+
+/* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
+TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left, const int16_t *shift,
+                               int sign)
+{
+    const int64_t count = (left - part + PARTS - 1) / PARTS;
+    return {line + part, shift ? shift + part : NULL, sign,
+            (int)max((int64_t)0, min((int64_t)PER_THREAD, count))};
+}
+
+/* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
+template <bool may_be_normal>
+TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, const int16_t *shift,
+                            int sign, unit *to)
+{
+    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
+    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
+    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
+    const elements mine = elements_of(tile[line], part, left, shift, sign);
+    uint64_t bits[PER_THREAD];
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
+    const bool full = may_be_normal && mine.count == PER_THREAD && are_full(bits);
+    const bool normal = may_be_normal && !full && are_normal(bits);
+    if (full)
+        summaries[part][line] = summarise_full(bits);
+    else
+        summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    __syncthreads();
+    summary all = summaries[0][line];
+    TD_UNROLL
+    for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
+    const int top = all.peak >> 8;
+    sums[part][line] = {0, 0};
+    if (full && all.low != TD_SPECIAL)
+        sums[part][line] = sums_of_full(bits, top);
+    else if (all.low != TD_SPECIAL && top != NO_TOP)
+        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
+    __syncthreads();
+    if (to) *to = unit_of(all, sums, line);
+}
+
+/* Units of the lines from line_first on, of both operands of all members: along k first. */
+struct tiles {
+    int line_first, units, strips, count;
+};
+
+static tiles tiles_of(const td_measure *p, int line_first, int lines)
+{
+    tiles t;
+    t.line_first = line_first;
+    t.units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    t.strips = td_tiles(lines);
+    t.count = t.units * t.strips * 2 * p->batch;
+    return t;
+}
+
+struct place {
+    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
+};
+
+TD_DEVICE place place_of(const tiles &t, int number)
+{
+    const int rest = number / t.units, matrix = rest / t.strips,
+              in_strip = rest % t.strips * TD_TILE;
+    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
+}
+
+/* Nothing is to be measured again of members without shifts. */
+template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place &at)
+{
+    return at.line0 < p.operand[at.which].lines && (!again || p.shifted[at.batch]);
+}
+
+/* A unit of each line of a strip. All threads take part. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
+                             const uint64_t (*tile)[TD_UNIT + 1])
+{
+    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    const td_operand &o = p.operand[at.which];
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
+    const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
+    const int line = (int)threadIdx.x;
+    unit *to = static_cast<unit *>(p.units[at.which]) +
+               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
+    if (!again) find_tops(tile, top);
+    measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
+                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left);
+}
+
+enum { BLOCKS = 3 };
+typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
+ * while the one before is measured. Grid: as many blocks as there are places. */
+template <bool again, int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_kernel(const td_measure p, const tiles all)
+{
+    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
+    int next = (int)blockIdx.x, own = next;
+    td_async_pipeline<stages>(
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        [&](int stage) {
+            const place at = place_of(all, next);
+            const td_operand &o = p.operand[at.which];
+            if (is_needed<again>(p, at))
+                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                          (int64_t)at.unit * TD_UNIT, tile[stage]);
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            const place at = place_of(all, own);
+            if (is_needed<again>(p, at)) measure_units<again>(p, at, all.units, tile[stage]);
+            own += (int)gridDim.x;
+        });
+}
+
+#endif
