@@ -40,6 +40,12 @@ static void drop_counters(td_record *record)
     }
 }
 
+static void free_record(void *record)
+{
+    drop_counters(record);
+    free(record);
+}
+
 /* A forked child is a process of its own: its counts start at zero. It must not touch the counters in device
  * memory, which the child does not have. */
 static void start_again_in_child(void)
@@ -286,7 +292,7 @@ void td_report_write(void)
 void td_report_close(void)
 {
     is_on = false;
-    tdestroy(tree, free);
+    tdestroy(tree, free_record);
     tree = NULL;
     record_count = 0;
     report = (td_report){0};
