@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
         td_wgmma_prepare() != cudaSuccess)
         return 1;
-    if (test_is_sanitized()) cases = 100;
+    if (test_is_sanitized()) cases = 16;
     if (argc > 1) cases = atoi(argv[1]);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
