@@ -107,6 +107,10 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish)
 {
     const int moduli = finish.choice[blockIdx.z].parameter;
+    if (kind == TD_FINISH_ROUND && usual && moduli == 0) {
+        td_leave_tiles(finish);
+        return;
+    }
     if (moduli < least || moduli > most) return;
     if (usual && moduli == usual)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
@@ -142,7 +146,7 @@ TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulu
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) sum[e] += (int8_t)(residues >> (8 * e));
     }
-    *reinterpret_cast<uint32_t *>(at) = td_residues_of<true>(sum, modulus);
+    *reinterpret_cast<uint32_t *>(at) = td_residues_of<TD_SHORT_SUM>(sum, modulus);
 }
 
 /* Grid: blocks over the residues of a modulus, modulus, batch member. */

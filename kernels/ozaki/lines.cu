@@ -13,14 +13,15 @@ struct line_sums {
     uint64_t magnitudes, squares;
 };
 
-TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
+TD_DEVICE td_line line_of(int peak, int low, int zeros, line_sums sums, int64_t k)
 {
-    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    td_line line = {0, 0, TD_NO_MEAN, 0, 0, (int16_t)low, 0};
     const int unit_log = TD_LOG * ((peak >> 8) - 11);
     if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
     line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
     line.sum = unit_log + td_log_above(sums.magnitudes);
-    if (!has_zeros) /* rounded down, also below zero */
+    line.typical = line.sum - td_log_above((uint64_t)(k - zeros));
+    if (zeros == 0) /* rounded down, also below zero */
         line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
     line.peak = peak;
     return line;
@@ -45,7 +46,7 @@ TD_DEVICE summary summarise_units(const units_of_line &units)
     for (int u = units.first; u < units.count; u += GROUPS) {
         const unit x = units.at[u * units.step];
         const int fraction = (int)(x.magnitudes >> FRACTION & 255);
-        s = join(s, {TD_LOG * x.top + fraction, x.low, (int)(x.magnitudes >> ZEROS), 0});
+        s = join(s, {TD_LOG * x.top + fraction, x.low, x.magnitudes >> ZEROS ? x.logs : 0, 0});
     }
     return s;
 }
@@ -84,7 +85,7 @@ TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
         sums.magnitudes += all_sums[i][line].magnitudes;
         sums.squares += all_sums[i][line].squares;
     }
-    *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
+    *to = line_of(all.peak, all.low, all.zeros, sums, k);
 }
 
 /* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */

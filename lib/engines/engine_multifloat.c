@@ -278,7 +278,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
-        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_CHAIN,
+        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_BINARY64,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
