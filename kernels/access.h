@@ -81,20 +81,31 @@ template <class function> TD_DEVICE void td_each_tile(const td_target &target, f
 template <class function> TD_DEVICE void td_each_open_tile(const td_target &target, function work)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    const int count = target.open_count ? target.open_count[2 * blockIdx.z] : (int)tiles;
+    const int count =
+        target.open_count ? target.open_count[TD_OPEN_COUNTS * blockIdx.z] : (int)tiles;
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
         work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
 }
 
-/* The same for those of which many elements are masked; there are none without lists. */
+/* The same for those of which many elements are masked, whichever block is free; there are none without lists. All threads take
+ * part. */
 template <class function> TD_DEVICE void td_each_dense_tile(const td_target &target, function work)
 {
+    TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    const int count = target.open_count ? target.open_count[2 * blockIdx.z + 1] : 0;
+    int32_t *const counts =
+        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const int count = counts ? counts[1] : 0;
     TD_UNROLL_N(1)
-    for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
-        work(target.open_tile[(blockIdx.z + 1) * tiles - 1 - i]);
+    while (count > 0) {
+        __syncthreads();
+        if (threadIdx.x == 0) next = atomicAdd(&counts[2], 1);
+        __syncthreads();
+        const int own = next;
+        if (own >= count) break;
+        work(target.open_tile[(blockIdx.z + 1) * tiles - 1 - own]);
+    }
 }
 
 /* A tile is open if any thread's mask is not 0, and dense if more than TD_FEW elements are masked and all threads allow it. All
@@ -113,9 +124,9 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, b
     if (threadIdx.x) return;
     int32_t *const own = target.open_tile + blockIdx.z * tiles;
     if (count > TD_FEW && is_dense)
-        own[tiles - 1 - atomicAdd(&target.open_count[2 * blockIdx.z + 1], 1)] = tile;
+        own[tiles - 1 - atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + 1], 1)] = tile;
     else
-        own[atomicAdd(&target.open_count[2 * blockIdx.z], 1)] = tile;
+        own[atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z], 1)] = tile;
 }
 
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */

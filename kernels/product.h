@@ -35,8 +35,9 @@ typedef struct {
      * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
     uint16_t *masks;
 
-    /* Tiles of which an element was left, in any order: [batch][2] how many, of few and of many elements, and [batch][tile] which:
-     * these from the first on, those from the last back. Many are more than TD_FEW, and for binary64. NULL: any tile may have one. */
+    /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, and how many
+     * of these were taken up; and [batch][tile] which: those from the first on, these from the last back. Many are more than
+     * TD_FEW, and for binary64. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
 } td_target;
 
@@ -64,7 +65,7 @@ cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
 /* Elements of a tile that are worth exact sums of their own; part of the modes' definition. */
-enum { TD_FEW = 16 };
+enum { TD_FEW = 16, TD_OPEN_COUNTS = 3 };
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {

@@ -7,54 +7,130 @@
 namespace
 {
 
-/* A block makes ROWS x COLUMNS elements of C, a warp SIDE x SIDE; shared memory has K_STEP elements of k of both operands, in as many
- * stages as are copied ahead. */
+/* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; shared memory has K_STEP elements of k of both
+ * operands, in as many stages as are copied ahead. */
+#ifndef V_COLS
+#define V_COLS 32
+#endif
+#ifndef V_K
+#define V_K 16
+#endif
 enum {
     ROWS = 2 * TD_TILE,
     COLUMNS = TD_TILE,
-    SIDE = 32,
+    WARP_ROWS = 32,
+    WARP_COLUMNS = V_COLS,
     WARP = 32,
-    WARPS = ROWS / SIDE * (COLUMNS / SIDE),
-    THREADS = WARP * WARPS,
-    K_STEP = 16,
+    THREADS = WARP * (ROWS / WARP_ROWS) * (COLUMNS / WARP_COLUMNS),
+    K_STEP = V_K,
     PRODUCT_K = 8, /* of one product of the tensor cores, 16 x 8 elements of C */
-    HEIGHT = SIDE / 16,
-    WIDTH = SIDE / 8
+    HEIGHT = WARP_ROWS / 16,
+    WIDTH = WARP_COLUMNS / 8
 };
 
-/* How an operand's elements stand in shared memory: as in global memory along lines, or along k. Eight lines and four elements of k
+/* How an operand's elements stand in shared memory: as in global memory along k, or along lines. Eight lines and four elements of k
  * are in different banks. */
 struct placing {
     int line_step, k_step;
 };
 enum { PAD = 4, ALONG_K = K_STEP + PAD, SLAB = ROWS * ALONG_K, STAGE = (ROWS + COLUMNS) * ALONG_K };
 
-TD_DEVICE placing placing_of(const td_operand &o, int lines)
+TD_HOST_DEVICE constexpr placing placing_of(bool along, int lines)
 {
-    if (o.k_step == 1) return {ALONG_K, 1};
-    return {1, lines + PAD};
+    return along ? placing{ALONG_K, 1} : placing{1, lines + PAD};
 }
 
-/* Where both operands' lines begin, and how many there are. */
+/* Where both operands' lines begin, and how many rows there are. */
 struct block_place {
     int row, column, rows;
 };
 
-/* Starts the copies of K_STEP elements of k of `lines` lines; zeros past the ends. */
-TD_DEVICE void copy_slab(const td_operand &o, const double *data, int line0, int lines, int64_t l0,
-                         const placing &to, double *slab)
+/* What a thread copies of an operand: chunks of one or two elements that are neighbours in memory. Rows of chunks are lines, or elements
+ * of k; a thread has those of every THREADS-th chunk of a slab. */
+struct source {
+    const double *from;   /* the thread's first chunk of the next step */
+    int64_t step, apart;  /* from step to step, from chunk to chunk */
+    int to, to_apart;     /* the same in a slab */
+    int lines;            /* that there are, from the slab's first on */
+    bool along, in_pairs; /* rows are lines; chunks are two elements */
+};
+
+/* Two elements at a time are copied where all pairs are aligned. */
+TD_DEVICE bool has_aligned_pairs(const td_operand &o, const double *first)
 {
-    const bool along = o.k_step == 1;
-    const int inner_size = along ? (int)K_STEP : lines, tid = (int)threadIdx.x;
-    const int inner = tid % inner_size, outer = tid / inner_size, apart = THREADS / inner_size;
-    const int steps = lines * K_STEP / THREADS;
-    TD_UNROLL_N(4)
-    for (int i = 0; i < steps; i++) {
-        const int at = outer + i * apart, line = along ? at : inner, l = along ? inner : at;
-        const bool inside = line0 + line < o.lines && l0 + l < o.k;
-        const double *from = inside ? data + td_operand_at(o, line0 + line, l0 + l) : data;
-        td_async_copy8(&slab[line * to.line_step + l * to.k_step], from, inside);
+    const int64_t across = o.k_step == 1 ? o.line_step : o.k_step;
+    return across % 2 == 0 && (reinterpret_cast<uintptr_t>(first) & 15) == 0;
+}
+
+/* Chunks of a row of a slab of so many lines. */
+template <int lines> TD_DEVICE int chunks_of(const source &s)
+{
+    return (s.along ? (int)K_STEP : lines) / (s.in_pairs ? 2 : 1);
+}
+
+/* Of `lines` lines from line0 on, of which the block uses `used`. */
+template <int lines>
+TD_DEVICE source source_of(const td_operand &o, const double *data, int line0, int used)
+{
+    source s;
+    const double *const first = data + td_operand_at(o, line0, 0);
+    s.along = o.k_step == 1;
+    s.in_pairs = has_aligned_pairs(o, first);
+    const placing in = placing_of(s.along, lines);
+    const int chunks = chunks_of<lines>(s), apart = THREADS / chunks;
+    const int row = (int)threadIdx.x / chunks,
+              column = (int)threadIdx.x % chunks * (s.in_pairs ? 2 : 1);
+    const int line = s.along ? row : column, l = s.along ? column : row;
+    s.from = first + line * o.line_step + l * o.k_step;
+    s.step = K_STEP * o.k_step;
+    s.apart = apart * (s.along ? o.line_step : o.k_step);
+    s.to = line * in.line_step + l * in.k_step;
+    s.to_apart = apart * (s.along ? in.line_step : in.k_step);
+    s.lines = min(used, o.lines - line0);
+    return s;
+}
+
+/* Chunks that are all there. */
+template <int width, int count> TD_DEVICE void copy_chunks(const source &s, double *to)
+{
+    const double *from = s.from;
+    TD_UNROLL
+    for (int i = 0; i < count; i++) {
+        td_async_copy<8 * width>(to, from);
+        from += s.apart;
+        to += s.to_apart;
     }
+}
+
+/* Zeros where elements are not there; k has `left` more. */
+template <int lines> TD_DEVICE void copy_edge(const source &s, int left, double *to)
+{
+    const int chunks = chunks_of<lines>(s), apart = THREADS / chunks, width = s.in_pairs ? 2 : 1;
+    const int row = (int)threadIdx.x / chunks, column = (int)threadIdx.x % chunks * width;
+    const int rows_left = (s.along ? s.lines : left) - row,
+              columns_left = (s.along ? left : s.lines) - column;
+    const double *from = s.from;
+    TD_UNROLL_N(1)
+    for (int i = 0; i < lines * K_STEP / THREADS / width; i++) {
+        TD_UNROLL_N(1)
+        for (int e = 0; e < width; e++)
+            td_async_copy8(to + e, from + e, i * apart < rows_left && e < columns_left);
+        from += s.apart;
+        to += s.to_apart;
+    }
+}
+
+/* Starts the copies of one step, of which k has `left` elements, and goes to the next. */
+template <int lines> TD_DEVICE void copy_slab(source &s, int64_t left, double *slab)
+{
+    const int count = lines * K_STEP / THREADS;
+    if (s.lines < lines || left < K_STEP)
+        copy_edge<lines>(s, (int)min(left, (int64_t)K_STEP), slab + s.to);
+    else if (s.in_pairs)
+        copy_chunks<2, count / 2>(s, slab + s.to);
+    else
+        copy_chunks<1, count>(s, slab + s.to);
+    s.from += s.step;
 }
 
 /* Sums of a thread's elements. sums[i][j][2 h + e] belongs to row 16 i + 8 h + lane / 4 and column 8 j + 2 (lane % 4) + e of its
@@ -90,29 +166,34 @@ TD_DEVICE void multiply(double (&c)[4], const double (&a)[4], const double (&b)[
 }
 
 /* Adds PRODUCT_K products to the sums of a warp; x and y are its first row's and column's first elements. */
-TD_DEVICE void multiply_step(warp_sums &sums, const double *x, const placing &in_x, const double *y,
-                             const placing &in_y)
+template <bool along_x, bool along_y>
+TD_DEVICE void multiply_step(warp_sums &sums, const double *x, const double *y)
 {
+    constexpr placing in_x = placing_of(along_x, ROWS), in_y = placing_of(along_y, COLUMNS);
     const int group = (int)threadIdx.x % WARP / 4, l = (int)threadIdx.x % 4;
-    double a[HEIGHT][4], b[WIDTH][2];
-    TD_UNROLL
-    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
-    for (int q = 0; q < 4; q++)
-        a[i][q] = x[(16 * i + q % 2 * 8 + group) * in_x.line_step + (l + q / 2 * 4) * in_x.k_step];
+    const double *const own_x = x + group * in_x.line_step + l * in_x.k_step,
+                        *const own_y = y + group * in_y.line_step + l * in_y.k_step;
+    double b[WIDTH][2];
     TD_UNROLL
     for (int j = 0; j < WIDTH; j++) TD_UNROLL
-    for (int q = 0; q < 2; q++)
-        b[j][q] = y[(8 * j + group) * in_y.line_step + (l + q * 4) * in_y.k_step];
+    for (int q = 0; q < 2; q++) b[j][q] = own_y[8 * j * in_y.line_step + q * 4 * in_y.k_step];
     TD_UNROLL
-    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
-    for (int j = 0; j < WIDTH; j++) multiply(sums[i][j], a[i], b[j]);
+    for (int i = 0; i < HEIGHT; i++) {
+        double a[4];
+        TD_UNROLL
+        for (int q = 0; q < 4; q++)
+            a[q] = own_x[(16 * i + q % 2 * 8) * in_x.line_step + q / 2 * 4 * in_x.k_step];
+        TD_UNROLL
+        for (int j = 0; j < WIDTH; j++) multiply(sums[i][j], a, b[j]);
+    }
 }
 
 #else
 
-TD_DEVICE void multiply_step(warp_sums &sums, const double *x, const placing &in_x, const double *y,
-                             const placing &in_y)
+template <bool along_x, bool along_y>
+TD_DEVICE void multiply_step(warp_sums &sums, const double *x, const double *y)
 {
+    constexpr placing in_x = placing_of(along_x, ROWS), in_y = placing_of(along_y, COLUMNS);
     const int group = (int)threadIdx.x % WARP / 4, column = (int)threadIdx.x % 4 * 2;
     for (int l = 0; l < PRODUCT_K; l++)
         for (int i = 0; i < HEIGHT; i++)
@@ -125,6 +206,40 @@ TD_DEVICE void multiply_step(warp_sums &sums, const double *x, const placing &in
 }
 
 #endif
+
+/* One block of k after the other. */
+struct running_sums {
+    warp_sums block, total;
+    int left; /* elements of k of the block */
+};
+
+TD_DEVICE void end_block(running_sums &sums, int block)
+{
+    sums.left = block;
+    TD_UNROLL
+    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
+    for (int j = 0; j < WIDTH; j++) TD_UNROLL
+    for (int q = 0; q < 4; q++) {
+        sums.total[i][j][q] = td_add64(sums.total[i][j][q], sums.block[i][j][q]);
+        sums.block[i][j][q] = 0.0;
+    }
+}
+
+/* K_STEP elements of k; blocks have 8, 16 or a multiple of that. */
+template <bool along_x, bool along_y>
+TD_DEVICE void multiply_stage(running_sums &sums, const double *x, const double *y, int block)
+{
+    constexpr placing in_x = placing_of(along_x, ROWS), in_y = placing_of(along_y, COLUMNS);
+    TD_UNROLL
+    for (int l = 0; l < K_STEP; l += 2 * PRODUCT_K) {
+        multiply_step<along_x, along_y>(sums.block, x + l * in_x.k_step, y + l * in_y.k_step);
+        if (block == PRODUCT_K) end_block(sums, block);
+        multiply_step<along_x, along_y>(sums.block, x + (l + PRODUCT_K) * in_x.k_step,
+                                        y + (l + PRODUCT_K) * in_y.k_step);
+        sums.left -= 2 * PRODUCT_K;
+        if (sums.left <= 0) end_block(sums, block);
+    }
+}
 
 /* What the block knows of its lines. */
 struct line_summary {
@@ -143,10 +258,10 @@ TD_DEVICE int count_masked(const td_target &target, int row, int column, int *co
 {
     row += (int)threadIdx.x % (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     column += (int)threadIdx.x / (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
-    static_assert((int)THREADS == (int)TD_SUBTILES, "a thread counts one subtile's elements");
+    static_assert((int)THREADS >= (int)TD_SUBTILES, "a thread counts one subtile's elements");
     if (threadIdx.x == 0) *count = 0;
     __syncthreads();
-    if (row < target.m && column < target.n) {
+    if (threadIdx.x < TD_SUBTILES && row < target.m && column < target.n) {
         const int own = __popc(*td_target_mask(target, row, column));
         if (own) atomicAdd(count, own);
     }
@@ -222,27 +337,9 @@ TD_DEVICE void scale_slab(const td_repair &p, int which, int lines, int64_t l0, 
     }
 }
 
-/* One block of k after the other. */
-struct running_sums {
-    warp_sums block, total;
-    int left; /* elements of k of the block */
-};
-
-TD_DEVICE void end_block(running_sums &sums, int block)
-{
-    sums.left = block;
-    TD_UNROLL
-    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
-    for (int j = 0; j < WIDTH; j++) TD_UNROLL
-    for (int q = 0; q < 4; q++) {
-        sums.total[i][j][q] = td_add64(sums.total[i][j][q], sums.block[i][j][q]);
-        sums.block[i][j][q] = 0.0;
-    }
-}
-
 /* First row and column of the thread's warp in its block. */
-TD_DEVICE int warp_row() { return (int)threadIdx.x / WARP % (ROWS / SIDE) * SIDE; }
-TD_DEVICE int warp_column() { return (int)threadIdx.x / WARP / (ROWS / SIDE) * SIDE; }
+TD_DEVICE int warp_row() { return (int)threadIdx.x / WARP % (ROWS / WARP_ROWS) * WARP_ROWS; }
+TD_DEVICE int warp_column() { return (int)threadIdx.x / WARP / (ROWS / WARP_ROWS) * WARP_COLUMNS; }
 
 /* The sums of all of k. All threads take part. */
 template <int stages>
@@ -251,42 +348,44 @@ TD_DEVICE void add_up(const td_repair &p, const block_place &at, bool is_scaled,
 {
     const td_operand &a = p.operand[0], &b = p.operand[1];
     const int64_t member = p.target.batch_first + blockIdx.z;
-    const double *const from_a = td_member<const double>(a.matrix, member),
-                        *const from_b = td_member<const double>(b.matrix, member);
-    const placing in_a = placing_of(a, ROWS), in_b = placing_of(b, COLUMNS);
+    source from_a = source_of<ROWS>(a, td_member<const double>(a.matrix, member), at.row, at.rows),
+           from_b =
+               source_of<COLUMNS>(b, td_member<const double>(b.matrix, member), at.column, COLUMNS);
+    const placing in_a = placing_of(from_a.along, ROWS), in_b = placing_of(from_b.along, COLUMNS);
     const int block = td_binary64_block(a.k);
-    const bool works = warp_row() < at.rows;
-    int64_t next = 0, own = 0;
+    const double *const rows = slabs + warp_row() * in_a.line_step, *const columns =
+                                                                        slabs + SLAB +
+                                                                        warp_column() *
+                                                                            in_b.line_step;
+    int64_t left = a.k, l0 = 0;
     sums = {};
     sums.left = block;
     __syncthreads();
     td_async_pipeline<stages>(
         (a.k + K_STEP - 1) / K_STEP,
         [&](int stage) {
-            double *const slab = slabs + stage * STAGE;
-            copy_slab(a, from_a, at.row, at.rows, next, in_a, slab);
-            copy_slab(b, from_b, at.column, COLUMNS, next, in_b, slab + SLAB);
-            next += K_STEP;
+            copy_slab<ROWS>(from_a, left, slabs + stage * STAGE);
+            copy_slab<COLUMNS>(from_b, left, slabs + stage * STAGE + SLAB);
+            left -= K_STEP;
         },
         [&](int stage) {
-            double *const slab = slabs + stage * STAGE;
             if (is_scaled) {
-                scale_slab(p, 0, at.rows, own, shared.scale, in_a, slab);
-                scale_slab(p, 1, COLUMNS, own, shared.scale + ROWS, in_b, slab + SLAB);
+                double *const slab = slabs + stage * STAGE;
+                scale_slab(p, 0, at.rows, l0, shared.scale, in_a, slab);
+                scale_slab(p, 1, COLUMNS, l0, shared.scale + ROWS, in_b, slab + SLAB);
+                l0 += K_STEP;
                 __syncthreads();
             }
-            own += K_STEP;
-            if (!works) return;
-            const double *const x = slab + warp_row() * in_a.line_step, *const y =
-                                                                            slab + SLAB +
-                                                                            warp_column() *
-                                                                                in_b.line_step;
-            TD_UNROLL
-            for (int l = 0; l < K_STEP; l += PRODUCT_K) {
-                multiply_step(sums.block, x + l * in_a.k_step, in_a, y + l * in_b.k_step, in_b);
-                sums.left -= PRODUCT_K;
-                if (sums.left == 0) end_block(sums, block);
-            }
+            if (warp_row() >= at.rows) return;
+            const double *const x = rows + stage * STAGE, *const y = columns + stage * STAGE;
+            if (from_a.along && from_b.along)
+                multiply_stage<true, true>(sums, x, y, block);
+            else if (from_a.along)
+                multiply_stage<true, false>(sums, x, y, block);
+            else if (from_b.along)
+                multiply_stage<false, true>(sums, x, y, block);
+            else
+                multiply_stage<false, false>(sums, x, y, block);
         });
     end_block(sums, block);
     __syncthreads();
@@ -385,9 +484,8 @@ cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)
     cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error == cudaSuccess) error = td_block_shared_bytes(&bytes);
     if (error != cudaSuccess) return error;
-    /* An odd number: every other tile of a list is made with the one before. */
     const unsigned tiles = td_grid_of_tiles(p->target, 1, batch).x;
-    const dim3 grid(min(tiles, (unsigned)(multiprocessors - 1) | 1u), 1, (unsigned)batch);
+    const dim3 grid(min(tiles, (unsigned)multiprocessors), 1, (unsigned)batch);
     if (bytes >= MANY_STAGES * STAGE_BYTES)
         return TD_LAUNCH(binary64_kernel<MANY_STAGES>, grid, THREADS, MANY_STAGES * STAGE_BYTES,
                          stream, *p);

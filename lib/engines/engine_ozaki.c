@@ -53,7 +53,7 @@ static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
     int32_t *ranked;          /* [batch] */
-    int32_t *tiles;           /* [part][batch][2] */
+    int32_t *tiles;           /* [part][batch][TD_OPEN_COUNTS] */
     int64_t words;            /* of 32 bits, in all */
 } ozaki_counts;
 
@@ -62,7 +62,7 @@ static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char 
     ozaki_counts c = {.open = (unsigned long long *)memory};
     c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
     c.tiles = c.ranked + plan->batch;
-    c.words = plan->batch * (2 * TD_CHOICES + 1 + 2 * parts_of(plan, p));
+    c.words = plan->batch * (2 * TD_CHOICES + 1 + TD_OPEN_COUNTS * parts_of(plan, p));
     return c;
 }
 
@@ -231,7 +231,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .leaves_tiles = product->mode->leaves_tiles},
     };
     s.finish.target.open_count =
-        counts_at(plan, p, at + plan->counts).tiles + 2 * part->number * plan->batch;
+        counts_at(plan, p, at + plan->counts).tiles + TD_OPEN_COUNTS * part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     const int64_t first[2] = {part->i, part->j};
