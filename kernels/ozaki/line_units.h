@@ -73,14 +73,26 @@ TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT
     top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
 }
 
-TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left)
+/* The largest exponents of a tile go to those of the operand; bounds: of all, and of what is below TD_BOUND of them, from the tile's
+ * first one on. By whole warps. */
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left, int32_t *most,
+                          int32_t *least)
 {
     const int l = (int)threadIdx.x;
-    if (l >= min((int64_t)TD_UNIT, left)) return;
+    if (l >= TD_UNIT) return;
     int largest = top[0][l];
     TD_UNROLL
     for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
-    if (largest != INT32_MIN) atomicMax(&tops[l], largest);
+    if (l < left && largest != INT32_MIN) atomicMax(&tops[l], largest);
+    int below = l < left ? largest : INT32_MAX;
+    TD_UNROLL
+    for (int step = TD_BOUND / 2; step > 0; step /= 2) {
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+        below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
+    }
+    if (l % TD_BOUND || l >= left) return;
+    if (largest != INT32_MIN) atomicMax(most, largest);
+    if (below != INT32_MIN) atomicMax(&least[l / TD_BOUND], below);
 }
 
 /* Of some elements of a unit. */
@@ -359,36 +371,10 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
     if (!again) find_tops(tile, top);
     measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
                          line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
-    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left);
-}
-
-enum { BLOCKS = 3 };
-typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
-
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
- * while the one before is measured. Grid: as many blocks as there are places. */
-template <bool again, int stages>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
-    measure_kernel(const td_measure p, const tiles all)
-{
-    TD_DYNAMIC_SHARED(tile_of_units, tile);
-    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
-    int next = (int)blockIdx.x, own = next;
-    td_async_pipeline<stages>(
-        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
-        [&](int stage) {
-            const place at = place_of(all, next);
-            const td_operand &o = p.operand[at.which];
-            if (is_needed<again>(p, at))
-                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                          (int64_t)at.unit * TD_UNIT, tile[stage]);
-            next += (int)gridDim.x;
-        },
-        [&](int stage) {
-            const place at = place_of(all, own);
-            if (is_needed<again>(p, at)) measure_units<again>(p, at, all.units, tile[stage]);
-            own += (int)gridDim.x;
-        });
+    int32_t *const bounds = p.bounds[at.which] + at.batch * td_bounds(o.k);
+    if (!again)
+        raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds,
+                   bounds + 1 + l0 / TD_BOUND);
 }
 
 #endif

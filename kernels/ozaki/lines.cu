@@ -2,6 +2,8 @@
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "line_units.h"
 
+#include "../last_block.h"
+
 size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
@@ -64,45 +66,48 @@ TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
     return sums;
 }
 
+struct line_parts {
+    summary summaries[GROUPS][LINES];
+    line_sums sums[GROUPS][LINES];
+};
+
 /* The record of LINES lines, by all threads of a block; to: the line's, or NULL. */
-TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
+TD_DEVICE void measure_line(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
 {
-    TD_SHARED(summary, summaries, [GROUPS][LINES]);
-    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
     const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
-    summaries[group][line] = summarise_units(units);
+    parts.summaries[group][line] = summarise_units(units);
     __syncthreads();
-    summary all = summaries[0][line];
+    summary all = parts.summaries[0][line];
     TD_UNROLL
-    for (int i = 1; i < GROUPS; i++) all = join(all, summaries[i][line]);
-    all_sums[group][line] = sum_units(units, all.peak >> 8);
+    for (int i = 1; i < GROUPS; i++) all = join(all, parts.summaries[i][line]);
+    parts.sums[group][line] = sum_units(units, all.peak >> 8);
     __syncthreads();
     if (!to) return;
-    line_sums sums = all_sums[0][line];
+    line_sums sums = parts.sums[0][line];
     for (int i = 1; i < GROUPS; i++) {
-        sums.logs += all_sums[i][line].logs;
-        sums.magnitudes += all_sums[i][line].magnitudes;
-        sums.squares += all_sums[i][line].squares;
+        sums.logs += parts.sums[i][line].logs;
+        sums.magnitudes += parts.sums[i][line].magnitudes;
+        sums.squares += parts.sums[i][line].squares;
     }
     *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
 }
 
-/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(const td_measure p, int line_first, int units, bool again)
+/* The records of a strip, whose units are all there. */
+TD_DEVICE void measure_strip(const td_measure &p, const place &at, int units, td_line *const *line,
+                             line_parts &parts)
 {
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
-    const int first = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES;
-    const int in_strip = first + (int)threadIdx.x % LINES, line = line_first + in_strip;
-    if (line_first + first >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
-        (again && !p.shifted[batch]))
-        return;
-    const unit *at = static_cast<const unit *>(p.units[which]) +
-                     (int64_t)batch * units * p.strip_lines + in_strip;
-    td_line *lines = again ? p.line_again[which] : p.line[which];
-    td_line *to = group == 0 && line < o.lines ? &lines[(int64_t)batch * o.lines + line] : NULL;
-    measure_line({at, p.strip_lines, group, line < o.lines ? units : 0}, o.k, to);
+    const td_operand &o = p.operand[at.which];
+    const int in_half = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    TD_UNROLL_N(1)
+    for (int half = 0; half < TD_TILE; half += LINES) {
+        const int own = at.line0 + half + in_half;
+        const unit *from = static_cast<const unit *>(p.units[at.which]) +
+                           (int64_t)at.batch * units * p.strip_lines + at.in_strip + half + in_half;
+        td_line *to = line[at.which] + (int64_t)at.batch * o.lines + own;
+        __syncthreads();
+        measure_line({from, p.strip_lines, group, own < o.lines ? units : 0}, o.k, parts,
+                     group == 0 && own < o.lines ? to : NULL);
+    }
 }
 
 /* ---- shifts ---- */
@@ -110,36 +115,60 @@ static __global__ void __launch_bounds__(THREADS)
 /* Shifts are not worth it while the exponents that they could even out spread no further. */
 enum { LEAST_SPREAD = 16 };
 
-/* Half of what B's exponents are above A's, where they spread. Grid: 1, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) shift_kernel(const td_measure p)
+/* Limits of what B's exponents are above A's, for all threads of a block. */
+struct difference {
+    int most, least;
+};
+
+TD_DEVICE difference join_differences(int most, int least)
 {
-    TD_SHARED(int, most, );
-    TD_SHARED(int, least, );
-    const int batch = (int)blockIdx.z;
+    TD_SHARED(difference, all, );
+    __syncthreads();
+    if (threadIdx.x == 0) all = {INT32_MIN, INT32_MAX};
+    __syncthreads();
+    if (most >= least) {
+        atomicMax(&all.most, most);
+        atomicMin(&all.least, least);
+    }
+    __syncthreads();
+    return all;
+}
+
+/* False if the bounds show that no difference is far from another. */
+TD_DEVICE bool may_spread(const td_measure &p, int batch)
+{
+    const int64_t bounds = td_bounds(p.operand[0].k);
+    int most[2], least[2];
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        const int32_t *const bound = p.bounds[o] + batch * bounds;
+        int mine = INT32_MAX;
+        for (int64_t i = 1 + threadIdx.x; i < bounds; i += blockDim.x) mine = min(mine, bound[i]);
+        most[o] = bound[0];
+        least[o] = join_differences(most[o], min(mine, most[o])).least;
+    }
+    return least[0] == INT32_MIN || least[1] == INT32_MIN ||
+           most[1] - least[0] - (least[1] - most[0]) > LEAST_SPREAD;
+}
+
+/* Half of what B's exponents are above A's, where they spread. By all threads of a block. */
+TD_DEVICE void find_shifts(const td_measure &p, int batch)
+{
     const int64_t k = p.operand[0].k;
     const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
-    if (td_scalar_value(p.alpha) == 0.0) return;
-    if (threadIdx.x == 0) {
-        most = INT32_MIN;
-        least = INT32_MAX;
-    }
-    __syncthreads();
-    int my_most = INT32_MIN, my_least = INT32_MAX;
-    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+    difference seen = {INT32_MIN, INT32_MAX};
+    const bool may = may_spread(p, batch);
+    for (int64_t l = threadIdx.x; l < k && may; l += blockDim.x) {
         if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
-        my_most = max(my_most, b[l] - a[l]);
-        my_least = min(my_least, b[l] - a[l]);
+        seen.most = max(seen.most, b[l] - a[l]);
+        seen.least = min(seen.least, b[l] - a[l]);
     }
-    if (my_most >= my_least) {
-        atomicMax(&most, my_most);
-        atomicMin(&least, my_least);
-    }
-    __syncthreads();
-    const bool spread = most >= least && most - least > LEAST_SPREAD;
+    seen = join_differences(seen.most, seen.least);
+    const bool spread = seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
     if (threadIdx.x == 0) p.shifted[batch] = spread;
-    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
+    for (int64_t l = threadIdx.x; l < k && spread; l += blockDim.x) {
         const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
-        p.shift[batch * k + l] = (int16_t)(spread && both ? (b[l] - a[l]) >> 1 : 0);
+        p.shift[batch * k + l] = (int16_t)(both ? (b[l] - a[l]) >> 1 : 0);
     }
 }
 
@@ -164,11 +193,10 @@ TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int 
     return each - (all % count < 0);
 }
 
-/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. Grid: 1, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measure p)
+/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. By all threads of a block. */
+TD_DEVICE void keep_shifts(const td_measure &p, int batch)
 {
-    const int batch = (int)blockIdx.z, lines[2] = {p.operand[0].lines, p.operand[1].lines};
-    if (td_scalar_value(p.alpha) == 0.0 || !p.shifted[batch]) return;
+    const int lines[2] = {p.operand[0].lines, p.operand[1].lines};
     td_line *line[2];
     const td_line *line_again[2];
     int64_t rise = 0;
@@ -180,20 +208,77 @@ static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measu
     for (int o = 0; o < 2 && rise < 0; o++)
         for (int i = (int)threadIdx.x; i < lines[o]; i += (int)blockDim.x)
             line[o][i] = line_again[o][i];
-    __syncthreads();
     if (threadIdx.x == 0) p.shifted[batch] = rise < 0;
 }
 
-/* Grid: blocks over both operands' exponents. */
-static __global__ void clear_tops_kernel(const td_measure p)
+/* ---- all of it ---- */
+
+/* A block has measured so many units of a strip. Who measures the last of a strip makes its lines; who makes the last of a member
+ * decides on its shifts. All threads take part. */
+template <bool again>
+TD_DEVICE void close_units(const td_measure &p, const place &at, int measured, int units,
+                           line_parts &parts)
 {
-    const int64_t count = p.operand[0].k * p.batch;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        p.tops[0][i] = p.tops[1][i] = INT32_MIN;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < p.clear_count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        p.clear[i] = 0;
+    const int strips = td_tiles(p.operand[0].lines),
+              all_strips = strips + td_tiles(p.operand[1].lines);
+    int32_t *const done = p.done + ((again ? p.batch : 0) + at.batch) * (int64_t)(1 + all_strips);
+    const int strip = at.which * strips + at.line0 / TD_TILE;
+    if (!td_is_last(&done[1 + strip], measured, units)) return;
+    measure_strip(p, at, units, again ? p.line_again : p.line, parts);
+    if (!td_is_last(&done[0], 1, all_strips)) return;
+    if (again)
+        keep_shifts(p, at.batch);
+    else
+        find_shifts(p, at.batch);
+}
+
+enum { BLOCKS = 3 };
+typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
+static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. A block's tiles are neighbours along
+ * k. With two stages a tile is copied while the one before is measured. Grid: as many blocks as there are places. */
+template <bool again, int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_kernel(const td_measure p, const tiles all)
+{
+    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
+    const int first = (int)((int64_t)all.count * blockIdx.x / gridDim.x),
+              end = (int)((int64_t)all.count * (blockIdx.x + 1) / gridDim.x);
+    int next = first, own = first, begun = first;
+    td_async_pipeline<stages>(
+        end - first,
+        [&](int stage) {
+            const place at = place_of(all, next++);
+            const td_operand &o = p.operand[at.which];
+            if (is_needed<again>(p, at))
+                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                          (int64_t)at.unit * TD_UNIT, tile[stage]);
+        },
+        [&](int stage) {
+            const place at = place_of(all, own++);
+            const bool needed = is_needed<again>(p, at);
+            if (needed) measure_units<again>(p, at, all.units, tile[stage]);
+            if (own != end && at.unit + 1 < all.units) return;
+            if (needed)
+                close_units<again>(p, at, own - begun, all.units,
+                                   *reinterpret_cast<line_parts *>(tile[stage]));
+            begun = own;
+        });
+}
+
+/* What is added up, counted or raised later. Grid: any blocks. */
+static __global__ void clear_kernel(const td_measure p)
+{
+    const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
+                  step = (int64_t)gridDim.x * blockDim.x;
+    const int64_t tops = p.operand[0].k * p.batch, bounds = td_bounds(p.operand[0].k) * p.batch;
+    const int64_t counts = td_done_counts(p.operand[0].lines, p.operand[1].lines, p.batch);
+    for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
+    for (int64_t i = first; i < counts; i += step) p.done[i] = 0;
+    for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }
 
 static void (*kernel_of(bool again, int stages))(td_measure, tiles)
@@ -215,28 +300,20 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
         error =
             TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
-        if (error != cudaSuccess) break;
-        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units, again);
     }
     return error;
 }
 
 cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
-    const dim3 members(1, 1, (unsigned)p->batch);
-    cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
+    cudaError_t error = TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = measure_strips(p, false, stream);
-    if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, true, stream);
-    if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
-    return error;
+    return error == cudaSuccess ? measure_strips(p, true, stream) : error;
 }
 
 cudaError_t td_lines_prepare(void)
 {
-    cudaError_t error =
-        td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
+    cudaError_t error = td_load(cudaSuccess, clear_kernel);
     for (int stages = 1; stages <= 2; stages++)
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));

@@ -23,7 +23,7 @@ typedef struct {
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, open_count;
-    size_t units[2], tops[2], line_again[2];
+    size_t units[2], tops[2], bounds[2], line_again[2], done;
     size_t masks, open_tile, cublas, planes, bytes;
 } ozaki_plan;
 
@@ -54,9 +54,13 @@ static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
         plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
+        plan->bounds[o] =
+            td_reserve(&end, td_bounds(p->k) * plan->batch * (int64_t)sizeof(int32_t));
         plan->line_again[o] =
             td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     }
+    plan->done =
+        td_reserve(&end, td_done_counts(p->m, p->n, plan->batch) * (int64_t)sizeof(int32_t));
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -140,6 +144,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
+        .done = (int32_t *)(at + plan->done),
         .clear = (int32_t *)(at + plan->open_count),
         .clear_count = open_counts(plan, p),
     };
@@ -150,6 +155,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
         choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
     }

@@ -1,0 +1,206 @@
+/* crt_double.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded as the whole numbers of
+ * crt.cu would be, or not at all.
+ *
+ * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
+ * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
+ *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
+ *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t: nine additions err by 2^-80 2^t each at most, and the constants by
+ *   less than one of them: 2^-76 2^t in all.
+ * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded. */
+#ifndef TD_CRT_DOUBLE_H
+#define TD_CRT_DOUBLE_H
+
+#include "residue_tables.h"
+
+/* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
+enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = 16, TD_PAIRS = TD_MOST_PAIRED / 2 };
+
+struct td_pair {
+    uint32_t weights; /* 8 p' and 8 p */
+    double high, low; /* of M */
+};
+
+struct td_pairs {
+    td_pair pair[TD_PAIRS];
+    double start_high, start_low; /* of -BIAS sum M */
+    double high, low, inverse;    /* of P */
+    double error;                 /* 2^-76 2^t, and a little for rounding it in */
+    uint32_t least;               /* upper half of 2^-20 2^t, from where on that is less than 1 / 8 of a unit */
+    int bits;                     /* t */
+};
+
+enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
+
+struct td_pair_tables {
+    td_pairs of[TD_MOST_PAIRED - TD_LEAST_PAIRED + 1];
+};
+
+static constexpr double td_power_of_2(int e)
+{
+    double x = 1.0;
+    for (int i = 0; i < e; i++) x *= 2.0;
+    for (int i = 0; i > e; i--) x *= 0.5;
+    return x;
+}
+
+/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 96. */
+static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, double *high,
+                                   double *low)
+{
+    const int cut = unit - down;
+    double above = 0.0, below = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) {
+        const int kept = cut - 32 * i; /* lower bits of this limb that are below the cut */
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        above += (double)(limb[i] & ~mask) * td_power_of_2(32 * i + down);
+        below += (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+    }
+    const bool up = below > td_power_of_2(unit - 1);
+    *high = above + (up ? td_power_of_2(unit) : 0.0);
+    *low = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) { /* exact but for the last bits */
+        const int kept = cut - 32 * i;
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        const double part = (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+        *low += up && kept > 0 && kept <= 32 ? part - td_power_of_2(unit) : part;
+    }
+}
+
+static constexpr td_pairs td_make_pairs(int moduli)
+{
+    td_pairs pairs = {};
+    uint32_t product[TD_P_LIMBS] = {1};
+    for (int t = 0; t < moduli; t++) td_multiply_limbs(product, td_moduli[t]);
+    for (int i = 0; i < TD_P_LIMBS; i++)
+        for (int b = 0; b < 32; b++)
+            if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
+    const int unit = pairs.bits - 47;
+    for (int i = 0; 2 * i < moduli; i++) {
+        const bool is_one = 2 * i + 1 == moduli;
+        uint32_t rest[TD_P_LIMBS] = {1};
+        for (int t = 0; t < moduli; t++)
+            if (t / 2 != i) td_multiply_limbs(rest, td_moduli[t]);
+        td_pair *const pair = &pairs.pair[i];
+        pair->weights = is_one ? 8 * 256 : 8 * td_moduli[2 * i + 1] | 8 * td_moduli[2 * i] << 16;
+        td_cut_limbs(rest, is_one ? -8 : 0, unit, &pair->high, &pair->low);
+        pairs.start_high -= TD_PAIR_BIAS * pair->high;
+        pairs.start_low -= TD_PAIR_BIAS * pair->low;
+    }
+    td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
+    pairs.inverse = 1.0 / pairs.high;
+    pairs.error = td_power_of_2(pairs.bits - 76) * (1.0 + td_power_of_2(-10));
+    pairs.least = (uint32_t)(pairs.bits - 20 + 1023) << 20;
+    return pairs;
+}
+
+static constexpr td_pair_tables td_make_pair_tables()
+{
+    td_pair_tables tables = {};
+    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++)
+        tables.of[n - TD_LEAST_PAIRED] = td_make_pairs(n);
+    return tables;
+}
+
+TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
+
+/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
+template <int half> TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
+{
+#if TD_HAS_CUDA_DEVICE
+    uint32_t result;
+    if constexpr (half == 0)
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    else
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    return result;
+#else
+    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
+    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
+    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
+#endif
+}
+
+/* X = h + l of four elements. A word has their residues modulo one of the moduli. */
+template <int moduli>
+TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
+                            double (&l)[TD_SUBTILE])
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) h[e] = pairs.start_high, l[e] = pairs.start_low;
+    TD_UNROLL
+    for (int i = 0; 2 * i < moduli; i++) {
+        const td_pair &pair = pairs.pair[i];
+        const uint32_t other = 2 * i + 1 < moduli ? residues[2 * i + 1] : 0;
+        const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
+        const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
+        const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<0>(pair.weights, high, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, high, TD_PAIR_START)};
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) {
+            const double d = td_from_bits64((uint64_t)y[e] << 32);
+            h[e] = td_fma64(d, pair.high, h[e]);
+            l[e] = td_fma64(d, pair.low, l[e]);
+        }
+    }
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const double q = td_sub64(td_fma64(h[e], pairs.inverse, 0x1.8p52), 0x1.8p52);
+        h[e] = td_fma64(-q, pairs.high, h[e]);
+        l[e] = td_fma64(-q, pairs.low, l[e]);
+    }
+}
+
+/* h + l rounded; false if it may not be X's nearest. */
+TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *z)
+{
+    double e;
+    *z = td_fast_two_sum64(h, l, &e); /* of no use below pairs.least */
+    const uint64_t sign = 1ull << 63, bits = td_bits64(e) & sign;
+    const double farther = td_add64(e, td_from_bits64(td_bits64(pairs.error) | bits));
+    return ((uint32_t)(td_bits64(*z) >> 32) & 0x7fffffffu) >= pairs.least &&
+           td_add64(*z, farther) == *z;
+}
+
+/* Scales of results that are normal numbers, between these. */
+template <int moduli> TD_DEVICE bool td_scales_are_usual(int least, int most)
+{
+    const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
+    return least >= bits - 1 - 1023 && most <= bits - 20 + 1022;
+}
+
+/* X 2^-scale of four elements, rounded; false if one of them is not sure. Their scales are usual. */
+template <int moduli>
+TD_DEVICE bool td_round_residues(const uint32_t *residues, const int (&scale)[TD_SUBTILE],
+                                 double (&x)[TD_SUBTILE])
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    unsigned unsure = 0;
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        double z;
+        unsure |= td_round_pair(pairs, h[e], l[e], &z) ? 0u : 1u << e;
+        x[e] = td_from_bits64(td_bits64(z) - ((uint64_t)(uint32_t)scale[e] << 52));
+    }
+    if (unsure == 0) return true;
+    uint32_t any = 0; /* zeros have residues that are 0 */
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++) any |= residues[t];
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        if ((any >> (8 * e) & 255) != 0) continue;
+        x[e] = 0.0;
+        unsure &= ~(1u << e);
+    }
+    return unsure == 0;
+}
+
+#endif
