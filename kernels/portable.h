@@ -14,6 +14,10 @@
  *       type *name: the block's dynamic shared memory, 128-byte aligned
  *   TD_CONSTANT(type, name, value);
  *       a table that kernels read, computed by the compiler
+ *   TD_PARAMETER
+ *       before a kernel's parameter: functions that are not inlined may have its address
+ *   TD_DEVICE_CALL
+ *       before a device function's type: not inlined
  *   TD_UNROLL, TD_UNROLL_N(n)
  *       before a loop: unroll it fully, or n times
  *   TD_ROLLED
@@ -51,6 +55,9 @@
 #define TD_SHARED(type, name, dims) __shared__ type name dims
 
 #define TD_CONSTANT(type, name, value) static __constant__ const type name = value
+
+#define TD_PARAMETER   const __grid_constant__
+#define TD_DEVICE_CALL static __device__ __noinline__
 
 #define TD_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                            \
@@ -99,6 +106,9 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
         hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
 
 #define TD_CONSTANT(type, name, value) static constexpr type name = value
+
+#define TD_PARAMETER   const
+#define TD_DEVICE_CALL static __attribute__((noinline))
 
 #define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
 

@@ -25,8 +25,8 @@ struct td_pairs {
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
     double error;                 /* 2^-76 2^t, and a little for rounding it in */
-    uint32_t least;               /* upper half of 2^-20 2^t, from where on that is less than 1 / 8 of a unit */
-    int bits;                     /* t */
+    uint32_t least; /* upper half of 2^-20 2^t, from where on that is less than 1 / 8 of a unit */
+    int bits;       /* t */
 };
 
 enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
@@ -104,7 +104,8 @@ static constexpr td_pair_tables td_make_pair_tables()
 TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
 
 /* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
-template <int half> TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
+template <int half>
+TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
 {
 #if TD_HAS_CUDA_DEVICE
     uint32_t result;
@@ -162,45 +163,48 @@ TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *
 {
     double e;
     *z = td_fast_two_sum64(h, l, &e); /* of no use below pairs.least */
-    const uint64_t sign = 1ull << 63, bits = td_bits64(e) & sign;
-    const double farther = td_add64(e, td_from_bits64(td_bits64(pairs.error) | bits));
-    return ((uint32_t)(td_bits64(*z) >> 32) & 0x7fffffffu) >= pairs.least &&
-           td_add64(*z, farther) == *z;
+    const uint64_t sign = td_bits64(e) & 1ull << 63;
+    const double farther = td_add64(e, td_from_bits64(td_bits64(pairs.error) | sign));
+    const bool is_large = ((uint32_t)(td_bits64(*z) >> 32) & 0x7fffffffu) >= pairs.least;
+    return is_large & (td_add64(*z, farther) == *z);
 }
 
-/* Scales of results that are normal numbers, between these. */
+/* True for scales of results that are normal numbers. */
 template <int moduli> TD_DEVICE bool td_scales_are_usual(int least, int most)
 {
     const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
     return least >= bits - 1 - 1023 && most <= bits - 20 + 1022;
 }
 
-/* X 2^-scale of four elements, rounded; false if one of them is not sure. Their scales are usual. */
+/* X 2^-scale of four elements, rounded; false if one of them is not sure. Scales are usual, and given times 2^20. */
 template <int moduli>
-TD_DEVICE bool td_round_residues(const uint32_t *residues, const int (&scale)[TD_SUBTILE],
+TD_DEVICE bool td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
                                  double (&x)[TD_SUBTILE])
 {
     const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     double h[TD_SUBTILE], l[TD_SUBTILE];
-    unsigned unsure = 0;
+    bool sure[TD_SUBTILE];
     td_add_pairs<moduli>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         double z;
-        unsure |= td_round_pair(pairs, h[e], l[e], &z) ? 0u : 1u << e;
-        x[e] = td_from_bits64(td_bits64(z) - ((uint64_t)(uint32_t)scale[e] << 52));
+        sure[e] = td_round_pair(pairs, h[e], l[e], &z);
+        const uint64_t bits = td_bits64(z);
+        const uint32_t upper = (uint32_t)(bits >> 32) - scale[e];
+        x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
     }
-    if (unsure == 0) return true;
+    if (sure[0] & sure[1] & sure[2] & sure[3]) return true;
     uint32_t any = 0; /* zeros have residues that are 0 */
     TD_UNROLL
     for (int t = 0; t < moduli; t++) any |= residues[t];
+    bool all = true;
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
-        if ((any >> (8 * e) & 255) != 0) continue;
-        x[e] = 0.0;
-        unsure &= ~(1u << e);
+        const bool is_zero = (any >> (8 * e) & 255) == 0;
+        if (is_zero) x[e] = 0.0;
+        all &= sure[e] | is_zero;
     }
-    return unsure == 0;
+    return all;
 }
 
 #endif

@@ -141,6 +141,7 @@ static cudaError_t finish(const td_scheme_part *part)
         .piece_step = l.piece_c,
         .ld = l.lines[0],
         .pieces = l.pieces,
+        .crt = td_crt_of_device(part->finish.kind),
     };
     return td_residues_finish(&product, base_moduli(part->parameter), most_moduli(part->parameter),
                               &part->finish, part->fixed.batch, part->stream);

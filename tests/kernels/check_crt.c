@@ -1,0 +1,308 @@
+/* check_crt.c - X from its residues, by whole numbers and by binary64 arithmetic: C, masks and open tiles bit for bit the same, and
+ * the same as a conversion of X itself, which rounds once. Large and small X, halves between two numbers and their neighbours,
+ * zeros; lines that are certified, that are not, that are special, and scales of subnormal and of infinite results.
+ *
+ * usage: check_crt [CASES [SEED]] */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/arithmetic/float32.h"
+#include "../../kernels/ozaki/moduli.h"
+#include "../../kernels/ozaki/residues.h"
+#include "../support/random.h"
+#include "device.h"
+
+__extension__ typedef __int128 wide;
+
+static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
+
+static int cases = 300;
+static uint64_t first_seed = 1;
+
+typedef enum { UNIFORM, ANY_SIZE, HALVES, MOSTLY_ZERO, ANY_BYTES } filling;
+enum { FILLINGS = 5, MEMBERS = 2, NEED = 40 * TD_LOG };
+
+typedef struct {
+    uint64_t seed;
+    int m, n, ld, count;
+    bool is_given, by_products, has_open_lines, has_far_scales;
+    double alpha, beta;
+    filling fill;
+} crt_case;
+
+static const char *text(const crt_case *p)
+{
+    static char buffer[192];
+    snprintf(buffer, sizeof buffer,
+             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s",
+             (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
+             p->beta, p->is_given ? " given" : "", p->by_products ? " by products" : "",
+             p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "");
+    return buffer;
+}
+
+static crt_case random_case(uint64_t seed)
+{
+    static const double scalars[] = {1, -1, 0, 0.1, 0x1p-900, 3e300};
+    test_random r = random_start(seed);
+    crt_case p = {.seed = seed,
+                  .m = random_int(&r, 1, 150),
+                  .n = random_int(&r, 1, 80),
+                  .count = random_int(&r, 0, 3) ? random_int(&r, 14, 16)
+                                                : random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI),
+                  .is_given = random_int(&r, 0, 2) == 0,
+                  .has_open_lines = random_int(&r, 0, 1),
+                  .has_far_scales = random_int(&r, 0, 3) == 0,
+                  .alpha = random_int(&r, 0, 1) ? 1.0 : scalars[random_int(&r, 0, 5)],
+                  .beta = random_int(&r, 0, 1) ? 0.0 : scalars[random_int(&r, 0, 5)],
+                  .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
+    p.by_products = !p.is_given && random_int(&r, 0, 2) == 0;
+    p.ld = p.m + random_int(&r, 0, 3);
+    if (p.count > 16 || p.count < 8) p.fill = ANY_BYTES;
+    return p;
+}
+
+static wide product_of(int count)
+{
+    wide product = 1;
+    for (int t = 0; t < count; t++) product *= moduli[t];
+    return product;
+}
+
+/* Of magnitude < P / 2 (1 - 2^-16). */
+static wide random_x(test_random *r, const crt_case *p)
+{
+    const wide product = product_of(p->count), most = product / 2 - (product >> 17) - 1;
+    const wide any = (wide)(random_bits(r) >> 1) << 64 | random_bits(r);
+    wide x = any % most;
+    if (p->fill == MOSTLY_ZERO && random_int(r, 0, 9)) x = 0;
+    if (p->fill == ANY_SIZE) x >>= random_int(r, 0, 125);
+    if (p->fill == HALVES) {
+        const int shift = random_int(r, 0, 70), off = random_int(r, -40, 72);
+        x = (wide)(random_bits(r) >> 10 | 1ull << 53 | 1) << shift;
+        if (off >= 0 && off <= shift) x += random_int(r, 0, 1) ? (wide)1 << off : -((wide)1 << off);
+        while (x > most) x >>= 1;
+    }
+    return random_int(r, 0, 1) ? -x : x;
+}
+
+/* Residues of X times the inverse of P / p modulo p, moved to another representative where a byte has room. */
+static void put_residues(test_random *r, const crt_case *p, wide x, int8_t *at, size_t plane_step)
+{
+    for (int t = 0; t < p->count; t++) {
+        const int modulus = moduli[t];
+        int others = 1, inverse = 1;
+        for (int i = 0; i < p->count; i++)
+            if (i != t) others = others * (moduli[i] % modulus) % modulus;
+        while (others * inverse % modulus != 1 % modulus) inverse++;
+        int residue = (int)((x % modulus + modulus) % modulus) * inverse % modulus;
+        if (residue > 127 || (residue >= modulus - 128 && random_int(r, 0, 1))) residue -= modulus;
+        at[(size_t)t * plane_step] = (int8_t)residue;
+    }
+}
+
+typedef struct {
+    int8_t *residue;
+    wide *x;
+    td_line *line[2];
+    double *c;
+    uint16_t *masks;
+    td_choice choice[MEMBERS];
+    size_t ld, residues, elements, lines[2], tiles;
+} crt_data;
+
+static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
+{
+    for (int o = 0; o < 2; o++)
+        for (size_t i = 0; i < d->lines[o] * MEMBERS; i++) {
+            td_line *const line = &d->line[o][i];
+            const int kind = p->has_open_lines ? random_int(r, 0, 99) : 99;
+            *line = (td_line){.sum = TD_LOG * random_int(r, 0, 3), .low = -30};
+            line->scale = (int16_t)random_int(r, 40, 60);
+            if (p->has_far_scales && random_int(r, 0, 1))
+                line->scale = (int16_t)random_int(r, -520, 620);
+            line->mean = NEED - TD_LOG * line->scale;
+            line->sum -= TD_LOG * line->scale;
+            if (kind < 4) line->low = TD_SPECIAL;
+            if (kind >= 4 && kind < 6) line->low = TD_NO_LOW;
+            if (kind >= 6 && kind < 12) line->low = 3;
+            if (kind >= 10 && kind < 14) line->mean = TD_NO_MEAN;
+            if (kind >= 14 && kind < 20) line->mean -= NEED;
+        }
+}
+
+static void *filled(size_t bytes, int byte)
+{
+    void *p = malloc(bytes);
+    memset(p, byte, bytes);
+    return p;
+}
+
+static crt_data make_data(const crt_case *p)
+{
+    test_random r = random_start(~p->seed);
+    crt_data d = {.ld = (size_t)(p->m + 63) / 64 * 64, .lines = {(size_t)p->m, (size_t)p->n}};
+    d.residues = d.ld * (size_t)p->n * MEMBERS;
+    d.elements = (size_t)p->ld * (size_t)p->n * MEMBERS;
+    d.tiles = (size_t)((p->m + 63) / 64) * (size_t)((p->n + 63) / 64) * MEMBERS;
+    d.residue = filled(d.residues * (size_t)p->count, 0x5a);
+    d.x = filled(d.residues * sizeof(wide), 0);
+    d.c = malloc(d.elements * sizeof(double));
+    d.masks = filled(d.tiles * TD_SUBTILES * sizeof(uint16_t), 0);
+    for (int o = 0; o < 2; o++) d.line[o] = malloc(d.lines[o] * MEMBERS * sizeof(td_line));
+    fill_lines(&r, p, &d);
+    for (size_t i = 0; i < d.elements; i++) d.c[i] = random_normal(&r);
+    for (size_t i = 0; i < d.tiles * TD_SUBTILES; i++)
+        if (random_int(&r, 0, 15) == 0) d.masks[i] = (uint16_t)random_bits(&r);
+    for (int z = 0; z < MEMBERS; z++)
+        d.choice[z] = (td_choice){.parameter = p->count,
+                                  .need = p->is_given ? INT32_MIN : NEED,
+                                  .by_products = p->by_products,
+                                  .rest = TD_LOG * random_int(&r, -4, 12)};
+    for (size_t i = 0; i < d.residues; i++) {
+        if (p->fill == ANY_BYTES) {
+            for (size_t t = 0; t < (size_t)p->count; t++)
+                d.residue[t * d.residues + i] =
+                    (int8_t)(random_int(&r, 0, 3) ? random_int(&r, -128, 127) : -128);
+            continue;
+        }
+        d.x[i] = random_x(&r, p);
+        put_residues(&r, p, d.x[i], d.residue + i, d.residues);
+    }
+    return d;
+}
+
+static void free_data(crt_data *d)
+{
+    free(d->residue);
+    free(d->x);
+    free(d->c);
+    free(d->masks);
+    free(d->line[0]);
+    free(d->line[1]);
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *device = NULL;
+    CHECK_CUDA(cudaMalloc(&device, bytes));
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+/* C, masks and numbers of open tiles. */
+typedef struct {
+    double *c;
+    uint16_t *masks;
+    int32_t open[MEMBERS];
+} crt_result;
+
+static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
+{
+    const size_t c_bytes = d->elements * sizeof(double),
+                 mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
+    crt_result result = {.c = malloc(c_bytes), .masks = malloc(mask_bytes)};
+    int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
+    double *const c = upload(d->c, c_bytes);
+    uint16_t *const masks = upload(d->masks, mask_bytes);
+    int32_t *const open = upload(result.open, sizeof result.open), *const tiles = upload(
+                                                                       d->masks,
+                                                                       d->tiles * sizeof(int32_t));
+    td_choice *const choice = upload(d->choice, sizeof d->choice);
+    td_line *line[2];
+    for (int o = 0; o < 2; o++)
+        line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
+    const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
+    const td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, crt};
+    const td_finish finish = {
+        .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
+                   .m = p->m,
+                   .n = p->n,
+                   .alpha = {.value.binary64 = p->alpha},
+                   .beta = {.value.binary64 = p->beta},
+                   .masks = masks,
+                   .open_count = open,
+                   .open_tile = tiles},
+        .kind = TD_FINISH_ROUND,
+        .line = {line[0], line[1]},
+        .lines_of_member = {p->m, p->n},
+        .choice = choice};
+    CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
+    device_check_clean(text(p));
+    CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
+    void *const all[] = {residue, c, masks, open, tiles, choice, line[0], line[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
+    return result;
+}
+
+/* True if the mask of an element that exists says that it is left. */
+static bool is_left(const crt_case *p, const crt_result *result, int z, int i, int j)
+{
+    const int rows = (p->m + 63) / 64, columns = (p->n + 63) / 64;
+    const size_t tile = (size_t)((z * columns + j / 64) * rows + i / 64);
+    const uint16_t mask =
+        result->masks[tile * TD_SUBTILES + (size_t)(j % 64 / 4 * 16 + i % 64 / 4)];
+    return mask >> (j % 4 * 4 + i % 4) & 1;
+}
+
+/* What X rounds to, where that is simple: alpha 1, beta 0 and a normal number. */
+static void check_value(const crt_case *p, const crt_data *d, const crt_result *got, int z, int i,
+                        int j)
+{
+    const size_t lines_a = (size_t)(z * p->m + i), lines_b = (size_t)(z * p->n + j);
+    const int scale = d->line[0][lines_a].scale + d->line[1][lines_b].scale;
+    const wide x = d->x[((size_t)z * (size_t)p->n + (size_t)j) * d->ld + (size_t)i];
+    const double value = got->c[((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i];
+    if (p->fill == ANY_BYTES || p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) ||
+        scale < -900 || scale > 1000)
+        return;
+    CHECK(value == ldexp((double)x, -scale), "element %d, %d of %d is %a, not %a: %s", i, j, z,
+          value, ldexp((double)x, -scale), text(p));
+}
+
+static void check_case(const crt_case *p)
+{
+    crt_data d = make_data(p);
+    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE), got = finish_by(p, &d, TD_CRT_DOUBLE);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                CHECK(is_left(p, &whole, z, i, j) == is_left(p, &got, z, i, j),
+                      "mask of %d, %d of %d: %s", i, j, z, text(p));
+                check_value(p, &d, &got, z, i, j);
+            }
+    CHECK(memcmp(whole.c, got.c, d.elements * sizeof(double)) == 0, "C differs: %s", text(p));
+    CHECK(memcmp(whole.open, got.open, sizeof got.open) == 0, "open tiles: %s", text(p));
+    free(whole.c);
+    free(whole.masks);
+    free(got.c);
+    free(got.masks);
+    free_data(&d);
+}
+
+static void both_ways_agree(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < cases; i++) {
+        const crt_case p = random_case(first_seed + (uint64_t)i);
+        check_case(&p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_agree)};
+    device_require();
+    if (td_crt_prepare() != cudaSuccess) return 1;
+    if (test_is_sanitized()) cases = 30;
+    if (argc > 1) cases = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+    test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
