@@ -96,36 +96,6 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
 
 /* ---- by binary64 arithmetic ---- */
 
-/* The worst that lines can be. */
-struct worst_line {
-    int mean, rounding; /* the smallest mean, the largest sum, with their scales */
-    int least, most;    /* scales */
-    bool is_special;
-};
-
-TD_DEVICE worst_line worst_of(const td_line &line)
-{
-    const int scale = TD_LOG * line.scale;
-    return {line.mean + scale, line.sum + scale, line.scale, line.scale, line.low == TD_SPECIAL};
-}
-
-TD_DEVICE worst_line join(const worst_line &a, const worst_line &b)
-{
-    return {min(a.mean, b.mean), max(a.rounding, b.rounding), min(a.least, b.least),
-            max(a.most, b.most), a.is_special || b.is_special};
-}
-
-/* True if td_is_certified says so of all elements, or nothing is asked, and results are normal numbers. */
-template <int moduli>
-TD_DEVICE bool are_usual(const worst_line &a, const worst_line &b, const td_choice &choice)
-{
-    const int error = max(max(a.rounding, b.rounding), choice.rest) + TD_LOG;
-    const bool certified =
-        choice.need == INT32_MIN || choice.by_products || a.mean + b.mean >= choice.need + error;
-    return certified && !a.is_special && !b.is_special &&
-           td_scales_are_usual<moduli>(a.least + b.least, a.most + b.most);
-}
-
 /* A subtile and what its columns have in common. */
 struct subtile {
     int row, col, rows, cols;
@@ -164,7 +134,7 @@ TD_DEVICE bool finish_column_double(const td_residue_product &product, const sub
     if (own.beta != 0.0) td_column::load(column, c0);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a[i] + scale_b;
-    if (!td_round_residues<moduli>(residues, scale, x)) return false;
+    if (td_round_residues<moduli>(residues, scale, x)) return false;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
     td_column::store(column, x, 0);
@@ -177,20 +147,20 @@ TD_DEVICE unsigned finish_columns_double(const td_residue_product &product, cons
                                          const subtile &own)
 {
     const td_choice choice = finish.choice[blockIdx.z];
-    worst_line a = worst_of(own.line[0][own.row]);
+    td_worst_line a = td_worst_of(own.line[0][own.row]);
     uint32_t scale[TD_SUBTILE];
     unsigned done = 0;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
         const td_line line = own.line[0][own.row + (i < own.rows ? i : 0)];
-        a = join(a, worst_of(line));
+        a = td_join_worst(a, td_worst_of(line));
         scale[i] = (uint32_t)line.scale << 20;
     }
     double *c = own.c;
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += finish.target.c.ld) {
         const td_line b = own.line[1][own.col + j];
-        if (are_usual<moduli>(a, worst_of(b), choice) &&
+        if (td_are_usual<moduli>(a, td_worst_of(b), choice) &&
             finish_column_double<moduli>(product, own, scale, (uint32_t)b.scale << 20, own.col + j,
                                          c))
             done |= 1u << j;
@@ -251,14 +221,62 @@ TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_f
     });
 }
 
+/* ---- what fused.cu leaves ---- */
+
+/* A tile's elements whose bits in the masks are set. Their bits stay if they are left to the repair kernel. */
+TD_DEVICE void finish_left(const td_residue_product &product, const td_finish &finish, int tile)
+{
+    int row, col;
+    unsigned mask = 0;
+    td_subtile_of_tile(finish.target, tile, &row, &col);
+    if (row < finish.target.m && col < finish.target.n) {
+        uint16_t *const own = td_target_mask(finish.target, row, col);
+        const unsigned left = *own;
+        if (left)
+            mask = left & finish_columns_whole(product, finish, subtile_at(finish, row, col), 0,
+                                               ~left & 0xffffu);
+        if (mask != left) *own = (uint16_t)mask;
+    }
+    td_close_tile(finish.target, tile, mask);
+}
+
+/* Masks that a thread looks at together: a block those of some tiles, which are neighbours in memory. */
+enum { MASKS = 16 / sizeof(uint16_t), TILES = TD_FINISH_THREADS * MASKS / TD_SUBTILES };
+
+TD_DEVICE void finish_left_tiles(const td_residue_product &product, const td_finish &finish)
+{
+    TD_SHARED(unsigned, open, );
+    const int tiles = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+    TD_UNROLL_N(1)
+    for (int first = TILES * (int)blockIdx.x; first < tiles; first += TILES * (int)gridDim.x) {
+        const int own = (int)threadIdx.x * MASKS / TD_SUBTILES;
+        const td_quad<uint32_t> *masks =
+            reinterpret_cast<const td_quad<uint32_t> *>(finish.target.masks) +
+            ((int64_t)blockIdx.z * tiles + first) * (TD_SUBTILES / MASKS) + threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x == 0) open = 0;
+        __syncthreads();
+        if (first + own < tiles) {
+            const td_quad<uint32_t> mine = *masks;
+            if (mine.of[0] | mine.of[1] | mine.of[2] | mine.of[3]) atomicOr(&open, 1u << own);
+        }
+        __syncthreads();
+        for (unsigned rest = open; rest; rest &= rest - 1)
+            finish_left(product, finish, first + __ffs((int)rest) - 1);
+    }
+}
+
 /* For members of any moduli; most have code of their own. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                          int least, int most)
 {
     (void)least, (void)most;
-    const int moduli = finish.choice[blockIdx.z].parameter;
-    if (moduli == TD_LEAST_PAIRED)
+    const td_choice &choice = finish.choice[blockIdx.z];
+    const int moduli = choice.parameter;
+    if (product.is_fused && td_is_fused(choice, finish.target.alpha))
+        finish_left_tiles(product, finish);
+    else if (moduli == TD_LEAST_PAIRED)
         finish_tiles_double<TD_LEAST_PAIRED>(product, finish);
     else if (moduli == TD_LEAST_PAIRED + 1)
         finish_tiles_double<TD_LEAST_PAIRED + 1>(product, finish);
@@ -336,8 +354,9 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
     cudaError_t error = fold_pieces(product, most, finish, batch, stream);
     for (const auto &one : finish_kernels) {
         /* What is seldom needed has few blocks: they end sooner. */
-        const dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
-                                             : td_grid_of_turns(finish->target, 1, batch);
+        const dim3 grid = one.least <= least && !product->is_fused
+                              ? td_grid_of_tiles(finish->target, 1, batch)
+                              : td_grid_of_turns(finish->target, 1, batch);
         if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
             one.most >= least && error == cudaSuccess)
             error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish,

@@ -4,8 +4,7 @@
  * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
  * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
  *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
- *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t: nine additions err by 2^-80 2^t each at most, and the constants by
- *   less than one of them: 2^-76 2^t in all.
+ *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
  * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded. */
 #ifndef TD_CRT_DOUBLE_H
 #define TD_CRT_DOUBLE_H
@@ -24,7 +23,7 @@ struct td_pairs {
     td_pair pair[TD_PAIRS];
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
-    double error;                 /* 2^-76 2^t, and a little for rounding it in */
+    double error;                 /* at most, and a little for rounding it in */
     uint32_t least; /* upper half of 2^-20 2^t, from where on that is less than 1 / 8 of a unit */
     int bits;       /* t */
 };
@@ -66,6 +65,25 @@ static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, dou
     }
 }
 
+static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
+
+/* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
+ * each constant. */
+static constexpr double td_error_of(const td_pairs &pairs)
+{
+    double error = 16.0 * td_magnitude_of(pairs.low), before = 0.0, bias = -pairs.start_low,
+           sum = 0.0;
+    for (int i = 0; i < TD_PAIRS; i++) {
+        const double low = pairs.pair[i].low;
+        before += TD_PAIR_BIAS * low; /* of the start, so far */
+        bias -= TD_PAIR_BIAS * low;   /* that is still to be taken away */
+        sum += td_power_of_2(16) * td_magnitude_of(low);
+        error += td_magnitude_of(before) + td_magnitude_of(bias) + sum +
+                 td_power_of_2(20) * td_magnitude_of(low);
+    }
+    return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
+}
+
 static constexpr td_pairs td_make_pairs(int moduli)
 {
     td_pairs pairs = {};
@@ -88,7 +106,7 @@ static constexpr td_pairs td_make_pairs(int moduli)
     }
     td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
     pairs.inverse = 1.0 / pairs.high;
-    pairs.error = td_power_of_2(pairs.bits - 76) * (1.0 + td_power_of_2(-10));
+    pairs.error = td_error_of(pairs);
     pairs.least = (uint32_t)(pairs.bits - 20 + 1023) << 20;
     return pairs;
 }
@@ -169,17 +187,45 @@ TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *
     return is_large & (td_add64(*z, farther) == *z);
 }
 
-/* True for scales of results that are normal numbers. */
-template <int moduli> TD_DEVICE bool td_scales_are_usual(int least, int most)
+/* ---- lines ---- */
+
+/* The worst that lines can be. */
+struct td_worst_line {
+    int mean, rounding; /* the smallest mean, the largest sum, with their scales */
+    int least, most;    /* scales */
+    bool is_special;
+};
+
+TD_DEVICE td_worst_line td_worst_of(const td_line &line)
 {
-    const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
-    return least >= bits - 1 - 1023 && most <= bits - 20 + 1022;
+    const int scale = TD_LOG * line.scale;
+    return {line.mean + scale, line.sum + scale, line.scale, line.scale, line.low == TD_SPECIAL};
 }
 
-/* X 2^-scale of four elements, rounded; false if one of them is not sure. Scales are usual, and given times 2^20. */
+TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_line &b)
+{
+    return {min(a.mean, b.mean), max(a.rounding, b.rounding), min(a.least, b.least),
+            max(a.most, b.most), a.is_special || b.is_special};
+}
+
+/* True if td_is_certified says so of all elements, or nothing is asked, and results are normal numbers. */
 template <int moduli>
-TD_DEVICE bool td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
-                                 double (&x)[TD_SUBTILE])
+TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
+{
+    const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
+    const int error = max(max(a.rounding, b.rounding), choice.rest) + TD_LOG;
+    const bool certified =
+        choice.need == INT32_MIN || choice.by_products || a.mean + b.mean >= choice.need + error;
+    return certified && !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
+           a.most + b.most <= bits - 20 + 1022;
+}
+
+/* ---- elements ---- */
+
+/* X 2^-scale of four elements, rounded; returns the bits of those that are not sure. Scales are usual, and given times 2^20. */
+template <int moduli>
+TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
+                                     double (&x)[TD_SUBTILE])
 {
     const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     double h[TD_SUBTILE], l[TD_SUBTILE];
@@ -193,18 +239,18 @@ TD_DEVICE bool td_round_residues(const uint32_t *residues, const uint32_t (&scal
         const uint32_t upper = (uint32_t)(bits >> 32) - scale[e];
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
     }
-    if (sure[0] & sure[1] & sure[2] & sure[3]) return true;
+    if (sure[0] & sure[1] & sure[2] & sure[3]) return 0;
     uint32_t any = 0; /* zeros have residues that are 0 */
     TD_UNROLL
     for (int t = 0; t < moduli; t++) any |= residues[t];
-    bool all = true;
+    unsigned unsure = 0;
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         const bool is_zero = (any >> (8 * e) & 255) == 0;
         if (is_zero) x[e] = 0.0;
-        all &= sure[e] | is_zero;
+        unsure |= sure[e] | is_zero ? 0u : 1u << e;
     }
-    return all;
+    return unsure;
 }
 
 #endif
