@@ -205,7 +205,8 @@ TD_DEVICE void share_line(const td_line &line, tile_lines &lines)
     td_worst_line worst = td_worst_of(line);
     lines.scale[which][in_tile] = (uint32_t)line.scale << 20;
     worst.mean = __reduce_min_sync(~0u, worst.mean);
-    worst.rounding = __reduce_max_sync(~0u, worst.rounding);
+    worst.spread = __reduce_max_sync(~0u, worst.spread);
+    worst.rounding = __reduce_min_sync(~0u, worst.rounding);
     worst.least = __reduce_min_sync(~0u, worst.least);
     worst.most = __reduce_max_sync(~0u, worst.most);
     worst.is_special = __any_sync(~0u, worst.is_special);
@@ -362,6 +363,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     extern __shared__ __align__(1024) unsigned char td_fused_shared[];
     shared_memory &shared = *reinterpret_cast<shared_memory *>(td_fused_shared);
+    td_begin_kernel();
     if (!td_is_fused(p.choice[0], finish.target.alpha)) return;
     const int tiles = (int)tiles_of(&p);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
@@ -405,8 +407,8 @@ cudaError_t td_fused_run(const td_panels *p, const td_finish *finish, cudaStream
         !td_describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, K_STEP, COLUMNS, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, tiles_of(p));
-    return TD_LAUNCH(fused_kernel, blocks, THREADS, sizeof(shared_memory), stream, a, b, *p,
-                     *finish);
+    return TD_LAUNCH_NEXT(fused_kernel, blocks, THREADS, sizeof(shared_memory), stream, a, b, *p,
+                          *finish);
 }
 
 cudaError_t td_fused_prepare(void)

@@ -86,6 +86,7 @@ template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish, int least, int most)
 {
+    td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli < least || moduli > most) return;
     if (usual && moduli == usual)
@@ -272,6 +273,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
                          int least, int most)
 {
     (void)least, (void)most;
+    td_begin_kernel();
     const td_choice &choice = finish.choice[blockIdx.z];
     const int moduli = choice.parameter;
     if (product.is_fused && td_is_fused(choice, finish.target.alpha))
@@ -321,6 +323,7 @@ TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulu
 static __global__ void __launch_bounds__(FOLD_THREADS)
     fold_kernel(const td_residue_product product, const td_finish finish)
 {
+    td_begin_kernel();
     const int t = (int)blockIdx.y;
     const int64_t quads = product.ld * finish.target.n / TD_SUBTILE;
     if (t >= finish.choice[blockIdx.z].parameter) return;
@@ -335,7 +338,7 @@ static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
 {
     const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
     if (product->pieces == 1) return cudaSuccess;
-    return TD_LAUNCH(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
+    return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
 }
 
 td_crt td_crt_of_device(td_finish_kind kind)
@@ -359,8 +362,8 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
                               : td_grid_of_turns(finish->target, 1, batch);
         if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
             one.most >= least && error == cudaSuccess)
-            error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish,
-                              one.least, one.most);
+            error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product,
+                                   *finish, one.least, one.most);
     }
     return error;
 }

@@ -189,34 +189,45 @@ TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *
 
 /* ---- lines ---- */
 
-/* The worst that lines can be. */
+/* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean from the sum; the smallest sum, with
+ * its scale; scales. */
 struct td_worst_line {
-    int mean, rounding; /* the smallest mean, the largest sum, with their scales */
-    int least, most;    /* scales */
+    int mean, spread, rounding;
+    int least, most;
     bool is_special;
 };
 
 TD_DEVICE td_worst_line td_worst_of(const td_line &line)
 {
     const int scale = TD_LOG * line.scale;
-    return {line.mean + scale, line.sum + scale, line.scale, line.scale, line.low == TD_SPECIAL};
+    return {line.mean + scale, line.sum - line.mean, line.sum + scale,
+            line.scale,        line.scale,           line.low == TD_SPECIAL};
 }
 
 TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_line &b)
 {
-    return {min(a.mean, b.mean), max(a.rounding, b.rounding), min(a.least, b.least),
-            max(a.most, b.most), a.is_special || b.is_special};
+    return {min(a.mean, b.mean),   max(a.spread, b.spread), min(a.rounding, b.rounding),
+            min(a.least, b.least), max(a.most, b.most),     a.is_special || b.is_special};
 }
 
-/* True if td_is_certified says so of all elements, or nothing is asked, and results are normal numbers. */
+/* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
+ * condition for each, in which the other line's sum does not occur. */
+TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
+                                const td_choice &choice)
+{
+    const bool is_far = max(a.rounding, b.rounding) - choice.rest >= 8 * TD_LOG;
+    const int above = choice.need + (is_far ? 2 : TD_LOG);
+    return b.mean >= above + a.spread && a.mean >= above + b.spread &&
+           (is_far || a.mean + b.mean >= above + choice.rest);
+}
+
+/* The same, if it is asked, and results are normal numbers. */
 template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
     const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
-    const int error = max(max(a.rounding, b.rounding), choice.rest) + TD_LOG;
-    const bool certified =
-        choice.need == INT32_MIN || choice.by_products || a.mean + b.mean >= choice.need + error;
-    return certified && !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
+    return (choice.need == INT32_MIN || choice.by_products || td_are_certified(a, b, choice)) &&
+           !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
            a.most + b.most <= bits - 20 + 1022;
 }
 

@@ -350,10 +350,25 @@ TD_DEVICE place place_of(const tiles &t, int number)
     return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
 }
 
-/* Nothing is to be measured again of members without shifts. */
-template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place &at)
+/* The shift of element l of k: half of what B's exponent is above A's. */
+TD_DEVICE int16_t shift_of(const td_measure &p, int batch, int64_t l)
 {
-    return at.line0 < p.operand[at.which].lines && (!again || p.shifted[at.batch]);
+    const int32_t a = p.tops[0][batch * p.operand[0].k + l],
+                  b = p.tops[1][batch * p.operand[0].k + l];
+    return (int16_t)(a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1);
+}
+
+/* Those of a tile, to its block; the first tiles leave them in memory. */
+TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left, int16_t *shift)
+{
+    const int64_t l = (int64_t)at.unit * TD_UNIT + threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x < min((int64_t)TD_UNIT, left)) {
+        shift[threadIdx.x] = shift_of(p, at.batch, l);
+        if (at.which == 0 && at.line0 == 0)
+            p.shift[at.batch * p.operand[0].k + l] = shift[threadIdx.x];
+    }
+    __syncthreads();
 }
 
 /* A unit of each line of a strip. All threads take part. */
@@ -362,14 +377,17 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
                              const uint64_t (*tile)[TD_UNIT + 1])
 {
     TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    TD_SHARED(int16_t, shift, [TD_UNIT]);
     const td_operand &o = p.operand[at.which];
     const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
-    const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
     const int line = (int)threadIdx.x;
     unit *to = static_cast<unit *>(p.units[at.which]) +
                ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
-    if (!again) find_tops(tile, top);
-    measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
+    if (again)
+        find_shifts(p, at, left, shift);
+    else
+        find_tops(tile, top);
+    measure_tile<!again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
                          line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
     int32_t *const bounds = p.bounds[at.which] + at.batch * td_bounds(o.k);
     if (!again)

@@ -8,7 +8,7 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
 
-enum { LINES = 32, GROUPS = THREADS / LINES };
+enum { GROUPS = THREADS / TD_TILE };
 
 struct line_sums {
     int64_t logs;
@@ -67,14 +67,14 @@ TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
 }
 
 struct line_parts {
-    summary summaries[GROUPS][LINES];
-    line_sums sums[GROUPS][LINES];
+    summary summaries[GROUPS][TD_TILE];
+    line_sums sums[GROUPS][TD_TILE];
 };
 
-/* The record of LINES lines, by all threads of a block; to: the line's, or NULL. */
-TD_DEVICE void measure_line(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
+/* The records of a strip, by all threads of a block; to: the line's, or NULL. */
+TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
 {
-    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    const int line = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
     parts.summaries[group][line] = summarise_units(units);
     __syncthreads();
     summary all = parts.summaries[0][line];
@@ -92,22 +92,18 @@ TD_DEVICE void measure_line(const units_of_line &units, int64_t k, line_parts &p
     *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
 }
 
-/* The records of a strip, whose units are all there. */
+/* The same, when all units are there. */
 TD_DEVICE void measure_strip(const td_measure &p, const place &at, int units, td_line *const *line,
                              line_parts &parts)
 {
     const td_operand &o = p.operand[at.which];
-    const int in_half = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
-    TD_UNROLL_N(1)
-    for (int half = 0; half < TD_TILE; half += LINES) {
-        const int own = at.line0 + half + in_half;
-        const unit *from = static_cast<const unit *>(p.units[at.which]) +
-                           (int64_t)at.batch * units * p.strip_lines + at.in_strip + half + in_half;
-        td_line *to = line[at.which] + (int64_t)at.batch * o.lines + own;
-        __syncthreads();
-        measure_line({from, p.strip_lines, group, own < o.lines ? units : 0}, o.k, parts,
-                     group == 0 && own < o.lines ? to : NULL);
-    }
+    const int in_strip = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
+    const int own = at.line0 + in_strip;
+    const unit *from = static_cast<const unit *>(p.units[at.which]) +
+                       (int64_t)at.batch * units * p.strip_lines + at.in_strip + in_strip;
+    td_line *to = line[at.which] + (int64_t)at.batch * o.lines + own;
+    measure_lines({from, p.strip_lines, group, own < o.lines ? units : 0}, o.k, parts,
+                  group == 0 && own < o.lines ? to : NULL);
 }
 
 /* ---- shifts ---- */
@@ -151,25 +147,20 @@ TD_DEVICE bool may_spread(const td_measure &p, int batch)
            most[1] - least[0] - (least[1] - most[0]) > LEAST_SPREAD;
 }
 
-/* Half of what B's exponents are above A's, where they spread. By all threads of a block. */
-TD_DEVICE void find_shifts(const td_measure &p, int batch)
+/* True if what B's exponents are above A's spreads. By all threads of a block. */
+TD_DEVICE bool spreads(const td_measure &p, int batch)
 {
     const int64_t k = p.operand[0].k;
     const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
     difference seen = {INT32_MIN, INT32_MAX};
-    const bool may = may_spread(p, batch);
-    for (int64_t l = threadIdx.x; l < k && may; l += blockDim.x) {
+    if (!may_spread(p, batch)) return false;
+    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
         if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
         seen.most = max(seen.most, b[l] - a[l]);
         seen.least = min(seen.least, b[l] - a[l]);
     }
     seen = join_differences(seen.most, seen.least);
-    const bool spread = seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
-    if (threadIdx.x == 0) p.shifted[batch] = spread;
-    for (int64_t l = threadIdx.x; l < k && spread; l += blockDim.x) {
-        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
-        p.shift[batch * k + l] = (int16_t)(both ? (b[l] - a[l]) >> 1 : 0);
-    }
+    return seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
 }
 
 /* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down; for all threads of a block. */
@@ -214,7 +205,7 @@ TD_DEVICE void keep_shifts(const td_measure &p, int batch)
 /* ---- all of it ---- */
 
 /* A block has measured so many units of a strip. Who measures the last of a strip makes its lines; who makes the last of a member
- * decides on its shifts. All threads take part. */
+ * with shifts decides on these. All threads take part. */
 template <bool again>
 TD_DEVICE void close_units(const td_measure &p, const place &at, int measured, int units,
                            line_parts &parts)
@@ -225,16 +216,30 @@ TD_DEVICE void close_units(const td_measure &p, const place &at, int measured, i
     const int strip = at.which * strips + at.line0 / TD_TILE;
     if (!td_is_last(&done[1 + strip], measured, units)) return;
     measure_strip(p, at, units, again ? p.line_again : p.line, parts);
-    if (!td_is_last(&done[0], 1, all_strips)) return;
-    if (again)
-        keep_shifts(p, at.batch);
-    else
-        find_shifts(p, at.batch);
+    if (again && td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
 }
 
 enum { BLOCKS = 3 };
 typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
 static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
+
+/* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
+ * leaves word of it. All threads take part. */
+template <bool again> struct needs {
+    int member;
+    bool is_shifted;
+
+    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at)
+    {
+        if (again && at.batch != n.member) {
+            n.member = at.batch;
+            n.is_shifted = spreads(p, at.batch);
+        }
+        if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
+            p.shifted[at.batch] = n.is_shifted;
+        return at.line0 < p.operand[at.which].lines && (!again || n.is_shifted);
+    }
+};
 
 /* Without shifts, and the largest exponents along k; or again with shifts, where there are any. A block's tiles are neighbours along
  * k. With two stages a tile is copied while the one before is measured. Grid: as many blocks as there are places. */
@@ -243,25 +248,34 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_kernel(const td_measure p, const tiles all)
 {
     TD_DYNAMIC_SHARED(tile_of_units, tile);
-    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
+    td_begin_kernel();
+    if (td_scalar_value(p.alpha) == 0.0) return;
     const int first = (int)((int64_t)all.count * blockIdx.x / gridDim.x),
               end = (int)((int64_t)all.count * (blockIdx.x + 1) / gridDim.x);
     int next = first, own = first, begun = first;
+    unsigned needed = 0; /* a bit for each stage */
+    needs<again> need = {-1, false};
+    if (again && p.batch == 1) { /* a look at the first tile decides on all */
+        (void)needs<again>::of(need, p, place_of(all, first));
+        if (!need.is_shifted) return;
+    }
     td_async_pipeline<stages>(
         end - first,
         [&](int stage) {
             const place at = place_of(all, next++);
             const td_operand &o = p.operand[at.which];
-            if (is_needed<again>(p, at))
-                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                          (int64_t)at.unit * TD_UNIT, tile[stage]);
+            needed &= ~(1u << stage);
+            if (!needs<again>::of(need, p, at)) return;
+            needed |= 1u << stage;
+            copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                      (int64_t)at.unit * TD_UNIT, tile[stage]);
         },
         [&](int stage) {
             const place at = place_of(all, own++);
-            const bool needed = is_needed<again>(p, at);
-            if (needed) measure_units<again>(p, at, all.units, tile[stage]);
+            const bool is_needed = needed >> stage & 1;
+            if (is_needed) measure_units<again>(p, at, all.units, tile[stage]);
             if (own != end && at.unit + 1 < all.units) return;
-            if (needed)
+            if (is_needed)
                 close_units<again>(p, at, own - begun, all.units,
                                    *reinterpret_cast<line_parts *>(tile[stage]));
             begun = own;
@@ -271,6 +285,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 /* What is added up, counted or raised later. Grid: any blocks. */
 static __global__ void clear_kernel(const td_measure p)
 {
+    td_begin_kernel();
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
     const int64_t tops = p.operand[0].k * p.batch, bounds = td_bounds(p.operand[0].k) * p.batch;
@@ -298,8 +313,8 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-        error =
-            TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
+        error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
+                               *p, all);
     }
     return error;
 }

@@ -201,6 +201,7 @@ template <int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const td_residues p)
 {
     TD_DYNAMIC_SHARED(double, shared);
+    td_begin_kernel();
     const tiles all = tiles_of(p.fixed);
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
@@ -223,8 +224,8 @@ cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
-    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
-                     stages * TILE_BYTES, stream, *p);
+    return TD_LAUNCH_NEXT(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
+                          stages * TILE_BYTES, stream, *p);
 }
 
 cudaError_t td_residues_prepare(void)
