@@ -96,10 +96,12 @@ TD_DEVICE tile tile_of(const td_panels &p, int number)
 
 TD_DEVICE int steps_of(const td_panels &p) { return (int)((p.k + K_STEP - 1) / K_STEP); }
 
-/* The modulus that is multiplied at a time. */
+/* The modulus that is multiplied at a time: those in shared memory, and both halves of those in registers, the second one first. */
 TD_DEVICE int modulus_at(int time)
 {
-    return time < IN_SHARED ? IN_REGISTERS + time : time - IN_SHARED;
+    const int half = IN_REGISTERS / 2, rest = time - IN_SHARED;
+    if (time < IN_SHARED) return IN_REGISTERS + time;
+    return rest < half ? half + rest : rest - half;
 }
 
 /* One thread has all copies made. */
@@ -257,56 +259,133 @@ struct scalars {
     double alpha, beta;
 };
 
-/* Four elements of a column. */
-TD_DEVICE void finish_word(const td_panels &p, const td_target &target, const scalars &s, double *c,
-                           int row, int column, const uint32_t *residues,
-                           const uint32_t (&scale)[TD_SUBTILE], bool usual)
+/* Four elements of a column in memory. */
+TD_DEVICE td_column word_at(const td_target &target, double *c, int row, int column)
 {
     const int count = column < target.n ? min((int)TD_SUBTILE, target.m - row) : 0;
-    const td_column out = {c + (int64_t)column * target.c.ld + row, count};
-    double c0[TD_SUBTILE] = {}, x[TD_SUBTILE] = {};
-    unsigned left = (1u << TD_SUBTILE) - 1;
-    if (count <= 0) return;
-    if (usual) {
-        if (s.beta != 0.0) td_column::load(out, c0);
-        left = td_round_residues<MODULI>(residues, scale, x);
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(s.alpha, x[i], s.beta, &c0[i]);
-        td_column::store(out, x, left);
-    }
-    left &= (1u << count) - 1;
+    return {c + (int64_t)column * target.c.ld + row, count};
+}
+
+/* Their residues become C; c0 is what was there. */
+TD_DEVICE void finish_word(const td_panels &p, const td_target &target, const scalars &s,
+                           const td_column &word, int row, int column, const uint32_t *residues,
+                           const uint32_t (&scale)[TD_SUBTILE], const double (&c0)[TD_SUBTILE],
+                           bool usual)
+{
+    double x[TD_SUBTILE];
+    unsigned left = td_round_residues<MODULI>(residues, scale, x);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(s.alpha, x[i], s.beta, &c0[i]);
+    if (!usual) left = (1u << TD_SUBTILE) - 1;
+    td_column::store(word, x, left);
+    if (left == 0 || word.count <= 0) return;
+    left &= (1u << word.count) - 1;
     if (left) leave(p, target, row, column, residues, left);
 }
 
+/* A thread's residues modulo those of IN_REGISTERS. */
+typedef uint32_t kept_residues[IN_REGISTERS][4 * CHUNKS];
+
+/* The next chunk's become the first: a loop over chunks fits the caches of instructions. */
+TD_DEVICE void next_chunk(kept_residues &kept)
+{
+    TD_UNROLL
+    for (int i = 0; i < IN_REGISTERS; i++) {
+        TD_UNROLL
+        for (int j = 0; j < 4 * (CHUNKS - 1); j++) kept[i][j] = kept[i][j + 4];
+    }
+}
+
+/* A chunk, whose residues are the first of `kept`, word by word; what was in C is loaded one word ahead. */
+TD_DEVICE void finish_chunk(const td_panels &p, const td_target &target, const scalars &s,
+                            double *c, int row, int column, const kept_residues &kept,
+                            const td_quad<uint32_t> (&parked)[IN_SHARED], const uint32_t *scale_a,
+                            uint32_t scale_b, bool usual)
+{
+    td_column word = word_at(target, c, row, column);
+    double c0[TD_SUBTILE] = {};
+    if (s.beta != 0.0) td_column::load(word, c0);
+    TD_UNROLL
+    for (int w = 0; w < 4; w++) {
+        const td_column next = word_at(target, c, row + TD_SUBTILE * (w + 1), column);
+        double next_c0[TD_SUBTILE] = {};
+        if (s.beta != 0.0 && w < 3) td_column::load(next, next_c0);
+        const td_quad<uint32_t> scales =
+            *reinterpret_cast<const td_quad<uint32_t> *>(scale_a + TD_SUBTILE * w);
+        uint32_t residues[MODULI], scale[TD_SUBTILE];
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scales.of[i] + scale_b;
+        TD_UNROLL
+        for (int i = 0; i < MODULI; i++)
+            residues[i] = i < IN_REGISTERS ? kept[i < IN_REGISTERS ? i : 0][w]
+                                           : parked[i < IN_REGISTERS ? 0 : i - IN_REGISTERS].of[w];
+        finish_word(p, target, s, word, row + TD_SUBTILE * w, column, residues, scale, c0, usual);
+        word = next;
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) c0[i] = next_c0[i];
+    }
+}
+
 TD_DEVICE void finish_tile(const td_panels &p, const td_finish &finish, const scalars &s,
-                           const tile &t, const uint32_t (&kept)[IN_REGISTERS][4 * CHUNKS],
-                           const tile_lines &lines, const shared_memory &shared)
+                           const tile &t, kept_residues &kept, const tile_lines &lines,
+                           const shared_memory &shared)
 {
     double *const c = td_target_c<double>(finish.target);
     const bool usual = is_usual(lines, finish.choice[0]);
-    TD_UNROLL
+    TD_UNROLL_N(1)
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         int row, column;
         chunk_at(t, chunk, &row, &column);
         td_quad<uint32_t> parked[IN_SHARED];
         TD_UNROLL
         for (int i = 0; i < IN_SHARED; i++) parked[i] = shared.residues[i][chunk][threadIdx.x];
-        const uint32_t scale_b = lines.scale[1][column - t.column];
+        finish_chunk(p, finish.target, s, c, row, column, kept, parked,
+                     &lines.scale[0][row - t.row], lines.scale[1][column - t.column], usual);
+        next_chunk(kept);
+    }
+}
+
+/* ---- tiles ---- */
+
+/* C of the tile, on its way to the L2. */
+TD_DEVICE void fetch_ahead(const td_target &target, const scalars &s, const tile &t)
+{
+    const double *const c = td_target_c<double>(target);
+    const int in_line = 16, lines = ROWS / in_line; /* of the caches */
+    if (s.beta == 0.0) return;
+    TD_UNROLL_N(1)
+    for (int i = (int)threadIdx.x; i < COLUMNS * lines; i += WORKERS) {
+        const int row = t.row + i % lines * in_line, column = t.column + i / lines;
+        if (row < target.m && column < target.n)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(c + (int64_t)column * target.c.ld + row));
+    }
+}
+
+/* Residues modulo `modulus`, chunk by chunk. */
+TD_DEVICE void multiply_to_shared(int modulus, int steps, position &at, int group,
+                                  shared_memory &shared)
+{
+    const td_sum_modulus own = td_moduli_of_sums.of[modulus];
+    group_sums sums;
+    multiply(sums, steps, at, group, shared);
+    TD_UNROLL
+    for (int c = 0; c < CHUNKS; c++)
+        shared.residues[modulus - IN_REGISTERS][c][threadIdx.x] =
+            residues_of_chunk<true>(sums, c, own);
+}
+
+TD_DEVICE void multiply_to_registers(int modulus, int steps, position &at, int group,
+                                     shared_memory &shared, uint32_t (&kept)[4 * CHUNKS])
+{
+    const td_sum_modulus own = td_moduli_of_sums.of[modulus];
+    group_sums sums;
+    multiply(sums, steps, at, group, shared);
+    TD_UNROLL
+    for (int c = 0; c < CHUNKS; c++) {
+        const td_quad<uint32_t> quad = modulus == OWN_LONG ? residues_of_chunk<false>(sums, c, own)
+                                                           : residues_of_chunk<true>(sums, c, own);
         TD_UNROLL
-        for (int w = 0; w < 4; w++) {
-            const td_quad<uint32_t> scale_a = *reinterpret_cast<const td_quad<uint32_t> *>(
-                &lines.scale[0][row - t.row + TD_SUBTILE * w]);
-            uint32_t residues[MODULI], scale[TD_SUBTILE];
-            TD_UNROLL
-            for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a.of[i] + scale_b;
-            TD_UNROLL
-            for (int i = 0; i < MODULI; i++)
-                residues[i] = i < IN_REGISTERS
-                                  ? kept[i < IN_REGISTERS ? i : 0][4 * chunk + w]
-                                  : parked[i < IN_REGISTERS ? 0 : i - IN_REGISTERS].of[w];
-            finish_word(p, finish.target, s, c, row + TD_SUBTILE * w, column, residues, scale,
-                        usual);
-        }
+        for (int w = 0; w < 4; w++) kept[4 * c + w] = quad.of[w];
     }
 }
 
@@ -314,7 +393,7 @@ TD_DEVICE void work_on_tiles(const td_panels &p, const td_finish &finish, int ti
                              shared_memory &shared)
 {
     const scalars s = {td_scalar_value(finish.target.alpha), td_scalar_value(finish.target.beta)};
-    const int steps = steps_of(p);
+    const int steps = steps_of(p), half = IN_REGISTERS / 2;
     position at = {0, 0};
     int parity = 0;
     if (group == 1) td_turn_pass(1);
@@ -324,28 +403,17 @@ TD_DEVICE void work_on_tiles(const td_panels &p, const td_finish &finish, int ti
         const td_line line = line_of_thread(finish, t);
         clear_masks(finish.target, t);
         TD_UNROLL_N(1)
-        for (int i = 0; i < IN_SHARED; i++) {
-            group_sums sums;
-            multiply(sums, steps, at, group, shared);
-            const td_sum_modulus modulus = td_moduli_of_sums.of[IN_REGISTERS + i];
-            TD_UNROLL
-            for (int c = 0; c < CHUNKS; c++)
-                shared.residues[i][c][threadIdx.x] = residues_of_chunk<true>(sums, c, modulus);
-        }
+        for (int i = IN_REGISTERS; i < MODULI; i++) multiply_to_shared(i, steps, at, group, shared);
         share_line(line, shared.lines[parity]);
-        uint32_t kept[IN_REGISTERS][4 * CHUNKS];
-        TD_UNROLL
-        for (int i = 0; i < IN_REGISTERS; i++) {
-            group_sums sums;
-            multiply(sums, steps, at, group, shared);
-            const td_sum_modulus modulus = td_moduli_of_sums.of[i];
+        fetch_ahead(finish.target, s, t);
+        kept_residues kept;
+        TD_UNROLL_N(1)
+        for (int first = half; first >= 0; first -= half) {
             TD_UNROLL
-            for (int c = 0; c < CHUNKS; c++) {
-                const td_quad<uint32_t> quad = i == OWN_LONG
-                                                   ? residues_of_chunk<false>(sums, c, modulus)
-                                                   : residues_of_chunk<true>(sums, c, modulus);
+            for (int i = 0; i < half; i++) {
                 TD_UNROLL
-                for (int w = 0; w < 4; w++) kept[i][4 * c + w] = quad.of[w];
+                for (int j = 0; j < 4 * CHUNKS; j++) kept[half + i][j] = kept[i][j];
+                multiply_to_registers(first + i, steps, at, group, shared, kept[i]);
             }
         }
         td_turn_wait(3); /* of both warpgroups */

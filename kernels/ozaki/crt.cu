@@ -233,8 +233,11 @@ TD_DEVICE void finish_left(const td_residue_product &product, const td_finish &f
     if (row < finish.target.m && col < finish.target.n) {
         uint16_t *const own = td_target_mask(finish.target, row, col);
         const unsigned left = *own;
+        unsigned done = 0; /* columns of which nothing is left */
+        TD_UNROLL
+        for (int j = 0; j < TD_SUBTILE; j++) done |= left >> (TD_SUBTILE * j) & 15 ? 0u : 1u << j;
         if (left)
-            mask = left & finish_columns_whole(product, finish, subtile_at(finish, row, col), 0,
+            mask = left & finish_columns_whole(product, finish, subtile_at(finish, row, col), done,
                                                ~left & 0xffffu);
         if (mask != left) *own = (uint16_t)mask;
     }

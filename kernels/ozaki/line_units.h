@@ -73,10 +73,8 @@ TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT
     top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
 }
 
-/* The largest exponents of a tile go to those of the operand; bounds: of all, and of what is below TD_BOUND of them, from the tile's
- * first one on. By whole warps. */
-TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left, int32_t *most,
-                          int32_t *least)
+/* The largest exponents of a tile go to those of the operand, and to the bounds of each TD_BOUND of them. By whole warps. */
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left, int32_t *bounds)
 {
     const int l = (int)threadIdx.x;
     if (l >= TD_UNIT) return;
@@ -91,8 +89,8 @@ TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left
         below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
     }
     if (l % TD_BOUND || l >= left) return;
-    if (largest != INT32_MIN) atomicMax(most, largest);
-    if (below != INT32_MIN) atomicMax(&least[l / TD_BOUND], below);
+    if (largest != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2], largest);
+    if (below != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2 + 1], below);
 }
 
 /* Of some elements of a unit. */
@@ -318,8 +316,13 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     sums[part][line] = {0, 0};
     if (full && all.low != TD_SPECIAL)
         sums[part][line] = sums_of_full(bits, top);
-    else if (all.low != TD_SPECIAL && top != NO_TOP)
-        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
+    else if (all.low != TD_SPECIAL && top != NO_TOP && normal) {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
+        sums[part][line] = sums_of_normal(bits, top);
+    } else if (all.low != TD_SPECIAL && top != NO_TOP) {
+        sums[part][line] = sums_of_any(mine, top);
+    }
     __syncthreads();
     if (to) *to = unit_of(all, sums, line);
 }
@@ -389,10 +392,8 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
         find_tops(tile, top);
     measure_tile<!again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
                          line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
-    int32_t *const bounds = p.bounds[at.which] + at.batch * td_bounds(o.k);
-    if (!again)
-        raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds,
-                   bounds + 1 + l0 / TD_BOUND);
+    int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
 }
 
 #endif

@@ -134,17 +134,19 @@ TD_DEVICE difference join_differences(int most, int least)
 TD_DEVICE bool may_spread(const td_measure &p, int batch)
 {
     const int64_t bounds = td_bounds(p.operand[0].k);
-    int most[2], least[2];
+    difference all[2];
     TD_UNROLL
     for (int o = 0; o < 2; o++) {
-        const int32_t *const bound = p.bounds[o] + batch * bounds;
-        int mine = INT32_MAX;
-        for (int64_t i = 1 + threadIdx.x; i < bounds; i += blockDim.x) mine = min(mine, bound[i]);
-        most[o] = bound[0];
-        least[o] = join_differences(most[o], min(mine, most[o])).least;
+        const int32_t *const bound = p.bounds[o] + batch * 2 * bounds;
+        all[o] = {INT32_MIN, INT32_MAX};
+        for (int64_t i = threadIdx.x; i < bounds; i += blockDim.x) {
+            all[o].most = max(all[o].most, bound[2 * i]);
+            all[o].least = min(all[o].least, bound[2 * i + 1]);
+        }
+        all[o] = join_differences(all[o].most, all[o].least);
     }
-    return least[0] == INT32_MIN || least[1] == INT32_MIN ||
-           most[1] - least[0] - (least[1] - most[0]) > LEAST_SPREAD;
+    return all[0].least == INT32_MIN || all[1].least == INT32_MIN ||
+           all[1].most - all[0].least - (all[1].least - all[0].most) > LEAST_SPREAD;
 }
 
 /* True if what B's exponents are above A's spreads. By all threads of a block. */
@@ -207,8 +209,8 @@ TD_DEVICE void keep_shifts(const td_measure &p, int batch)
 /* A block has measured so many units of a strip. Who measures the last of a strip makes its lines; who makes the last of a member
  * with shifts decides on these. All threads take part. */
 template <bool again>
-TD_DEVICE void close_units(const td_measure &p, const place &at, int measured, int units,
-                           line_parts &parts)
+TD_DEVICE_CALL void close_units(const td_measure &p, const place &at, int measured, int units,
+                                line_parts &parts)
 {
     const int strips = td_tiles(p.operand[0].lines),
               all_strips = strips + td_tiles(p.operand[1].lines);
@@ -245,7 +247,7 @@ template <bool again> struct needs {
  * k. With two stages a tile is copied while the one before is measured. Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
-    measure_kernel(const td_measure p, const tiles all)
+    measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all)
 {
     TD_DYNAMIC_SHARED(tile_of_units, tile);
     td_begin_kernel();
@@ -288,7 +290,7 @@ static __global__ void clear_kernel(const td_measure p)
     td_begin_kernel();
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
-    const int64_t tops = p.operand[0].k * p.batch, bounds = td_bounds(p.operand[0].k) * p.batch;
+    const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
     const int64_t counts = td_done_counts(p.operand[0].lines, p.operand[1].lines, p.batch);
     for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
     for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;

@@ -102,7 +102,7 @@ typedef struct {
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
     int32_t *tops[2];       /* scratch: [batch][k] */
-    int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)] */
+    int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
     int32_t *done;          /* scratch: td_done_counts() */
     td_line *line[2];       /* [batch][lines] */
     td_line *line_again[2]; /* scratch: the same, with shifts */
@@ -114,9 +114,9 @@ typedef struct {
 } td_measure;
 size_t td_unit_bytes(void);
 
-/* Of the largest exponents along k: the largest, and for each TD_BOUND of them what they are not below, or INT32_MIN. */
+/* Of each TD_BOUND of the largest exponents along k: the largest, and what they are not below, or INT32_MIN. */
 enum { TD_BOUND = 32 };
-TD_BOTH int64_t td_bounds(int64_t k) { return 1 + (k + TD_BOUND - 1) / TD_BOUND; }
+TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
 /* How far the strips of a batch of operands are measured, without shifts and with them. */
 TD_BOTH int64_t td_done_counts(int64_t lines_a, int64_t lines_b, int64_t batch)

@@ -55,7 +55,7 @@ static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
         plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
         plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
         plan->bounds[o] =
-            td_reserve(&end, td_bounds(p->k) * plan->batch * (int64_t)sizeof(int32_t));
+            td_reserve(&end, td_bounds(p->k) * plan->batch * 2 * (int64_t)sizeof(int32_t));
         plan->line_again[o] =
             td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     }

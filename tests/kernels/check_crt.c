@@ -93,16 +93,26 @@ static wide random_x(test_random *r, const crt_case *p)
     return random_int(r, 0, 1) ? -x : x;
 }
 
+/* Of P / p modulo p, P the product of `count` moduli and p the t-th. */
+static int inverse_of(int count, int t)
+{
+    static int inverses[TD_MAX_MODULI + 1][TD_MAX_MODULI];
+    int *const inverse = &inverses[count][t];
+    int others = 1;
+    if (*inverse) return *inverse;
+    for (int i = 0; i < count; i++)
+        if (i != t) others = others * (moduli[i] % moduli[t]) % moduli[t];
+    do ++*inverse;
+    while (others * *inverse % moduli[t] != 1 % moduli[t]);
+    return *inverse;
+}
+
 /* Residues of X times the inverse of P / p modulo p, moved to another representative where a byte has room. */
 static void put_residues(test_random *r, const crt_case *p, wide x, int8_t *at, size_t plane_step)
 {
     for (int t = 0; t < p->count; t++) {
         const int modulus = moduli[t];
-        int others = 1, inverse = 1;
-        for (int i = 0; i < p->count; i++)
-            if (i != t) others = others * (moduli[i] % modulus) % modulus;
-        while (others * inverse % modulus != 1 % modulus) inverse++;
-        int residue = (int)((x % modulus + modulus) % modulus) * inverse % modulus;
+        int residue = (int)((x % modulus + modulus) % modulus) * inverse_of(p->count, t) % modulus;
         if (residue > 127 || (residue >= modulus - 128 && random_int(r, 0, 1))) residue -= modulus;
         at[(size_t)t * plane_step] = (int8_t)residue;
     }
@@ -342,15 +352,6 @@ static int residue_of(int64_t x, int modulus, int factor)
     return residue > 127 ? residue - modulus : residue;
 }
 
-static int inverse_of(int t)
-{
-    int others = 1, inverse = 1;
-    for (int i = 0; i < TD_COMMON_MODULI; i++)
-        if (i != t) others = others * (moduli[i] % moduli[t]) % moduli[t];
-    while (others * inverse % moduli[t] != 1) inverse++;
-    return inverse;
-}
-
 static fused_data make_panels(const crt_case *p, const crt_data *d, int k)
 {
     test_random r = random_start(p->seed + 1000000);
@@ -369,7 +370,7 @@ static fused_data make_panels(const crt_case *p, const crt_data *d, int k)
             *(i < m ? &f.x[i * padded + l] : &f.y[(i - m) * padded + l]) = is_zero ? 0 : number;
         }
     for (int t = 0; t < TD_COMMON_MODULI; t++) {
-        const int inverse = inverse_of(t);
+        const int inverse = inverse_of(TD_COMMON_MODULI, t);
         for (size_t i = 0; i < m; i++) {
             int8_t *const line =
                 f.a + (size_t)t * f.plane_a + (size_t)td_place_of_line((int)i) * padded;
@@ -500,19 +501,21 @@ static void check_fused(const crt_case *p, int k)
 static void products_in_one_kernel_agree(void **unused)
 {
     (void)unused;
-    if (!td_wgmma_exists()) test_note("one kernel: not for this device");
+    const bool exists = td_wgmma_exists();
+    if (!exists) test_note("one kernel: not for this device");
     for (int i = 0; i < cases / 4; i++) {
+        const bool is_large = i == 3; /* more tiles than multiprocessors */
         crt_case p = random_case(first_seed + (uint64_t)i);
         test_random r = random_start(first_seed + (uint64_t)i);
         const int k = random_int(&r, 0, 1) ? random_int(&r, 1, 300) : random_int(&r, 1, TD_FUSED_K);
         p.count = TD_COMMON_MODULI;
         p.by_products = false;
-        p.m = random_int(&r, 1, 400);
-        p.n = random_int(&r, 1, 300);
+        p.m = is_large ? 2100 : random_int(&r, 1, 400);
+        p.n = is_large ? 2200 : random_int(&r, 1, 300);
         p.ld = p.m + random_int(&r, 0, 3);
         p.fill = (filling)random_int(&r, 0, FILLINGS - 1);
         if (p.alpha == 0.0) p.alpha = 2.0;
-        if (!td_wgmma_exists()) p.m = p.n = 5; /* only the test is tested */
+        if (!exists) p.m = p.n = 5; /* only the test is tested */
         check_fused(&p, k);
     }
 }
