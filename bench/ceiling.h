@@ -11,6 +11,10 @@ extern "C" {
 double ceiling_binary32(void);
 double ceiling_binary64(void);
 
+/* Operations a second, a multiply-accumulate being two, of a loop of the tensor cores' int8 products for a warp (mma.sync), operands in
+ * registers. 0 on the host device. */
+double ceiling_int8_warps(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
 /* products - binary64 products of the sizes that programs ask for, by cuBLAS and by modes of Tandem, in one run.
  *
- * Usage: products [--csv FILE] [MODE ...]     (default ozaki2 faithful)
+ * Usage: products [--csv FILE] [--burst] [--family NAME] [MODE ...]     (default ozaki2 faithful)
+ *
+ * --burst: without the second time; --family: square, update, update+C0 or other alone.
  *
  * Squares, updates of rank 256 to 1024 with and without C0, and shapes that are much longer one way. For each: the median time
  * of single calls ("burst"), and the mean of calls back to back for most of a second ("sustained": the device is then as warm as
@@ -110,14 +112,23 @@ static bool measure_error(const product *p, const exact_product *exact, double *
     return true;
 }
 
-static bool print_line(const table *out, const product *p, const exact_product *exact)
+/* What is asked for. */
+typedef struct {
+    const char *csv, *family;
+    bool is_burst;
+    int modes;
+    char **mode;
+} request;
+
+static bool print_line(const table *out, const request *asked, const product *p,
+                       const exact_product *exact)
 {
     const shape *s = p->s;
     const double operations = 2.0 * s->m * s->n * s->k;
     double err = NAN, sustained = NAN;
     timing t;
     if (!measure_error(p, exact, &err) || !timing_measure(multiply, p, burst_seconds, &t) ||
-        !measure_sustained(p, t.seconds, &sustained))
+        (!asked->is_burst && !measure_sustained(p, t.seconds, &sustained)))
         return false;
     table_line line = {0};
     table_put(&line, "%s", s->family);
@@ -148,15 +159,15 @@ out:
     return made;
 }
 
-static bool run_shape(const table *out, product p, int modes, char **mode)
+static bool run_shape(const table *out, const request *asked, product p)
 {
     exact_product *exact = NULL;
     bool good = make_operands(&p);
     if (good) exact = samples_multiply(TYPE_DOUBLE, p.s->m, p.s->n, p.s->k, p.a, p.b);
     good = exact && samples_update(exact, 1.0, p.s->beta, TYPE_DOUBLE, p.s->m, p.s->n, p.c);
-    for (int i = -1; i < modes && good; i++) {
-        p.mode = i < 0 ? NULL : mode[i];
-        good = print_line(out, &p, exact);
+    for (int i = -1; i < asked->modes && good; i++) {
+        p.mode = i < 0 ? NULL : asked->mode[i];
+        good = print_line(out, asked, &p, exact);
     }
     exact_free(exact);
     cudaFree(p.a);
@@ -182,38 +193,45 @@ out:
     return described;
 }
 
-static bool run(const char *csv, int modes, char **mode)
+static bool run(const request *asked)
 {
     static const char *const names[] = {"family", "m",  "n",       "k",         "beta",
                                         "mode",   "ms", "TFLOP/s", "sustained", "err"};
     table out = {names, sizeof names / sizeof *names, NULL};
     product p = {0};
     bool good = false;
-    if (!table_open(&out, csv)) return false;
+    if (!table_open(&out, asked->csv)) return false;
     CHECK_CUBLAS(cublasCreate(&p.handle));
     good = describe(&out, p.handle);
     if (good) table_print_head(&out);
     for (int i = 0; i < SHAPES && good; i++) {
         p.s = &shapes[i];
-        good = run_shape(&out, p, modes, mode);
+        if (!asked->family || strcmp(asked->family, p.s->family) == 0)
+            good = run_shape(&out, asked, p);
     }
 out:
     if (p.handle) cublasDestroy(p.handle);
-    return table_close(&out, csv) && good;
+    return table_close(&out, asked->csv) && good;
 }
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
+                                            {"family", required_argument, NULL, 'f'},
+                                            {"burst", no_argument, NULL, 'b'},
                                             {NULL, 0, NULL, 0}};
     static char *usual[] = {"ozaki2", "faithful"};
-    const char *csv = NULL;
+    request asked = {.modes = 2, .mode = usual};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 'c') return 2;
-        csv = optarg;
+        if (option == '?') return 2;
+        if (option == 'c') asked.csv = optarg;
+        if (option == 'f') asked.family = optarg;
+        if (option == 'b') asked.is_burst = true;
     }
-    const bool given = optind < argc;
-    return run(csv, given ? argc - optind : 2, given ? argv + optind : usual) ? EXIT_SUCCESS
-                                                                              : EXIT_FAILURE;
+    if (optind < argc) {
+        asked.modes = argc - optind;
+        asked.mode = argv + optind;
+    }
+    return run(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

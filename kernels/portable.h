@@ -2,6 +2,9 @@
  *
  *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)
  *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters convert as in a call
+ *   TD_LAUNCH_NEXT(...)
+ *       the same for a kernel that begins with td_begin_kernel() and comes after another one of this call: its blocks may be put in
+ *       place while the last of that one's still run
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
@@ -14,6 +17,10 @@
  *       type *name: the block's dynamic shared memory, 128-byte aligned
  *   TD_CONSTANT(type, name, value);
  *       a table that kernels read, computed by the compiler
+ *   TD_PARAMETER
+ *       before a kernel's parameter: functions that are not inlined may have its address
+ *   TD_DEVICE_CALL
+ *       before a device function's type: not inlined
  *   TD_UNROLL, TD_UNROLL_N(n)
  *       before a loop: unroll it fully, or n times
  *   TD_ROLLED
@@ -52,24 +59,54 @@
 
 #define TD_CONSTANT(type, name, value) static __constant__ const type name = value
 
+#define TD_PARAMETER   const __grid_constant__
+#define TD_DEVICE_CALL static __device__ __noinline__
+
 #define TD_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                            \
     type *const name = reinterpret_cast<type *>(td_dynamic_shared)
 
 #define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
-    td_launch((kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+    td_launch(false, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+#define TD_LAUNCH_NEXT(kernel, grid, block, shared_bytes, ...)                                     \
+    td_launch(true, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+
+/* True on devices whose kernels can wait for each other (sm_90 and later). */
+static inline bool td_kernels_wait()
+{
+    int device = 0, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
+               cudaSuccess &&
+           major >= 9;
+}
 
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                                    size_t shared_bytes, cudaStream_t stream,
+static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...), dim3 grid,
+                                    dim3 block, size_t shared_bytes, cudaStream_t stream,
                                     Arguments &&...arguments)
 {
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = is_next && td_kernels_wait() ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+}
+
+/* Waits until the kernels before are done and what they wrote is there; then the next one may be put in place. Every thread's first
+ * statement. */
+static __device__ __forceinline__ void td_begin_kernel()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 #else
@@ -100,10 +137,16 @@ static inline cudaError_t td_launch(void (*kernel)(Parameters...), dim3 grid, di
 
 #define TD_CONSTANT(type, name, value) static constexpr type name = value
 
+#define TD_PARAMETER   const
+#define TD_DEVICE_CALL static __attribute__((noinline))
+
 #define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
 
 #define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+#define TD_LAUNCH_NEXT TD_LAUNCH
+
+static inline void td_begin_kernel() {}
 
 #endif
 

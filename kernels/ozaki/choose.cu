@@ -112,6 +112,7 @@ TD_DEVICE void scale_few_lines(const td_choose &p, bool has_lines)
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const td_choose p)
 {
+    td_begin_kernel();
     TD_SHARED(spreads, seen, [2]);
     const bool has_lines = td_scalar_value(p.alpha) != 0.0;
     if (threadIdx.x < 2) seen[threadIdx.x] = {};
@@ -125,6 +126,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
 /* Grid: 1, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
 {
+    td_begin_kernel();
     TD_SHARED(spread, seen, [2]);
     const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1;
     if (threadIdx.x < 2) seen[threadIdx.x] = {NO_LINE, NO_LINE};
@@ -145,6 +147,7 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
 /* Grid: blocks over lines, 1, batch member * 2 + operand. */
 static __global__ void scale_kernel(const td_choose p)
 {
+    td_begin_kernel();
     if (td_scalar_value(p.alpha) == 0.0) return;
     td_scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2,
                    (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x));
@@ -153,13 +156,14 @@ static __global__ void scale_kernel(const td_choose p)
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 {
     const dim3 members(1, 1, (unsigned)p->batch);
-    cudaError_t error = p->rule == TD_SCALE_BY_DIGITS
-                            ? TD_LAUNCH(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
-                            : TD_LAUNCH(choose_kernel, members, 4 * THREADS, 0, stream, *p);
+    cudaError_t error =
+        p->rule == TD_SCALE_BY_DIGITS
+            ? TD_LAUNCH_NEXT(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
+            : TD_LAUNCH_NEXT(choose_kernel, members, 4 * THREADS, 0, stream, *p);
     if (error != cudaSuccess || are_few(*p)) return error;
     const int lines = max(p->lines[0], p->lines[1]);
     const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
-    return TD_LAUNCH(scale_kernel, grid, THREADS, 0, stream, *p);
+    return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p);
 }
 
 cudaError_t td_choose_prepare(void)

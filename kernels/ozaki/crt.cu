@@ -1,29 +1,9 @@
 /* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers. */
 #include "finish.h"
 #include "../int8/residue.h"
+#include "crt_double.h"
 #include "residue_tables.h"
 #include "residues.h"
-
-/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
-template <int half> TD_DEVICE uint32_t add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
-{
-#if TD_HAS_CUDA_DEVICE
-    uint32_t result;
-    if constexpr (half == 0)
-        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
-            : "=r"(result)
-            : "r"(weights), "r"(residues), "r"(sum));
-    else
-        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
-            : "=r"(result)
-            : "r"(weights), "r"(residues), "r"(sum));
-    return result;
-#else
-    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
-    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
-    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
-#endif
-}
 
 /* A group's y of four elements. A word has their residues modulo one of `count` moduli. */
 template <int count>
@@ -32,15 +12,15 @@ TD_DEVICE void add_group(const td_group &group, const uint32_t (&residues)[TD_GR
 {
     const uint32_t low = __byte_perm(residues[0], residues[1], 0x5140);
     const uint32_t high = __byte_perm(residues[0], residues[1], 0x7362);
-    y[0] = add_pair<0>(group.weights, low, group.start);
-    y[1] = add_pair<1>(group.weights, low, group.start);
-    y[2] = add_pair<0>(group.weights, high, group.start);
-    y[3] = add_pair<1>(group.weights, high, group.start);
+    y[0] = td_add_pair<0>(group.weights, low, group.start);
+    y[1] = td_add_pair<1>(group.weights, low, group.start);
+    y[2] = td_add_pair<0>(group.weights, high, group.start);
+    y[3] = td_add_pair<1>(group.weights, high, group.start);
     if (count < TD_GROUP) return;
-    y[0] = add_pair<0>(group.weight_2, residues[2], y[0]);
-    y[1] = add_pair<0>(group.weight_2 << 16, residues[2], y[1]);
-    y[2] = add_pair<1>(group.weight_2, residues[2], y[2]);
-    y[3] = add_pair<1>(group.weight_2 << 16, residues[2], y[3]);
+    y[0] = td_add_pair<0>(group.weight_2, residues[2], y[0]);
+    y[1] = td_add_pair<0>(group.weight_2 << 16, residues[2], y[1]);
+    y[2] = td_add_pair<1>(group.weight_2, residues[2], y[2]);
+    y[3] = td_add_pair<1>(group.weight_2 << 16, residues[2], y[3]);
 }
 
 /* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum over P, in 2^-54: at most
@@ -102,10 +82,11 @@ template <int limbs_, int columns, int fixed> struct residue_source {
 enum { SHORT_MODULI = 15 };
 
 /* For members of `least` to `most` moduli, some of them having code of their own. Grid: see td_finish_tiles. */
-template <int limbs, int columns, int least, int most, int usual, int blocks, td_finish_kind kind>
+template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
-    finish_kernel(const td_residue_product product, const td_finish finish)
+    finish_kernel(const td_residue_product product, const td_finish finish, int least, int most)
 {
+    td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (kind == TD_FINISH_ROUND && usual && moduli == 0) {
         td_leave_tiles(finish);
@@ -115,22 +96,221 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     if (usual && moduli == usual)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
     else
-        td_finish_tiles<kind>(finish, residue_source < limbs, columns,
-                              least == most ? least : 0 > {product, moduli});
+        td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
 }
 
-#define FINISH(limbs, columns, least, most, usual, blocks, kind)                                   \
-    {                                                                                              \
-        least, most, kind, finish_kernel<limbs, columns, least, most, usual, blocks, kind>         \
+/* ---- by binary64 arithmetic ---- */
+
+/* A subtile and what its columns have in common. */
+struct subtile {
+    int row, col, rows, cols;
+    const td_line *line[2];
+    double *c;
+    double alpha, beta;
+};
+
+TD_DEVICE subtile subtile_at(const td_finish &finish, int row, int col)
+{
+    const td_target &target = finish.target;
+    subtile own = {
+        row, col,  min((int)TD_SUBTILE, target.m - row), min((int)TD_SUBTILE, target.n - col),
+        {},  NULL, td_scalar_value(target.alpha),        td_scalar_value(target.beta)};
+    TD_UNROLL
+    for (int o = 0; o < 2; o++)
+        own.line[o] = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
+    own.c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    return own;
+}
+
+/* One column, if it is sure how all its elements are rounded. Scales are in the place of an exponent's upper half. */
+template <int moduli>
+TD_DEVICE bool finish_column_double(const td_residue_product &product, const subtile &own,
+                                    const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
+                                    int col, double *c)
+{
+    const int8_t *at =
+        product.residue + blockIdx.z * product.batch_step + (int64_t)col * product.ld + own.row;
+    const td_column column = {c, own.rows};
+    uint32_t residues[moduli], scale[TD_SUBTILE];
+    double c0[TD_SUBTILE] = {}, x[TD_SUBTILE];
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++)
+        residues[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
+    if (own.beta != 0.0) td_column::load(column, c0);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a[i] + scale_b;
+    if (td_round_residues<moduli>(residues, scale, x)) return false;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
+    td_column::store(column, x, 0);
+    return true;
+}
+
+/* The columns that can be finished so, as bits. */
+template <int moduli>
+TD_DEVICE unsigned finish_columns_double(const td_residue_product &product, const td_finish &finish,
+                                         const subtile &own)
+{
+    const td_choice choice = finish.choice[blockIdx.z];
+    td_worst_line a = td_worst_of(own.line[0][own.row]);
+    uint32_t scale[TD_SUBTILE];
+    unsigned done = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        const td_line line = own.line[0][own.row + (i < own.rows ? i : 0)];
+        a = td_join_worst(a, td_worst_of(line));
+        scale[i] = (uint32_t)line.scale << 20;
     }
+    double *c = own.c;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < own.cols; j++, c += finish.target.c.ld) {
+        const td_line b = own.line[1][own.col + j];
+        if (td_are_usual<moduli>(a, td_worst_of(b), choice) &&
+            finish_column_double<moduli>(product, own, scale, (uint32_t)b.scale << 20, own.col + j,
+                                         c))
+            done |= 1u << j;
+    }
+    return done;
+}
+
+/* The other columns, by whole numbers: seldom needed, and so the same code for any moduli. Returns the mask. */
+TD_DEVICE_CALL unsigned finish_columns_whole(const td_residue_product &product,
+                                             const td_finish &finish, const subtile &own,
+                                             unsigned done, unsigned left)
+{
+    const td_choice choice = finish.choice[blockIdx.z];
+    const residue_source<5, 5, 0> source = {product, choice.parameter};
+    td_line a[TD_SUBTILE];
+    unsigned mask = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) a[i] = own.line[0][own.row + (i < own.rows ? i : 0)];
+    TD_UNROLL_N(1)
+    for (int j = 0; j < own.cols; j++) {
+        td_wide<5> x[TD_SUBTILE];
+        if (done >> j & 1) continue;
+        residue_source<5, 5, 0>::load(source, own.row, own.col + j, x);
+        mask |=
+            td_finish_column<TD_FINISH_ROUND>(finish, choice, x, a, own.line[1][own.col + j],
+                                              {own.c + (int64_t)j * finish.target.c.ld, own.rows},
+                                              left >> (TD_SUBTILE * j), own.alpha, own.beta)
+            << (TD_SUBTILE * j);
+    }
+    return mask;
+}
+
+/* As td_finish_subtile. */
+template <int moduli>
+TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, const td_finish &finish,
+                                         int row, int col)
+{
+    const td_target &target = finish.target;
+    if (row >= target.m || col >= target.n) return 0;
+    const subtile own = subtile_at(finish, row, col);
+    unsigned left = 0, done = 0, mask = 0;
+    for (int j = 0; j < own.cols; j++)
+        left |= td_left_by_ranks(finish, finish.choice[blockIdx.z], row, col + j)
+                << (TD_SUBTILE * j);
+    if (left == 0 && own.alpha != 0.0) done = finish_columns_double<moduli>(product, finish, own);
+    if (done != (1u << own.cols) - 1) mask = finish_columns_whole(product, finish, own, done, left);
+    *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+template <int moduli>
+TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_finish &finish)
+{
+    td_each_tile(finish.target, [&](int tile) {
+        int row, col;
+        td_subtile_of_tile(finish.target, tile, &row, &col);
+        const unsigned mask = finish_subtile_double<moduli>(product, finish, row, col);
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+    });
+}
+
+/* ---- what fused.cu leaves ---- */
+
+/* A tile's elements whose bits in the masks are set. Their bits stay if they are left to the repair kernel. */
+TD_DEVICE void finish_left(const td_residue_product &product, const td_finish &finish, int tile)
+{
+    int row, col;
+    unsigned mask = 0;
+    td_subtile_of_tile(finish.target, tile, &row, &col);
+    if (row < finish.target.m && col < finish.target.n) {
+        uint16_t *const own = td_target_mask(finish.target, row, col);
+        const unsigned left = *own;
+        unsigned done = 0; /* columns of which nothing is left */
+        TD_UNROLL
+        for (int j = 0; j < TD_SUBTILE; j++) done |= left >> (TD_SUBTILE * j) & 15 ? 0u : 1u << j;
+        if (left)
+            mask = left & finish_columns_whole(product, finish, subtile_at(finish, row, col), done,
+                                               ~left & 0xffffu);
+        if (mask != left) *own = (uint16_t)mask;
+    }
+    td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+}
+
+/* Masks that a thread looks at together: a block those of some tiles, which are neighbours in memory. */
+enum { MASKS = 16 / sizeof(uint16_t), TILES = TD_FINISH_THREADS * MASKS / TD_SUBTILES };
+
+TD_DEVICE void finish_left_tiles(const td_residue_product &product, const td_finish &finish)
+{
+    TD_SHARED(unsigned, open, );
+    const int tiles = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+    TD_UNROLL_N(1)
+    for (int first = TILES * (int)blockIdx.x; first < tiles; first += TILES * (int)gridDim.x) {
+        const int own = (int)threadIdx.x * MASKS / TD_SUBTILES;
+        const td_quad<uint32_t> *masks =
+            reinterpret_cast<const td_quad<uint32_t> *>(finish.target.masks) +
+            ((int64_t)blockIdx.z * tiles + first) * (TD_SUBTILES / MASKS) + threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x == 0) open = 0;
+        __syncthreads();
+        if (first + own < tiles) {
+            const td_quad<uint32_t> mine = *masks;
+            if (mine.of[0] | mine.of[1] | mine.of[2] | mine.of[3]) atomicOr(&open, 1u << own);
+        }
+        __syncthreads();
+        for (unsigned rest = open; rest; rest &= rest - 1)
+            finish_left(product, finish, first + __ffs((int)rest) - 1);
+    }
+}
+
+/* For members of any moduli; most have code of their own. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
+    finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
+                         int least, int most)
+{
+    (void)least, (void)most;
+    td_begin_kernel();
+    const td_choice &choice = finish.choice[blockIdx.z];
+    const int moduli = choice.parameter;
+    if (moduli == 0)
+        td_leave_tiles(finish);
+    else if (product.is_fused && td_is_fused(choice, finish.target.alpha))
+        finish_left_tiles(product, finish);
+    else if (moduli == TD_LEAST_PAIRED)
+        finish_tiles_double<TD_LEAST_PAIRED>(product, finish);
+    else if (moduli == TD_LEAST_PAIRED + 1)
+        finish_tiles_double<TD_LEAST_PAIRED + 1>(product, finish);
+    else if (moduli == TD_MOST_PAIRED)
+        finish_tiles_double<TD_MOST_PAIRED>(product, finish);
+    else
+        td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
+}
+
 static const struct {
     int least, most;
     td_finish_kind kind;
-    void (*kernel)(td_residue_product, td_finish);
+    td_crt crt;
+    void (*kernel)(td_residue_product, td_finish, int, int);
 } finish_kernels[] = {
-    FINISH(4, 3, TD_MIN_MODULI, SHORT_MODULI, TD_COMMON_MODULI, 3, TD_FINISH_ROUND),
-    FINISH(5, 5, SHORT_MODULI + 1, TD_MAX_MODULI, 0, 2, TD_FINISH_ROUND),
-    FINISH(5, 5, TD_EXACT_MODULI, TD_EXACT_MODULI, 0, 2, TD_FINISH_EXACT),
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_DOUBLE, finish_double_kernel},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE,
+     finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE,
+     finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_WHOLE,
+     finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
 };
 
 /* ---- pieces ---- */
@@ -153,6 +333,7 @@ TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulu
 static __global__ void __launch_bounds__(FOLD_THREADS)
     fold_kernel(const td_residue_product product, const td_finish finish)
 {
+    td_begin_kernel();
     const int t = (int)blockIdx.y;
     const int64_t quads = product.ld * finish.target.n / TD_SUBTILE;
     if (t >= finish.choice[blockIdx.z].parameter) return;
@@ -167,7 +348,17 @@ static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
 {
     const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
     if (product->pieces == 1) return cudaSuccess;
-    return TD_LAUNCH(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
+    return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
+}
+
+td_crt td_crt_of_device(td_finish_kind kind)
+{
+    int device = 0, ratio = 0; /* of binary32 to binary64 operations */
+    if (kind != TD_FINISH_ROUND || cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device) !=
+            cudaSuccess)
+        return TD_CRT_WHOLE;
+    return ratio <= 2 ? TD_CRT_DOUBLE : TD_CRT_WHOLE;
 }
 
 cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
@@ -176,11 +367,13 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
     cudaError_t error = fold_pieces(product, most, finish, batch, stream);
     for (const auto &one : finish_kernels) {
         /* What is seldom needed has few blocks: they end sooner. */
-        const dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
-                                             : td_grid_of_turns(finish->target, 1, batch);
-        if (one.kind == finish->kind && one.least <= most && one.most >= least &&
-            error == cudaSuccess)
-            error = TD_LAUNCH(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product, *finish);
+        const dim3 grid = one.least <= least && !product->is_fused
+                              ? td_grid_of_tiles(finish->target, 1, batch)
+                              : td_grid_of_turns(finish->target, 1, batch);
+        if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
+            one.most >= least && error == cudaSuccess)
+            error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product,
+                                   *finish, one.least, one.most);
     }
     return error;
 }

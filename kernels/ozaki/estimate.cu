@@ -2,6 +2,7 @@
 #include "estimate.h"
 
 #include "../int8/panels.h"
+#include "../last_block.h"
 #include "choose.h"
 #include "finish.h"
 #include "fixed_tile.h"
@@ -93,76 +94,115 @@ cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
 namespace
 {
 
-/* The logarithm of an estimate in units of both lines, at most; SMALL for nothing. Bytes as in TD_PANEL_LOGARITHM. */
+/* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in TD_PANEL_LOGARITHM; `eighths` is the sum
+ * of what they stand for. */
 enum { NOTHING = -(1 << 28) };
-TD_DEVICE int log_of_sums(const td_estimate &p, const uint8_t *at)
+TD_DEVICE int log_of_eighths(uint64_t eighths)
 {
-    uint64_t eighths = 0;
-    for (int s = 0; s < p.sums; s++) {
-        const int byte = at[s * p.sum_step], e = (byte - 1) >> 3, fraction = (byte - 1) & 7;
-        if (byte) eighths += (uint64_t)(8 + fraction) << e;
-    }
-    if (eighths == 0) return NOTHING;
     const int zeros = td_clz64(eighths);
-    return TD_LOG * (63 - zeros - 3) + (int)(eighths << zeros >> 55 & 255);
+    return eighths ? TD_LOG * (63 - zeros - 3) + (int)(eighths << zeros >> 55 & 255) : (int)NOTHING;
 }
 
-/* Where few terms of a sum count, binary64 rounds less than sqrt(k) times. In a line as many count as its sum is norms, squared: errors of
- * 2 2^-53 for each are allowed, if these are less than those of choice.need_of_estimate. */
-TD_DEVICE int need_of(const td_line &a, const td_line &b, const td_choice &choice)
+TD_DEVICE int log_of_byte(uint32_t byte)
 {
-    return max(choice.need_of_estimate, 52 * TD_LOG - 2 * min(a.sum - a.norm, b.sum - b.norm));
+    return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
 }
 
-TD_DEVICE bool is_certified(const td_line &a, const td_line &b, const td_choice &choice,
-                            const td_cut &cut, int estimate)
+/* Of TD_SUBTILE neighbouring rows. */
+TD_DEVICE void load_logs(const td_estimate &p, const uint8_t *at, int (&log)[TD_SUBTILE])
 {
-    if (td_is_certified(a, b, choice, cut)) return true;
-    const int scales = TD_LOG * (a.scale + b.scale + unit_of(a) + unit_of(b));
-    return estimate != NOTHING &&
-           estimate + scales >= need_of(a, b, choice) + td_log_error(a, b, choice);
-}
-
-/* Candidates are better and better: the first that certifies an element. Special elements are no candidate's. */
-TD_DEVICE int rank_of(const td_estimate &p, const td_line &a, const td_line &b, int estimate)
-{
-    if (a.low == TD_SPECIAL || b.low == TD_SPECIAL) return 0;
-    int rank = 0;
-    td_line scaled[2] = {a, b};
-    TD_UNROLL_N(1)
-    for (; rank < p.choose.candidates; rank++) {
-        const td_choice &candidate = p.choose.candidate[rank];
+    uint32_t bytes = *reinterpret_cast<const uint32_t *>(at);
+    uint64_t eighths[TD_SUBTILE] = {};
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) log[i] = log_of_byte(bytes >> (8 * i) & 255);
+    for (int s = 0, sums = p.sums > 1 ? p.sums : 0; s < sums; s++) {
+        bytes = *reinterpret_cast<const uint32_t *>(at + s * p.sum_step);
         TD_UNROLL
-        for (int o = 0; o < 2; o++)
-            scaled[o].scale = (int16_t)td_scale_of(p.choose, candidate, scaled[o]);
-        if (is_certified(scaled[0], scaled[1], candidate, p.finish.cut, estimate)) return rank;
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            const int more = (int)(bytes >> (8 * i) & 255) - 1;
+            if (more >= 0) eighths[i] += (uint64_t)(8 + (more & 7)) << (more >> 3);
+            log[i] = log_of_eighths(eighths[i]);
+        }
     }
-    return TD_CHOICES;
+}
+
+/* How much more an element has than it needs if its lines' scales are 0: by the estimate, or by the means of its lines' logarithms.
+ *
+ * Where few terms of a sum count, binary64 rounds less than sqrt(k) times. In a line as many count as its sum is norms, squared: errors
+ * of 2 2^-53 for each are allowed, if these are less than those of choice.need_of_estimate. */
+TD_DEVICE int surplus_of(const td_line &a, const td_line &b, const td_choice &choice, int log)
+{
+    const int needed =
+        max(choice.need_of_estimate, 52 * TD_LOG - 2 * min(a.sum - a.norm, b.sum - b.norm));
+    const int by_estimate = log + TD_LOG * (unit_of(a) + unit_of(b)) - needed;
+    const int by_means = a.mean + b.mean - choice.need;
+    return max(log == NOTHING ? (int)NOTHING : by_estimate, by_means);
+}
+
+/* The first candidate that certifies each of TD_SUBTILE elements of a column; they are better and better. Special elements are no
+ * candidate's. */
+TD_DEVICE void rank_column(const td_estimate &p, const td_line (&a)[TD_SUBTILE], td_line b,
+                           const int (&log)[TD_SUBTILE], int (&rank)[TD_SUBTILE])
+{
+    int surplus[TD_SUBTILE];
+    unsigned open = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        const bool is_special = a[i].low == TD_SPECIAL || b.low == TD_SPECIAL;
+        rank[i] = is_special ? 0 : TD_CHOICES;
+        if (!is_special) open |= 1u << i;
+        surplus[i] = surplus_of(a[i], b, p.choose.candidate[0], log[i]);
+    }
+    for (int c = 0; c < p.choose.candidates && open; c++) {
+        const td_choice &candidate = p.choose.candidate[c];
+        b.scale = (int16_t)td_scale_of(p.choose, candidate, b);
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            td_line row = a[i];
+            row.scale = (int16_t)td_scale_of(p.choose, candidate, row);
+            const bool is_certified =
+                surplus[i] + TD_LOG * (row.scale + b.scale) >= td_log_error(row, b, candidate) ||
+                td_is_exact(row, b, p.finish.cut);
+            if ((open >> i & 1) && is_certified) {
+                rank[i] = c;
+                open &= ~(1u << i);
+            }
+        }
+    }
 }
 
 enum { RANKS = TD_CHOICES + 1 };
 
-/* Ranks the elements of a subtile, and counts them. */
-TD_DEVICE void rank_subtile(const td_estimate &p, int row, int col, unsigned *count)
+/* Ranks the elements of a subtile; returns how many have each rank, in a byte each. */
+TD_DEVICE uint64_t rank_subtile(const td_estimate &p, int row, int col)
 {
     const td_target &target = p.finish.target;
-    const td_line *const a = p.finish.line[0] + blockIdx.z * p.finish.lines_of_member[0],
-                         *const b = p.finish.line[1] + blockIdx.z * p.finish.lines_of_member[1];
-    const td_ranks &ranks = p.finish.ranks;
-    uint8_t *const at = ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row;
-    unsigned own[RANKS] = {};
-    for (int j = 0; j < TD_SUBTILE && col + j < target.n; j++) {
-        for (int i = 0; i < TD_SUBTILE && row + i < target.m; i++) {
-            uint8_t *const to = at + j * ranks.ld + i;
-            const int rank = rank_of(p, a[row + i], b[col + j], log_of_sums(p, to));
-            *to = (uint8_t)rank;
-            TD_UNROLL
-            for (int r = 0; r < RANKS; r++) own[r] += rank == r;
-        }
-    }
+    const int rows = min((int)TD_SUBTILE, target.m - row),
+              columns = min((int)TD_SUBTILE, target.n - col);
+    const td_line *const line[2] = {
+        p.finish.line[0] + blockIdx.z * p.finish.lines_of_member[0] + row,
+        p.finish.line[1] + blockIdx.z * p.finish.lines_of_member[1] + col};
+    uint8_t *at =
+        p.finish.ranks.of + blockIdx.z * p.finish.ranks.batch_step + col * p.finish.ranks.ld + row;
+    td_line a[TD_SUBTILE];
+    uint64_t counts = 0;
+    if (rows <= 0) return 0;
     TD_UNROLL
-    for (int r = 0; r < RANKS; r++)
-        if (own[r]) atomicAdd(&count[r], own[r]);
+    for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][min(i, rows - 1)];
+    TD_ROLLED
+    for (int j = 0; j < columns; j++, at += p.finish.ranks.ld) {
+        int log[TD_SUBTILE], rank[TD_SUBTILE];
+        uint32_t bytes = 0;
+        load_logs(p, at, log);
+        rank_column(p, a, line[1][j], log, rank);
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            bytes |= (uint32_t)rank[i] << (8 * i);
+            if (i < rows) counts += 1ull << (8 * rank[i]);
+        }
+        *reinterpret_cast<uint32_t *>(at) = bytes;
+    }
+    return counts;
 }
 
 /* Ranks the elements of a tile, and adds up what each candidate leaves open of it, TD_FEW at most. All threads take part. */
@@ -174,7 +214,10 @@ TD_DEVICE void rank_tile(const td_estimate &p, int tile)
     __syncthreads();
     if (threadIdx.x < RANKS) count[threadIdx.x] = 0;
     __syncthreads();
-    rank_subtile(p, row, col, count);
+    const uint64_t counts = rank_subtile(p, row, col);
+    TD_UNROLL
+    for (int r = 0; r < RANKS; r++)
+        if (counts >> (8 * r) & 255) atomicAdd(&count[r], (unsigned)(counts >> (8 * r) & 255));
     __syncthreads();
     if ((int)threadIdx.x >= p.choose.candidates) return;
     unsigned open = 0;
@@ -222,19 +265,14 @@ TD_DEVICE void decide(const td_estimate &p)
 } // namespace
 
 /* Grid: td_rank_blocks, 1, batch member. */
-static __global__ void __launch_bounds__(TD_FINISH_THREADS) rank_kernel(const td_estimate p)
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, 4)
+    rank_kernel(TD_PARAMETER td_estimate p)
 {
-    TD_SHARED(int, is_last, );
+    td_begin_kernel();
     if (td_scalar_value(p.choose.alpha) == 0.0 || !p.choose.choice[blockIdx.z].is_estimated) return;
     td_each_tile(p.finish.target, [&](int tile) { rank_tile(p, tile); });
-    if (p.choose.candidates == 1 || p.blocks == 0) return;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) is_last = atomicAdd(&p.ranked[blockIdx.z], 1) == p.blocks - 1;
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
-    decide(p);
+    if (p.choose.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], 1, p.blocks))
+        decide(p);
 }
 
 int td_rank_blocks(int m, int n)
@@ -246,7 +284,7 @@ cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream
 {
     const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n), 1,
                     (unsigned)batch);
-    return TD_LAUNCH(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
+    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
 }
 
 cudaError_t td_estimate_prepare(void)

@@ -201,11 +201,11 @@ TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
 
 /* True if binary64 has room for the sums of all elements in a mask that are to be numbers: then a tile of them may be repaired as
  * td_fits_binary64 says (../repair/binary64.h). */
-TD_DEVICE bool td_spans_little(const td_finish &finish, int row, int col, unsigned mask)
+TD_DEVICE bool td_may_be_dense(const td_finish &finish, int row, int col, unsigned mask)
 {
     const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
-    bool fits = true;
+    bool fits = finish.leaves_tiles;
     for (; mask && fits; mask &= mask - 1) {
         const int e = __ffs((int)mask) - 1;
         fits = td_fits_binary64(a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
@@ -221,8 +221,7 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
-        td_close_tile(finish.target, tile, mask,
-                      finish.leaves_tiles && td_spans_little(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
     });
 }
 
@@ -233,7 +232,7 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_leave_subtile(finish.target, row, col);
-        td_close_tile(finish.target, tile, mask, td_spans_little(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
     });
 }
 

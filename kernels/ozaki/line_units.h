@@ -73,14 +73,24 @@ TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT
     top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
 }
 
-TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left)
+/* The largest exponents of a tile go to those of the operand, and to the bounds of each TD_BOUND of them. By whole warps. */
+TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left, int32_t *bounds)
 {
     const int l = (int)threadIdx.x;
-    if (l >= min((int64_t)TD_UNIT, left)) return;
+    if (l >= TD_UNIT) return;
     int largest = top[0][l];
     TD_UNROLL
     for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
-    if (largest != INT32_MIN) atomicMax(&tops[l], largest);
+    if (l < left && largest != INT32_MIN) atomicMax(&tops[l], largest);
+    int below = l < left ? largest : INT32_MAX;
+    TD_UNROLL
+    for (int step = TD_BOUND / 2; step > 0; step /= 2) {
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+        below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
+    }
+    if (l % TD_BOUND || l >= left) return;
+    if (largest != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2], largest);
+    if (below != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2 + 1], below);
 }
 
 /* Of some elements of a unit. */
@@ -306,8 +316,13 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     sums[part][line] = {0, 0};
     if (full && all.low != TD_SPECIAL)
         sums[part][line] = sums_of_full(bits, top);
-    else if (all.low != TD_SPECIAL && top != NO_TOP)
-        sums[part][line] = normal ? sums_of_normal(bits, top) : sums_of_any(mine, top);
+    else if (all.low != TD_SPECIAL && top != NO_TOP && normal) {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
+        sums[part][line] = sums_of_normal(bits, top);
+    } else if (all.low != TD_SPECIAL && top != NO_TOP) {
+        sums[part][line] = sums_of_any(mine, top);
+    }
     __syncthreads();
     if (to) *to = unit_of(all, sums, line);
 }
@@ -338,10 +353,25 @@ TD_DEVICE place place_of(const tiles &t, int number)
     return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
 }
 
-/* Nothing is to be measured again of members without shifts. */
-template <bool again> TD_DEVICE bool is_needed(const td_measure &p, const place &at)
+/* The shift of element l of k: half of what B's exponent is above A's. */
+TD_DEVICE int16_t shift_of(const td_measure &p, int batch, int64_t l)
 {
-    return at.line0 < p.operand[at.which].lines && (!again || p.shifted[at.batch]);
+    const int32_t a = p.tops[0][batch * p.operand[0].k + l],
+                  b = p.tops[1][batch * p.operand[0].k + l];
+    return (int16_t)(a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1);
+}
+
+/* Those of a tile, to its block; the first tiles leave them in memory. */
+TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left, int16_t *shift)
+{
+    const int64_t l = (int64_t)at.unit * TD_UNIT + threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x < min((int64_t)TD_UNIT, left)) {
+        shift[threadIdx.x] = shift_of(p, at.batch, l);
+        if (at.which == 0 && at.line0 == 0)
+            p.shift[at.batch * p.operand[0].k + l] = shift[threadIdx.x];
+    }
+    __syncthreads();
 }
 
 /* A unit of each line of a strip. All threads take part. */
@@ -350,45 +380,20 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
                              const uint64_t (*tile)[TD_UNIT + 1])
 {
     TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    TD_SHARED(int16_t, shift, [TD_UNIT]);
     const td_operand &o = p.operand[at.which];
     const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
-    const int16_t *shift = again ? p.shift + at.batch * o.k + l0 : NULL;
     const int line = (int)threadIdx.x;
     unit *to = static_cast<unit *>(p.units[at.which]) +
                ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
-    if (!again) find_tops(tile, top);
-    measure_tile<!again>(tile, left, shift, at.which ? -1 : 1,
+    if (again)
+        find_shifts(p, at, left, shift);
+    else
+        find_tops(tile, top);
+    measure_tile<!again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
                          line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
-    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left);
-}
-
-enum { BLOCKS = 3 };
-typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
-
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
- * while the one before is measured. Grid: as many blocks as there are places. */
-template <bool again, int stages>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
-    measure_kernel(const td_measure p, const tiles all)
-{
-    TD_DYNAMIC_SHARED(tile_of_units, tile);
-    if (td_scalar_value(p.alpha) == 0.0 || (again && p.batch == 1 && !p.shifted[0])) return;
-    int next = (int)blockIdx.x, own = next;
-    td_async_pipeline<stages>(
-        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
-        [&](int stage) {
-            const place at = place_of(all, next);
-            const td_operand &o = p.operand[at.which];
-            if (is_needed<again>(p, at))
-                copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                          (int64_t)at.unit * TD_UNIT, tile[stage]);
-            next += (int)gridDim.x;
-        },
-        [&](int stage) {
-            const place at = place_of(all, own);
-            if (is_needed<again>(p, at)) measure_units<again>(p, at, all.units, tile[stage]);
-            own += (int)gridDim.x;
-        });
+    int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
 }
 
 #endif

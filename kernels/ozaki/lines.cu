@@ -2,11 +2,13 @@
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "line_units.h"
 
+#include "../last_block.h"
+
 size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
 
-enum { LINES = 32, GROUPS = THREADS / LINES };
+enum { GROUPS = THREADS / TD_TILE };
 
 struct line_sums {
     int64_t logs;
@@ -65,45 +67,44 @@ TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
     return sums;
 }
 
-/* The record of LINES lines, by all threads of a block; to: the line's, or NULL. */
-TD_DEVICE void measure_line(const units_of_line &units, int64_t k, td_line *to)
+struct line_parts {
+    summary summaries[GROUPS][TD_TILE];
+    line_sums sums[GROUPS][TD_TILE];
+};
+
+/* The records of a strip, by all threads of a block; to: the line's, or NULL. */
+TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
 {
-    TD_SHARED(summary, summaries, [GROUPS][LINES]);
-    TD_SHARED(line_sums, all_sums, [GROUPS][LINES]);
-    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
-    summaries[group][line] = summarise_units(units);
+    const int line = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
+    parts.summaries[group][line] = summarise_units(units);
     __syncthreads();
-    summary all = summaries[0][line];
+    summary all = parts.summaries[0][line];
     TD_UNROLL
-    for (int i = 1; i < GROUPS; i++) all = join(all, summaries[i][line]);
-    all_sums[group][line] = sum_units(units, all.peak >> 8);
+    for (int i = 1; i < GROUPS; i++) all = join(all, parts.summaries[i][line]);
+    parts.sums[group][line] = sum_units(units, all.peak >> 8);
     __syncthreads();
     if (!to) return;
-    line_sums sums = all_sums[0][line];
+    line_sums sums = parts.sums[0][line];
     for (int i = 1; i < GROUPS; i++) {
-        sums.logs += all_sums[i][line].logs;
-        sums.magnitudes += all_sums[i][line].magnitudes;
-        sums.squares += all_sums[i][line].squares;
+        sums.logs += parts.sums[i][line].logs;
+        sums.magnitudes += parts.sums[i][line].magnitudes;
+        sums.squares += parts.sums[i][line].squares;
     }
     *to = line_of(all.peak, all.low, all.zeros, sums, k);
 }
 
-/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(const td_measure p, int line_first, int units, bool again)
+/* The same, when all units are there. */
+TD_DEVICE void measure_strip(const td_measure &p, const place &at, int units, td_line *const *line,
+                             line_parts &parts)
 {
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
-    const int first = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES;
-    const int in_strip = first + (int)threadIdx.x % LINES, line = line_first + in_strip;
-    if (line_first + first >= o.lines || td_scalar_value(p.alpha) == 0.0 ||
-        (again && !p.shifted[batch]))
-        return;
-    const unit *at = static_cast<const unit *>(p.units[which]) +
-                     (int64_t)batch * units * p.strip_lines + in_strip;
-    td_line *lines = again ? p.line_again[which] : p.line[which];
-    td_line *to = group == 0 && line < o.lines ? &lines[(int64_t)batch * o.lines + line] : NULL;
-    measure_line({at, p.strip_lines, group, line < o.lines ? units : 0}, o.k, to);
+    const td_operand &o = p.operand[at.which];
+    const int in_strip = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
+    const int own = at.line0 + in_strip;
+    const unit *from = static_cast<const unit *>(p.units[at.which]) +
+                       (int64_t)at.batch * units * p.strip_lines + at.in_strip + in_strip;
+    td_line *to = line[at.which] + (int64_t)at.batch * o.lines + own;
+    measure_lines({from, p.strip_lines, group, own < o.lines ? units : 0}, o.k, parts,
+                  group == 0 && own < o.lines ? to : NULL);
 }
 
 /* ---- shifts ---- */
@@ -111,37 +112,58 @@ static __global__ void __launch_bounds__(THREADS)
 /* Shifts are not worth it while the exponents that they could even out spread no further. */
 enum { LEAST_SPREAD = 16 };
 
-/* Half of what B's exponents are above A's, where they spread. Grid: 1, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) shift_kernel(const td_measure p)
+/* Limits of what B's exponents are above A's, for all threads of a block. */
+struct difference {
+    int most, least;
+};
+
+TD_DEVICE difference join_differences(int most, int least)
 {
-    TD_SHARED(int, most, );
-    TD_SHARED(int, least, );
-    const int batch = (int)blockIdx.z;
+    TD_SHARED(difference, all, );
+    __syncthreads();
+    if (threadIdx.x == 0) all = {INT32_MIN, INT32_MAX};
+    __syncthreads();
+    if (most >= least) {
+        atomicMax(&all.most, most);
+        atomicMin(&all.least, least);
+    }
+    __syncthreads();
+    return all;
+}
+
+/* False if the bounds show that no difference is far from another. */
+TD_DEVICE bool may_spread(const td_measure &p, int batch)
+{
+    const int64_t bounds = td_bounds(p.operand[0].k);
+    difference all[2];
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        const int32_t *const bound = p.bounds[o] + batch * 2 * bounds;
+        all[o] = {INT32_MIN, INT32_MAX};
+        for (int64_t i = threadIdx.x; i < bounds; i += blockDim.x) {
+            all[o].most = max(all[o].most, bound[2 * i]);
+            all[o].least = min(all[o].least, bound[2 * i + 1]);
+        }
+        all[o] = join_differences(all[o].most, all[o].least);
+    }
+    return all[0].least == INT32_MIN || all[1].least == INT32_MIN ||
+           all[1].most - all[0].least - (all[1].least - all[0].most) > LEAST_SPREAD;
+}
+
+/* True if what B's exponents are above A's spreads. By all threads of a block. */
+TD_DEVICE bool spreads(const td_measure &p, int batch)
+{
     const int64_t k = p.operand[0].k;
     const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
-    if (td_scalar_value(p.alpha) == 0.0) return;
-    if (threadIdx.x == 0) {
-        most = INT32_MIN;
-        least = INT32_MAX;
-    }
-    __syncthreads();
-    int my_most = INT32_MIN, my_least = INT32_MAX;
+    difference seen = {INT32_MIN, INT32_MAX};
+    if (!may_spread(p, batch)) return false;
     for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
         if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
-        my_most = max(my_most, b[l] - a[l]);
-        my_least = min(my_least, b[l] - a[l]);
+        seen.most = max(seen.most, b[l] - a[l]);
+        seen.least = min(seen.least, b[l] - a[l]);
     }
-    if (my_most >= my_least) {
-        atomicMax(&most, my_most);
-        atomicMin(&least, my_least);
-    }
-    __syncthreads();
-    const bool spread = most >= least && most - least > LEAST_SPREAD;
-    if (threadIdx.x == 0) p.shifted[batch] = spread;
-    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
-        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
-        p.shift[batch * k + l] = (int16_t)(spread && both ? (b[l] - a[l]) >> 1 : 0);
-    }
+    seen = join_differences(seen.most, seen.least);
+    return seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
 }
 
 /* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down; for all threads of a block. */
@@ -149,27 +171,29 @@ TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int 
 {
     TD_SHARED(unsigned long long, rise, );
     TD_SHARED(unsigned, count, );
+    int64_t own_rise = 0;
+    unsigned own_count = 0;
     __syncthreads();
     if (threadIdx.x == 0) rise = count = 0;
     __syncthreads();
     for (int i = (int)threadIdx.x; i < lines; i += (int)blockDim.x) {
         const td_line a = line[i], b = line_again[i];
         if (a.low == TD_SPECIAL || a.low == TD_NO_LOW) continue;
-        const int change = ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
-        atomicAdd(&rise, (unsigned long long)change); /* modulo 2^64 */
-        atomicAdd(&count, 1u);
+        own_rise += ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
+        own_count++;
     }
+    atomicAdd(&rise, (unsigned long long)own_rise); /* modulo 2^64 */
+    atomicAdd(&count, own_count);
     __syncthreads();
     if (count == 0) return 0;
     const int64_t all = (int64_t)rise, each = all / count;
     return each - (all % count < 0);
 }
 
-/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. Grid: 1, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measure p)
+/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. By all threads of a block. */
+TD_DEVICE void keep_shifts(const td_measure &p, int batch)
 {
-    const int batch = (int)blockIdx.z, lines[2] = {p.operand[0].lines, p.operand[1].lines};
-    if (td_scalar_value(p.alpha) == 0.0 || !p.shifted[batch]) return;
+    const int lines[2] = {p.operand[0].lines, p.operand[1].lines};
     td_line *line[2];
     const td_line *line_again[2];
     int64_t rise = 0;
@@ -181,20 +205,101 @@ static __global__ void __launch_bounds__(4 * THREADS) keep_kernel(const td_measu
     for (int o = 0; o < 2 && rise < 0; o++)
         for (int i = (int)threadIdx.x; i < lines[o]; i += (int)blockDim.x)
             line[o][i] = line_again[o][i];
-    __syncthreads();
     if (threadIdx.x == 0) p.shifted[batch] = rise < 0;
 }
 
-/* Grid: blocks over both operands' exponents. */
-static __global__ void clear_tops_kernel(const td_measure p)
+/* ---- all of it ---- */
+
+/* A block has measured so many units of a strip. Who measures the last of a strip makes its lines; who makes the last of a member
+ * with shifts decides on these. All threads take part. */
+template <bool again>
+TD_DEVICE_CALL void close_units(const td_measure &p, const place &at, int measured, int units,
+                                line_parts &parts)
 {
-    const int64_t count = p.operand[0].k * p.batch;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        p.tops[0][i] = p.tops[1][i] = INT32_MIN;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < p.clear_count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        p.clear[i] = 0;
+    const int strips = td_tiles(p.operand[0].lines),
+              all_strips = strips + td_tiles(p.operand[1].lines);
+    int32_t *const done = p.done + ((again ? p.batch : 0) + at.batch) * (int64_t)(1 + all_strips);
+    const int strip = at.which * strips + at.line0 / TD_TILE;
+    if (!td_is_last(&done[1 + strip], measured, units)) return;
+    measure_strip(p, at, units, again ? p.line_again : p.line, parts);
+    if (again && td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
+}
+
+enum { BLOCKS = 3 };
+typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
+static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
+
+/* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
+ * leaves word of it. All threads take part. */
+template <bool again> struct needs {
+    int member;
+    bool is_shifted;
+
+    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at)
+    {
+        if (again && at.batch != n.member) {
+            n.member = at.batch;
+            n.is_shifted = spreads(p, at.batch);
+        }
+        if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
+            p.shifted[at.batch] = n.is_shifted;
+        return at.line0 < p.operand[at.which].lines && (!again || n.is_shifted);
+    }
+};
+
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. A block's tiles are neighbours along
+ * k. With two stages a tile is copied while the one before is measured. Grid: as many blocks as there are places. */
+template <bool again, int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all)
+{
+    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    td_begin_kernel();
+    if (td_scalar_value(p.alpha) == 0.0) return;
+    const int first = (int)((int64_t)all.count * blockIdx.x / gridDim.x),
+              end = (int)((int64_t)all.count * (blockIdx.x + 1) / gridDim.x);
+    int next = first, own = first, begun = first;
+    unsigned needed = 0; /* a bit for each stage */
+    needs<again> need = {-1, false};
+    if (again && p.batch == 1) { /* a look at the first tile decides on all */
+        (void)needs<again>::of(need, p, place_of(all, first));
+        if (!need.is_shifted) return;
+    }
+    td_async_pipeline<stages>(
+        end - first,
+        [&](int stage) {
+            const place at = place_of(all, next++);
+            const td_operand &o = p.operand[at.which];
+            needed &= ~(1u << stage);
+            if (!needs<again>::of(need, p, at)) return;
+            needed |= 1u << stage;
+            copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                      (int64_t)at.unit * TD_UNIT, tile[stage]);
+        },
+        [&](int stage) {
+            const place at = place_of(all, own++);
+            const bool is_needed = needed >> stage & 1;
+            if (is_needed) measure_units<again>(p, at, all.units, tile[stage]);
+            if (own != end && at.unit + 1 < all.units) return;
+            if (is_needed)
+                close_units<again>(p, at, own - begun, all.units,
+                                   *reinterpret_cast<line_parts *>(tile[stage]));
+            begun = own;
+        });
+}
+
+/* What is added up, counted or raised later. Grid: any blocks. */
+static __global__ void clear_kernel(const td_measure p)
+{
+    td_begin_kernel();
+    const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
+                  step = (int64_t)gridDim.x * blockDim.x;
+    const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
+    const int64_t counts = td_done_counts(p.operand[0].lines, p.operand[1].lines, p.batch);
+    for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
+    for (int64_t i = first; i < counts; i += step) p.done[i] = 0;
+    for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }
 
 static void (*kernel_of(bool again, int stages))(td_measure, tiles)
@@ -214,30 +319,22 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-        error =
-            TD_LAUNCH(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream, *p, all);
-        if (error != cudaSuccess) break;
-        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units, again);
+        error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
+                               *p, all);
     }
     return error;
 }
 
 cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
-    const dim3 members(1, 1, (unsigned)p->batch);
-    cudaError_t error = TD_LAUNCH(clear_tops_kernel, 64, THREADS, 0, stream, *p);
+    cudaError_t error = TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
     if (error == cudaSuccess) error = measure_strips(p, false, stream);
-    if (error == cudaSuccess) error = TD_LAUNCH(shift_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error == cudaSuccess) error = measure_strips(p, true, stream);
-    if (error == cudaSuccess) error = TD_LAUNCH(keep_kernel, members, 4 * THREADS, 0, stream, *p);
-    return error;
+    return error == cudaSuccess ? measure_strips(p, true, stream) : error;
 }
 
 cudaError_t td_lines_prepare(void)
 {
-    cudaError_t error =
-        td_load(cudaSuccess, clear_tops_kernel, lines_kernel, shift_kernel, keep_kernel);
+    cudaError_t error = td_load(cudaSuccess, clear_kernel);
     for (int stages = 1; stages <= 2; stages++)
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));

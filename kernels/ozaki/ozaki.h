@@ -7,6 +7,7 @@
 #ifndef TD_OZAKI_H
 #define TD_OZAKI_H
 
+#include "../arithmetic/float32.h"
 #include "../product.h"
 
 #ifdef __cplusplus
@@ -97,6 +98,8 @@ typedef struct {
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
     int32_t *tops[2];       /* scratch: [batch][k] */
+    int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
+    int32_t *done;          /* scratch: td_done_counts() */
     td_line *line[2];       /* [batch][lines] */
     td_line *line_again[2]; /* scratch: the same, with shifts */
     int16_t *shift;         /* [batch][k] */
@@ -106,6 +109,17 @@ typedef struct {
     int64_t clear_count;
 } td_measure;
 size_t td_unit_bytes(void);
+
+/* Of each TD_BOUND of the largest exponents along k: the largest, and what they are not below, or INT32_MIN. */
+enum { TD_BOUND = 32 };
+TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
+
+/* How far the strips of a batch of operands are measured, without shifts and with them. */
+TD_BOTH int64_t td_done_counts(int64_t lines_a, int64_t lines_b, int64_t batch)
+{
+    const int64_t strips = (lines_a + TD_TILE - 1) / TD_TILE + (lines_b + TD_TILE - 1) / TD_TILE;
+    return 2 * batch * (1 + strips);
+}
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 
 /* Decides, and sets the scales. */

@@ -5,9 +5,13 @@
 #include "fixed_tile.h"
 #include "residue_tables.h"
 
-/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, eight threads those of a line: their
+/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their
  * stores fill lines of the caches. */
-enum { TILE_K = 128, LINES = 16, RUN = 16, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
+enum { TILE_K = 128, LINES = 16, RUN = 8, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
+
+struct alignas(RUN) run_of_residues {
+    uint32_t of[RUN / 4];
+};
 
 /* RN(x 2^exponent) + 2^offset in words of 32 bits. */
 TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[3])
@@ -78,11 +82,11 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
     TD_UNROLL
     for (int t = 0; t < count; t++) {
         const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
-        td_quad<uint32_t> residues;
+        run_of_residues residues;
         TD_UNROLL
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < RUN / 4; i++)
             residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
-        *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
+        *reinterpret_cast<run_of_residues *>(at) = residues;
         at += step;
     }
 }
@@ -99,11 +103,13 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
 }
 
-/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have the
- * runs of a line and of the next one. */
+/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have all
+ * runs of a line. */
 TD_DEVICE int place_in_tile(int line, int l)
 {
-    return line * TILE_K + (l ^ ((line ^ 2 * (l / RUN)) % RUN));
+    const int banks = 16; /* of 8 bytes */
+    static_assert(2 * RUN == 16, "two runs fill them");
+    return line * TILE_K + (l ^ (((l / banks) ^ line) % RUN + (line & RUN)));
 }
 
 /* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
@@ -194,13 +200,14 @@ TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int num
     return at;
 }
 
-enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 6 };
+enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 4 };
 
 /* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
 template <int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const td_residues p)
 {
     TD_DYNAMIC_SHARED(double, shared);
+    td_begin_kernel();
     const tiles all = tiles_of(p.fixed);
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
@@ -223,8 +230,8 @@ cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
-    return TD_LAUNCH(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
-                     stages * TILE_BYTES, stream, *p);
+    return TD_LAUNCH_NEXT(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
+                          stages * TILE_BYTES, stream, *p);
 }
 
 cudaError_t td_residues_prepare(void)

@@ -18,6 +18,11 @@ typedef struct {
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 
+/* How X is put together, with the same bits: by whole numbers, or, for TD_FINISH_ROUND, by binary64 arithmetic where that is as
+ * good. */
+typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
+td_crt td_crt_of_device(td_finish_kind kind);
+
 /* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
 typedef struct {
     int8_t *residue;
@@ -25,6 +30,8 @@ typedef struct {
         piece_step; /* from modulus to modulus, member to member, piece to piece */
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
+    td_crt crt;
+    bool is_fused; /* TD_CRT_DOUBLE: fused.cu has made what td_is_fused says */
 } td_residue_product;
 
 /* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */

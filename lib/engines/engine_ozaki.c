@@ -24,7 +24,7 @@ typedef struct {
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, counts;
-    size_t units[2], tops[2], line_again[2];
+    size_t units[2], tops[2], bounds[2], line_again[2], done;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
 } ozaki_plan;
 
@@ -78,9 +78,13 @@ static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
         plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
+        plan->bounds[o] =
+            td_reserve(&end, td_bounds(p->k) * plan->batch * 2 * (int64_t)sizeof(int32_t));
         plan->line_again[o] =
             td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     }
+    plan->done =
+        td_reserve(&end, td_done_counts(p->m, p->n, plan->batch) * (int64_t)sizeof(int32_t));
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -179,6 +183,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
+        .done = (int32_t *)(at + plan->done),
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts_at(plan, p, at + plan->counts).words,
     };
@@ -186,6 +191,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
         measure.line[o] = choose.line[o];
     }

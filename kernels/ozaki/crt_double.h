@@ -1,0 +1,280 @@
+/* crt_double.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded as the whole numbers of
+ * crt.cu would be, or not at all.
+ *
+ * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
+ * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
+ *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
+ *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
+ * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded. */
+#ifndef TD_CRT_DOUBLE_H
+#define TD_CRT_DOUBLE_H
+
+#include "residue_tables.h"
+
+/* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
+enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = 16, TD_PAIRS = TD_MOST_PAIRED / 2 };
+
+struct td_pair {
+    uint32_t weights; /* 8 p' and 8 p */
+    double high, low; /* of M */
+};
+
+struct td_pairs {
+    td_pair pair[TD_PAIRS];
+    double start_high, start_low; /* of -BIAS sum M */
+    double high, low, inverse;    /* of P */
+    double error;                 /* at most, and a little for rounding it in */
+    uint32_t least;               /* upper half of 2^(t - TD_FARTHEST) */
+    int bits;                     /* t */
+};
+
+/* z is to be at least 2^(t - TD_FARTHEST): its unit is then at least eight times the error. */
+enum { TD_FARTHEST = 23 };
+
+enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
+
+struct td_pair_tables {
+    td_pairs of[TD_MOST_PAIRED - TD_LEAST_PAIRED + 1];
+};
+
+static constexpr double td_power_of_2(int e)
+{
+    double x = 1.0;
+    for (int i = 0; i < e; i++) x *= 2.0;
+    for (int i = 0; i > e; i--) x *= 0.5;
+    return x;
+}
+
+/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 96. */
+static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, double *high,
+                                   double *low)
+{
+    const int cut = unit - down;
+    double above = 0.0, below = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) {
+        const int kept = cut - 32 * i; /* lower bits of this limb that are below the cut */
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        above += (double)(limb[i] & ~mask) * td_power_of_2(32 * i + down);
+        below += (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+    }
+    const bool up = below > td_power_of_2(unit - 1);
+    *high = above + (up ? td_power_of_2(unit) : 0.0);
+    *low = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) { /* exact but for the last bits */
+        const int kept = cut - 32 * i;
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        const double part = (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+        *low += up && kept > 0 && kept <= 32 ? part - td_power_of_2(unit) : part;
+    }
+}
+
+static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
+
+/* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
+ * each constant. */
+static constexpr double td_error_of(const td_pairs &pairs)
+{
+    double error = 16.0 * td_magnitude_of(pairs.low), before = 0.0, bias = -pairs.start_low,
+           sum = 0.0;
+    for (int i = 0; i < TD_PAIRS; i++) {
+        const double low = pairs.pair[i].low;
+        before += TD_PAIR_BIAS * low; /* of the start, so far */
+        bias -= TD_PAIR_BIAS * low;   /* that is still to be taken away */
+        sum += td_power_of_2(16) * td_magnitude_of(low);
+        error += td_magnitude_of(before) + td_magnitude_of(bias) + sum +
+                 td_power_of_2(20) * td_magnitude_of(low);
+    }
+    return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
+}
+
+static constexpr td_pairs td_make_pairs(int moduli)
+{
+    td_pairs pairs = {};
+    uint32_t product[TD_P_LIMBS] = {1};
+    for (int t = 0; t < moduli; t++) td_multiply_limbs(product, td_moduli[t]);
+    for (int i = 0; i < TD_P_LIMBS; i++)
+        for (int b = 0; b < 32; b++)
+            if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
+    const int unit = pairs.bits - 47;
+    for (int i = 0; 2 * i < moduli; i++) {
+        const bool is_one = 2 * i + 1 == moduli;
+        uint32_t rest[TD_P_LIMBS] = {1};
+        for (int t = 0; t < moduli; t++)
+            if (t / 2 != i) td_multiply_limbs(rest, td_moduli[t]);
+        td_pair *const pair = &pairs.pair[i];
+        pair->weights = is_one ? 8 * 256 : 8 * td_moduli[2 * i + 1] | 8 * td_moduli[2 * i] << 16;
+        td_cut_limbs(rest, is_one ? -8 : 0, unit, &pair->high, &pair->low);
+        pairs.start_high -= TD_PAIR_BIAS * pair->high;
+        pairs.start_low -= TD_PAIR_BIAS * pair->low;
+    }
+    td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
+    pairs.inverse = 1.0 / pairs.high;
+    pairs.error = td_error_of(pairs);
+    pairs.least = (uint32_t)(pairs.bits - TD_FARTHEST + 1023) << 20;
+    return pairs;
+}
+
+static constexpr td_pair_tables td_make_pair_tables()
+{
+    td_pair_tables tables = {};
+    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++)
+        tables.of[n - TD_LEAST_PAIRED] = td_make_pairs(n);
+    return tables;
+}
+
+TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
+
+static constexpr bool td_errors_are_small()
+{
+    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++) {
+        const td_pairs pairs = td_make_pairs(n);
+        if (pairs.error > td_power_of_2(pairs.bits - TD_FARTHEST - 52 - 3)) return false;
+    }
+    return true;
+}
+static_assert(td_errors_are_small(), "halves are told from their neighbours");
+
+/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
+template <int half>
+TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
+{
+#if TD_HAS_CUDA_DEVICE
+    uint32_t result;
+    if constexpr (half == 0)
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    else
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    return result;
+#else
+    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
+    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
+    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
+#endif
+}
+
+/* X = h + l of four elements. A word has their residues modulo one of the moduli. */
+template <int moduli>
+TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
+                            double (&l)[TD_SUBTILE])
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) h[e] = pairs.start_high, l[e] = pairs.start_low;
+    TD_UNROLL
+    for (int i = 0; 2 * i < moduli; i++) {
+        const td_pair &pair = pairs.pair[i];
+        const uint32_t other = 2 * i + 1 < moduli ? residues[2 * i + 1] : 0;
+        const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
+        const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
+        const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<0>(pair.weights, high, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, high, TD_PAIR_START)};
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) {
+            const double d = td_from_bits64((uint64_t)y[e] << 32);
+            h[e] = td_fma64(d, pair.high, h[e]);
+            l[e] = td_fma64(d, pair.low, l[e]);
+        }
+    }
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const double q = td_sub64(td_fma64(h[e], pairs.inverse, 0x1.8p52), 0x1.8p52);
+        h[e] = td_fma64(-q, pairs.high, h[e]);
+        l[e] = td_fma64(-q, pairs.low, l[e]);
+    }
+}
+
+/* h + l rounded; false if it may not be X's nearest. */
+TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *z)
+{
+    double e;
+    *z = td_fast_two_sum64(h, l, &e); /* of no use below pairs.least */
+    const uint64_t sign = td_bits64(e) & 1ull << 63;
+    const double farther = td_add64(e, td_from_bits64(td_bits64(pairs.error) | sign));
+    const bool is_large = ((uint32_t)(td_bits64(*z) >> 32) & 0x7fffffffu) >= pairs.least;
+    return is_large & (td_add64(*z, farther) == *z);
+}
+
+/* ---- lines ---- */
+
+/* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean from the sum; the smallest sum, with
+ * its scale; scales. */
+struct td_worst_line {
+    int mean, spread, rounding;
+    int least, most;
+    bool is_special;
+};
+
+TD_DEVICE td_worst_line td_worst_of(const td_line &line)
+{
+    const int scale = TD_LOG * line.scale;
+    return {line.mean + scale, line.sum - line.mean, line.sum + scale,
+            line.scale,        line.scale,           line.low == TD_SPECIAL};
+}
+
+TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_line &b)
+{
+    return {min(a.mean, b.mean),   max(a.spread, b.spread), min(a.rounding, b.rounding),
+            min(a.least, b.least), max(a.most, b.most),     a.is_special || b.is_special};
+}
+
+/* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
+ * condition for each, in which the other line's sum does not occur. */
+TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
+                                const td_choice &choice)
+{
+    const bool is_far = max(a.rounding, b.rounding) - choice.rest >= 8 * TD_LOG;
+    const int above = choice.need + (is_far ? 2 : TD_LOG);
+    return b.mean >= above + a.spread && a.mean >= above + b.spread &&
+           (is_far || a.mean + b.mean >= above + choice.rest);
+}
+
+/* The same, if it is asked, and results are normal numbers. */
+template <int moduli>
+TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
+{
+    const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
+    return (choice.need == INT32_MIN || choice.is_estimated || td_are_certified(a, b, choice)) &&
+           !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
+           a.most + b.most <= bits - TD_FARTHEST + 1022;
+}
+
+/* ---- elements ---- */
+
+/* X 2^-scale of four elements, rounded; returns the bits of those that are not sure. Scales are usual, and given times 2^20. */
+template <int moduli>
+TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
+                                     double (&x)[TD_SUBTILE])
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    bool sure[TD_SUBTILE];
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        double z;
+        sure[e] = td_round_pair(pairs, h[e], l[e], &z);
+        const uint64_t bits = td_bits64(z);
+        const uint32_t upper = (uint32_t)(bits >> 32) - scale[e];
+        x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
+    }
+    if (sure[0] & sure[1] & sure[2] & sure[3]) return 0;
+    uint32_t any = 0; /* zeros have residues that are 0 */
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++) any |= residues[t];
+    unsigned unsure = 0;
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const bool is_zero = (any >> (8 * e) & 255) == 0;
+        if (is_zero) x[e] = 0.0;
+        unsure |= sure[e] | is_zero ? 0u : 1u << e;
+    }
+    return unsure;
+}
+
+#endif

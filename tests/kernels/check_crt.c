@@ -1,0 +1,543 @@
+/* check_crt.c - X from its residues, by whole numbers and by binary64 arithmetic: C, masks and open tiles bit for bit the same, and
+ * the same as a conversion of X itself, which rounds once. Large and small X, halves between two numbers and their neighbours,
+ * zeros; lines that are certified, that are not, that are special, and scales of subnormal and of infinite results. The same
+ * for some elements alone, and for products that become C in one kernel.
+ *
+ * usage: check_crt [CASES [SEED]] */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/arithmetic/float32.h"
+#include "../../kernels/int8/fused.h"
+#include "../../kernels/ozaki/moduli.h"
+#include "../../kernels/ozaki/residues.h"
+#include "../support/random.h"
+#include "device.h"
+
+__extension__ typedef __int128 wide;
+
+static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
+
+static int cases = 300;
+static uint64_t first_seed = 1;
+
+/* ANY_BYTES, which may give X that are too large, where there is one way alone. */
+typedef enum { UNIFORM, ANY_SIZE, HALVES, MOSTLY_ZERO, ANY_BYTES } filling;
+enum { FILLINGS = 4, MEMBERS = 2, NEED = 40 * TD_LOG };
+
+typedef struct {
+    uint64_t seed;
+    int m, n, ld, count;
+    bool is_given, is_estimated, has_open_lines, has_far_scales;
+    double alpha, beta;
+    filling fill;
+} crt_case;
+
+static const char *text(const crt_case *p)
+{
+    static char buffer[192];
+    snprintf(buffer, sizeof buffer,
+             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s",
+             (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
+             p->beta, p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
+             p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "");
+    return buffer;
+}
+
+static crt_case random_case(uint64_t seed)
+{
+    static const double scalars[] = {1, -1, 0, 0.1, 0x1p-900, 3e300};
+    test_random r = random_start(seed);
+    crt_case p = {.seed = seed,
+                  .m = random_int(&r, 1, 150),
+                  .n = random_int(&r, 1, 80),
+                  .count = random_int(&r, 0, 3) ? random_int(&r, 14, 16)
+                                                : random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI),
+                  .is_given = random_int(&r, 0, 2) == 0,
+                  .has_open_lines = random_int(&r, 0, 1),
+                  .has_far_scales = random_int(&r, 0, 3) == 0,
+                  .alpha = random_int(&r, 0, 1) ? 1.0 : scalars[random_int(&r, 0, 5)],
+                  .beta = random_int(&r, 0, 1) ? 0.0 : scalars[random_int(&r, 0, 5)],
+                  .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
+    p.is_estimated = !p.is_given && random_int(&r, 0, 2) == 0;
+    p.ld = p.m + random_int(&r, 0, 3);
+    if (p.count > 16 || p.count < 8) p.fill = ANY_BYTES;
+    return p;
+}
+
+static wide product_of(int count)
+{
+    wide product = 1;
+    for (int t = 0; t < count; t++) product *= moduli[t];
+    return product;
+}
+
+/* Of magnitude < P / 2 (1 - 2^-16). */
+static wide random_x(test_random *r, const crt_case *p)
+{
+    const wide product = product_of(p->count), most = product / 2 - (product >> 17) - 1;
+    const wide any = (wide)(random_bits(r) >> 1) << 64 | random_bits(r);
+    wide x = any % most;
+    if (p->fill == MOSTLY_ZERO && random_int(r, 0, 9)) x = 0;
+    if (p->fill == ANY_SIZE) x >>= random_int(r, 0, 125);
+    if (p->fill == HALVES) {
+        const int shift = random_int(r, 0, 70), off = random_int(r, -40, 72);
+        x = (wide)(random_bits(r) >> 10 | 1ull << 53 | 1) << shift;
+        if (off >= 0 && off <= shift) x += random_int(r, 0, 1) ? (wide)1 << off : -((wide)1 << off);
+        while (x > most) x >>= 1;
+    }
+    return random_int(r, 0, 1) ? -x : x;
+}
+
+/* Of P / p modulo p, P the product of `count` moduli and p the t-th. */
+static int inverse_of(int count, int t)
+{
+    static int inverses[TD_MAX_MODULI + 1][TD_MAX_MODULI];
+    int *const inverse = &inverses[count][t];
+    int others = 1;
+    if (*inverse) return *inverse;
+    for (int i = 0; i < count; i++)
+        if (i != t) others = others * (moduli[i] % moduli[t]) % moduli[t];
+    do ++*inverse;
+    while (others * *inverse % moduli[t] != 1 % moduli[t]);
+    return *inverse;
+}
+
+/* Residues of X times the inverse of P / p modulo p, moved to another representative where a byte has room. */
+static void put_residues(test_random *r, const crt_case *p, wide x, int8_t *at, size_t plane_step)
+{
+    for (int t = 0; t < p->count; t++) {
+        const int modulus = moduli[t];
+        int residue = (int)((x % modulus + modulus) % modulus) * inverse_of(p->count, t) % modulus;
+        if (residue > 127 || (residue >= modulus - 128 && random_int(r, 0, 1))) residue -= modulus;
+        at[(size_t)t * plane_step] = (int8_t)residue;
+    }
+}
+
+typedef struct {
+    int8_t *residue;
+    wide *x;
+    td_line *line[2];
+    double *c;
+    uint16_t *masks;
+    uint8_t *ranks;
+    td_choice choice[MEMBERS];
+    size_t ld, residues, elements, lines[2], tiles;
+} crt_data;
+
+static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
+{
+    for (int o = 0; o < 2; o++)
+        for (size_t i = 0; i < d->lines[o] * MEMBERS; i++) {
+            td_line *const line = &d->line[o][i];
+            const int kind = p->has_open_lines ? random_int(r, 0, 99) : 99;
+            *line = (td_line){.sum = TD_LOG * random_int(r, 0, 3), .low = -30};
+            line->scale = (int16_t)random_int(r, 40, 60);
+            if (p->has_far_scales && random_int(r, 0, 1))
+                line->scale = (int16_t)random_int(r, -520, 620);
+            line->mean = NEED - TD_LOG * line->scale;
+            line->sum -= TD_LOG * line->scale;
+            if (kind < 4) line->low = TD_SPECIAL;
+            if (kind >= 4 && kind < 6) line->low = TD_NO_LOW;
+            if (kind >= 6 && kind < 12) line->low = 3;
+            if (kind >= 10 && kind < 14) line->mean = TD_NO_MEAN;
+            if (kind >= 14 && kind < 20) line->mean -= NEED;
+        }
+}
+
+static void *filled(size_t bytes, int byte)
+{
+    void *p = malloc(bytes);
+    memset(p, byte, bytes);
+    return p;
+}
+
+static crt_data make_data(const crt_case *p)
+{
+    test_random r = random_start(~p->seed);
+    crt_data d = {.ld = (size_t)(p->m + 63) / 64 * 64, .lines = {(size_t)p->m, (size_t)p->n}};
+    d.residues = d.ld * (size_t)p->n * MEMBERS;
+    d.elements = (size_t)p->ld * (size_t)p->n * MEMBERS;
+    d.tiles = (size_t)((p->m + 63) / 64) * (size_t)((p->n + 63) / 64) * MEMBERS;
+    d.residue = filled(d.residues * (size_t)p->count, 0x5a);
+    d.x = filled(d.residues * sizeof(wide), 0);
+    d.c = malloc(d.elements * sizeof(double));
+    d.masks = filled(d.tiles * TD_SUBTILES * sizeof(uint16_t), 0);
+    for (int o = 0; o < 2; o++) d.line[o] = malloc(d.lines[o] * MEMBERS * sizeof(td_line));
+    fill_lines(&r, p, &d);
+    for (size_t i = 0; i < d.elements; i++) d.c[i] = random_normal(&r);
+    for (size_t i = 0; i < d.tiles * TD_SUBTILES; i++)
+        if (random_int(&r, 0, 15) == 0) d.masks[i] = (uint16_t)random_bits(&r);
+    d.ranks = filled(d.residues, 0);
+    for (size_t i = 0; i < d.residues; i++) d.ranks[i] = random_int(&r, 0, 50) == 0;
+    for (int z = 0; z < MEMBERS; z++)
+        d.choice[z] = (td_choice){.parameter = p->count,
+                                  .need = p->is_given ? INT32_MIN : NEED,
+                                  .is_estimated = p->is_estimated,
+                                  .rest = TD_LOG * random_int(&r, -4, 12)};
+    for (size_t i = 0; i < d.residues; i++) {
+        if (p->fill == ANY_BYTES) {
+            for (size_t t = 0; t < (size_t)p->count; t++)
+                d.residue[t * d.residues + i] =
+                    (int8_t)(random_int(&r, 0, 3) ? random_int(&r, -128, 127) : -128);
+            continue;
+        }
+        d.x[i] = random_x(&r, p);
+        put_residues(&r, p, d.x[i], d.residue + i, d.residues);
+    }
+    return d;
+}
+
+static void free_data(crt_data *d)
+{
+    free(d->residue);
+    free(d->x);
+    free(d->c);
+    free(d->masks);
+    free(d->ranks);
+    free(d->line[0]);
+    free(d->line[1]);
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *device = NULL;
+    CHECK_CUDA(cudaMalloc(&device, bytes));
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+/* C, masks and numbers of open tiles. */
+typedef struct {
+    double *c;
+    uint16_t *masks;
+    int32_t open[MEMBERS * TD_OPEN_COUNTS];
+} crt_result;
+
+static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt, bool is_fused)
+{
+    const size_t c_bytes = d->elements * sizeof(double),
+                 mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
+    crt_result result = {.c = malloc(c_bytes), .masks = malloc(mask_bytes)};
+    int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
+    double *const c = upload(d->c, c_bytes);
+    uint16_t *const masks = upload(d->masks, mask_bytes);
+    int32_t *const open = upload(result.open, sizeof result.open), *const tiles = upload(
+                                                                       d->masks,
+                                                                       d->tiles * sizeof(int32_t));
+    td_choice *const choice = upload(d->choice, sizeof d->choice);
+    uint8_t *const ranks = upload(d->ranks, d->residues);
+    td_line *line[2];
+    for (int o = 0; o < 2; o++)
+        line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
+    const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
+    const td_residue_product product = {residue,        plane, member, 0,
+                                        (int64_t)d->ld, 1,     crt,    is_fused};
+    const td_finish finish = {
+        .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
+                   .m = p->m,
+                   .n = p->n,
+                   .alpha = {.value.binary64 = p->alpha},
+                   .beta = {.value.binary64 = p->beta},
+                   .masks = masks,
+                   .open_count = open,
+                   .open_tile = tiles},
+        .kind = TD_FINISH_ROUND,
+        .line = {line[0], line[1]},
+        .lines_of_member = {p->m, p->n},
+        .choice = choice,
+        .ranks = {ranks, (int64_t)d->ld, member},
+        .leaves_tiles = p->seed % 2 == 0};
+    CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
+    device_check_clean(text(p));
+    CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
+    void *const all[] = {residue, c, masks, open, tiles, choice, ranks, line[0], line[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
+    return result;
+}
+
+/* True if the mask of an element that exists says that it is left. */
+static bool is_left(const crt_case *p, const crt_result *result, int z, int i, int j)
+{
+    const int rows = (p->m + 63) / 64, columns = (p->n + 63) / 64;
+    const size_t tile = (size_t)((z * columns + j / 64) * rows + i / 64);
+    const uint16_t mask =
+        result->masks[tile * TD_SUBTILES + (size_t)(j % 64 / 4 * 16 + i % 64 / 4)];
+    return mask >> (j % 4 * 4 + i % 4) & 1;
+}
+
+/* What X rounds to, where that is simple: alpha 1, beta 0 and a normal number. */
+static void check_value(const crt_case *p, const crt_data *d, const crt_result *got, int z, int i,
+                        int j)
+{
+    const size_t lines_a = (size_t)(z * p->m + i), lines_b = (size_t)(z * p->n + j);
+    const int scale = d->line[0][lines_a].scale + d->line[1][lines_b].scale;
+    const wide x = d->x[((size_t)z * (size_t)p->n + (size_t)j) * d->ld + (size_t)i];
+    const double value = got->c[((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i];
+    if (p->fill == ANY_BYTES || p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) ||
+        scale < -900 || scale > 1000)
+        return;
+    CHECK(value == ldexp((double)x, -scale), "element %d, %d of %d is %a, not %a: %s", i, j, z,
+          value, ldexp((double)x, -scale), text(p));
+}
+
+static void free_result(crt_result *result)
+{
+    free(result->c);
+    free(result->masks);
+}
+
+/* Where the masks say so alone: the rest of C stays, and its bits are not set. */
+static void check_left(const crt_case *p, const crt_data *d, const crt_result *whole)
+{
+    const crt_result asked = {.masks = d->masks};
+    crt_result got = finish_by(p, d, TD_CRT_DOUBLE, true);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                const size_t at =
+                    ((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i;
+                const bool was_left = is_left(p, &asked, z, i, j);
+                CHECK(memcmp(&got.c[at], was_left ? &whole->c[at] : &d->c[at], sizeof *got.c) == 0,
+                      "%d, %d of %d, alone: %s", i, j, z, text(p));
+                CHECK(is_left(p, &got, z, i, j) == (was_left && is_left(p, whole, z, i, j)),
+                      "mask of %d, %d of %d, alone: %s", i, j, z, text(p));
+            }
+    free_result(&got);
+}
+
+static void check_case(const crt_case *p)
+{
+    crt_data d = make_data(p);
+    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE, false),
+               got = finish_by(p, &d, TD_CRT_DOUBLE, false);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                CHECK(is_left(p, &whole, z, i, j) == is_left(p, &got, z, i, j),
+                      "mask of %d, %d of %d: %s", i, j, z, text(p));
+                check_value(p, &d, &got, z, i, j);
+            }
+    CHECK(memcmp(whole.c, got.c, d.elements * sizeof(double)) == 0, "C differs: %s", text(p));
+    CHECK(memcmp(whole.open, got.open, sizeof got.open) == 0, "open tiles: %s", text(p));
+    if (p->count == TD_COMMON_MODULI && !p->is_estimated && p->alpha != 0.0)
+        check_left(p, &d, &whole);
+    free_result(&whole);
+    free_result(&got);
+    free_data(&d);
+}
+
+static void both_ways_agree(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < cases; i++) {
+        const crt_case p = random_case(first_seed + (uint64_t)i);
+        check_case(&p);
+    }
+}
+
+/* ---- products and C in one kernel ---- */
+
+/* Of whole numbers of so many bits: sums stay below P / 2. */
+enum { MOST_BITS = 49 };
+
+typedef struct {
+    int8_t *a, *b; /* planes of all moduli */
+    int64_t *x, *y;
+    size_t k, plane_a, plane_b;
+} fused_data;
+
+static int residue_of(int64_t x, int modulus, int factor)
+{
+    int residue = (int)((x % modulus + modulus) % modulus) * factor % modulus;
+    return residue > 127 ? residue - modulus : residue;
+}
+
+static fused_data make_panels(const crt_case *p, const crt_data *d, int k)
+{
+    test_random r = random_start(p->seed + 1000000);
+    const size_t m = (size_t)p->m, n = (size_t)p->n, padded = (size_t)(k + 63) / 64 * 64;
+    fused_data f = {.k = padded, .plane_a = d->ld * padded, .plane_b = n * padded};
+    const int bits = p->fill == ANY_SIZE ? random_int(&r, 1, MOST_BITS) : MOST_BITS;
+    f.a = filled(TD_COMMON_MODULI * f.plane_a, 0);
+    f.b = filled(TD_COMMON_MODULI * f.plane_b, 0);
+    f.x = filled(m * padded * sizeof *f.x, 0);
+    f.y = filled(n * padded * sizeof *f.y, 0);
+    for (size_t i = 0; i < m + n; i++)
+        for (size_t l = 0; l < (size_t)k; l++) {
+            const int64_t any = (int64_t)(random_bits(&r) >> (64 - bits)),
+                          number = random_int(&r, 0, 1) ? -any : any;
+            const bool is_zero = p->fill == MOSTLY_ZERO && random_int(&r, 0, 30);
+            *(i < m ? &f.x[i * padded + l] : &f.y[(i - m) * padded + l]) = is_zero ? 0 : number;
+        }
+    for (int t = 0; t < TD_COMMON_MODULI; t++) {
+        const int inverse = inverse_of(TD_COMMON_MODULI, t);
+        for (size_t i = 0; i < m; i++) {
+            int8_t *const line =
+                f.a + (size_t)t * f.plane_a + (size_t)td_place_of_line((int)i) * padded;
+            for (size_t l = 0; l < padded; l++)
+                line[l] = (int8_t)residue_of(f.x[i * padded + l], moduli[t], inverse);
+        }
+        for (size_t i = 0; i < n * padded; i++)
+            f.b[(size_t)t * f.plane_b + i] = (int8_t)residue_of(f.y[i], moduli[t], 1);
+    }
+    return f;
+}
+
+static void free_panels(fused_data *f)
+{
+    free(f->a);
+    free(f->b);
+    free(f->x);
+    free(f->y);
+}
+
+/* The sums, and their residues, as the data of finish_by. */
+static void put_sums(const crt_case *p, crt_data *d, const fused_data *f)
+{
+    test_random r = random_start(p->seed);
+    for (int j = 0; j < p->n; j++)
+        for (int i = 0; i < p->m; i++) {
+            const size_t at = (size_t)j * d->ld + (size_t)i;
+            wide sum = 0;
+            for (size_t l = 0; l < f->k; l++)
+                sum += (wide)f->x[(size_t)i * f->k + l] * f->y[(size_t)j * f->k + l];
+            d->x[at] = sum;
+            put_residues(&r, p, sum, d->residue + at, d->residues);
+        }
+}
+
+/* False if the device has no such kernel. */
+static bool finish_fused(const crt_case *p, const crt_data *d, const fused_data *f,
+                         crt_result *result)
+{
+    const size_t c_bytes = d->elements * sizeof(double),
+                 mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
+    int8_t *const a = upload(f->a, TD_COMMON_MODULI * f->plane_a),
+                  *const b = upload(f->b, TD_COMMON_MODULI * f->plane_b),
+                  *const residue = upload(d->residue, d->residues * TD_COMMON_MODULI);
+    double *const c = upload(d->c, c_bytes);
+    uint16_t *const masks = upload(d->masks, mask_bytes);
+    int32_t *const open = upload(result->open, sizeof result->open), *const tiles = upload(
+                                                                         d->masks,
+                                                                         d->tiles *
+                                                                             sizeof(int32_t));
+    td_choice *const choice = upload(d->choice, sizeof d->choice);
+    td_line *line[2];
+    for (int o = 0; o < 2; o++)
+        line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
+    const td_panels panels = {.type = TD_PANEL_RESIDUE,
+                              .m = (int64_t)d->ld,
+                              .n = p->n,
+                              .k = (int64_t)f->k,
+                              .a = a,
+                              .b = b,
+                              .c = residue,
+                              .ld_a = (int64_t)f->k,
+                              .ld_b = (int64_t)f->k,
+                              .ld_c = (int64_t)d->ld,
+                              .plane_a = (int64_t)f->plane_a,
+                              .plane_b = (int64_t)f->plane_b,
+                              .plane_c = (int64_t)d->residues,
+                              .member_a = (int64_t)f->plane_a,
+                              .member_b = (int64_t)f->plane_b,
+                              .member_c = (int64_t)d->residues,
+                              .planes = TD_COMMON_MODULI,
+                              .batch = 1,
+                              .choice = choice,
+                              .pieces = 1};
+    const td_finish finish = {.target = {.c = {.data = c, .ld = p->ld},
+                                         .m = p->m,
+                                         .n = p->n,
+                                         .alpha = {.value.binary64 = p->alpha},
+                                         .beta = {.value.binary64 = p->beta},
+                                         .masks = masks,
+                                         .open_count = open,
+                                         .open_tile = tiles},
+                              .kind = TD_FINISH_ROUND,
+                              .line = {line[0], line[1]},
+                              .lines_of_member = {p->m, p->n},
+                              .choice = choice};
+    const td_residue_product product = {
+        residue, panels.plane_c, panels.member_c, 0, panels.ld_c, 1, TD_CRT_DOUBLE, true};
+    const bool exists = td_wgmma_exists();
+    if (exists) {
+        CHECK_CUDA(td_fused_run(&panels, &finish, NULL));
+        CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, 1, NULL));
+        device_check_clean(text(p));
+        CHECK_CUDA(cudaMemcpy(result->c, c, c_bytes, cudaMemcpyDeviceToHost));
+        CHECK_CUDA(cudaMemcpy(result->masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
+        CHECK_CUDA(cudaMemcpy(result->open, open, sizeof result->open, cudaMemcpyDeviceToHost));
+    }
+    void *const all[] = {a, b, residue, c, masks, open, tiles, choice, line[0], line[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
+    return exists;
+}
+
+static void check_fused(const crt_case *p, int k)
+{
+    crt_data d = make_data(p);
+    fused_data f = make_panels(p, &d, k);
+    crt_result got = {.c = malloc(d.elements * sizeof(double)),
+                      .masks = malloc(d.tiles * TD_SUBTILES * sizeof(uint16_t))};
+    put_sums(p, &d, &f);
+    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE, false);
+    memset(d.residue, 0x5a, d.residues * (size_t)p->count);
+    const bool exists = finish_fused(p, &d, &f, &got);
+    for (int j = 0; j < p->n && exists; j++) {
+        const size_t at = (size_t)j * (size_t)p->ld;
+        CHECK(memcmp(whole.c + at, got.c + at, sizeof(double) * (size_t)p->ld) == 0,
+              "k=%d, column %d: %s", k, j, text(p));
+        for (int i = 0; i < p->m; i++)
+            CHECK(is_left(p, &got, 0, i, j) == is_left(p, &whole, 0, i, j),
+                  "k=%d, mask of %d, %d: %s", k, i, j, text(p));
+    }
+    CHECK(!exists || got.open[0] == whole.open[0], "k=%d, open tiles: %s", k, text(p));
+    free_result(&whole);
+    free_result(&got);
+    free_panels(&f);
+    free_data(&d);
+}
+
+static void products_in_one_kernel_agree(void **unused)
+{
+    (void)unused;
+    const bool exists = td_wgmma_exists();
+    if (!exists) test_note("one kernel: not for this device");
+    for (int i = 0; i < cases / 4; i++) {
+        const bool is_large = i == 3; /* more tiles than multiprocessors */
+        crt_case p = random_case(first_seed + (uint64_t)i);
+        test_random r = random_start(first_seed + (uint64_t)i);
+        const int k = random_int(&r, 0, 1) ? random_int(&r, 1, 300) : random_int(&r, 1, TD_FUSED_K);
+        p.count = TD_COMMON_MODULI;
+        p.is_estimated = false;
+        p.m = is_large ? 2100 : random_int(&r, 1, 400);
+        p.n = is_large ? 2200 : random_int(&r, 1, 300);
+        p.ld = p.m + random_int(&r, 0, 3);
+        p.fill = (filling)random_int(&r, 0, FILLINGS - 1);
+        if (p.alpha == 0.0) p.alpha = 2.0;
+        if (!exists) p.m = p.n = 5; /* only the test is tested */
+        check_fused(&p, k);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_agree),
+                                       cmocka_unit_test(products_in_one_kernel_agree)};
+    device_require();
+    if (td_crt_prepare() != cudaSuccess || td_wgmma_prepare() != cudaSuccess ||
+        td_fused_prepare() != cudaSuccess)
+        return 1;
+    if (test_is_sanitized()) cases = 30;
+    if (argc > 1) cases = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+    test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
