@@ -30,7 +30,7 @@ enum {
     K_STEP = 128,                      /* bytes of a line in one stage */
     PRODUCT_K = 32,                    /* of one instruction */
     STAGES = 4,
-    LAG = 2, /* steps that the second warpgroup is behind */
+    LAG = 1, /* steps that the second warpgroup is behind */
     GROUP_THREADS = 128,
     GROUPS = 2,
     WORKERS = GROUPS * GROUP_THREADS,
@@ -45,7 +45,8 @@ struct alignas(1024) stage {
     int8_t a[ROWS * K_STEP], b[COLUMNS * K_STEP];
 };
 
-/* What is known of a tile's lines; scales times 2^20. */
+/* What is known of a tile's lines; scales times 2^20. A warpgroup writes those that are its threads', and later takes turns with the other
+ * one before both read them. */
 struct tile_lines {
     uint32_t scale[2][ROWS];
     td_worst_line worst[2][ROWS / 32];
@@ -266,23 +267,6 @@ TD_DEVICE td_column word_at(const td_target &target, double *c, int row, int col
     return {c + (int64_t)column * target.c.ld + row, count};
 }
 
-/* Their residues become C; c0 is what was there. */
-TD_DEVICE void finish_word(const td_panels &p, const td_target &target, const scalars &s,
-                           const td_column &word, int row, int column, const uint32_t *residues,
-                           const uint32_t (&scale)[TD_SUBTILE], const double (&c0)[TD_SUBTILE],
-                           bool usual)
-{
-    double x[TD_SUBTILE];
-    unsigned left = td_round_residues<MODULI>(residues, scale, x);
-    TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(s.alpha, x[i], s.beta, &c0[i]);
-    if (!usual) left = (1u << TD_SUBTILE) - 1;
-    td_column::store(word, x, left);
-    if (left == 0 || word.count <= 0) return;
-    left &= (1u << word.count) - 1;
-    if (left) leave(p, target, row, column, residues, left);
-}
-
 /* A thread's residues modulo those of IN_REGISTERS. */
 typedef uint32_t kept_residues[IN_REGISTERS][4 * CHUNKS];
 
@@ -296,34 +280,76 @@ TD_DEVICE void next_chunk(kept_residues &kept)
     }
 }
 
-/* A chunk, whose residues are the first of `kept`, word by word; what was in C is loaded one word ahead. */
-TD_DEVICE void finish_chunk(const td_panels &p, const td_target &target, const scalars &s,
-                            double *c, int row, int column, const kept_residues &kept,
-                            const td_quad<uint32_t> (&parked)[IN_SHARED], const uint32_t *scale_a,
-                            uint32_t scale_b, bool usual)
+/* Words from one modulus to the next in shared memory. */
+enum { PARKED_STEP = CHUNKS * WORKERS * 4 };
+
+/* A word's residues, of the first chunk of `kept`. */
+TD_DEVICE void residues_of_word(const kept_residues &kept, const uint32_t *parked, int w,
+                                uint32_t (&residues)[MODULI])
 {
-    td_column word = word_at(target, c, row, column);
-    double c0[TD_SUBTILE] = {};
+    TD_UNROLL
+    for (int i = 0; i < MODULI; i++)
+        residues[i] = i < IN_REGISTERS ? kept[i < IN_REGISTERS ? i : 0][w]
+                                       : parked[(i - IN_REGISTERS) * PARKED_STEP + w];
+}
+
+/* What is in C, scaled, is added to alpha X; bits of `left` for what stays as it is. */
+TD_DEVICE void store_word(const scalars &s, const td_column &word, const double *x, unsigned left)
+{
+    double c0[TD_SUBTILE] = {}, result[TD_SUBTILE];
     if (s.beta != 0.0) td_column::load(word, c0);
     TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) result[i] = td_axpby(s.alpha, x[i], s.beta, &c0[i]);
+    td_column::store(word, result, left);
+}
+
+/* The words of a chunk of which something is not sure: bits of all its elements. Returns those that are left. */
+TD_DEVICE unsigned leave_words(const td_panels &p, const td_target &target, int row, int column,
+                               const kept_residues &kept, const uint32_t *parked, unsigned unsure,
+                               bool usual, double *x)
+{
+    unsigned all = 0;
+    TD_UNROLL
     for (int w = 0; w < 4; w++) {
-        const td_column next = word_at(target, c, row + TD_SUBTILE * (w + 1), column);
-        double next_c0[TD_SUBTILE] = {};
-        if (s.beta != 0.0 && w < 3) td_column::load(next, next_c0);
+        const int exist =
+            column < target.n ? max(0, min((int)TD_SUBTILE, target.m - row - TD_SUBTILE * w)) : 0;
+        unsigned left = unsure >> (TD_SUBTILE * w) & ((1u << exist) - 1);
+        uint32_t residues[MODULI];
+        if (left == 0) continue;
+        residues_of_word(kept, parked, w, residues);
+        if (usual) left = td_without_zeros<MODULI>(residues, left, x + TD_SUBTILE * w);
+        if (left) leave(p, target, row + TD_SUBTILE * w, column, residues, left);
+        all |= left << (TD_SUBTILE * w);
+    }
+    return all;
+}
+
+/* A chunk, whose residues are the first of `kept`: all of it is put together before any is stored, so that much is under way. */
+TD_DEVICE void finish_chunk(const td_panels &p, const td_target &target, const scalars &s,
+                            double *c, int row, int column, const kept_residues &kept,
+                            const uint32_t *parked, const uint32_t *scale_a, uint32_t scale_b,
+                            bool usual)
+{
+    double x[TD_LANE_LINES];
+    unsigned unsure = 0;
+    TD_UNROLL
+    for (int w = 0; w < 4; w++) {
         const td_quad<uint32_t> scales =
             *reinterpret_cast<const td_quad<uint32_t> *>(scale_a + TD_SUBTILE * w);
         uint32_t residues[MODULI], scale[TD_SUBTILE];
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scales.of[i] + scale_b;
-        TD_UNROLL
-        for (int i = 0; i < MODULI; i++)
-            residues[i] = i < IN_REGISTERS ? kept[i < IN_REGISTERS ? i : 0][w]
-                                           : parked[i < IN_REGISTERS ? 0 : i - IN_REGISTERS].of[w];
-        finish_word(p, target, s, word, row + TD_SUBTILE * w, column, residues, scale, c0, usual);
-        word = next;
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++) c0[i] = next_c0[i];
+        residues_of_word(kept, parked, w, residues);
+        unsure |= td_round_residues<MODULI>(residues, scale, x + TD_SUBTILE * w)
+                  << (TD_SUBTILE * w);
     }
+    if (!usual) unsure = (1u << TD_LANE_LINES) - 1;
+    const unsigned left =
+        unsure ? leave_words(p, target, row, column, kept, parked, unsure, usual, x) : 0;
+    TD_UNROLL
+    for (int w = 0; w < 4; w++)
+        store_word(s, word_at(target, c, row + TD_SUBTILE * w, column), x + TD_SUBTILE * w,
+                   left >> (TD_SUBTILE * w) & 15);
 }
 
 TD_DEVICE void finish_tile(const td_panels &p, const td_finish &finish, const scalars &s,
@@ -336,11 +362,9 @@ TD_DEVICE void finish_tile(const td_panels &p, const td_finish &finish, const sc
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         int row, column;
         chunk_at(t, chunk, &row, &column);
-        td_quad<uint32_t> parked[IN_SHARED];
-        TD_UNROLL
-        for (int i = 0; i < IN_SHARED; i++) parked[i] = shared.residues[i][chunk][threadIdx.x];
-        finish_chunk(p, finish.target, s, c, row, column, kept, parked,
-                     &lines.scale[0][row - t.row], lines.scale[1][column - t.column], usual);
+        finish_chunk(p, finish.target, s, c, row, column, kept,
+                     shared.residues[0][chunk][threadIdx.x].of, &lines.scale[0][row - t.row],
+                     lines.scale[1][column - t.column], usual);
         next_chunk(kept);
     }
 }
@@ -416,7 +440,6 @@ TD_DEVICE void work_on_tiles(const td_panels &p, const td_finish &finish, int ti
                 multiply_to_registers(first + i, steps, at, group, shared, kept[i]);
             }
         }
-        td_turn_wait(3); /* of both warpgroups */
         finish_tile(p, finish, s, t, kept, shared.lines[parity], shared);
     }
 }
@@ -475,8 +498,8 @@ cudaError_t td_fused_run(const td_panels *p, const td_finish *finish, cudaStream
         !td_describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, K_STEP, COLUMNS, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, tiles_of(p));
-    return TD_LAUNCH_NEXT(fused_kernel, blocks, THREADS, sizeof(shared_memory), stream, a, b, *p,
-                          *finish);
+    return TD_LAUNCH(fused_kernel, blocks, THREADS, sizeof(shared_memory), stream, a, b, *p,
+                     *finish);
 }
 
 cudaError_t td_fused_prepare(void)

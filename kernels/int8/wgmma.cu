@@ -256,8 +256,8 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !td_describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, K_STEP, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
-    return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream,
-                          a, b, *p);
+    return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,
+                     *p);
 }
 
 /* Time of the block that has most to do. A small tile takes a twentieth more of the tensor cores than its elements do. */

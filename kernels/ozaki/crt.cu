@@ -122,31 +122,41 @@ TD_DEVICE subtile subtile_at(const td_finish &finish, int row, int col)
     return own;
 }
 
+/* Residues of four elements of a column. */
+template <int moduli> struct column_residues {
+    uint32_t of[moduli];
+
+    TD_DEVICE void load(column_residues &r, const td_residue_product &product, int row, int col)
+    {
+        const int8_t *at =
+            product.residue + blockIdx.z * product.batch_step + (int64_t)col * product.ld + row;
+        TD_UNROLL
+        for (int t = 0; t < moduli; t++)
+            r.of[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
+    }
+};
+
 /* One column, if it is sure how all its elements are rounded. Scales are in the place of an exponent's upper half. */
 template <int moduli>
-TD_DEVICE bool finish_column_double(const td_residue_product &product, const subtile &own,
+TD_DEVICE bool finish_column_double(const subtile &own, const column_residues<moduli> &residues,
                                     const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
-                                    int col, double *c)
+                                    double *c)
 {
-    const int8_t *at =
-        product.residue + blockIdx.z * product.batch_step + (int64_t)col * product.ld + own.row;
     const td_column column = {c, own.rows};
-    uint32_t residues[moduli], scale[TD_SUBTILE];
+    uint32_t scale[TD_SUBTILE];
     double c0[TD_SUBTILE] = {}, x[TD_SUBTILE];
-    TD_UNROLL
-    for (int t = 0; t < moduli; t++)
-        residues[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
     if (own.beta != 0.0) td_column::load(column, c0);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a[i] + scale_b;
-    if (td_round_residues<moduli>(residues, scale, x)) return false;
+    const unsigned unsure = td_round_residues<moduli>(residues.of, scale, x);
+    if (unsure && td_without_zeros<moduli>(residues.of, unsure, x)) return false;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
     td_column::store(column, x, 0);
     return true;
 }
 
-/* The columns that can be finished so, as bits. */
+/* The columns that can be finished so, as bits. The next one's residues are loaded ahead. */
 template <int moduli>
 TD_DEVICE unsigned finish_columns_double(const td_residue_product &product, const td_finish &finish,
                                          const subtile &own)
@@ -154,7 +164,9 @@ TD_DEVICE unsigned finish_columns_double(const td_residue_product &product, cons
     const td_choice choice = finish.choice[blockIdx.z];
     td_worst_line a = td_worst_of(own.line[0][own.row]);
     uint32_t scale[TD_SUBTILE];
+    column_residues<moduli> next;
     unsigned done = 0;
+    column_residues<moduli>::load(next, product, own.row, own.col);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
         const td_line line = own.line[0][own.row + (i < own.rows ? i : 0)];
@@ -164,31 +176,37 @@ TD_DEVICE unsigned finish_columns_double(const td_residue_product &product, cons
     double *c = own.c;
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += finish.target.c.ld) {
+        const column_residues<moduli> residues = next;
         const td_line b = own.line[1][own.col + j];
+        if (j + 1 < own.cols)
+            column_residues<moduli>::load(next, product, own.row, own.col + j + 1);
         if (td_are_usual<moduli>(a, td_worst_of(b), choice) &&
-            finish_column_double<moduli>(product, own, scale, (uint32_t)b.scale << 20, own.col + j,
-                                         c))
+            finish_column_double<moduli>(own, residues, scale, (uint32_t)b.scale << 20, c))
             done |= 1u << j;
     }
     return done;
 }
 
-/* The other columns, by whole numbers: seldom needed, and so the same code for any moduli. Returns the mask. */
+/* The other columns, by whole numbers: seldom needed. Returns the mask. */
+template <int moduli>
 TD_DEVICE_CALL unsigned finish_columns_whole(const td_residue_product &product,
-                                             const td_finish &finish, const subtile &own,
+                                             const td_finish &finish, int row, int col,
                                              unsigned done, unsigned left)
 {
+    const subtile own = subtile_at(finish, row, col);
+    enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
+    typedef residue_source<LIMBS, COLUMNS, moduli> source_type;
     const td_choice choice = finish.choice[blockIdx.z];
-    const residue_source<5, 5, 0> source = {product, choice.parameter};
+    const source_type source = {product, moduli};
     td_line a[TD_SUBTILE];
     unsigned mask = 0;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) a[i] = own.line[0][own.row + (i < own.rows ? i : 0)];
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++) {
-        td_wide<5> x[TD_SUBTILE];
+        td_wide<LIMBS> x[TD_SUBTILE];
         if (done >> j & 1) continue;
-        residue_source<5, 5, 0>::load(source, own.row, own.col + j, x);
+        source_type::load(source, own.row, own.col + j, x);
         mask |=
             td_finish_column<TD_FINISH_ROUND>(finish, choice, x, a, own.line[1][own.col + j],
                                               {own.c + (int64_t)j * finish.target.c.ld, own.rows},
@@ -211,7 +229,8 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
         left |= td_left_by_ranks(finish, finish.choice[blockIdx.z], row, col + j)
                 << (TD_SUBTILE * j);
     if (left == 0 && own.alpha != 0.0) done = finish_columns_double<moduli>(product, finish, own);
-    if (done != (1u << own.cols) - 1) mask = finish_columns_whole(product, finish, own, done, left);
+    if (done != (1u << own.cols) - 1)
+        mask = finish_columns_whole<moduli>(product, finish, row, col, done, left);
     *td_target_mask(target, row, col) = (uint16_t)mask;
     return mask;
 }
@@ -242,8 +261,8 @@ TD_DEVICE void finish_left(const td_residue_product &product, const td_finish &f
         TD_UNROLL
         for (int j = 0; j < TD_SUBTILE; j++) done |= left >> (TD_SUBTILE * j) & 15 ? 0u : 1u << j;
         if (left)
-            mask = left & finish_columns_whole(product, finish, subtile_at(finish, row, col), done,
-                                               ~left & 0xffffu);
+            mask = left & finish_columns_whole<TD_COMMON_MODULI>(product, finish, row, col, done,
+                                                                 ~left & 0xffffu);
         if (mask != left) *own = (uint16_t)mask;
     }
     td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));

@@ -220,7 +220,7 @@ TD_DEVICE td_worst_line td_worst_of(const td_line &line)
 TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_line &b)
 {
     return {min(a.mean, b.mean),   max(a.spread, b.spread), min(a.rounding, b.rounding),
-            min(a.least, b.least), max(a.most, b.most),     a.is_special || b.is_special};
+            min(a.least, b.least), max(a.most, b.most),     (bool)(a.is_special | b.is_special)};
 }
 
 /* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
@@ -246,33 +246,39 @@ TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, cons
 
 /* ---- elements ---- */
 
-/* X 2^-scale of four elements, rounded; returns the bits of those that are not sure. Scales are usual, and given times 2^20. */
+/* X 2^-scale of four elements, rounded; returns the bits of those that are not sure. Scales are usual, and given times 2^20. No
+ * branches. */
 template <int moduli>
 TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
-                                     double (&x)[TD_SUBTILE])
+                                     double *x)
 {
     const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     double h[TD_SUBTILE], l[TD_SUBTILE];
-    bool sure[TD_SUBTILE];
+    unsigned unsure = 0;
     td_add_pairs<moduli>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         double z;
-        sure[e] = td_round_pair(pairs, h[e], l[e], &z);
+        unsure |= td_round_pair(pairs, h[e], l[e], &z) ? 0u : 1u << e;
         const uint64_t bits = td_bits64(z);
         const uint32_t upper = (uint32_t)(bits >> 32) - scale[e];
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
     }
-    if (sure[0] & sure[1] & sure[2] & sure[3]) return 0;
-    uint32_t any = 0; /* zeros have residues that are 0 */
+    return unsure;
+}
+
+/* Of those that are not sure, the ones that are not zeros, which are; zeros have residues that are 0. */
+template <int moduli>
+TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
+{
+    uint32_t any = 0;
     TD_UNROLL
     for (int t = 0; t < moduli; t++) any |= residues[t];
-    unsigned unsure = 0;
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
-        const bool is_zero = (any >> (8 * e) & 255) == 0;
-        if (is_zero) x[e] = 0.0;
-        unsure |= sure[e] | is_zero ? 0u : 1u << e;
+        if (!(unsure >> e & 1) || (any >> (8 * e) & 255)) continue;
+        x[e] = 0.0;
+        unsure &= ~(1u << e);
     }
     return unsure;
 }

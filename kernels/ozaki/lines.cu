@@ -235,7 +235,7 @@ template <bool again> struct needs {
     int member;
     bool is_shifted;
 
-    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at)
+    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at, int units)
     {
         if (again && at.batch != n.member) {
             n.member = at.batch;
@@ -243,12 +243,12 @@ template <bool again> struct needs {
         }
         if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
             p.shifted[at.batch] = n.is_shifted;
-        return at.line0 < p.operand[at.which].lines && (!again || n.is_shifted);
+        return at.line0 < p.operand[at.which].lines && at.unit < units && (!again || n.is_shifted);
     }
 };
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. A block's tiles are neighbours along
- * k. With two stages a tile is copied while the one before is measured. Grid: as many blocks as there are places. */
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
+ * while the one before is measured. Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all)
@@ -256,35 +256,34 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_DYNAMIC_SHARED(tile_of_units, tile);
     td_begin_kernel();
     if (td_scalar_value(p.alpha) == 0.0) return;
-    const int first = (int)((int64_t)all.count * blockIdx.x / gridDim.x),
-              end = (int)((int64_t)all.count * (blockIdx.x + 1) / gridDim.x);
-    int next = first, own = first, begun = first;
+    int next = 0, own = 0, measured = 0;
     unsigned needed = 0; /* a bit for each stage */
     needs<again> need = {-1, false};
     if (again && p.batch == 1) { /* a look at the first tile decides on all */
-        (void)needs<again>::of(need, p, place_of(all, first));
+        (void)needs<again>::of(need, p, place_of(all, 0), all.units);
         if (!need.is_shifted) return;
     }
+    const int runs = (all.count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
     td_async_pipeline<stages>(
-        end - first,
+        (int64_t)runs << all.log_run,
         [&](int stage) {
             const place at = place_of(all, next++);
             const td_operand &o = p.operand[at.which];
             needed &= ~(1u << stage);
-            if (!needs<again>::of(need, p, at)) return;
+            if (!needs<again>::of(need, p, at, all.units)) return;
             needed |= 1u << stage;
             copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
                       (int64_t)at.unit * TD_UNIT, tile[stage]);
         },
         [&](int stage) {
             const place at = place_of(all, own++);
-            const bool is_needed = needed >> stage & 1;
-            if (is_needed) measure_units<again>(p, at, all.units, tile[stage]);
-            if (own != end && at.unit + 1 < all.units) return;
-            if (is_needed)
-                close_units<again>(p, at, own - begun, all.units,
-                                   *reinterpret_cast<line_parts *>(tile[stage]));
-            begun = own;
+            if (!(needed >> stage & 1)) return;
+            measure_units<again>(p, at, all.units, tile[stage]);
+            measured++;
+            if (own & ((1 << all.log_run) - 1) && at.unit + 1 < all.units) return;
+            close_units<again>(p, at, measured, all.units,
+                               *reinterpret_cast<line_parts *>(tile[stage]));
+            measured = 0;
         });
 }
 
@@ -317,7 +316,7 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
-        const tiles all = tiles_of(p, first, count);
+        const tiles all = tiles_of(p, first, count, BLOCKS * multiprocessors);
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
         error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
                                *p, all);
