@@ -1,0 +1,163 @@
+/* replay - times products of given shapes, by cuBLAS and by modes of Tandem, in one run.
+ *
+ * Usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...
+ *
+ * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of names: the calls of programs
+ * (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed back to back with others like it, for so many seconds
+ * (default 0.006) in each mode; operands are random. Prints CSV; bench/replay_report.py adds up. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../examples/common.h"
+#include "../include/tandem.h"
+#include "../tools/measure.h"
+
+const char program_name[] = "replay";
+
+enum { MOST_SHAPES = 4096, MOST_MODES = 16 };
+
+typedef struct {
+    measure_shape shape;
+    int count;
+} row;
+
+typedef struct {
+    const char *text;
+    const td_engine *engine;
+    td_parameter parameter;
+} mode;
+
+static td_op op_of(char letter)
+{
+    return letter == 'N' ? TD_OP_N : letter == 'T' ? TD_OP_T : TD_OP_C;
+}
+
+static bool parse_row(const char *line, row *r)
+{
+    char op_a, op_b;
+    measure_shape *s = &r->shape;
+    const int fields = sscanf(line, "%c,%c,%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%lf,%d",
+                              &op_a, &op_b, &s->m, &s->n, &s->k, &s->batch, &s->beta, &r->count);
+    s->op_a = op_of(op_a);
+    s->op_b = op_of(op_b);
+    return fields == 8 && s->m > 0 && s->n > 0 && s->k > 0 && s->batch > 0;
+}
+
+/* How many; 0, with a message, if the file is not as it should be. */
+static int read_shapes(const char *path, row rows[MOST_SHAPES])
+{
+    char line[256];
+    int count = 0, number = 1;
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(line, sizeof line, file)) {
+        complain("%s cannot be read", path);
+        goto out;
+    }
+    for (; count < MOST_SHAPES && fgets(line, sizeof line, file); count++) {
+        number++;
+        if (parse_row(line, &rows[count])) continue;
+        complain("%s, line %d: not op_a,op_b,m,n,k,batch,beta,count", path, number);
+        count = 0;
+        break;
+    }
+out:
+    if (file) fclose(file);
+    return count;
+}
+
+static bool parse_modes(int count, char **texts, mode modes[MOST_MODES])
+{
+    if (count < 1 || count > MOST_MODES) {
+        complain("%d modes given; allowed: 1 to %d", count, MOST_MODES);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        modes[i].text = texts[i];
+        modes[i].engine = td_engine_parse(texts[i], &modes[i].parameter);
+        if (modes[i].engine) continue;
+        complain("there is no mode '%s'; `tandem modes` lists them", texts[i]);
+        return false;
+    }
+    return true;
+}
+
+static void print_line(FILE *out, const row *r, const mode *of, double seconds)
+{
+    const measure_shape *s = &r->shape;
+    fprintf(out, "%c,%c,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%g,%d,%s,%.2f\n",
+            "NTC"[s->op_a], "NTC"[s->op_b], s -> m, s -> n, s -> k, s -> batch, s -> beta,
+            r -> count, of -> text, seconds * 1e6);
+}
+
+static bool describe(FILE *out)
+{
+    device_name name;
+    int runtime = 0, driver = 0;
+    if (!query_device_name(&name)) return false;
+    cudaRuntimeGetVersion(&runtime);
+    cudaDriverGetVersion(&driver);
+    fprintf(out, "# Device: %s. CUDA runtime %d, driver's %d. Tandem %s.\n", name.text, runtime,
+            driver, tandem_version());
+    fprintf(out, "op_a,op_b,m,n,k,batch,beta,count,mode,us\n");
+    return true;
+}
+
+static bool run(FILE *out, const row *rows, int count, const mode *modes, int mode_count,
+                double budget)
+{
+    int64_t most = 1;
+    const char *reason;
+    for (int i = 0; i < count; i++) {
+        const int64_t elements = measure_elements(&rows[i].shape);
+        if (elements > most) most = elements;
+    }
+    measure *m = measure_open(most, &reason);
+    if (!m) {
+        complain("%s", reason);
+        return false;
+    }
+    bool good = describe(out);
+    for (int i = 0; i < count && good; i++)
+        for (int j = 0; j < mode_count && good; j++) {
+            const double seconds =
+                measure_seconds(m, &rows[i].shape, modes[j].engine, modes[j].parameter, budget);
+            good = seconds >= 0.0;
+            if (good) print_line(out, &rows[i], &modes[j], seconds);
+            if (!good) complain("%s refuses shape %d", modes[j].text, i + 1);
+        }
+    measure_close(m);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {NULL, 0, NULL, 0}};
+    static row rows[MOST_SHAPES];
+    mode modes[MOST_MODES];
+    const char *csv = NULL;
+    double budget = 0.006;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'c')
+            csv = optarg;
+        else if (option != 'b' || !parse_number("--budget", optarg, &budget))
+            return BAD_OPTIONS;
+    }
+    if (argc - optind < 2) {
+        complain("usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...");
+        return BAD_OPTIONS;
+    }
+    const int count = read_shapes(argv[optind], rows);
+    if (!count || !parse_modes(argc - optind - 1, argv + optind + 1, modes)) return BAD_OPTIONS;
+    FILE *out = csv ? fopen(csv, "w") : stdout;
+    if (!out) {
+        complain("%s cannot be written", csv);
+        return EXIT_FAILURE;
+    }
+    const bool good = run(out, rows, count, modes, argc - optind - 1, budget);
+    return (out == stdout || fclose(out) == 0) && good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

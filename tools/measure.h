@@ -1,0 +1,30 @@
+/* measure.h - how long products of binary64 matrices take on the current device, by cuBLAS or by an engine. */
+#ifndef TD_TOOLS_MEASURE_H
+#define TD_TOOLS_MEASURE_H
+
+#include "lib/engines/engine.h"
+
+/* What products are made of: operands in device memory, and what times them. */
+typedef struct measure measure;
+
+/* For products whose matrices have at most so many elements in all, a batch included. NULL if the device or cuBLAS is not to
+ * be had; reason then says why (a string that stays). */
+measure *measure_open(int64_t elements, const char **reason);
+void measure_close(measure *m); /* accepts NULL */
+
+/* A product that only its sizes, operations, batch and beta describe. */
+typedef struct {
+    td_op op_a, op_b;
+    int64_t m, n, k, batch;
+    double beta;
+} measure_shape;
+
+/* Elements of its three matrices. */
+int64_t measure_elements(const measure_shape *shape);
+
+/* Mean seconds of a product among others like it, back to back: the median of some series that take about `budget` seconds
+ * together. engine NULL or without run: cuBLAS. A negative number if the product is refused. */
+double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
+                       td_parameter parameter, double budget);
+
+#endif
