@@ -4,7 +4,8 @@
  *
  * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of names: the calls of programs
  * (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed back to back with others like it, for so many seconds
- * (default 0.006) in each mode; operands are random. Prints CSV; bench/replay_report.py adds up. */
+ * (default 0.006) in each mode, in rounds over the modes, so that the device is as warm for each; operands are random. `ran` is what
+ * ran (of auto, the mode that it took), `predicted` what the model says of that. Prints CSV; bench/replay_report.py adds up. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +14,12 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
+#include "../lib/policy.h"
 #include "../tools/measure.h"
 
 const char program_name[] = "replay";
 
-enum { MOST_SHAPES = 4096, MOST_MODES = 16 };
+enum { MOST_SHAPES = 4096, MOST_MODES = 16, ROUNDS = 3 };
 
 typedef struct {
     measure_shape shape;
@@ -84,24 +86,73 @@ static bool parse_modes(int count, char **texts, mode modes[MOST_MODES])
     return true;
 }
 
-static void print_line(FILE *out, const row *r, const mode *of, double seconds)
+static void print_line(FILE *out, const row *r, const mode *of, const mode *ran, double seconds,
+                       double predicted)
 {
     const measure_shape *s = &r->shape;
-    fprintf(out, "%c,%c,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%g,%d,%s,%.2f\n",
+    fprintf(out, "%c,%c,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%g,%d,%s,%s,%.2f,%.2f\n",
             "NTC"[s->op_a], "NTC"[s->op_b], s -> m, s -> n, s -> k, s -> batch, s -> beta,
-            r -> count, of -> text, seconds * 1e6);
+            r -> count, of -> text, ran -> text, seconds * 1e6, predicted * 1e6);
 }
 
-static bool describe(FILE *out)
+static bool describe(FILE *out, const td_model *model)
 {
-    device_name name;
     int runtime = 0, driver = 0;
-    if (!query_device_name(&name)) return false;
-    cudaRuntimeGetVersion(&runtime);
-    cudaDriverGetVersion(&driver);
-    fprintf(out, "# Device: %s. CUDA runtime %d, driver's %d. Tandem %s.\n", name.text, runtime,
-            driver, tandem_version());
-    fprintf(out, "op_a,op_b,m,n,k,batch,beta,count,mode,us\n");
+    CHECK_CUDA(cudaRuntimeGetVersion(&runtime));
+    CHECK_CUDA(cudaDriverGetVersion(&driver));
+    fprintf(out,
+            "# Device: %s. CUDA runtime %d, driver's %d. Tandem %s. Predictions by figures %s.\n",
+            model->card.name, runtime, driver, tandem_version(), model->source);
+    fprintf(out, "op_a,op_b,m,n,k,batch,beta,count,mode,ran,us,predicted\n");
+    return true;
+out:
+    return false;
+}
+
+/* What a mode makes of a shape: itself, or what auto takes. */
+static mode resolve(const mode *of, const td_problem *p, const td_model *model)
+{
+    td_options o;
+    if (!of->engine->is_choice) return *of;
+    td_options_set_defaults(&o);
+    td_options_set(&o, TD_OPTION_MODE, "mode", of->text, TD_ORIGIN_CALL);
+    const td_decision d = td_policy_choose(&o, p, model);
+    return (mode){d.text, d.engine ? d.engine : td_engines[0], d.parameter};
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, int count,
+                      double budget)
+{
+    const measure_shape *s = &r->shape;
+    td_problem p = {.kind = TD_PRODUCT,
+                    .type = TD_BINARY64,
+                    .m = s->m,
+                    .n = s->n,
+                    .k = s->k,
+                    .batch = s->batch};
+    double seconds[MOST_MODES][ROUNDS];
+    mode ran[MOST_MODES];
+    p.beta.value.binary64 = s->beta;
+    for (int j = 0; j < count; j++) ran[j] = resolve(&modes[j], &p, measure_model(m));
+    for (int i = 0; i < ROUNDS; i++)
+        for (int j = 0; j < count; j++) {
+            seconds[j][i] = measure_seconds(m, s, ran[j].engine, ran[j].parameter, budget / ROUNDS);
+            if (seconds[j][i] >= 0.0) continue;
+            complain("%s refuses %" PRId64 " x %" PRId64 " x %" PRId64, ran[j].text, s->m, s->n,
+                     s->k);
+            return false;
+        }
+    for (int j = 0; j < count; j++) {
+        qsort(seconds[j], ROUNDS, sizeof *seconds[j], ascending);
+        print_line(out, r, &modes[j], &ran[j], seconds[j][ROUNDS / 2],
+                   td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &p));
+    }
     return true;
 }
 
@@ -119,15 +170,9 @@ static bool run(FILE *out, const row *rows, int count, const mode *modes, int mo
         complain("%s", reason);
         return false;
     }
-    bool good = describe(out);
+    bool good = describe(out, measure_model(m));
     for (int i = 0; i < count && good; i++)
-        for (int j = 0; j < mode_count && good; j++) {
-            const double seconds =
-                measure_seconds(m, &rows[i].shape, modes[j].engine, modes[j].parameter, budget);
-            good = seconds >= 0.0;
-            if (good) print_line(out, &rows[i], &modes[j], seconds);
-            if (!good) complain("%s refuses shape %d", modes[j].text, i + 1);
-        }
+        good = run_shape(out, m, &rows[i], modes, mode_count, budget);
     measure_close(m);
     return good;
 }

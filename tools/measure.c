@@ -122,34 +122,49 @@ void measure_close(measure *m)
 
 /* ---- one product ---- */
 
-int64_t measure_elements(const measure_shape *s)
+static int64_t round_up(int64_t rows) { return (rows + 7) / 8 * 8; }
+
+/* A matrix without data: op(X) has so many rows and columns. */
+static td_matrix matrix_of(int64_t rows, int64_t cols, td_op op)
 {
-    return (s->m * s->k + s->k * s->n + s->m * s->n) * s->batch;
+    const int64_t ld = round_up(op == TD_OP_N ? rows : cols);
+    return (td_matrix){.ld = ld, .stride = ld * (op == TD_OP_N ? cols : rows)};
 }
 
-static td_matrix matrix_at(double *data, int64_t rows, int64_t cols, td_op op)
+static void set_matrices(td_problem *p, const measure_shape *s)
 {
-    return (td_matrix){.data = data, .ld = op == TD_OP_N ? rows : cols, .stride = rows * cols};
+    p->a = matrix_of(s->m, s->k, s->op_a);
+    p->b = matrix_of(s->k, s->n, s->op_b);
+    p->c = matrix_of(s->m, s->n, TD_OP_N);
 }
+
+int64_t measure_elements(const measure_shape *s)
+{
+    td_problem p;
+    set_matrices(&p, s);
+    return (p.a.stride + p.b.stride + p.c.stride) * s->batch;
+}
+
+const td_model *measure_model(const measure *m) { return &m->device->model; }
 
 static td_problem problem_of(const measure *m, const measure_shape *s)
 {
-    double *const a = m->data, *const b = a + s->m * s->k * s->batch,
-                  *const c = b + s->k * s->n * s->batch;
-    return (td_problem){.kind = TD_PRODUCT,
-                        .type = TD_BINARY64,
-                        .op_a = s->op_a,
-                        .op_b = s->op_b,
-                        .m = s->m,
-                        .n = s->n,
-                        .k = s->k,
-                        .alpha.value.binary64 = 1.0,
-                        .beta.value.binary64 = s->beta,
-                        .a = matrix_at(a, s->m, s->k, s->op_a),
-                        .b = matrix_at(b, s->k, s->n, s->op_b),
-                        .c = matrix_at(c, s->m, s->n, TD_OP_N),
-                        .batch = s->batch,
-                        .stream = m->stream};
+    td_problem p = {.kind = TD_PRODUCT,
+                    .type = TD_BINARY64,
+                    .op_a = s->op_a,
+                    .op_b = s->op_b,
+                    .m = s->m,
+                    .n = s->n,
+                    .k = s->k,
+                    .alpha.value.binary64 = 1.0,
+                    .beta.value.binary64 = s->beta,
+                    .batch = s->batch,
+                    .stream = m->stream};
+    set_matrices(&p, s);
+    p.a.data = m->data;
+    p.b.data = m->data + p.a.stride * s->batch;
+    p.c.data = m->data + (p.a.stride + p.b.stride) * s->batch;
+    return p;
 }
 
 static bool run_native(const product *x)

@@ -2,7 +2,7 @@
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
-#include "lib/engines/engine.h"
+#include "lib/engines/model.h"
 
 /* What products are made of: operands in device memory, and what times them. */
 typedef struct measure measure;
@@ -19,8 +19,11 @@ typedef struct {
     double beta;
 } measure_shape;
 
-/* Elements of its three matrices. */
+/* Elements of its three matrices, whose leading dimensions are rounded up as those of large arrays in programs mostly are. */
 int64_t measure_elements(const measure_shape *shape);
+
+/* What is known of the device. */
+const td_model *measure_model(const measure *m);
 
 /* Mean seconds of a product among others like it, back to back: the median of some series that take about `budget` seconds
  * together. engine NULL or without run: cuBLAS. A negative number if the product is refused. */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
+
 #include "lib/calibration.h"
 #include "lib/policy.h"
 #include "tools/machine.h"
@@ -81,7 +83,7 @@ static void find_own(td_model *model)
     machine m;
     machine_query(&m);
     td_model_make(model, m.device_count ? &m.devices[0].card : td_card_known(TD_HOST_CARD));
-    if (m.device_count) td_calibration_use(model, m.driver_version);
+    td_calibration_use(model, m.device_count ? m.driver_version : CUDART_VERSION);
 }
 
 /* ---- what is printed ---- */

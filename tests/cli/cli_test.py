@@ -89,7 +89,7 @@ class Case(unittest.TestCase):
 
 
 class Commands(Case):
-    COMMANDS = 'run, modes, options, plan, doctor, help, version'
+    COMMANDS = 'run, modes, options, plan, calibrate, doctor, help, version'
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
@@ -548,6 +548,49 @@ class DoctorOnHostDevice(Case):
             status, verdict = self.verdict(program)
             self.assertEqual(status, 1, name)
             self.assertIn(f'needs {name}, for which the host device has no stand-in', verdict)
+
+
+class Calibrate(Case):
+    def test_bad_arguments(self):
+        for bad in ('0', '601', 'x', '1.5', '-1', ''):
+            self.assert_refused(self.tandem('calibrate', f'--seconds={bad}'), 2, f"--seconds is '{bad}'", '1 to 600')
+        self.assert_refused(self.tandem('calibrate', '--device', '64'), 2, "--device is '64'", '0 to 63')
+        self.assert_refused(self.tandem('calibrate', 'x'), 2, "'x'", 'none')
+
+    def on_host(self, *arguments, **variables):
+        if not os.environ['TANDEM_ON_HOST']:
+            self.skipTest('no host device in this build')
+        environment = {**self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'], 'HOSTGPU_MEMORY': '64M',
+                       'XDG_CACHE_HOME': str(self.folder / 'cache'), **variables}
+        return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment, cwd=self.folder,
+                              text=True, capture_output=True)
+
+    def test_host_device(self):
+        """It is measured, says so, and what it left is found by a plan for it."""
+        self.assertIn('properties of NVIDIA GeForce RTX 4090, for which', self.on_host('plan', 64, 64, 64).stdout)
+        done = self.on_host('calibrate', '--seconds', 1)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stderr.count('\n'), 1)
+        self.assertIn('says nothing about a GPU', done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^native +[1-9]')
+        path = re.search(r'(?m)^kept in (.*)$', done.stdout).group(1)
+        self.assertEqual(path, str(self.folder / f'cache/tandem/Tandem-host-device--no-GPU--driver-13.0-tandem-{VERSION}.txt'))
+        self.assertIn(f'figures:  calibrated in {path}\n', self.on_host('plan', 64, 64, 64).stdout)
+        self.assertEqual([file.name for file in pathlib.Path(path).parent.iterdir()], [pathlib.Path(path).name])
+        pathlib.Path(path).write_text('tandem calibration 1\n')
+        plan = self.on_host('plan', 64, 64, 64)
+        self.assertIn('line 2', plan.stderr)
+        self.assertIn('for which the host device stands', plan.stdout)
+
+    def test_rows(self):
+        done = self.on_host('calibrate', '--seconds', 1, '--rows')
+        self.assertRegex(done.stdout, r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
+        self.assertFalse((self.folder / 'cache').exists())
+
+    def test_nowhere_to_keep_it(self):
+        done = self.on_host('calibrate', '--seconds', 1, XDG_CACHE_HOME='/proc/none')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write '/proc/none/tandem/", done.stderr.splitlines()[-1])
 
 
 class DoctorOfMachine(Case):
