@@ -159,13 +159,10 @@ static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, in
 static bool run(FILE *out, const row *rows, int count, const mode *modes, int mode_count,
                 double budget)
 {
-    int64_t most = 1;
+    measure_size size = {1, 1};
     const char *reason;
-    for (int i = 0; i < count; i++) {
-        const int64_t elements = measure_elements(&rows[i].shape);
-        if (elements > most) most = elements;
-    }
-    measure *m = measure_open(most, &reason);
+    for (int i = 0; i < count; i++) size = measure_larger(size, measure_size_of(&rows[i].shape));
+    measure *m = measure_open(size, &reason);
     if (!m) {
         complain("%s", reason);
         return false;

@@ -28,7 +28,7 @@ typedef struct {
     td_model model; /* by rates alone */
     const td_way *way;
     int ways;
-    int64_t elements; /* of the largest product that fits */
+    measure_size size; /* of the largest product that fits */
     double longest, deadline;
     bool is_known[TD_MOST_WAYS][TD_FACTORS];
     td_calibration result;
@@ -55,7 +55,7 @@ static void measure_point(work *w, int at, int way)
     const td_way *of = &w->way[way];
     const double by_rates = td_model_by_rates(&w->model.rates, of->engine, of->parameter, &p);
     if (w->is_known[way][at] || by_rates < 0.0 || by_rates > w->longest ||
-        measure_elements(&shape) > w->elements || now() > w->deadline)
+        !measure_fits(measure_size_of(&shape), w->size) || now() > w->deadline)
         return;
     const double seconds =
         measure_seconds(w->measure, &shape, of->engine, of->parameter, point_seconds);
@@ -129,19 +129,21 @@ static void fill_in(work *w)
 
 /* ---- set-up and results ---- */
 
-/* A third of what is free, and no more than the largest point takes. */
-static int64_t find_elements(void)
+/* What the largest point takes, or, if that is less, a third of what is free. */
+static measure_size find_size(void)
 {
     size_t free_bytes = 0, total = 0;
-    int64_t most = 0;
-    if (!td_cuda_ok(cudaMemGetInfo(&free_bytes, &total))) return 0;
+    measure_size size = {1, 1};
+    if (!td_cuda_ok(cudaMemGetInfo(&free_bytes, &total))) return size;
     for (int at = 0; at < TD_FACTORS; at++) {
         const td_problem p = td_factor_problem(at);
         const measure_shape shape = shape_of(&p);
-        if (measure_elements(&shape) > most) most = measure_elements(&shape);
+        size = measure_larger(size, measure_size_of(&shape));
     }
-    const int64_t fit = (int64_t)(free_bytes / 3 / sizeof(double));
-    return fit < most ? fit : most;
+    const int64_t third = (int64_t)(free_bytes / 9 / sizeof(double));
+    if (size.operands > 2 * third) size.operands = 2 * third;
+    if (size.result > third) size.result = third;
+    return size;
 }
 
 static bool open_device(work *w, int device, double seconds)
@@ -149,8 +151,8 @@ static bool open_device(work *w, int device, double seconds)
     const char *reason = "there is no such device";
     td_card card;
     if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
-        w->elements = find_elements();
-        w->measure = measure_open(w->elements, &reason);
+        w->size = find_size();
+        w->measure = measure_open(w->size, &reason);
     }
     if (!w->measure) {
         machine m;

@@ -18,8 +18,8 @@ struct measure {
     __typeof__(&cublasDestroy_v2) destroy;
     cudaEvent_t start, stop;
     cudaStream_t stream;
-    double *data; /* `elements` of them */
-    int64_t elements;
+    measure_size size;
+    double *operands, *result; /* apart: results have not the spread of ordinary data */
 };
 
 /* One call, again and again. */
@@ -57,18 +57,19 @@ static double ordinary(uint64_t *state)
 /* One period from the host; the rest is copied from what is there. */
 static bool fill(measure *m)
 {
-    const int64_t first = m->elements < PERIOD ? m->elements : PERIOD;
+    const int64_t elements = m->size.operands, first = elements < PERIOD ? elements : PERIOD;
     double *numbers = malloc((size_t)first * sizeof *numbers);
     uint64_t state = 20260101;
     if (!numbers) return false;
     for (int64_t i = 0; i < first; i++) numbers[i] = ordinary(&state);
     bool filled = td_cuda_ok(
-        cudaMemcpy(m->data, numbers, (size_t)first * sizeof *numbers, cudaMemcpyHostToDevice));
+        cudaMemcpy(m->operands, numbers, (size_t)first * sizeof *numbers, cudaMemcpyHostToDevice));
     free(numbers);
-    for (int64_t at = first; at < m->elements && filled;) {
-        const int64_t more = at < m->elements - at ? at : m->elements - at;
-        filled = td_cuda_ok(cudaMemcpy(m->data + at, m->data, (size_t)more * sizeof *m->data,
-                                       cudaMemcpyDeviceToDevice));
+    for (int64_t at = first; at < elements && filled;) {
+        const int64_t more = at < elements - at ? at : elements - at;
+        filled =
+            td_cuda_ok(cudaMemcpy(m->operands + at, m->operands, (size_t)more * sizeof *m->operands,
+                                  cudaMemcpyDeviceToDevice));
         at += more;
     }
     return filled;
@@ -86,12 +87,17 @@ static bool find_cublas(measure *m)
            !set_stream(m->handle, m->stream);
 }
 
-measure *measure_open(int64_t elements, const char **reason)
+static bool allocate(int64_t elements, double **memory)
+{
+    return td_cuda_ok(cudaMalloc((void **)memory, (size_t)elements * sizeof **memory));
+}
+
+measure *measure_open(measure_size size, const char **reason)
 {
     measure *m = calloc(1, sizeof *m);
     *reason = "out of memory";
     if (!m) return NULL;
-    m->elements = elements;
+    m->size = size;
     *reason = "no device that runs Tandem's kernels";
     m->device = td_device_current();
     if (!m->device || !td_cuda_ok(cudaEventCreate(&m->start)) ||
@@ -101,7 +107,7 @@ measure *measure_open(int64_t elements, const char **reason)
     *reason = "no cuBLAS (libcublas.so.13, 12 or 11) that works";
     if (!find_cublas(m)) goto failed;
     *reason = "not enough device memory";
-    if (!td_cuda_ok(cudaMalloc((void **)&m->data, (size_t)elements * sizeof *m->data)) || !fill(m))
+    if (!allocate(size.operands, &m->operands) || !allocate(size.result, &m->result) || !fill(m))
         goto failed;
     return m;
 failed:
@@ -116,7 +122,8 @@ void measure_close(measure *m)
     if (m->start) cudaEventDestroy(m->start);
     if (m->stop) cudaEventDestroy(m->stop);
     if (m->stream) cudaStreamDestroy(m->stream);
-    cudaFree(m->data);
+    cudaFree(m->operands);
+    cudaFree(m->result);
     free(m);
 }
 
@@ -138,11 +145,22 @@ static void set_matrices(td_problem *p, const measure_shape *s)
     p->c = matrix_of(s->m, s->n, TD_OP_N);
 }
 
-int64_t measure_elements(const measure_shape *s)
+measure_size measure_size_of(const measure_shape *s)
 {
     td_problem p;
     set_matrices(&p, s);
-    return (p.a.stride + p.b.stride + p.c.stride) * s->batch;
+    return (measure_size){(p.a.stride + p.b.stride) * s->batch, p.c.stride * s->batch};
+}
+
+bool measure_fits(measure_size size, measure_size into)
+{
+    return size.operands <= into.operands && size.result <= into.result;
+}
+
+measure_size measure_larger(measure_size a, measure_size b)
+{
+    return (measure_size){a.operands > b.operands ? a.operands : b.operands,
+                          a.result > b.result ? a.result : b.result};
 }
 
 const td_model *measure_model(const measure *m) { return &m->device->model; }
@@ -161,9 +179,9 @@ static td_problem problem_of(const measure *m, const measure_shape *s)
                     .batch = s->batch,
                     .stream = m->stream};
     set_matrices(&p, s);
-    p.a.data = m->data;
-    p.b.data = m->data + p.a.stride * s->batch;
-    p.c.data = m->data + (p.a.stride + p.b.stride) * s->batch;
+    p.a.data = m->operands;
+    p.b.data = m->operands + p.a.stride * s->batch;
+    p.c.data = m->result;
     return p;
 }
 
@@ -210,7 +228,7 @@ double measure_seconds(measure *m, const measure_shape *shape, const td_engine *
 {
     const product x = {m, engine, parameter, problem_of(m, shape)};
     double seconds[SERIES];
-    if (measure_elements(shape) > m->elements || time_series(&x, 1) < 0.0) return -1.0;
+    if (!measure_fits(measure_size_of(shape), m->size) || time_series(&x, 1) < 0.0) return -1.0;
     const double one = time_series(&x, 2); /* the call before has loaded the kernels */
     if (one < 0.0 || 2.0 * one > budget) return one;
     const double wanted = budget / SERIES / (one > 1e-7 ? one : 1e-7);

@@ -7,9 +7,13 @@
 /* What products are made of: operands in device memory, and what times them. */
 typedef struct measure measure;
 
-/* For products whose matrices have at most so many elements in all, a batch included. NULL if the device or cuBLAS is not to
- * be had; reason then says why (a string that stays). */
-measure *measure_open(int64_t elements, const char **reason);
+/* Elements of A and B together, and of C; a batch included. */
+typedef struct {
+    int64_t operands, result;
+} measure_size;
+
+/* For products that are no larger. NULL if the device or cuBLAS is not to be had; reason then says why (a string that stays). */
+measure *measure_open(measure_size size, const char **reason);
 void measure_close(measure *m); /* accepts NULL */
 
 /* A product that only its sizes, operations, batch and beta describe. */
@@ -19,8 +23,10 @@ typedef struct {
     double beta;
 } measure_shape;
 
-/* Elements of its three matrices, whose leading dimensions are rounded up as those of large arrays in programs mostly are. */
-int64_t measure_elements(const measure_shape *shape);
+/* Leading dimensions are rounded up, as those of large arrays in programs mostly are. */
+measure_size measure_size_of(const measure_shape *shape);
+bool measure_fits(measure_size size, measure_size into);
+measure_size measure_larger(measure_size a, measure_size b); /* both fit into it */
 
 /* What is known of the device. */
 const td_model *measure_model(const measure *m);
