@@ -1,7 +1,8 @@
 /* The model, with the modes of the library: predictions against recorded timings, factors, and what mode `auto` makes of
  * products on devices of several kinds.
  *
- * usage: unit_model RECORDED */
+ * usage: unit_model RECORDED REPLAY
+ * RECORDED has single timings of products, REPLAY what bench/replay wrote of the calls of programs on an H200. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "cmocka_all.h"
 #include "policy.h"
 
-static const char *recorded;
+static const char *recorded, *replayed;
 static double memory[1];
 
 static td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
@@ -246,6 +247,98 @@ static void auto_takes_the_fastest_that_is_good_enough(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* One kind of call in a replay, and its microseconds in each mode that was timed. */
+enum { REPLAY_MODES = 8 };
+typedef struct {
+    td_problem p;
+    int count, modes;
+    char mode[REPLAY_MODES][32];
+    double us[REPLAY_MODES];
+} call;
+
+static double us_of(const call *c, const char *mode)
+{
+    for (int i = 0; i < c->modes; i++)
+        if (strcmp(c->mode[i], mode) == 0) return c->us[i];
+    print_error("no time of %s was recorded\n", mode);
+    fail();
+    return 0.0;
+}
+
+/* True for the first line of a kind of call: op_a,op_b,m,n,k,batch,beta,count,mode,ran,us,predicted. */
+static bool read_line(const char *line, call *c)
+{
+    char op_a, op_b, mode[32];
+    long m, n, k, batch;
+    double beta, us;
+    int count;
+    assert_int_equal(sscanf(line, "%c,%c,%ld,%ld,%ld,%ld,%lf,%d,%31[^,],%*[^,],%lf", &op_a, &op_b,
+                            &m, &n, &k, &batch, &beta, &count, mode, &us),
+                     10);
+    td_problem p = product(m, n, k, batch);
+    p.op_a = op_a == 'N' ? TD_OP_N : TD_OP_T;
+    p.op_b = op_b == 'N' ? TD_OP_N : TD_OP_T;
+    p.beta.value.binary64 = beta;
+    const bool is_new = c->modes == 0 || strcmp(mode, c->mode[0]) == 0; /* modes come in turns */
+    if (is_new) *c = (call){.p = p, .count = count};
+    assert_true(c->modes < REPLAY_MODES);
+    memcpy(c->mode[c->modes], mode, sizeof mode);
+    c->us[c->modes++] = us;
+    return is_new;
+}
+
+typedef struct {
+    double native, chosen, best,
+        most; /* sums in us; the most that a call took of native's time, less 10 us */
+} replay_sums;
+
+static void weigh_call(const call *c, const td_options *o, const td_model *model, replay_sums *sums)
+{
+    const double slack = 10.0, native = us_of(c, "native");
+    double best = native;
+    for (int i = 0; i < c->modes; i++)
+        if (strcmp(c->mode[i], "auto") != 0 && c->us[i] < best) best = c->us[i];
+    const td_decision d = td_policy_decide(o, &c->p, model);
+    const double chosen = us_of(c, d.text);
+    sums->native += c->count * native;
+    sums->chosen += c->count * chosen;
+    sums->best += c->count * best;
+    sums->most = fmax(sums->most, (chosen - slack) / native);
+}
+
+/* What auto chooses now, at the times that were recorded then. */
+static void choices_are_good_over_the_calls_of_programs(void **state)
+{
+    char line[256];
+    call c = {.modes = 0};
+    replay_sums sums = {0};
+    td_options o;
+    int calls = 0;
+    const td_model model = model_of(H200);
+    (void)state;
+    td_options_set_defaults(&o);
+    set(&o, TD_OPTION_MODE, "auto");
+    FILE *file = fopen(replayed, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (line[0] == '#' || strncmp(line, "op_a", 4) == 0) continue;
+        const call before = c;
+        if (!read_line(line, &c) || before.modes == 0) continue;
+        weigh_call(&before, &o, &model, &sums);
+        calls++;
+    }
+    fclose(file);
+    weigh_call(&c, &o, &model, &sums);
+    print_message("%d kinds of call: auto takes %.3f of native's time, %.2f %% more than the best; "
+                  "at most %.2f of native's and 10 us\n",
+                  calls + 1, sums.chosen / sums.native, 100.0 * (sums.chosen / sums.best - 1.0),
+                  sums.most);
+    assert_true(calls > 300);
+    assert_true(sums.chosen <= 0.9 * sums.native);
+    assert_true(sums.chosen <= 1.05 * sums.best);
+    assert_true(sums.most <= 1.05);
+}
+
 /* Whatever is asked for, what is chosen has as many bits; native as many as fp64 asks for. */
 static void choices_are_good_enough(void **state)
 {
@@ -333,12 +426,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_factor_has_a_product),
         cmocka_unit_test(factors_are_interpolated),
         cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
+        cmocka_unit_test(choices_are_good_over_the_calls_of_programs),
         cmocka_unit_test(choices_are_good_enough),
         cmocka_unit_test(named_modes_are_weighed_if_asked),
         cmocka_unit_test(what_cannot_be_predicted_stays_native),
         cmocka_unit_test(a_decision_takes_little_time),
     };
-    if (argc != 2) return 2;
+    if (argc != 3) return 2;
     recorded = argv[1];
+    replayed = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
