@@ -133,9 +133,9 @@ static void print_plan(const td_options *o, const td_problem *p, const td_model 
 
 static int run(const command_line *line)
 {
+    static td_model model; /* what it reads stays for the life of the process */
     td_problem p;
     td_options o;
-    td_model model;
     if (!parse_problem(line, &p) || !td_options_parse(&o, environ)) return EXIT_USAGE;
     if (!td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) return EXIT_USAGE;
     const char *accuracy = line->values[ACCURACY];
