@@ -173,7 +173,7 @@ TD_DEVICE void multiply(group_sums &sums, int steps, position &at, int group, sh
 }
 
 /* A thread's residues of chunk c: 16 neighbouring rows of a column. */
-template <bool is_short>
+template <td_reduction how>
 TD_DEVICE td_quad<uint32_t> residues_of_chunk(const group_sums &sums, int c,
                                               const td_sum_modulus &modulus)
 {
@@ -181,7 +181,7 @@ TD_DEVICE td_quad<uint32_t> residues_of_chunk(const group_sums &sums, int c,
     td_quad<uint32_t> result;
     td_gather<4>(&sums[c / 2 * (TD_LINE_GROUP / 2) + c % 2 * 2], own);
     TD_UNROLL
-    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<is_short>(&own[4 * i], modulus);
+    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<how>(&own[4 * i], modulus);
     return result;
 }
 
@@ -395,7 +395,7 @@ TD_DEVICE void multiply_to_shared(int modulus, int steps, position &at, int grou
     TD_UNROLL
     for (int c = 0; c < CHUNKS; c++)
         shared.residues[modulus - IN_REGISTERS][c][threadIdx.x] =
-            residues_of_chunk<true>(sums, c, own);
+            residues_of_chunk<TD_SHORT_SUM>(sums, c, own);
 }
 
 TD_DEVICE void multiply_to_registers(int modulus, int steps, position &at, int group,
@@ -406,8 +406,9 @@ TD_DEVICE void multiply_to_registers(int modulus, int steps, position &at, int g
     multiply(sums, steps, at, group, shared);
     TD_UNROLL
     for (int c = 0; c < CHUNKS; c++) {
-        const td_quad<uint32_t> quad = modulus == OWN_LONG ? residues_of_chunk<false>(sums, c, own)
-                                                           : residues_of_chunk<true>(sums, c, own);
+        const td_quad<uint32_t> quad = modulus == OWN_LONG
+                                           ? residues_of_chunk<TD_LONG_SUM>(sums, c, own)
+                                           : residues_of_chunk<TD_SHORT_SUM>(sums, c, own);
         TD_UNROLL
         for (int w = 0; w < 4; w++) kept[4 * c + w] = quad.of[w];
     }

@@ -227,8 +227,8 @@ TD_DEVICE void rank_tile(const td_estimate &p, int tile)
                   (unsigned long long)min(open, (unsigned)TD_FEW));
 }
 
-/* Products of a tile modulo one number take as long as this part of the tile in binary64. */
-enum { BINARY64_COST = 22 };
+/* A tile in binary64 takes as long as products of it modulo so many numbers. */
+enum { BINARY64_COST = 40 };
 
 /* What costs least, if a tile of TD_FEW or more open elements is made in binary64, and one of fewer costs in proportion; or to
  * make all tiles so. */

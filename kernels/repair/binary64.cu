@@ -9,20 +9,14 @@ namespace
 
 /* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; shared memory has K_STEP elements of k of both
  * operands, in as many stages as are copied ahead. */
-#ifndef V_COLS
-#define V_COLS 32
-#endif
-#ifndef V_K
-#define V_K 16
-#endif
 enum {
     ROWS = 2 * TD_TILE,
     COLUMNS = TD_TILE,
     WARP_ROWS = 32,
-    WARP_COLUMNS = V_COLS,
+    WARP_COLUMNS = 32,
     WARP = 32,
     THREADS = WARP * (ROWS / WARP_ROWS) * (COLUMNS / WARP_COLUMNS),
-    K_STEP = V_K,
+    K_STEP = 16,
     PRODUCT_K = 8, /* of one product of the tensor cores, 16 x 8 elements of C */
     HEIGHT = WARP_ROWS / 16,
     WIDTH = WARP_COLUMNS / 8
@@ -225,20 +219,17 @@ TD_DEVICE void end_block(running_sums &sums, int block)
     }
 }
 
-/* K_STEP elements of k; blocks have 8, 16 or a multiple of that. */
+/* K_STEP elements of k; a block has half as many, or a multiple. */
 template <bool along_x, bool along_y>
 TD_DEVICE void multiply_stage(running_sums &sums, const double *x, const double *y, int block)
 {
     constexpr placing in_x = placing_of(along_x, ROWS), in_y = placing_of(along_y, COLUMNS);
-    TD_UNROLL
-    for (int l = 0; l < K_STEP; l += 2 * PRODUCT_K) {
-        multiply_step<along_x, along_y>(sums.block, x + l * in_x.k_step, y + l * in_y.k_step);
-        if (block == PRODUCT_K) end_block(sums, block);
-        multiply_step<along_x, along_y>(sums.block, x + (l + PRODUCT_K) * in_x.k_step,
-                                        y + (l + PRODUCT_K) * in_y.k_step);
-        sums.left -= 2 * PRODUCT_K;
-        if (sums.left <= 0) end_block(sums, block);
-    }
+    multiply_step<along_x, along_y>(sums.block, x, y);
+    if (block == PRODUCT_K) end_block(sums, block);
+    multiply_step<along_x, along_y>(sums.block, x + PRODUCT_K * in_x.k_step,
+                                    y + PRODUCT_K * in_y.k_step);
+    sums.left -= K_STEP;
+    if (sums.left <= 0) end_block(sums, block);
 }
 
 /* What the block knows of its lines. */

@@ -7,6 +7,7 @@
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "estimate.h"
+#include "figures.h"
 #include "part.h"
 #include "scheme_slices.h"
 
@@ -399,6 +400,8 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
                  "with N given, as N and the data allow",                                          \
         .least = least_,                                                                           \
         .most = most_,                                                                             \
+        .cost = td_cost_##id,                                                                      \
+        .bits = td_bits_certified,                                                                 \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
@@ -436,6 +439,8 @@ const td_engine td_engine_faithful = {
                "these do not suffice",
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .way = "fp64",
+    .cost = td_cost_faithful,
+    .bits = td_bits_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -13,7 +13,7 @@
 enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
 
 /* Tiles of C; elements of one that are worth exact sums; a tile in binary64 takes as long as products modulo so many numbers. */
-enum { TILE = 64, FEW = 16, BINARY64_COST = 22 };
+enum { TILE = 64, FEW = 16, BINARY64_COST = 40 };
 
 /* A product on its way. */
 typedef struct {
