@@ -36,9 +36,7 @@ typedef struct {
      * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own. */
     const td_choice *choice; /* [batch] */
     int pieces;
-    int64_t piece_c;   /* from one piece's C to the next */
-    bool unless_fused; /* nothing is made where td_is_fused: of a single member */
-    td_scalar alpha;
+    int64_t piece_c; /* from one piece's C to the next */
 
     /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
      * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
