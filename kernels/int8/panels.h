@@ -38,9 +38,7 @@ typedef struct {
      * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if choice.is_estimated. */
     const td_choice *choice; /* [batch] */
     int pieces;
-    int64_t piece_c;   /* from one piece's C to the next */
-    bool unless_fused; /* nothing is made where td_is_fused: of a single member */
-    td_scalar alpha;
+    int64_t piece_c; /* from one piece's C to the next */
 
     /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
      * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */

@@ -4,15 +4,7 @@
 
 #include "../access.h"
 #include "../ozaki/residue_tables.h"
-#include "../ozaki/residues.h"
 #include "panels.h"
-
-/* True if fused.cu makes C of a member, where it suits the product. */
-TD_DEVICE bool td_is_fused(const td_choice &choice, const td_scalar &alpha)
-{
-    return choice.parameter == TD_COMMON_MODULI && !choice.is_estimated &&
-           td_scalar_value(alpha) != 0.0;
-}
 
 /* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole number q. The quotient is off by
  * less than 2^-24 |c| / p where |c| <= 2^24, elsewhere by less than twice that, so that |c - q p| < p / 2 + 2^-24 |c| (2^-23 |c|), which is

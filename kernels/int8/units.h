@@ -5,7 +5,6 @@
 
 #include "../tile_order.h"
 #include "panels.h"
-#include "residue.h"
 
 struct td_unit {
     int plane, member, piece, row, column; /* the tile's first elements */
@@ -24,8 +23,7 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
     units.column_tiles = (int)((p.n + tile_columns - 1) / tile_columns);
     units.tiles = units.row_tiles * units.column_tiles;
     const int planes = p.batch == 1 ? min(p.planes, td_planes_wanted(&p, 0)) : p.planes;
-    const bool is_made = p.unless_fused && td_is_fused(p.choice[0], p.alpha);
-    units.count = is_made ? 0 : units.tiles * p.pieces * p.batch * planes;
+    units.count = units.tiles * p.pieces * p.batch * planes;
     return units;
 }
 

@@ -8,7 +8,6 @@
 #include "residue.h"
 #include "units.h"
 #if TD_HAS_CUDA_DEVICE
-#include "tensor_map.h"
 #include "wgmma.h"
 #endif
 
@@ -220,7 +219,6 @@ __global__ void __launch_bounds__(s::threads, 1)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
-    td_begin_kernel();
     TD_SHARED(barriers<s>, barrier, );
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
@@ -241,6 +239,36 @@ __global__ void __launch_bounds__(s::threads, 1)
 #endif
 }
 
+/* ---- tensors ---- */
+
+using encode_function = decltype(&cuTensorMapEncodeTiled);
+
+encode_function find_encode()
+{
+    void *function = NULL;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                               12000, cudaEnableDefault, &found);
+    return error == cudaSuccess && found == cudaDriverEntryPointSuccess
+               ? reinterpret_cast<encode_function>(function)
+               : NULL;
+}
+
+/* How a panel's planes of all members become boxes of box_lines lines; zeros past the ends. */
+bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member,
+              int64_t plane, int box_lines, CUtensorMap *map)
+{
+    static const encode_function encode = find_encode();
+    const cuuint64_t sizes[] = {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch,
+                                (cuuint64_t)p->planes};
+    const cuuint64_t steps[] = {(cuuint64_t)ld, (cuuint64_t)member, (cuuint64_t)plane};
+    const cuuint32_t box[] = {K_STEP, (cuuint32_t)box_lines, 1, 1}, each[] = {1, 1, 1, 1};
+    return encode && encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void *>(panel), sizes,
+                            steps, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                            CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
 /* ---- launches ---- */
 
 template <class s> int64_t units_of(const td_panels *p)
@@ -252,8 +280,8 @@ template <class s> int64_t units_of(const td_panels *p)
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
-    if (!td_describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, K_STEP, s::rows, &a) ||
-        !td_describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, K_STEP, s::columns, &b))
+    if (!describe(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows, &a) ||
+        !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
     return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,

@@ -246,54 +246,6 @@ TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_f
     });
 }
 
-/* ---- what fused.cu leaves ---- */
-
-/* A tile's elements whose bits in the masks are set. Their bits stay if they are left to the repair kernel. */
-TD_DEVICE void finish_left(const td_residue_product &product, const td_finish &finish, int tile)
-{
-    int row, col;
-    unsigned mask = 0;
-    td_subtile_of_tile(finish.target, tile, &row, &col);
-    if (row < finish.target.m && col < finish.target.n) {
-        uint16_t *const own = td_target_mask(finish.target, row, col);
-        const unsigned left = *own;
-        unsigned done = 0; /* columns of which nothing is left */
-        TD_UNROLL
-        for (int j = 0; j < TD_SUBTILE; j++) done |= left >> (TD_SUBTILE * j) & 15 ? 0u : 1u << j;
-        if (left)
-            mask = left & finish_columns_whole<TD_COMMON_MODULI>(product, finish, row, col, done,
-                                                                 ~left & 0xffffu);
-        if (mask != left) *own = (uint16_t)mask;
-    }
-    td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
-}
-
-/* Masks that a thread looks at together: a block those of some tiles, which are neighbours in memory. */
-enum { MASKS = 16 / sizeof(uint16_t), TILES = TD_FINISH_THREADS * MASKS / TD_SUBTILES };
-
-TD_DEVICE void finish_left_tiles(const td_residue_product &product, const td_finish &finish)
-{
-    TD_SHARED(unsigned, open, );
-    const int tiles = td_tiles(finish.target.m) * td_tiles(finish.target.n);
-    TD_UNROLL_N(1)
-    for (int first = TILES * (int)blockIdx.x; first < tiles; first += TILES * (int)gridDim.x) {
-        const int own = (int)threadIdx.x * MASKS / TD_SUBTILES;
-        const td_quad<uint32_t> *masks =
-            reinterpret_cast<const td_quad<uint32_t> *>(finish.target.masks) +
-            ((int64_t)blockIdx.z * tiles + first) * (TD_SUBTILES / MASKS) + threadIdx.x;
-        __syncthreads();
-        if (threadIdx.x == 0) open = 0;
-        __syncthreads();
-        if (first + own < tiles) {
-            const td_quad<uint32_t> mine = *masks;
-            if (mine.of[0] | mine.of[1] | mine.of[2] | mine.of[3]) atomicOr(&open, 1u << own);
-        }
-        __syncthreads();
-        for (unsigned rest = open; rest; rest &= rest - 1)
-            finish_left(product, finish, first + __ffs((int)rest) - 1);
-    }
-}
-
 /* For members of any moduli; most have code of their own. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
@@ -301,12 +253,9 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
 {
     (void)least, (void)most;
     td_begin_kernel();
-    const td_choice &choice = finish.choice[blockIdx.z];
-    const int moduli = choice.parameter;
+    const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli == 0)
         td_leave_tiles(finish);
-    else if (product.is_fused && td_is_fused(choice, finish.target.alpha))
-        finish_left_tiles(product, finish);
     else if (moduli == TD_LEAST_PAIRED)
         finish_tiles_double<TD_LEAST_PAIRED>(product, finish);
     else if (moduli == TD_LEAST_PAIRED + 1)
@@ -386,9 +335,8 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
     cudaError_t error = fold_pieces(product, most, finish, batch, stream);
     for (const auto &one : finish_kernels) {
         /* What is seldom needed has few blocks: they end sooner. */
-        const dim3 grid = one.least <= least && !product->is_fused
-                              ? td_grid_of_tiles(finish->target, 1, batch)
-                              : td_grid_of_turns(finish->target, 1, batch);
+        const dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
+                                             : td_grid_of_turns(finish->target, 1, batch);
         if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
             one.most >= least && error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, 0, stream, *product,

@@ -327,24 +327,18 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     if (to) *to = unit_of(all, sums, line);
 }
 
-/* Units of the lines from line_first on, of both operands of all members: along k first, in runs of 2^log_run. */
+/* Units of the lines from line_first on, of both operands of all members: along k first. */
 struct tiles {
-    int line_first, units, log_run, runs, strips, count; /* runs of a strip, and in all */
+    int line_first, units, strips, count;
 };
 
-/* As long runs as leave each of so many blocks several, so that strips are seldom shared by many. */
-static tiles tiles_of(const td_measure *p, int line_first, int lines, int blocks)
+static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
-    enum { MOST_LOG = 3, RUNS_OF_BLOCK = 4 };
     tiles t;
     t.line_first = line_first;
     t.units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
     t.strips = td_tiles(lines);
-    for (t.log_run = MOST_LOG; t.log_run >= 0; t.log_run--) {
-        t.runs = (t.units + (1 << t.log_run) - 1) >> t.log_run;
-        t.count = t.runs * t.strips * 2 * p->batch;
-        if (t.count >= RUNS_OF_BLOCK * blocks || t.log_run == 0) break;
-    }
+    t.count = t.units * t.strips * 2 * p->batch;
     return t;
 }
 
@@ -352,14 +346,11 @@ struct place {
     int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
 };
 
-/* Of a block's tile: it takes every gridDim.x-th run. */
-TD_DEVICE place place_of(const tiles &t, int step)
+TD_DEVICE place place_of(const tiles &t, int number)
 {
-    const int number = (int)blockIdx.x + (step >> t.log_run) * (int)gridDim.x;
-    const int rest = number / t.runs, matrix = rest / t.strips,
+    const int rest = number / t.units, matrix = rest / t.strips,
               in_strip = rest % t.strips * TD_TILE;
-    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip,
-            (number % t.runs << t.log_run) + (step & ((1 << t.log_run) - 1))};
+    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
 }
 
 /* The shift of element l of k: half of what B's exponent is above A's. */

@@ -8,7 +8,7 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
 
-enum { GROUPS = THREADS / TD_TILE };
+enum { LINES = 32, GROUPS = THREADS / LINES };
 
 struct line_sums {
     int64_t logs;
@@ -68,14 +68,14 @@ TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
 }
 
 struct line_parts {
-    summary summaries[GROUPS][TD_TILE];
-    line_sums sums[GROUPS][TD_TILE];
+    summary summaries[GROUPS][LINES];
+    line_sums sums[GROUPS][LINES];
 };
 
-/* The records of a strip, by all threads of a block; to: the line's, or NULL. */
+/* The records of LINES lines, by all threads of a block; to: the line's, or NULL. */
 TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
 {
-    const int line = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
+    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
     parts.summaries[group][line] = summarise_units(units);
     __syncthreads();
     summary all = parts.summaries[0][line];
@@ -93,18 +93,29 @@ TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &
     *to = line_of(all.peak, all.low, all.zeros, sums, k);
 }
 
-/* The same, when all units are there. */
-TD_DEVICE void measure_strip(const td_measure &p, const place &at, int units, td_line *const *line,
-                             line_parts &parts)
+/* The same from in_strip on of those that are measured together. */
+TD_DEVICE void measure_lines_at(const td_measure &p, int which, int batch, int line_first,
+                                int in_strip, int units, td_line *const *line, line_parts &parts)
 {
-    const td_operand &o = p.operand[at.which];
-    const int in_strip = (int)threadIdx.x % TD_TILE, group = (int)threadIdx.x / TD_TILE;
-    const int own = at.line0 + in_strip;
-    const unit *from = static_cast<const unit *>(p.units[at.which]) +
-                       (int64_t)at.batch * units * p.strip_lines + at.in_strip + in_strip;
-    td_line *to = line[at.which] + (int64_t)at.batch * o.lines + own;
-    measure_lines({from, p.strip_lines, group, own < o.lines ? units : 0}, o.k, parts,
-                  group == 0 && own < o.lines ? to : NULL);
+    const td_operand &o = p.operand[which];
+    const int group = (int)threadIdx.x / LINES, own = in_strip + (int)threadIdx.x % LINES;
+    const bool exists = line_first + own < o.lines;
+    const unit *from =
+        static_cast<const unit *>(p.units[which]) + (int64_t)batch * units * p.strip_lines + own;
+    td_line *to = line[which] + (int64_t)batch * o.lines + line_first + own;
+    measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts,
+                  group == 0 && exists ? to : NULL);
+}
+
+/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS)
+    lines_kernel(TD_PARAMETER td_measure p, int line_first, int units)
+{
+    td_begin_kernel();
+    TD_SHARED(line_parts, parts, );
+    const int which = (int)blockIdx.z % 2, in_strip = (int)blockIdx.x * LINES;
+    if (line_first + in_strip >= p.operand[which].lines || td_scalar_value(p.alpha) == 0.0) return;
+    measure_lines_at(p, which, (int)blockIdx.z / 2, line_first, in_strip, units, p.line, parts);
 }
 
 /* ---- shifts ---- */
@@ -210,19 +221,23 @@ TD_DEVICE void keep_shifts(const td_measure &p, int batch)
 
 /* ---- all of it ---- */
 
-/* A block has measured so many units of a strip. Who measures the last of a strip makes its lines; who makes the last of a member
- * with shifts decides on these. All threads take part. */
-template <bool again>
-TD_DEVICE_CALL void close_units(const td_measure &p, const place &at, int measured, int units,
-                                line_parts &parts)
+/* A block has measured a unit of a strip again. Who measures the last of a strip makes its lines; who makes the last of a member
+ * decides on its shifts. All threads take part. */
+TD_DEVICE_CALL void close_unit(const td_measure &p, const place &at, int line_first, int units,
+                               line_parts &parts)
 {
     const int strips = td_tiles(p.operand[0].lines),
               all_strips = strips + td_tiles(p.operand[1].lines);
-    int32_t *const done = p.done + ((again ? p.batch : 0) + at.batch) * (int64_t)(1 + all_strips);
+    int32_t *const done = p.done + at.batch * (int64_t)(1 + all_strips);
     const int strip = at.which * strips + at.line0 / TD_TILE;
-    if (!td_is_last(&done[1 + strip], measured, units)) return;
-    measure_strip(p, at, units, again ? p.line_again : p.line, parts);
-    if (again && td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
+    if (!td_is_last(&done[1 + strip], 1, units)) return;
+    TD_UNROLL_N(1)
+    for (int half = 0; half < TD_TILE; half += LINES) {
+        __syncthreads();
+        measure_lines_at(p, at.which, at.batch, line_first, at.in_strip + half, units, p.line_again,
+                         parts);
+    }
+    if (td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
 }
 
 enum { BLOCKS = 3 };
@@ -235,7 +250,7 @@ template <bool again> struct needs {
     int member;
     bool is_shifted;
 
-    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at, int units)
+    TD_DEVICE bool of(needs &n, const td_measure &p, const place &at)
     {
         if (again && at.batch != n.member) {
             n.member = at.batch;
@@ -243,12 +258,13 @@ template <bool again> struct needs {
         }
         if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
             p.shifted[at.batch] = n.is_shifted;
-        return at.line0 < p.operand[at.which].lines && at.unit < units && (!again || n.is_shifted);
+        return at.line0 < p.operand[at.which].lines && (!again || n.is_shifted);
     }
 };
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any. With two stages a tile is copied
- * while the one before is measured. Grid: as many blocks as there are places. */
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any, and then the lines too. With two
+ * stages a tile is copied while the one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
+ * Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all)
@@ -256,34 +272,33 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_DYNAMIC_SHARED(tile_of_units, tile);
     td_begin_kernel();
     if (td_scalar_value(p.alpha) == 0.0) return;
-    int next = 0, own = 0, measured = 0;
+    int next = (int)blockIdx.x, own = next;
     unsigned needed = 0; /* a bit for each stage */
     needs<again> need = {-1, false};
     if (again && p.batch == 1) { /* a look at the first tile decides on all */
-        (void)needs<again>::of(need, p, place_of(all, 0), all.units);
+        (void)needs<again>::of(need, p, place_of(all, next));
         if (!need.is_shifted) return;
     }
-    const int runs = (all.count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
     td_async_pipeline<stages>(
-        (int64_t)runs << all.log_run,
+        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
         [&](int stage) {
-            const place at = place_of(all, next++);
+            const place at = place_of(all, next);
             const td_operand &o = p.operand[at.which];
+            next += (int)gridDim.x;
             needed &= ~(1u << stage);
-            if (!needs<again>::of(need, p, at, all.units)) return;
+            if (!needs<again>::of(need, p, at)) return;
             needed |= 1u << stage;
             copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
                       (int64_t)at.unit * TD_UNIT, tile[stage]);
         },
         [&](int stage) {
-            const place at = place_of(all, own++);
+            const place at = place_of(all, own);
+            own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
             measure_units<again>(p, at, all.units, tile[stage]);
-            measured++;
-            if (own & ((1 << all.log_run) - 1) && at.unit + 1 < all.units) return;
-            close_units<again>(p, at, measured, all.units,
-                               *reinterpret_cast<line_parts *>(tile[stage]));
-            measured = 0;
+            if (again)
+                close_unit(p, at, all.line_first, all.units,
+                           *reinterpret_cast<line_parts *>(tile[stage]));
         });
 }
 
@@ -316,10 +331,13 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
-        const tiles all = tiles_of(p, first, count, BLOCKS * multiprocessors);
+        const tiles all = tiles_of(p, first, count);
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
         error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
                                *p, all);
+        if (error != cudaSuccess || again) continue;
+        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
+        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units);
     }
     return error;
 }
@@ -333,7 +351,7 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 
 cudaError_t td_lines_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, clear_kernel);
+    cudaError_t error = td_load(cudaSuccess, clear_kernel, lines_kernel);
     for (int stages = 1; stages <= 2; stages++)
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));

@@ -114,11 +114,11 @@ size_t td_unit_bytes(void);
 enum { TD_BOUND = 32 };
 TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
-/* How far the strips of a batch of operands are measured, without shifts and with them. */
+/* How far the strips of a batch of operands are measured again. */
 TD_BOTH int64_t td_done_counts(int64_t lines_a, int64_t lines_b, int64_t batch)
 {
     const int64_t strips = (lines_a + TD_TILE - 1) / TD_TILE + (lines_b + TD_TILE - 1) / TD_TILE;
-    return 2 * batch * (1 + strips);
+    return batch * (1 + strips);
 }
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 

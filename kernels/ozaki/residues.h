@@ -31,7 +31,6 @@ typedef struct {
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
     td_crt crt;
-    bool is_fused; /* TD_CRT_DOUBLE: fused.cu has made what td_is_fused says */
 } td_residue_product;
 
 /* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */

@@ -1,6 +1,5 @@
 /* scheme_residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
-#include "../../kernels/int8/fused.h"
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "part.h"
@@ -89,16 +88,11 @@ static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_
     return td_residues_run(&residues, part->stream);
 }
 
-static int64_t padded_k(const td_scheme_part *part)
+static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    return td_round_up(part->fixed.k_count, TD_K_PAD);
-}
-
-static td_panels panels_of(const td_scheme_part *part, const layout *l)
-{
-    const int64_t k_padded = padded_k(part), batch = part->fixed.batch,
-                  member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded};
-    return (td_panels){
+    const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
+                  batch = part->fixed.batch;
+    const td_panels panels = {
         .type = TD_PANEL_RESIDUE,
         .m = l->lines[0],
         .n = part->finish.target.n,
@@ -122,50 +116,26 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l)
         .pieces = (int)td_smaller(
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
-        .alpha = part->fixed.alpha,
     };
+    return td_panels_run(part->device, &panels, part->stream);
 }
 
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
 {
-    const td_panels panels = panels_of(part, lay);
-    const cudaError_t error = split(part, lay, panels.k);
-    return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
-}
-
-/* Products and C in one kernel, where a short k and the device suit it: the part with all of k in a pass. */
-static bool is_fused(const td_scheme_part *part, const layout *l, td_scheme_part *whole)
-{
-    *whole = *part;
-    whole->fixed.k_first = 0;
-    whole->fixed.k_count = part->fixed.operand[0].k;
-    if (part->k_pass < whole->fixed.k_count || td_crt_of_device(part->finish.kind) != TD_CRT_DOUBLE)
-        return false;
-    const td_panels panels = panels_of(whole, l);
-    return td_fused_suits(&panels);
+    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
+    const cudaError_t error = split(part, lay, k_padded);
+    return error == cudaSuccess ? multiply_planes(part, lay, k_padded) : error;
 }
 
 static cudaError_t multiply(const td_scheme_part *part)
 {
     const layout l = layout_of(part);
-    td_scheme_part whole;
-    if (is_fused(part, &l, &whole)) return split(&whole, &l, padded_k(&whole));
     return td_scheme_passes(part, &l, multiply_pass);
-}
-
-/* What is not usual is then made as ever. */
-static cudaError_t finish_fused(const td_scheme_part *whole, const layout *l)
-{
-    td_panels panels = panels_of(whole, l);
-    const cudaError_t error = td_fused_run(&panels, &whole->finish, whole->stream);
-    panels.unless_fused = true;
-    return error == cudaSuccess ? td_panels_run(whole->device, &panels, whole->stream) : error;
 }
 
 static cudaError_t finish(const td_scheme_part *part)
 {
     const layout l = layout_of(part);
-    td_scheme_part whole;
     const td_residue_product product = {
         .residue = (int8_t *)(part->workspace + l.residue),
         .plane_step = l.plane_c,
@@ -174,10 +144,7 @@ static cudaError_t finish(const td_scheme_part *part)
         .ld = l.lines[0],
         .pieces = l.pieces,
         .crt = td_crt_of_device(part->finish.kind),
-        .is_fused = is_fused(part, &l, &whole),
     };
-    const cudaError_t error = product.is_fused ? finish_fused(&whole, &l) : cudaSuccess;
-    if (error != cudaSuccess) return error;
     return td_residues_finish(&product, base_moduli(part->parameter), most_moduli(part->parameter),
                               &part->finish, part->fixed.batch, part->stream);
 }
@@ -186,7 +153,6 @@ static cudaError_t prepare(void)
 {
     cudaError_t error = td_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();
-    if (error == cudaSuccess) error = td_fused_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
 }
 

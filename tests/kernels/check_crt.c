@@ -1,7 +1,6 @@
 /* check_crt.c - X from its residues, by whole numbers and by binary64 arithmetic: C, masks and open tiles bit for bit the same, and
  * the same as a conversion of X itself, which rounds once. Large and small X, halves between two numbers and their neighbours,
- * zeros; lines that are certified, that are not, that are special, and scales of subnormal and of infinite results. The same
- * for some elements alone, and for products that become C in one kernel.
+ * zeros; lines that are certified, that are not, that are special, and scales of subnormal and of infinite results.
  *
  * usage: check_crt [CASES [SEED]] */
 #include "../support/test.h"
@@ -12,7 +11,6 @@
 #include <string.h>
 
 #include "../../kernels/arithmetic/float32.h"
-#include "../../kernels/int8/fused.h"
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "../support/random.h"
@@ -218,7 +216,7 @@ typedef struct {
     int32_t open[MEMBERS * TD_OPEN_COUNTS];
 } crt_result;
 
-static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt, bool is_fused)
+static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
 {
     const size_t c_bytes = d->elements * sizeof(double),
                  mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
@@ -235,8 +233,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt, bo
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
     const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
-    const td_residue_product product = {residue,        plane, member, 0,
-                                        (int64_t)d->ld, 1,     crt,    is_fused};
+    const td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, crt};
     const td_finish finish = {
         .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
                    .m = p->m,
@@ -293,30 +290,10 @@ static void free_result(crt_result *result)
     free(result->masks);
 }
 
-/* Where the masks say so alone: the rest of C stays, and its bits are not set. */
-static void check_left(const crt_case *p, const crt_data *d, const crt_result *whole)
-{
-    const crt_result asked = {.masks = d->masks};
-    crt_result got = finish_by(p, d, TD_CRT_DOUBLE, true);
-    for (int z = 0; z < MEMBERS; z++)
-        for (int j = 0; j < p->n; j++)
-            for (int i = 0; i < p->m; i++) {
-                const size_t at =
-                    ((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i;
-                const bool was_left = is_left(p, &asked, z, i, j);
-                CHECK(memcmp(&got.c[at], was_left ? &whole->c[at] : &d->c[at], sizeof *got.c) == 0,
-                      "%d, %d of %d, alone: %s", i, j, z, text(p));
-                CHECK(is_left(p, &got, z, i, j) == (was_left && is_left(p, whole, z, i, j)),
-                      "mask of %d, %d of %d, alone: %s", i, j, z, text(p));
-            }
-    free_result(&got);
-}
-
 static void check_case(const crt_case *p)
 {
     crt_data d = make_data(p);
-    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE, false),
-               got = finish_by(p, &d, TD_CRT_DOUBLE, false);
+    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE), got = finish_by(p, &d, TD_CRT_DOUBLE);
     for (int z = 0; z < MEMBERS; z++)
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m; i++) {
@@ -326,8 +303,6 @@ static void check_case(const crt_case *p)
             }
     CHECK(memcmp(whole.c, got.c, d.elements * sizeof(double)) == 0, "C differs: %s", text(p));
     CHECK(memcmp(whole.open, got.open, sizeof got.open) == 0, "open tiles: %s", text(p));
-    if (p->count == TD_COMMON_MODULI && !p->is_estimated && p->alpha != 0.0)
-        check_left(p, &d, &whole);
     free_result(&whole);
     free_result(&got);
     free_data(&d);
@@ -342,199 +317,11 @@ static void both_ways_agree(void **unused)
     }
 }
 
-/* ---- products and C in one kernel ---- */
-
-/* Of whole numbers of so many bits: sums stay below P / 2. */
-enum { MOST_BITS = 49 };
-
-typedef struct {
-    int8_t *a, *b; /* planes of all moduli */
-    int64_t *x, *y;
-    size_t k, plane_a, plane_b;
-} fused_data;
-
-static int residue_of(int64_t x, int modulus, int factor)
-{
-    int residue = (int)((x % modulus + modulus) % modulus) * factor % modulus;
-    return residue > 127 ? residue - modulus : residue;
-}
-
-static fused_data make_panels(const crt_case *p, const crt_data *d, int k)
-{
-    test_random r = random_start(p->seed + 1000000);
-    const size_t m = (size_t)p->m, n = (size_t)p->n, padded = (size_t)(k + 63) / 64 * 64;
-    fused_data f = {.k = padded, .plane_a = d->ld * padded, .plane_b = n * padded};
-    const int bits = p->fill == ANY_SIZE ? random_int(&r, 1, MOST_BITS) : MOST_BITS;
-    f.a = filled(TD_COMMON_MODULI * f.plane_a, 0);
-    f.b = filled(TD_COMMON_MODULI * f.plane_b, 0);
-    f.x = filled(m * padded * sizeof *f.x, 0);
-    f.y = filled(n * padded * sizeof *f.y, 0);
-    for (size_t i = 0; i < m + n; i++)
-        for (size_t l = 0; l < (size_t)k; l++) {
-            const int64_t any = (int64_t)(random_bits(&r) >> (64 - bits)),
-                          number = random_int(&r, 0, 1) ? -any : any;
-            const bool is_zero = p->fill == MOSTLY_ZERO && random_int(&r, 0, 30);
-            *(i < m ? &f.x[i * padded + l] : &f.y[(i - m) * padded + l]) = is_zero ? 0 : number;
-        }
-    for (int t = 0; t < TD_COMMON_MODULI; t++) {
-        const int inverse = inverse_of(TD_COMMON_MODULI, t);
-        for (size_t i = 0; i < m; i++) {
-            int8_t *const line =
-                f.a + (size_t)t * f.plane_a + (size_t)td_place_of_line((int)i) * padded;
-            for (size_t l = 0; l < padded; l++)
-                line[l] = (int8_t)residue_of(f.x[i * padded + l], moduli[t], inverse);
-        }
-        for (size_t i = 0; i < n * padded; i++)
-            f.b[(size_t)t * f.plane_b + i] = (int8_t)residue_of(f.y[i], moduli[t], 1);
-    }
-    return f;
-}
-
-static void free_panels(fused_data *f)
-{
-    free(f->a);
-    free(f->b);
-    free(f->x);
-    free(f->y);
-}
-
-/* The sums, and their residues, as the data of finish_by. */
-static void put_sums(const crt_case *p, crt_data *d, const fused_data *f)
-{
-    test_random r = random_start(p->seed);
-    for (int j = 0; j < p->n; j++)
-        for (int i = 0; i < p->m; i++) {
-            const size_t at = (size_t)j * d->ld + (size_t)i;
-            wide sum = 0;
-            for (size_t l = 0; l < f->k; l++)
-                sum += (wide)f->x[(size_t)i * f->k + l] * f->y[(size_t)j * f->k + l];
-            d->x[at] = sum;
-            put_residues(&r, p, sum, d->residue + at, d->residues);
-        }
-}
-
-/* False if the device has no such kernel. */
-static bool finish_fused(const crt_case *p, const crt_data *d, const fused_data *f,
-                         crt_result *result)
-{
-    const size_t c_bytes = d->elements * sizeof(double),
-                 mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
-    int8_t *const a = upload(f->a, TD_COMMON_MODULI * f->plane_a),
-                  *const b = upload(f->b, TD_COMMON_MODULI * f->plane_b),
-                  *const residue = upload(d->residue, d->residues * TD_COMMON_MODULI);
-    double *const c = upload(d->c, c_bytes);
-    uint16_t *const masks = upload(d->masks, mask_bytes);
-    int32_t *const open = upload(result->open, sizeof result->open), *const tiles = upload(
-                                                                         d->masks,
-                                                                         d->tiles *
-                                                                             sizeof(int32_t));
-    td_choice *const choice = upload(d->choice, sizeof d->choice);
-    td_line *line[2];
-    for (int o = 0; o < 2; o++)
-        line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
-    const td_panels panels = {.type = TD_PANEL_RESIDUE,
-                              .m = (int64_t)d->ld,
-                              .n = p->n,
-                              .k = (int64_t)f->k,
-                              .a = a,
-                              .b = b,
-                              .c = residue,
-                              .ld_a = (int64_t)f->k,
-                              .ld_b = (int64_t)f->k,
-                              .ld_c = (int64_t)d->ld,
-                              .plane_a = (int64_t)f->plane_a,
-                              .plane_b = (int64_t)f->plane_b,
-                              .plane_c = (int64_t)d->residues,
-                              .member_a = (int64_t)f->plane_a,
-                              .member_b = (int64_t)f->plane_b,
-                              .member_c = (int64_t)d->residues,
-                              .planes = TD_COMMON_MODULI,
-                              .batch = 1,
-                              .choice = choice,
-                              .pieces = 1};
-    const td_finish finish = {.target = {.c = {.data = c, .ld = p->ld},
-                                         .m = p->m,
-                                         .n = p->n,
-                                         .alpha = {.value.binary64 = p->alpha},
-                                         .beta = {.value.binary64 = p->beta},
-                                         .masks = masks,
-                                         .open_count = open,
-                                         .open_tile = tiles},
-                              .kind = TD_FINISH_ROUND,
-                              .line = {line[0], line[1]},
-                              .lines_of_member = {p->m, p->n},
-                              .choice = choice};
-    const td_residue_product product = {
-        residue, panels.plane_c, panels.member_c, 0, panels.ld_c, 1, TD_CRT_DOUBLE, true};
-    const bool exists = td_wgmma_exists();
-    if (exists) {
-        CHECK_CUDA(td_fused_run(&panels, &finish, NULL));
-        CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, 1, NULL));
-        device_check_clean(text(p));
-        CHECK_CUDA(cudaMemcpy(result->c, c, c_bytes, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(result->masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(result->open, open, sizeof result->open, cudaMemcpyDeviceToHost));
-    }
-    void *const all[] = {a, b, residue, c, masks, open, tiles, choice, line[0], line[1]};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
-    return exists;
-}
-
-static void check_fused(const crt_case *p, int k)
-{
-    crt_data d = make_data(p);
-    fused_data f = make_panels(p, &d, k);
-    crt_result got = {.c = malloc(d.elements * sizeof(double)),
-                      .masks = malloc(d.tiles * TD_SUBTILES * sizeof(uint16_t))};
-    put_sums(p, &d, &f);
-    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE, false);
-    memset(d.residue, 0x5a, d.residues * (size_t)p->count);
-    const bool exists = finish_fused(p, &d, &f, &got);
-    for (int j = 0; j < p->n && exists; j++) {
-        const size_t at = (size_t)j * (size_t)p->ld;
-        CHECK(memcmp(whole.c + at, got.c + at, sizeof(double) * (size_t)p->ld) == 0,
-              "k=%d, column %d: %s", k, j, text(p));
-        for (int i = 0; i < p->m; i++)
-            CHECK(is_left(p, &got, 0, i, j) == is_left(p, &whole, 0, i, j),
-                  "k=%d, mask of %d, %d: %s", k, i, j, text(p));
-    }
-    CHECK(!exists || got.open[0] == whole.open[0], "k=%d, open tiles: %s", k, text(p));
-    free_result(&whole);
-    free_result(&got);
-    free_panels(&f);
-    free_data(&d);
-}
-
-static void products_in_one_kernel_agree(void **unused)
-{
-    (void)unused;
-    const bool exists = td_wgmma_exists();
-    if (!exists) test_note("one kernel: not for this device");
-    for (int i = 0; i < cases / 4; i++) {
-        const bool is_large = i == 3; /* more tiles than multiprocessors */
-        crt_case p = random_case(first_seed + (uint64_t)i);
-        test_random r = random_start(first_seed + (uint64_t)i);
-        const int k = random_int(&r, 0, 1) ? random_int(&r, 1, 300) : random_int(&r, 1, TD_FUSED_K);
-        p.count = TD_COMMON_MODULI;
-        p.is_estimated = false;
-        p.m = is_large ? 2100 : random_int(&r, 1, 400);
-        p.n = is_large ? 2200 : random_int(&r, 1, 300);
-        p.ld = p.m + random_int(&r, 0, 3);
-        p.fill = (filling)random_int(&r, 0, FILLINGS - 1);
-        if (p.alpha == 0.0) p.alpha = 2.0;
-        if (!exists) p.m = p.n = 5; /* only the test is tested */
-        check_fused(&p, k);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_agree),
-                                       cmocka_unit_test(products_in_one_kernel_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_agree)};
     device_require();
-    if (td_crt_prepare() != cudaSuccess || td_wgmma_prepare() != cudaSuccess ||
-        td_fused_prepare() != cudaSuccess)
-        return 1;
+    if (td_crt_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
     if (argc > 1) cases = atoi(argv[1]);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
