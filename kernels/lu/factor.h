@@ -8,17 +8,6 @@
 
 enum { TD_LU_LANES_BLOCK = 128 };
 
-/* Columns of a panel of larger matrices: no bits depend on it. */
-template <class number> struct td_lu_panel_of {
-    enum { value = sizeof(number) == 16 ? 8 : 16 };
-};
-
-/* Rows that the panels before panel `panel` leave behind: those that have become pivots are in none. */
-TD_HOST_DEVICE int td_lu_rows_before(int n, int columns, int panel)
-{
-    return panel * n - columns * (panel * (panel - 1) / 2);
-}
-
 /* Where a thread's row has come to, and the team's info. */
 typedef struct {
     int position, info;

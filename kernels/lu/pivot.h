@@ -40,6 +40,7 @@ template <class number, int rows> struct td_lu_rows {
     bool is_active[rows]; /* may still become a pivot */
     int slot[rows];       /* by which the panel's store knows the row */
     bool has_pivots;      /* else the row at position j is pivot j */
+    bool is_alone;        /* no other warp of the block has rows */
     int rank;             /* of the thread in its team; INT_MAX without a matrix */
     int pivot;            /* of the column of this rank in the panel: a position */
     int info;
@@ -166,9 +167,9 @@ TD_DEVICE void td_lu_publish(td_lu_candidate<number, most> &to, int slot, const 
               td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
 }
 
-template <int lanes> TD_DEVICE void td_team_sync()
+template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
 {
-    if (lanes == TD_LU_BLOCK)
+    if (lanes == TD_LU_BLOCK && !is_alone)
         __syncthreads();
     else
         __syncwarp();
@@ -256,10 +257,10 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
         if (best.row == r)
             td_lu_publish<columns>(e.candidates[own], mine.slot[r], x[r], best, inverse);
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
-    td_team_sync<lanes>();
+    td_team_sync<lanes>(mine.is_alone);
 
     mine.up = own;
-    if constexpr (lanes == TD_LU_BLOCK) mine.up = td_lu_winner(e, first);
+    if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
     td_lu_take<columns>(mine, pivots, e.candidates[mine.up], column, j, end, store);
 }
 
@@ -283,6 +284,13 @@ template <class exchange> TD_DEVICE void td_lu_clear(exchange &e)
     for (int i = (int)threadIdx.x; i < 2 * exchange::TEAMS; i += (int)blockDim.x) e.keys[i] = 0;
     for (int i = (int)threadIdx.x; i < exchange::COLUMNS; i += (int)blockDim.x)
         e.candidates[2 * exchange::TEAMS].of[i] = td_number<number>(0);
+}
+
+/* One thread of a warp that offers no more candidates; a barrier follows. */
+template <class exchange> TD_DEVICE void td_lu_leave(exchange &e)
+{
+    const int warp = (int)threadIdx.x / 32;
+    e.keys[warp] = e.keys[exchange::TEAMS + warp] = 0;
 }
 
 template <int lanes, class number, int rows, int most, class exchange, class function>

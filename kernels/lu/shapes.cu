@@ -11,8 +11,6 @@ static const struct {
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
-                 {112, TD_LU_SHARED},
-                 {144, TD_LU_SHARED_2},
                  {TD_LU_MOST, TD_LU_SHARED},
                  {TD_LU_MOST, TD_LU_IN_PLACE}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
