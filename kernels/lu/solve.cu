@@ -9,9 +9,16 @@ template <class number> struct vectors {
     uint8_t *rows; /* of A, by position */
 };
 
+/* Numbers from one element of the vectors to the next: lanes that read four elements of eight vectors, or one vector, find
+ * them in different banks. */
+template <class number> TD_HOST_DEVICE int ld_of(int threads)
+{
+    return threads + (td_lu_is_wide<number>::value ? 4 : 1);
+}
+
 template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int threads)
 {
-    return td_solver_bytes<number>(n) + n * (threads + 1) * (int)sizeof(number) +
+    return td_solver_bytes<number>(n) + n * ld_of<number>(threads) * (int)sizeof(number) +
            n * (int)sizeof(int) + n;
 }
 
@@ -20,7 +27,7 @@ template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
     vectors<number> v;
     v.solver = td_solver_at<number>(shared);
     v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n));
-    v.ld = (int)blockDim.x + 1;
+    v.ld = ld_of<number>((int)blockDim.x);
     v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
     v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
     return v;

@@ -12,8 +12,11 @@
 #define TD_LU_HAS_MMA 0
 #endif
 
+template <class number> struct td_lu_is_wide {
+    enum { value = sizeof(typename td_real_of<number>::type) == 8 };
+};
 template <class number> struct td_lu_uses_mma {
-    enum { value = TD_LU_HAS_MMA && sizeof(typename td_real_of<number>::type) == 8 };
+    enum { value = TD_LU_HAS_MMA && td_lu_is_wide<number>::value };
 };
 
 /* Columns of a panel: no bits depend on it. A lane has rows lane / 4 + 8 i of the tile, and the columns that
@@ -21,7 +24,7 @@ template <class number> struct td_lu_uses_mma {
  * theirs in different banks. */
 template <class number> struct td_lu_tile {
     enum { PANEL = sizeof(number) == 16 ? 8 : 16, ROWS = 32, COLUMNS = PANEL / 4 };
-    enum { RUN = sizeof(typename td_real_of<number>::type) == 8 ? 2 : 4 };
+    enum { RUN = td_lu_is_wide<number>::value ? 2 : 4 };
     enum { LD = sizeof(number) == 8 && RUN == 2 ? 20 : sizeof(number) == 16 ? 12 : 16 };
     typedef number sums[4][COLUMNS];
 };
