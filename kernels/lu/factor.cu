@@ -1,7 +1,8 @@
-/* factor.cu - P A = L U of small matrices: left-looking by panels, a thread for one or two rows, which never move. What a panel
- * leaves behind, L and its own triangle of U, stays in shared memory for the panels to come, without the rows that have
- * become pivots before; everything else goes straight to its place in A. So A is read once and written once.
- * Where that memory is too little, all of it stays in A, and the rows are interchanged at the end. */
+/* factor.cu - P A = L U of small matrices: in registers, a row a lane, or left-looking by panels. Then what a panel leaves
+ * behind, L and its own triangle of U, stays in shared memory for the panels to come, without the rows that have become
+ * pivots before; everything else goes straight to its place in A. So A is read once and written once. Where that memory
+ * is too little, or more blocks would have room with less of it, the first panels are left in A, and their rows are
+ * interchanged at the end. */
 #include "factor.h"
 #include "panels.h"
 
@@ -13,10 +14,7 @@ static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK) factor_lanes(const t
 {
     enum { TEAMS = TD_LU_LANES_BLOCK / lanes };
     typedef td_lu_exchange<number, lanes, TEAMS> exchange;
-    TD_DYNAMIC_SHARED(char, shared);
-    exchange &e = *reinterpret_cast<exchange *>(shared);
-    number *columns = reinterpret_cast<number *>(shared + sizeof(exchange));
-    uint8_t *rows = reinterpret_cast<uint8_t *>(columns + TEAMS * lanes * lanes);
+    TD_SHARED(exchange, e, );
     td_lu_clear(e);
     __syncthreads();
 
@@ -24,50 +22,43 @@ static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK) factor_lanes(const t
     const int64_t member = (int64_t)blockIdx.x * TEAMS + team;
     const bool has_matrix = member < p.batch;
     number *a = has_matrix ? static_cast<number *>(p.a[member]) : nullptr;
-    columns += team * lanes * lanes;
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
+    number x[1][lanes];
     const td_lu_ends ends =
-        td_lu_factor_lanes<lanes>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, columns);
-    if (has_matrix && rank < p.n) rows[team * lanes + ends.position] = (uint8_t)rank;
+        td_lu_factor_lanes<lanes>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x);
     __syncwarp();
-    if (has_matrix && rank < p.n) {
-        const int row = rows[team * lanes + rank];
-        for (int c = 0; c < p.n; c++) a[rank + (int64_t)c * p.lda] = columns[row + c * lanes];
-    }
+    if (has_matrix && rank < p.n) TD_UNROLL
+    for (int c = 0; c < lanes; c++)
+        if (c < p.n) a[ends.position + (int64_t)c * p.lda] = x[0][c];
     if (has_matrix && rank == 0) p.info[member] = ends.info;
 }
 
 /* ---- larger matrices ---- */
 
-/* Takes the thread's rows of a panel, which are in its store. */
+/* Takes the thread's rows of a panel from the passage. */
 template <class number, class block, class rows_of_thread>
 TD_DEVICE void take_rows(const block &b, rows_of_thread &mine, int (&row)[block::ROWS], int j0,
                          number (&x)[block::ROWS][block::PANEL])
 {
     enum { PANEL = block::PANEL, PIECE = td_pack<number>::COUNT };
-    const auto l = b.present(j0 / PANEL);
+    const auto l = b.passage(j0 / PANEL);
     TD_UNROLL
     for (int r = 0; r < block::ROWS; r++) {
         const int slot = (int)threadIdx.x + r * (int)blockDim.x;
         const bool is_active = slot < b.n - j0;
-        mine.slot[r] = slot;
         mine.is_active[r] = is_active;
         row[r] = is_active ? b.w.rows[j0 + slot] : 0;
         mine.position[r] = is_active ? b.w.positions[j0 + slot] : INT_MAX;
         TD_UNROLL
-        for (int c = 0; c < PANEL; c += PIECE) {
-            if (is_active) l.read(x[r] + c, slot, c);
-            TD_UNROLL
-            for (int i = 0; i < PIECE; i++)
-                x[r][c + i] = is_active ? x[r][c + i] : td_number<number>(0);
-        }
+        for (int c = 0; c < PANEL; c += PIECE) l.read(x[r] + c, is_active ? slot : 0, c);
     }
     mine.is_alone = b.n - j0 <= 32;
 }
 
 /* The panel of columns j0 .. end. Warps without rows only keep the others company. */
 template <class number, class block, class exchange, class rows_of_thread>
-TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, int j0, int end)
+TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, int j0, int end,
+                            int *pivots)
 {
     enum { PANEL = block::PANEL, LANES = block::LANES };
     int row[block::ROWS];
@@ -78,84 +69,91 @@ TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, i
     number x[block::ROWS][PANEL];
     take_rows(b, mine, row, j0, x);
     if (!is_idle)
-        td_lu_panel<LANES>(mine, x, e, j0, end, b.present(j0 / PANEL));
+        td_lu_panel<LANES>(mine, x, e, j0, end);
     else if (!mine.is_alone)
         for (int j = j0; j < end; j++) td_team_sync<LANES>();
-    td_lu_end_panel<number>(b, mine, row, j0, end);
+    td_lu_end_panel(b, mine, row, j0, end, x, pivots);
 }
 
-/* A block for each matrix, `rows` rows a thread; lanes: 32 for blocks of one warp, else TD_LU_BLOCK. */
-template <class number, bool in_place, int rows, int lanes>
-static __global__ void __launch_bounds__(lanes == 32 ? 32 : TD_LU_MOST / rows,
-                                         lanes == 32 ? 12 : rows + 1)
-    factor_rows(const td_lu_factors p)
+/* Of TD_LU_MOST threads, for each multiprocessor: what the registers are divided by. */
+#ifndef TD_TUNE_S
+#define TD_TUNE_S 3
+#endif
+template <class number> struct blocks_of {
+    enum { value = sizeof(number) == 4 ? TD_TUNE_S : 2 };
+};
+
+/* A block for each matrix, `rows` rows a thread, the first in_a panels in A; lanes: 32 for blocks of one warp, else
+ * TD_LU_BLOCK. */
+template <class number, int rows, int lanes>
+static __global__ void __launch_bounds__(lanes == 32 ? 32 : TD_LU_MOST,
+                                         lanes == 32 ? 10 : blocks_of<number>::value)
+    factor_rows(const td_lu_factors p, int in_a)
 {
-    typedef td_lu_block<number, in_place, rows, lanes> block;
+    typedef td_lu_block<number, rows, lanes> block;
     enum { PANEL = block::PANEL };
     typedef td_lu_exchange<number, PANEL, lanes == 32 ? 1 : TD_LU_WARPS> exchange;
     TD_DYNAMIC_SHARED(char, shared);
     exchange &e = *reinterpret_cast<exchange *>(shared);
-    const block b = {td_lu_lay_out<number, in_place, lanes>(shared + sizeof(exchange), p.n),
-                     static_cast<number *>(p.a[blockIdx.x]), p.lda, p.n};
+    const block b = {td_lu_lay_out<number, lanes>(shared + sizeof(exchange), p.n, in_a),
+                     static_cast<number *>(p.a[blockIdx.x]), p.lda, p.n, in_a};
     const int n = p.n, tid = (int)threadIdx.x;
     td_lu_clear(e);
-    for (int i = tid; i < n; i += (int)blockDim.x)
-        b.w.rows[i] = b.w.positions[i] = b.w.slots[i] = (uint8_t)i;
+    for (int i = tid; i < n; i += (int)blockDim.x) b.w.rows[i] = b.w.positions[i] = (uint8_t)i;
     __syncthreads();
 
     td_lu_rows<number, rows> mine = {};
     mine.has_pivots = p.pivots != nullptr;
-    mine.rank = tid;
+    int *pivots = p.pivots ? p.pivots + (int64_t)blockIdx.x * n : nullptr;
     TD_ROLLED
-    for (int j0 = 0; j0 < n; j0 += PANEL) {
-        const int end = min(n, j0 + PANEL);
-        factor_panel<number>(b, e, mine, j0, end);
-        if (p.pivots && tid < end - j0)
-            p.pivots[(int64_t)blockIdx.x * n + j0 + tid] = mine.pivot + 1;
-    }
-    if constexpr (in_place)
-        td_lu_interchange<number>(b);
-    else
-        td_lu_store_rows<number>(b);
+    for (int j0 = 0; j0 < n; j0 += PANEL)
+        factor_panel<number>(b, e, mine, j0, min(n, j0 + PANEL), pivots);
+    td_lu_store_rows<number>(b);
+    td_lu_interchange<number>(b);
     if (tid == 0) p.info[blockIdx.x] = mine.info;
 }
 
 /* ---- launches ---- */
 
-template <class number, bool in_place, int lanes> static int rows_bytes(int n)
+template <class number, int lanes> static int rows_bytes(int n, int in_a)
 {
     enum { PANEL = td_lu_tile<number>::PANEL };
     return (int)sizeof(td_lu_exchange < number, PANEL, lanes == 32 ? 1 : TD_LU_WARPS >) +
-           td_lu_workplace_bytes<number, in_place, lanes>(n);
+           td_lu_workplace_bytes<number, lanes>(n, in_a);
 }
 
-template <class number, int lanes> static int lanes_bytes()
+/* The fewest panels to leave in A for `more` blocks than fit a multiprocessor without any; -1: there are none. */
+template <class number> static int panels_in_a(int n, int more, int shared_bytes)
 {
-    enum { TEAMS = TD_LU_LANES_BLOCK / lanes };
-    return (int)sizeof(td_lu_exchange<number, lanes, TEAMS>) +
-           TEAMS * lanes * (lanes * (int)sizeof(number) + 1);
+    enum { RESERVED = 1024, PANEL = td_lu_tile<number>::PANEL }; /* of each block */
+    const int all = shared_bytes + RESERVED;
+    const int blocks = all / (rows_bytes<number, TD_LU_BLOCK>(n, 0) + RESERVED) + more;
+    for (int in_a = 0; in_a * PANEL < n && blocks > 0; in_a++)
+        if (blocks * (rows_bytes<number, TD_LU_BLOCK>(n, in_a) + RESERVED) <= all) return in_a;
+    return -1;
 }
 
 template <class number, int lanes>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
     const int64_t threads = (int64_t)p->batch * lanes, block = TD_LU_LANES_BLOCK;
-    const size_t bytes = (size_t)lanes_bytes<number, lanes>();
     return TD_LAUNCH((factor_lanes<number, lanes>), (unsigned)((threads + block - 1) / block),
-                     (unsigned)block, bytes, stream, *p);
+                     (unsigned)block, 0, stream, *p);
 }
 
-template <class number, bool in_place, int rows, int lanes>
-static cudaError_t launch_rows(const td_lu_factors *p, cudaStream_t stream)
+template <class number, int rows, int lanes>
+static cudaError_t launch_rows(const td_lu_factors *p, int in_a, cudaStream_t stream)
 {
-    const size_t bytes = (size_t)rows_bytes<number, in_place, lanes>(p->n);
+    const size_t bytes = (size_t)rows_bytes<number, lanes>(p->n, in_a);
     const unsigned threads = (unsigned)((p->n + 32 * rows - 1) / (32 * rows) * 32);
-    return TD_LAUNCH((factor_rows<number, in_place, rows, lanes>), (unsigned)p->batch, threads,
-                     bytes, stream, *p);
+    return TD_LAUNCH((factor_rows<number, rows, lanes>), (unsigned)p->batch, threads, bytes, stream,
+                     *p, in_a);
 }
 
 template <class number> static cudaError_t launch(const td_lu_factors *p, cudaStream_t stream)
 {
+    int bytes = 0, in_a = 0;
+    cudaError_t error = cudaSuccess;
     switch (p->shape) {
     case TD_LU_LANES_8:
         return launch_lanes<number, 8>(p, stream);
@@ -164,11 +162,11 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
     case TD_LU_LANES_32:
         return launch_lanes<number, 32>(p, stream);
     case TD_LU_WARP:
-        return launch_rows<number, false, 2, 32>(p, stream);
-    case TD_LU_SHARED:
-        return launch_rows<number, false, 1, TD_LU_BLOCK>(p, stream);
+        return launch_rows<number, 2, 32>(p, 0, stream);
     default:
-        return launch_rows<number, true, 1, TD_LU_BLOCK>(p, stream);
+        error = td_block_shared_bytes(&bytes);
+        in_a = panels_in_a<number>(p->n, p->shape - TD_LU_SHARED, bytes);
+        return error == cudaSuccess ? launch_rows<number, 1, TD_LU_BLOCK>(p, in_a, stream) : error;
     }
 }
 
@@ -180,24 +178,20 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_16:
         return n <= 16;
     case TD_LU_LANES_32:
-        return n <= 32 && lanes_bytes<number, 32>() <= shared_bytes;
+        return n <= 32;
     case TD_LU_WARP:
-        return n <= 64 && rows_bytes<number, false, 32>(n) <= shared_bytes;
-    case TD_LU_SHARED:
-        return n <= TD_LU_MOST && rows_bytes<number, false, TD_LU_BLOCK>(n) <= shared_bytes;
+        return n <= 64 && rows_bytes<number, 32>(n, 0) <= shared_bytes;
     default:
-        return n <= TD_LU_MOST && rows_bytes<number, true, TD_LU_BLOCK>(n) <= shared_bytes;
+        return n <= TD_LU_MOST && panels_in_a<number>(n, shape - TD_LU_SHARED, shared_bytes) >= 0;
     }
 }
 
 template <class number> static cudaError_t prepare()
 {
-    enum { BLOCK = TD_LU_BLOCK };
-    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8>, factor_lanes<number, 16>);
-    error = td_allow_shared(error, factor_lanes<number, 32>, lanes_bytes<number, 32>());
-    error = td_allow_shared(error, factor_rows<number, false, 2, 32>, INT_MAX);
-    error = td_allow_shared(error, factor_rows<number, false, 1, BLOCK>, INT_MAX);
-    return td_allow_shared(error, factor_rows<number, true, 1, BLOCK>, INT_MAX);
+    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8>, factor_lanes<number, 16>,
+                                factor_lanes<number, 32>);
+    error = td_allow_shared(error, factor_rows<number, 2, 32>, INT_MAX);
+    return td_allow_shared(error, factor_rows<number, 1, TD_LU_BLOCK>, INT_MAX);
 }
 
 bool td_lu_shape_fits(td_lu_type type, int n, int shape)

@@ -187,20 +187,19 @@ template <class real> TD_DEVICE real td_shift_factor(int shift)
     return td_two_to(td_width<real>::BIAS + shift * (int)td_width<real>::SHIFT, real());
 }
 
-/* Of an infinity or a NaN: 0 or NaN. */
-TD_DEVICE float td_reciprocal_of_special(float p) { return td_real_reciprocal(p); }
-TD_DEVICE double td_reciprocal_of_special(double p) { return td_real_reciprocal(p); }
-template <class real> TD_DEVICE td_complex<real> td_reciprocal_of_special(td_complex<real> p)
+/* The same for p with an exponent that is no number's whose reciprocal is normal; 0 or NaN for an infinity or a NaN. */
+template <class real> TD_DEVICE td_inverse<real> td_invert_extreme(real p, int top)
 {
-    return {td_real_reciprocal(td_sum_of_parts(p)), 0};
-}
-
-/* The same for p with an exponent that is no number's whose reciprocal is normal. */
-template <class number> TD_DEVICE td_inverse<number> td_invert_extreme(number p, int top)
-{
-    typedef typename td_real_of<number>::type real;
     typedef td_width<real> width;
-    if (top == 2 * (int)width::BIAS + 1) return {td_reciprocal_of_special(p), 0};
+    const bool is_special = top == 2 * (int)width::BIAS + 1;
+    const int shift = is_special ? 0 : top < (int)width::LOW ? 1 : -1;
+    return {td_reciprocal(td_scaled(p, td_shift_factor<real>(shift))), shift};
+}
+template <class real>
+TD_DEVICE td_inverse<td_complex<real>> td_invert_extreme(td_complex<real> p, int top)
+{
+    typedef td_width<real> width;
+    if (top == 2 * (int)width::BIAS + 1) return {{td_real_reciprocal(td_sum_of_parts(p)), 0}, 0};
     const int shift = top < (int)width::LOW ? 1 : -1;
     return {td_reciprocal(td_scaled(p, td_shift_factor<real>(shift))), shift};
 }
@@ -235,6 +234,14 @@ template <class real> TD_DEVICE void td_pin(td_complex<real> &x)
 {
     td_pin(x.re);
     td_pin(x.im);
+}
+
+/* In a branch that is seldom taken: keeps it a branch. */
+TD_DEVICE void td_rare()
+{
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("");
+#endif
 }
 
 /* a / p: p's reciprocal is rounded, and then the product. */

@@ -12,27 +12,27 @@ static const struct {
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
                  {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {TD_LU_MOST, TD_LU_SHARED_1}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
                  {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {TD_LU_MOST, TD_LU_SHARED_1}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {144, TD_LU_SHARED},
-                 {176, TD_LU_IN_PLACE},
+                 {176, TD_LU_SHARED_1},
                  {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {TD_LU_MOST, TD_LU_SHARED_1}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_SHARED},
                  {48, TD_LU_WARP},
                  {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {TD_LU_MOST, TD_LU_SHARED_1}},
 };
 
 int td_lu_shape_of(td_lu_type type, int n)
@@ -40,7 +40,7 @@ int td_lu_shape_of(td_lu_type type, int n)
     for (int i = 0; i < 8; i++)
         if (n <= shapes[type][i].to && td_lu_shape_fits(type, n, shapes[type][i].shape))
             return shapes[type][i].shape;
-    return TD_LU_IN_PLACE;
+    return TD_LU_SHARED_1;
 }
 
 /* All right-hand sides of an inverse in one block, to 160. */

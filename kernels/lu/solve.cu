@@ -1,5 +1,8 @@
 /* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
 #include "solve.h"
+#ifndef TD_TUNE_SOLVE
+#define TD_TUNE_SOLVE 0
+#endif
 
 template <class number> struct vectors {
     td_solver<number> solver;
@@ -140,7 +143,10 @@ template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, i
 
 /* Blocks of blockDim.x vectors, those of a matrix next to each other. */
 template <class number>
-static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(const td_lu_vectors p)
+static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS,
+                                         sizeof(number) == 8 && td_lu_is_wide<number>::value
+                                             ? TD_TUNE_SOLVE
+                                             : 0) solve_kernel(const td_lu_vectors p)
 {
     TD_DYNAMIC_SHARED(char, shared);
     const vectors<number> v = lay_out<number>(shared, p.n);
@@ -193,16 +199,12 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     const int tid = (int)threadIdx.x, n = p.n;
     td_lu_clear(e);
     __syncthreads();
-    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, factors);
-
-    number row[MOST];
-    TD_UNROLL
-    for (int c = 0; c < MOST; c++) row[c] = factors[tid + c * MOST];
-    __syncwarp();
+    number row[1][MOST];
+    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row);
     if (tid < n) v.rows[ends.position] = (uint8_t)tid;
     TD_UNROLL
     for (int c = 0; c < MOST; c++)
-        if (tid < n) factors[ends.position + c * MOST] = row[c];
+        if (tid < n) factors[ends.position + c * MOST] = row[0][c];
     for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
     __syncthreads();
     TD_ROLLED
@@ -232,7 +234,7 @@ template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, 
     cudaError_t error = td_block_shared_bytes(&most);
     if (error != cudaSuccess) return error;
     int threads = p->threads ? p->threads : td_lu_threads_of(p->type, p->n);
-    threads = min(threads, (p->vectors + 31) / 32 * 32);
+    threads = min(min(threads, (int)TD_SOLVE_MOST_THREADS), (p->vectors + 31) / 32 * 32);
     while (threads > 32 && vectors_bytes<number>(p->n, threads) > most) threads -= 32;
     const int64_t blocks = (int64_t)((p->vectors + threads - 1) / threads) * p->batch;
     if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;

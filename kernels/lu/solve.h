@@ -1,5 +1,5 @@
 /* solve.h - substitution with a triangle, a thread for each right-hand side. Vectors lie in shared memory, element k of
- * vector v at k * ld + v; the triangle comes by in strips of TD_SOLVE_ROWS rows, TD_SOLVE_DEPTH columns at a time. */
+ * vector v at k * ld + v; the triangle comes by in strips of TD_SOLVE_ROWS rows, DEPTH columns at a time. */
 #ifndef TD_LU_SOLVE_H
 #define TD_LU_SOLVE_H
 
@@ -10,11 +10,16 @@
 #ifndef TD_TUNE_STAGES
 #define TD_TUNE_STAGES 2
 #endif
+#ifndef TD_TUNE_DEPTH
+#define TD_TUNE_DEPTH 48
+#endif
+#ifndef TD_TUNE_THREADS
+#define TD_TUNE_THREADS 256
+#endif
 enum {
     TD_SOLVE_ROWS = 16,
-    TD_SOLVE_DEPTH = 48,
     TD_SOLVE_STAGES = TD_TUNE_STAGES,
-    TD_SOLVE_MOST_THREADS = 256
+    TD_SOLVE_MOST_THREADS = TD_TUNE_THREADS
 };
 
 /* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that is upper. */
@@ -45,7 +50,8 @@ TD_DEVICE td_lu_triangle<number> td_lu_triangle_of(const number *a, int64_t lda,
 /* Part of a strip, by columns. */
 template <class number> struct td_strip {
     enum { LD = TD_SOLVE_ROWS + (td_lu_is_wide<number>::value ? 4 : (int)td_pack<number>::COUNT) };
-    alignas(16) number of[TD_SOLVE_DEPTH][LD];
+    enum { DEPTH = sizeof(number) == 16 ? 16 : TD_TUNE_DEPTH }; /* multiples of TD_SOLVE_ROWS */
+    alignas(16) number of[DEPTH][LD];
 };
 
 template <class number> struct td_diagonal {
@@ -71,22 +77,22 @@ template <class number> TD_DEVICE td_solver<number> td_solver_at(char *shared)
 }
 
 /* Where the passing of strips has come to: columns k0 .. k0 + count of the rows from i0 on. */
-struct td_strip_at {
+template <int depth> struct td_strip_at {
     int i0, k0;
 };
-TD_DEVICE int td_strip_count(td_strip_at s)
+template <int depth> TD_DEVICE int td_strip_count(td_strip_at<depth> s)
 {
-    return min((int)TD_SOLVE_DEPTH, s.i0 + TD_SOLVE_ROWS - s.k0);
+    return min(depth, s.i0 + TD_SOLVE_ROWS - s.k0);
 }
-TD_DEVICE td_strip_at td_strip_next(td_strip_at s)
+template <int depth> TD_DEVICE td_strip_at<depth> td_strip_next(td_strip_at<depth> s)
 {
-    if (s.k0 + TD_SOLVE_DEPTH >= s.i0 + TD_SOLVE_ROWS) return {s.i0 + TD_SOLVE_ROWS, 0};
-    return {s.i0, s.k0 + TD_SOLVE_DEPTH};
+    if (s.k0 + depth >= s.i0 + TD_SOLVE_ROWS) return {s.i0 + TD_SOLVE_ROWS, 0};
+    return {s.i0, s.k0 + depth};
 }
-TD_DEVICE int td_strips(int n)
+template <int depth> TD_DEVICE int td_strips(int n)
 {
     int count = 0;
-    for (td_strip_at s = {0, 0}; s.i0 < n; s = td_strip_next(s)) count++;
+    for (td_strip_at<depth> s = {0, 0}; s.i0 < n; s = td_strip_next(s)) count++;
     return count;
 }
 
@@ -94,7 +100,7 @@ TD_DEVICE int td_strips(int n)
  * memory alone. */
 template <bool is_global, class number>
 TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_lu_triangle<number> &t, int n,
-                              td_strip_at s)
+                              td_strip_at<td_strip<number>::DEPTH> s)
 {
     const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
     const int rows = min((int)TD_SOLVE_ROWS, n - s.i0), count = min(td_strip_count(s), n - s.k0);
@@ -284,7 +290,7 @@ template <bool is_global, class number>
 TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triangle<number> &t,
                              int n, number *vector, int ld, int start)
 {
-    td_strip_at ahead = {0, 0}, now = {0, 0};
+    td_strip_at<td_strip<number>::DEPTH> ahead = {0, 0}, now = {0, 0};
     number x[TD_SOLVE_ROWS];
     typename td_strip_sums_of<number>::type sums;
     const int step = t.is_reversed ? -ld : ld;
@@ -292,7 +298,7 @@ TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triang
     __syncthreads();
     td_invert_diagonal(solver, t, n);
     td_async_pipeline<TD_SOLVE_STAGES>(
-        td_strips(n),
+        td_strips<td_strip<number>::DEPTH>(n),
         [&](int stage) {
             td_fetch_strip<is_global>(solver.stages[stage], t, n, ahead);
             ahead = td_strip_next(ahead);

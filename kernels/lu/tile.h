@@ -51,76 +51,84 @@ TD_DEVICE void td_lu_mma(double &s0, double &s1, double &s2, double &s3, const d
 #endif
 }
 
-/* Rows 16 half .. of s -= L U for columns k0 .. k0 + 8 of L, as reals: left(i, k) is real k of the lane's row i, and
- * right(k, column, part) what it meets in U, part 1 being the imaginary one of the product. */
-template <class number, class left_function, class right_function>
-TD_DEVICE void td_lu_tile_mma(typename td_lu_tile<number>::sums &s, int half, int k0,
-                              left_function left, right_function right)
-{
-    constexpr bool is_complex = td_is_complex<number>::value;
-    const int lane = (int)threadIdx.x % 32, k = k0 + lane % 4;
-    double x[4];
-    TD_UNROLL
-    for (int e = 0; e < 4; e++) x[e] = -left(2 * half + e % 2, k + e / 2 * 4);
-    TD_UNROLL
-    for (int t = 0; t < 2; t++) {
-        const int column = lane / 4 + (is_complex ? 0 : 8 * t);
-        const double y[2] = {right(k, column, t), right(k + 4, column, t)};
-        if constexpr (is_complex) {
-            double signed_x[4];
-            TD_UNROLL
-            for (int e = 0; e < 4; e++) signed_x[e] = t == 0 && lane % 2 ? -x[e] : x[e];
-            auto &u = s[2 * half], &v = s[2 * half + 1];
-            if (t == 0)
-                td_lu_mma(u[0].re, u[1].re, v[0].re, v[1].re, signed_x, y);
-            else
-                td_lu_mma(u[0].im, u[1].im, v[0].im, v[1].im, signed_x, y);
-        } else {
-            auto &u = s[2 * half], &v = s[2 * half + 1];
-            td_lu_mma(u[2 * t], u[2 * t + 1], v[2 * t], v[2 * t + 1], x, y);
-        }
-    }
-}
+/* What a lane has of 32 rows of L, for products: of row lane / 4 + 8 i, reals lane % 4 + 4 k. */
+template <class number> struct td_lu_left {
+    double of[4][4];
 
-/* s -= L U, for all rows from 16 `half` on: slots[i] is where `l` has the lane's row i; u: PANEL rows. */
-template <class number, class store>
-TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const store &l,
-                                 const int (&slots)[4], const number *u, int from_half)
-{
-    typedef td_lu_tile<number> tile;
-    if constexpr (td_lu_uses_mma<number>::value) {
+    /* Rows slots[i] of l. */
+    template <class store> TD_INSIDE void read(const store &l, const int (&slots)[4])
+    {
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) l.reals(of[i], slots[i]);
+    }
+    /* s -= L U, from row 16 `from_half` on. Complex: the real parts of U's row k / 2 meet real k of L in the real parts of
+     * the sums if k is even, and the imaginary ones with the other sign if it is odd. */
+    TD_INSIDE void subtract_product(typename td_lu_tile<number>::sums &s, const number *u,
+                                    int from_half) const
+    {
+        enum { LD = td_lu_tile<number>::LD };
         constexpr bool is_complex = td_is_complex<number>::value;
         const double *reals = reinterpret_cast<const double *>(u);
+        const int lane = (int)threadIdx.x % 32;
         TD_UNROLL
-        for (int k0 = 0; k0 < 16; k0 += 8) TD_UNROLL
-        for (int half = 0; half < 2; half++)
-            if (half >= from_half)
-                td_lu_tile_mma<number>(
-                    s, half, k0, [&](int i, int k) { return l.real(slots[i], k); },
-                    [&](int k, int column, int part) {
-                        return is_complex ? reals[(k / 2 * tile::LD + column) * 2 + (k + part) % 2]
-                                          : reals[k * tile::LD + column];
-                    });
-    } else {
-        enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN };
-        (void)from_half;
-        TD_UNROLL_N(2)
-        for (int k = 0; k < tile::PANEL; k += PIECE) {
-            number left[4][PIECE];
+        for (int k = 0; k < 4; k += 2) TD_UNROLL
+        for (int t = 0; t < 2; t++) {
+            double y[2];
             TD_UNROLL
-            for (int i = 0; i < 4; i++) l.read(left[i], slots[i], k);
-            TD_UNROLL
-            for (int e = 0; e < PIECE; e++) {
-                number right[tile::COLUMNS];
-                TD_UNROLL
-                for (int j = 0; j < tile::COLUMNS; j += RUN)
-                    td_read_packs<RUN>(right + j,
-                                       u + (k + e) * tile::LD + td_lu_tile_column<number>(j));
-                TD_UNROLL
-                for (int i = 0; i < 4; i++) TD_UNROLL
-                for (int j = 0; j < tile::COLUMNS; j++)
-                    s[i][j] = td_minus(s[i][j], left[i][e], right[j]);
+            for (int e = 0; e < 2; e++) {
+                const int row = lane % 4 + 4 * (k + e);
+                y[e] = is_complex ? reals[(row / 2 * LD + lane / 4) * 2 + (row + t) % 2]
+                                  : reals[row * LD + lane / 4 + 8 * t];
             }
+            TD_UNROLL
+            for (int half = 0; half < 2; half++) {
+                if (half < from_half) continue;
+                double x[4];
+                TD_UNROLL
+                for (int e = 0; e < 4; e++) {
+                    x[e] = -of[2 * half + e % 2][k + e / 2];
+                    if (is_complex && t == 0 && lane % 2) x[e] = -x[e];
+                }
+                multiply(s[2 * half], s[2 * half + 1], t, x, y);
+            }
+        }
+    }
+    TD_INSIDE static void multiply(number (&s)[td_lu_tile<number>::COLUMNS],
+                                   number (&below)[td_lu_tile<number>::COLUMNS], int t,
+                                   const double (&x)[4], const double (&y)[2])
+    {
+        if constexpr (!td_is_complex<number>::value)
+            td_lu_mma(s[2 * t], s[2 * t + 1], below[2 * t], below[2 * t + 1], x, y);
+        else if (t == 0)
+            td_lu_mma(s[0].re, s[1].re, below[0].re, below[1].re, x, y);
+        else
+            td_lu_mma(s[0].im, s[1].im, below[0].im, below[1].im, x, y);
+    }
+};
+
+/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. */
+template <class number, class store>
+TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const store &l,
+                                 const int (&slots)[4], const number *u)
+{
+    typedef td_lu_tile<number> tile;
+    enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN };
+    TD_UNROLL_N(2)
+    for (int k = 0; k < tile::PANEL; k += PIECE) {
+        number left[4][PIECE];
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) l.read(left[i], slots[i], k);
+        TD_UNROLL
+        for (int e = 0; e < PIECE; e++) {
+            number right[tile::COLUMNS];
+            TD_UNROLL
+            for (int j = 0; j < tile::COLUMNS; j += RUN)
+                td_read_packs<RUN>(right + j,
+                                   u + (k + e) * tile::LD + td_lu_tile_column<number>(j));
+            TD_UNROLL
+            for (int i = 0; i < 4; i++) TD_UNROLL
+            for (int j = 0; j < tile::COLUMNS; j++)
+                s[i][j] = td_minus(s[i][j], left[i][e], right[j]);
         }
     }
 }
