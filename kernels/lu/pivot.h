@@ -11,7 +11,7 @@
 #include "lu.h"
 #include "number.h"
 
-enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
+enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32, TD_LU_GROUP = 4 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
 template <class number, int columns> struct td_lu_candidate {
@@ -154,17 +154,18 @@ TD_DEVICE td_lu_best<number> td_lu_best_of(const td_lu_rows<number, rows> &mine,
     return best;
 }
 
-/* Puts the row where the others find it, from column `from` on. */
+/* Puts columns `from` .. `to` of the row where the others find it. */
 template <class number, int most>
-TD_DEVICE void td_lu_publish(td_lu_candidate<number, most> &to, int from, const number (&x)[most],
-                             const td_lu_best<number> &best, const td_inverse<number> &inverse)
+TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[most])
 {
     constexpr int count = td_pack<number>::COUNT;
     TD_UNROLL
-    for (int c = 0; c < most; c += count)
-        if (c + count > from) td_write_packs<count>(to.of + c, x + c);
-    to.reciprocal = inverse.of;
-    to.row = {best.low, best.position, td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
+    for (int group = 0; group < most; group += TD_LU_GROUP) {
+        if (group >= to) continue;
+        TD_UNROLL
+        for (int c = group; c < group + TD_LU_GROUP; c += count)
+            if (c + count > from) td_write_packs<count>(row + c, x + c);
+    }
 }
 
 template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
@@ -175,22 +176,26 @@ template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
         __syncwarp();
 }
 
-/* What the pivot row of the step before leaves of the thread's active rows, from column `from` on. */
+/* What the pivot row of the step before leaves of the thread's active rows in columns `from` .. `to`. */
 template <class number, int rows, int most>
 TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine, int from,
-                            const number *up)
+                            int to, const number *up)
 {
     constexpr int count = td_pack<number>::COUNT;
     TD_UNROLL
-    for (int c = 0; c < most; c += count) {
-        if (c + count <= from) continue;
-        number u[count];
-        td_read_packs<count>(u, up + c);
+    for (int group = 0; group < most; group += TD_LU_GROUP) {
+        if (group >= to) continue;
         TD_UNROLL
-        for (int r = 0; r < rows; r++)
-            if (mine.is_active[r]) TD_UNROLL
-        for (int i = 0; i < count; i++)
-            if (c + i >= from) x[r][c + i] = td_minus(x[r][c + i], mine.l[r], u[i]);
+        for (int c = group; c < group + TD_LU_GROUP; c += count) {
+            if (c + count <= from) continue;
+            number u[count];
+            td_read_packs<count>(u, up + c);
+            TD_UNROLL
+            for (int r = 0; r < rows; r++)
+                if (mine.is_active[r]) TD_UNROLL
+            for (int i = 0; i < count; i++)
+                if (c + i >= from) x[r][c + i] = td_minus(x[r][c + i], mine.l[r], u[i]);
+        }
     }
 }
 
@@ -221,18 +226,19 @@ TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     }
 }
 
-/* Column j, the panel's column `column`. */
+/* Column j of A: `column` of x, which has columns from `group` of the panel on, `to` of them still to do. */
 template <int lanes, class number, int rows, int most, class exchange>
 TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                          int column, int j)
+                          int group, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
     const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
-    const number *up = e.candidates[mine.up].of;
+    const number *up = e.candidates[mine.up].of + group;
+    const bool is_first = column == 0 && group == 0;
     number pivots[rows];
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
-        if (column > 0 && mine.is_active[r])
+        if (!is_first && mine.is_active[r])
             x[r][column] = td_minus(x[r][column], mine.l[r], up[column]);
         pivots[r] = x[r][column];
     }
@@ -240,11 +246,17 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     const unsigned most_key = td_lanes_max<width>(best.key);
     td_inverse<number> inverse = td_invert(best.pivot);
     td_pin(inverse.of);
-    if (column > 0) td_lu_update(x, mine, column + 1, up);
+    if (!is_first) td_lu_update(x, mine, column + 1, most - group, up);
 
-    if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) TD_UNROLL
-    for (int r = 0; r < rows; r++)
-        if (best.row == r) td_lu_publish(e.candidates[own], column + 1, x[r], best, inverse);
+    auto &candidate = e.candidates[own];
+    if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) {
+        TD_UNROLL
+        for (int r = 0; r < rows; r++)
+            if (best.row == r) td_lu_publish(candidate.of + group, column + 1, most - group, x[r]);
+        candidate.reciprocal = inverse.of;
+        candidate.row = {best.low, best.position,
+                         td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
+    }
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
     td_team_sync<lanes>(mine.is_alone);
 
@@ -266,15 +278,33 @@ template <class exchange> TD_DEVICE void td_lu_leave(exchange &e)
     e.keys[warp] = e.keys[exchange::TEAMS + warp] = 0;
 }
 
-/* All steps from column j0, which is even, to `end`, at most `most`: of the thread's rows, what is left of the diagonal
- * becomes L and the rest U. */
+/* The first columns of x become its last. */
+template <class number, int rows, int most> TD_DEVICE void td_lu_rotate(number (&x)[rows][most])
+{
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        number y[most];
+        TD_UNROLL
+        for (int c = 0; c < most; c++) y[c] = x[r][(c + TD_LU_GROUP) % most];
+        TD_UNROLL
+        for (int c = 0; c < most; c++) x[r][c] = y[c];
+    }
+}
+
+/* All steps from column j0 to `end`, at most `most`: of the thread's rows, what is left of the diagonal becomes L and the
+ * rest U. The columns are in registers and cannot be indexed: they pass by, a group at a time, whose steps are unrolled. */
 template <int lanes, class number, int rows, int most, class exchange>
 TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
                            int j0, int end)
 {
-    TD_UNROLL
-    for (int column = 0; column < most; column++)
-        if (j0 + column < end) td_lu_step<lanes>(mine, x, e, column, j0 + column);
+    TD_ROLLED
+    for (int group = 0; group < most; group += TD_LU_GROUP) {
+        TD_UNROLL
+        for (int column = 0; column < TD_LU_GROUP; column++)
+            if (j0 + group + column < end)
+                td_lu_step<lanes>(mine, x, e, group, column, j0 + group + column);
+        td_lu_rotate(x);
+    }
 }
 
 #endif
