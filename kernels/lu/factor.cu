@@ -8,34 +8,29 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-#ifndef TD_TUNE_LANES
-#define TD_TUNE_LANES 1
-#endif
-/* A matrix for each team of lanes with so many rows, four warps a block. */
-template <class number, int lanes, int rows>
-static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK, TD_TUNE_LANES)
-    factor_lanes(const td_lu_factors p)
+/* A matrix for each team, four warps a block. */
+template <class number, int lanes>
+static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK) factor_lanes(const td_lu_factors p)
 {
-    enum { TEAMS = TD_LU_LANES_BLOCK / lanes, COLUMNS = lanes * rows };
-    typedef td_lu_exchange<number, COLUMNS, TEAMS> exchange;
+    enum { TEAMS = TD_LU_LANES_BLOCK / lanes };
+    typedef td_lu_exchange<number, lanes, TEAMS> exchange;
     TD_SHARED(exchange, e, );
     td_lu_clear(e);
     __syncthreads();
 
+    const int rank = (int)threadIdx.x % lanes;
     const int64_t member = (int64_t)blockIdx.x * TEAMS + (int)threadIdx.x / lanes;
     const bool has_matrix = member < p.batch;
     number *a = has_matrix ? static_cast<number *>(p.a[member]) : nullptr;
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
-    number x[rows][COLUMNS];
-    const td_lu_ends<rows> ends =
+    number x[1][lanes];
+    const td_lu_ends ends =
         td_lu_factor_lanes<lanes>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x);
     __syncwarp();
-    TD_UNROLL
-    for (int r = 0; r < rows; r++)
-        if (has_matrix && ends.position[r] < p.n) TD_UNROLL
-    for (int c = 0; c < COLUMNS; c++)
-        if (c < p.n) a[ends.position[r] + (int64_t)c * p.lda] = x[r][c];
-    if (has_matrix && (int)threadIdx.x % lanes == 0) p.info[member] = ends.info;
+    if (has_matrix && rank < p.n) TD_UNROLL
+    for (int c = 0; c < lanes; c++)
+        if (c < p.n) a[ends.position + (int64_t)c * p.lda] = x[0][c];
+    if (has_matrix && rank == 0) p.info[member] = ends.info;
 }
 
 /* ---- larger matrices ---- */
@@ -80,25 +75,21 @@ TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, i
     td_lu_end_panel(b, mine, row, j0, end, x, pivots);
 }
 
-/* Of TD_LU_MOST threads, for each multiprocessor: what the registers are divided by. */
-#ifndef TD_TUNE_WARP
-#define TD_TUNE_WARP 10
-#endif
+/* Blocks that registers are divided by, for each multiprocessor: of TD_LU_MOST threads, or of one warp. */
 #ifndef TD_TUNE_D
 #define TD_TUNE_D 2
 #endif
-#ifndef TD_TUNE_S
-#define TD_TUNE_S 3
-#endif
 template <class number> struct blocks_of {
-    enum { value = sizeof(number) == 4 ? TD_TUNE_S : TD_TUNE_D };
+    enum { MOST = sizeof(number) == 4 ? 3 : TD_TUNE_D };
+    enum { WARPS = sizeof(typename td_real_of<number>::type) == 4 ? 12 : 8 };
 };
 
 /* A block for each matrix, `rows` rows a thread, the first in_a panels in A; lanes: 32 for blocks of one warp, else
  * TD_LU_BLOCK. */
 template <class number, int rows, int lanes>
 static __global__ void __launch_bounds__(lanes == 32 ? 32 : TD_LU_MOST,
-                                         lanes == 32 ? TD_TUNE_WARP : blocks_of<number>::value)
+                                         lanes == 32 ? (int)blocks_of<number>::WARPS
+                                                     : (int)blocks_of<number>::MOST)
     factor_rows(const td_lu_factors p, int in_a)
 {
     typedef td_lu_block<number, rows, lanes> block;
@@ -144,11 +135,11 @@ template <class number> static int panels_in_a(int n, int more, int shared_bytes
     return -1;
 }
 
-template <class number, int lanes, int rows>
+template <class number, int lanes>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
     const int64_t threads = (int64_t)p->batch * lanes, block = TD_LU_LANES_BLOCK;
-    return TD_LAUNCH((factor_lanes<number, lanes, rows>), (unsigned)((threads + block - 1) / block),
+    return TD_LAUNCH((factor_lanes<number, lanes>), (unsigned)((threads + block - 1) / block),
                      (unsigned)block, 0, stream, *p);
 }
 
@@ -167,20 +158,17 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
     cudaError_t error = cudaSuccess;
     switch (p->shape) {
     case TD_LU_LANES_8:
-        return launch_lanes<number, 8, 1>(p, stream);
-    case TD_LU_LANES_8_2:
-        return launch_lanes<number, 8, 2>(p, stream);
+        return launch_lanes<number, 8>(p, stream);
     case TD_LU_LANES_16:
-        return launch_lanes<number, 16, 1>(p, stream);
-    case TD_LU_LANES_16_2:
-        return launch_lanes<number, 16, 2>(p, stream);
+        return launch_lanes<number, 16>(p, stream);
     case TD_LU_LANES_32:
-        return launch_lanes<number, 32, 1>(p, stream);
+        return launch_lanes<number, 32>(p, stream);
     case TD_LU_WARP:
         return launch_rows<number, 2, 32>(p, 0, stream);
     default:
         error = td_block_shared_bytes(&bytes);
         in_a = panels_in_a<number>(p->n, p->shape - TD_LU_SHARED, bytes);
+        if (error == cudaSuccess && in_a < 0) error = cudaErrorInvalidConfiguration;
         return error == cudaSuccess ? launch_rows<number, 1, TD_LU_BLOCK>(p, in_a, stream) : error;
     }
 }
@@ -190,10 +178,8 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     switch (shape) {
     case TD_LU_LANES_8:
         return n <= 8;
-    case TD_LU_LANES_8_2:
     case TD_LU_LANES_16:
         return n <= 16;
-    case TD_LU_LANES_16_2:
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_WARP:
@@ -205,9 +191,8 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
 
 template <class number> static cudaError_t prepare()
 {
-    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8, 1>,
-                                factor_lanes<number, 16, 1>, factor_lanes<number, 32, 1>);
-    error = td_load(error, factor_lanes<number, 8, 2>, factor_lanes<number, 16, 2>);
+    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8>, factor_lanes<number, 16>,
+                                factor_lanes<number, 32>);
     error = td_allow_shared(error, factor_rows<number, 2, 32>, INT_MAX);
     return td_allow_shared(error, factor_rows<number, 1, TD_LU_BLOCK>, INT_MAX);
 }

@@ -8,39 +8,28 @@
 
 enum { TD_LU_LANES_BLOCK = 128 };
 
-/* Where a thread's rows have come to, and the team's info. */
-template <int rows> struct td_lu_ends {
-    int position[rows], info;
-};
+/* Where a thread's row has come to, and the team's info. */
+typedef struct {
+    int position, info;
+} td_lu_ends;
 
-/* Factors the team's matrix a (NULL: none) of n <= rows * lanes rows: x becomes rows of the factors, wherever they were.
- * A lane has rows `lanes` apart. */
-template <int lanes, class number, int rows, class exchange>
-TD_DEVICE td_lu_ends<rows> td_lu_factor_lanes(exchange &e, const number *a, int lda, int n,
-                                              bool has_pivots, int *pivots,
-                                              number (&x)[rows][rows * lanes])
+/* Factors the team's matrix a (NULL: none) of n <= lanes rows: x becomes a row of the factors, wherever it was. */
+template <int lanes, class number, class exchange>
+TD_DEVICE td_lu_ends td_lu_factor_lanes(exchange &e, const number *a, int lda, int n,
+                                        bool has_pivots, int *pivots, number (&x)[1][lanes])
 {
-    td_lu_rows<number, rows> mine = {};
-    td_lu_ends<rows> ends;
+    td_lu_rows<number, 1> mine = {};
+    const int row = (int)threadIdx.x % lanes;
+    const bool has_row = a && row < n;
+    mine.position[0] = row;
+    mine.is_active[0] = has_row;
     mine.has_pivots = has_pivots;
     TD_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const int row = (int)threadIdx.x % lanes + r * lanes;
-        mine.position[r] = row;
-        mine.is_active[r] = a && row < n;
-        TD_UNROLL
-        for (int c = 0; c < rows * lanes; c++)
-            x[r][c] = mine.is_active[r] && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
-    }
+    for (int c = 0; c < lanes; c++)
+        x[0][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
     td_lu_panel<lanes>(mine, x, e, 0, n);
-    TD_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const int position = mine.position[r];
-        if (pivots && position < n) pivots[position] = mine.before[r] + 1;
-        ends.position[r] = position;
-    }
-    ends.info = mine.info;
-    return ends;
+    if (pivots && has_row) pivots[mine.position[0]] = mine.before[0] + 1;
+    return {mine.position[0], mine.info};
 }
 
 /* The fastest shape, from bench/lu. */

@@ -36,11 +36,9 @@ cudaError_t td_lu_factor(const td_lu_factors *p, cudaStream_t stream);
 
 /* How the threads of a factorisation are arranged. */
 typedef enum {
-    TD_LU_LANES_8, /* as many lanes for each matrix, a row each, ... */
+    TD_LU_LANES_8, /* as many lanes for each matrix, which fits them */
     TD_LU_LANES_16,
     TD_LU_LANES_32,
-    TD_LU_LANES_8_2, /* ... or two */
-    TD_LU_LANES_16_2,
     TD_LU_WARP,   /* 64 rows, two a thread, L in shared memory */
     TD_LU_SHARED, /* a thread for each row, L in shared memory */
     TD_LU_SHARED_1, /* the same but for the first panels, so that one more block fits a multiprocessor; ... */

@@ -11,7 +11,25 @@
 #include "lu.h"
 #include "number.h"
 
-enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32, TD_LU_GROUP = 4 };
+enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
+
+/* Columns of a panel, of `most`, whose steps are unrolled: as many as the instructions of four types' steps leave room for
+ * in their cache. */
+#ifndef TD_TUNE_GD
+#define TD_TUNE_GD 8
+#endif
+#ifndef TD_TUNE_GZ
+#define TD_TUNE_GZ 8
+#endif
+template <class number, int most> struct td_lu_group {
+    enum {
+        OF_TYPE = sizeof(number) == 4            ? 32
+                  : sizeof(number) == 16         ? TD_TUNE_GZ
+                  : td_is_complex<number>::value ? 4
+                                                 : TD_TUNE_GD
+    };
+    enum { value = most < OF_TYPE ? most : OF_TYPE };
+};
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
 template <class number, int columns> struct td_lu_candidate {
@@ -158,12 +176,12 @@ TD_DEVICE td_lu_best<number> td_lu_best_of(const td_lu_rows<number, rows> &mine,
 template <class number, int most>
 TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[most])
 {
-    constexpr int count = td_pack<number>::COUNT;
+    constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
-    for (int group = 0; group < most; group += TD_LU_GROUP) {
+    for (int group = 0; group < most; group += size) {
         if (group >= to) continue;
         TD_UNROLL
-        for (int c = group; c < group + TD_LU_GROUP; c += count)
+        for (int c = group; c < group + size; c += count)
             if (c + count > from) td_write_packs<count>(row + c, x + c);
     }
 }
@@ -181,12 +199,12 @@ template <class number, int rows, int most>
 TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine, int from,
                             int to, const number *up)
 {
-    constexpr int count = td_pack<number>::COUNT;
+    constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
-    for (int group = 0; group < most; group += TD_LU_GROUP) {
+    for (int group = 0; group < most; group += size) {
         if (group >= to) continue;
         TD_UNROLL
-        for (int c = group; c < group + TD_LU_GROUP; c += count) {
+        for (int c = group; c < group + size; c += count) {
             if (c + count <= from) continue;
             number u[count];
             td_read_packs<count>(u, up + c);
@@ -244,10 +262,11 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     }
     const td_lu_best<number> best = td_lu_best_of(mine, pivots, j);
     const unsigned most_key = td_lanes_max<width>(best.key);
-    td_inverse<number> inverse = td_invert(best.pivot);
-    td_pin(inverse.of);
+    td_inverse<number> inverse = {td_reciprocal(best.pivot), 0};
     if (!is_first) td_lu_update(x, mine, column + 1, most - group, up);
 
+    td_mend_inverse(inverse, best.pivot);
+    td_pin(inverse.of);
     auto &candidate = e.candidates[own];
     if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) {
         TD_UNROLL
@@ -285,7 +304,7 @@ template <class number, int rows, int most> TD_DEVICE void td_lu_rotate(number (
     for (int r = 0; r < rows; r++) {
         number y[most];
         TD_UNROLL
-        for (int c = 0; c < most; c++) y[c] = x[r][(c + TD_LU_GROUP) % most];
+        for (int c = 0; c < most; c++) y[c] = x[r][(c + td_lu_group<number, most>::value) % most];
         TD_UNROLL
         for (int c = 0; c < most; c++) x[r][c] = y[c];
     }
@@ -297,10 +316,11 @@ template <int lanes, class number, int rows, int most, class exchange>
 TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
                            int j0, int end)
 {
+    constexpr int size = td_lu_group<number, most>::value;
     TD_ROLLED
-    for (int group = 0; group < most; group += TD_LU_GROUP) {
+    for (int group = 0; group < most; group += size) {
         TD_UNROLL
-        for (int column = 0; column < TD_LU_GROUP; column++)
+        for (int column = 0; column < size; column++)
             if (j0 + group + column < end)
                 td_lu_step<lanes>(mine, x, e, group, column, j0 + group + column);
         td_lu_rotate(x);

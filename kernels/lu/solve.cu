@@ -1,8 +1,5 @@
 /* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
 #include "solve.h"
-#ifndef TD_TUNE_SOLVE
-#define TD_TUNE_SOLVE 1
-#endif
 
 template <class number> struct vectors {
     td_solver<number> solver;
@@ -12,13 +9,16 @@ template <class number> struct vectors {
     uint8_t *rows; /* of A, by position */
 };
 
-/* Numbers from one element of the vectors to the next: lanes that read four elements of eight vectors find them in
- * different banks, and four neighbours are aligned. */
-TD_HOST_DEVICE int ld_of(int threads) { return threads + 4; }
+/* Numbers from one element of the vectors to the next: lanes that read four elements of eight vectors, or one vector, find
+ * them in different banks. */
+template <class number> TD_HOST_DEVICE int ld_of(int threads)
+{
+    return threads + (td_lu_is_wide<number>::value ? 4 : 1);
+}
 
 template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int threads)
 {
-    return td_solver_bytes<number>(n) + n * ld_of(threads) * (int)sizeof(number) +
+    return td_solver_bytes<number>(n) + n * ld_of<number>(threads) * (int)sizeof(number) +
            n * (int)sizeof(int) + n;
 }
 
@@ -27,7 +27,7 @@ template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
     vectors<number> v;
     v.solver = td_solver_at<number>(shared);
     v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n));
-    v.ld = ld_of((int)blockDim.x);
+    v.ld = ld_of<number>((int)blockDim.x);
     v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
     v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
     return v;
@@ -138,19 +138,9 @@ template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, i
     return most ? n - (int)most + 1 : 0;
 }
 
-/* Of TD_SOLVE_MOST_THREADS threads, for each multiprocessor: what the registers are divided by. */
-template <class number> struct solve_blocks_of {
-    enum {
-        value = td_lu_is_wide<number>::value && sizeof(number) == 8 ? TD_TUNE_SOLVE
-                : sizeof(number) == 8                               ? 2
-                                                                    : 1
-    };
-};
-
 /* Blocks of blockDim.x vectors, those of a matrix next to each other. */
 template <class number>
-static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS, solve_blocks_of<number>::value)
-    solve_kernel(const td_lu_vectors p)
+static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(const td_lu_vectors p)
 {
     TD_DYNAMIC_SHARED(char, shared);
     const vectors<number> v = lay_out<number>(shared, p.n);
@@ -204,11 +194,11 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     td_lu_clear(e);
     __syncthreads();
     number row[1][MOST];
-    const td_lu_ends<1> ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row);
-    if (tid < n) v.rows[ends.position[0]] = (uint8_t)tid;
+    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row);
+    if (tid < n) v.rows[ends.position] = (uint8_t)tid;
     TD_UNROLL
     for (int c = 0; c < MOST; c++)
-        if (tid < n) factors[ends.position[0] + c * MOST] = row[0][c];
+        if (tid < n) factors[ends.position + c * MOST] = row[0][c];
     for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
     __syncthreads();
     TD_ROLLED

@@ -7,20 +7,7 @@
 #include "factor.h"
 #include "tile.h"
 
-#ifndef TD_TUNE_STAGES
-#define TD_TUNE_STAGES 2
-#endif
-#ifndef TD_TUNE_DEPTH
-#define TD_TUNE_DEPTH 48
-#endif
-#ifndef TD_TUNE_THREADS
-#define TD_TUNE_THREADS 256
-#endif
-enum {
-    TD_SOLVE_ROWS = 16,
-    TD_SOLVE_STAGES = TD_TUNE_STAGES,
-    TD_SOLVE_MOST_THREADS = TD_TUNE_THREADS
-};
+enum { TD_SOLVE_ROWS = 16, TD_SOLVE_STAGES = 2, TD_SOLVE_MOST_THREADS = 256 };
 
 /* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that is upper. */
 template <class number> struct td_lu_triangle {
@@ -50,7 +37,7 @@ TD_DEVICE td_lu_triangle<number> td_lu_triangle_of(const number *a, int64_t lda,
 /* Part of a strip, by columns. */
 template <class number> struct td_strip {
     enum { LD = TD_SOLVE_ROWS + (td_lu_is_wide<number>::value ? 4 : (int)td_pack<number>::COUNT) };
-    enum { DEPTH = sizeof(number) == 16 ? 16 : TD_TUNE_DEPTH }; /* multiples of TD_SOLVE_ROWS */
+    enum { DEPTH = sizeof(number) == 16 ? 16 : 48 }; /* multiples of TD_SOLVE_ROWS */
     alignas(16) number of[DEPTH][LD];
 };
 
@@ -144,43 +131,37 @@ TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number>
     }
 }
 
-/* What is left of TD_SOLVE_ROWS elements of a warp's vectors, less the strip's product with elements that are known. Rows
- * are `step` apart, `at` is the thread's vector. A thread has elements (row, vector) in small tiles, for each of which it
- * calls work(sum, row, vector - its own, whether the row is one of `rows`): */
-template <class number> struct td_strip_tiles {
-    enum { ROWS = 4, VECTORS = 4 }; /* neighbours */
-    number of[ROWS][VECTORS];
+/* What is left of TD_SOLVE_ROWS elements of vectors, less the strip's product with elements that are known. Rows are `step`
+ * apart, `at` is the thread's vector. A thread for each vector: */
+template <class number> struct td_strip_sums {
+    number of[TD_SOLVE_ROWS];
 
-    template <class function> TD_INSIDE void for_each(int rows, function work)
+    TD_INSIDE void load(const number *at, int step, int rows)
     {
-        const int lane = (int)threadIdx.x % 32;
         TD_UNROLL
-        for (int r = 0; r < ROWS; r++) TD_UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            const int row = lane / 8 * ROWS + r;
-            work(of[r][v], row, lane % 8 * VECTORS + v - lane, row < rows);
-        }
+        for (int r = 0; r < TD_SOLVE_ROWS; r++)
+            of[r] = r < rows ? at[r * step] : td_number<number>(0);
     }
     /* Columns from .. to of the strip, which known[k * step] meets. */
     TD_INSIDE void subtract(const td_strip<number> &strip, int from, int to, const number *known,
                             int step, bool is_conjugate)
     {
-        const int lane = (int)threadIdx.x % 32;
-        known += from * step + lane % 8 * VECTORS - lane;
+        known += from * step;
         for (int k = from; k < to; k += 4) {
             TD_UNROLL
             for (int i = 0; i < 4; i++, known += step) {
-                number l[ROWS], y[VECTORS];
-                td_read_packs<ROWS>(l, strip.of[k + i] + lane / 8 * ROWS);
-                td_read_packs<VECTORS>(y, known);
+                number l[TD_SOLVE_ROWS];
+                td_read_column(l, strip, k + i, is_conjugate);
                 TD_UNROLL
-                for (int r = 0; r < ROWS; r++) {
-                    if (td_is_complex<number>::value && is_conjugate) l[r] = td_conjugate(l[r]);
-                    TD_UNROLL
-                    for (int v = 0; v < VECTORS; v++) of[r][v] = td_minus(of[r][v], l[r], y[v]);
-                }
+                for (int r = 0; r < TD_SOLVE_ROWS; r++) of[r] = td_minus(of[r], l[r], *known);
             }
         }
+    }
+    /* The thread's vector. */
+    TD_INSIDE void give(number (&x)[TD_SOLVE_ROWS], number *, int, int) const
+    {
+        TD_UNROLL
+        for (int r = 0; r < TD_SOLVE_ROWS; r++) x[r] = of[r];
     }
 };
 
@@ -188,6 +169,7 @@ template <class number> struct td_strip_tiles {
 template <class number> struct td_strip_products {
     number of[4][4];
 
+    /* work(sum, row, vector - the thread's own, whether the row is one of `rows`) */
     template <class function> TD_INSIDE void for_each(int rows, function work)
     {
         const int lane = (int)threadIdx.x % 32;
@@ -197,6 +179,23 @@ template <class number> struct td_strip_products {
             const int row = lane / 4 + e / 2 * 8;
             work(of[t][e], row, 8 * t + lane % 4 * 2 + e % 2 - lane, row < rows);
         }
+    }
+    TD_INSIDE void load(const number *at, int step, int rows)
+    {
+        for_each(rows, [&](number &sum, int row, int vector, bool is_inside) {
+            sum = is_inside ? at[row * step + vector] : td_number<number>(0);
+        });
+    }
+    /* By way of the vectors. */
+    TD_INSIDE void give(number (&x)[TD_SOLVE_ROWS], number *at, int step, int rows)
+    {
+        for_each(rows, [&](number &sum, int row, int vector, bool is_inside) {
+            if (is_inside) at[row * step + vector] = sum;
+        });
+        __syncwarp();
+        TD_UNROLL
+        for (int r = 0; r < TD_SOLVE_ROWS; r++)
+            x[r] = r < rows ? at[r * step] : td_number<number>(0);
     }
     TD_INSIDE void subtract(const td_strip<number> &strip, int from, int to, const number *known,
                             int step, bool is_conjugate)
@@ -247,30 +246,9 @@ template <class number> struct td_strip_products {
 
 template <class number> struct td_strip_sums_of {
     typedef std::conditional_t<td_lu_uses_mma<number>::value, td_strip_products<number>,
-                               td_strip_tiles<number>>
+                               td_strip_sums<number>>
         type;
 };
-
-template <class number, class sums_type>
-TD_DEVICE void td_load_sums(sums_type &sums, const number *at, int step, int rows)
-{
-    sums.for_each(rows, [&](number &sum, int row, int vector, bool is_inside) {
-        sum = is_inside ? at[row * step + vector] : td_number<number>(0);
-    });
-}
-
-/* From lanes of tiles to the threads of the vectors, by way of these. */
-template <class number, class sums_type>
-TD_DEVICE void td_hand_over(sums_type &sums, number (&x)[TD_SOLVE_ROWS], number *at, int step,
-                            int rows)
-{
-    sums.for_each(rows, [&](number &sum, int row, int vector, bool is_inside) {
-        if (is_inside) at[row * step + vector] = sum;
-    });
-    __syncwarp();
-    TD_UNROLL
-    for (int r = 0; r < TD_SOLVE_ROWS; r++) x[r] = r < rows ? at[r * step] : td_number<number>(0);
-}
 
 /* The last step for TD_SOLVE_ROWS elements of a vector from i0 on: with the triangle on the diagonal, column `first` of
  * the strip and on. */
@@ -320,11 +298,11 @@ TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triang
             now = td_strip_next(now);
             if (i0 < start) return;
             number *const strip_rows = zeroth + i0 * step;
-            if (k0 == 0) td_load_sums(sums, strip_rows, step, rows);
+            if (k0 == 0) sums.load(strip_rows, step, rows);
             const int from = max(0, start - k0);
             sums.subtract(strip, from, known, zeroth + k0 * step, step, t.is_conjugate);
             if (k0 + count <= i0) return;
-            td_hand_over(sums, x, strip_rows, step, rows);
+            sums.give(x, strip_rows, step, rows);
             td_solve_diagonal(x, solver, strip, known, i0, t);
             TD_UNROLL
             for (int r = 0; r < TD_SOLVE_ROWS; r++)

@@ -113,7 +113,10 @@ TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const sto
 {
     typedef td_lu_tile<number> tile;
     enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN };
-    TD_UNROLL_N(2)
+#ifndef TD_TUNE_U
+#define TD_TUNE_U 2
+#endif
+    TD_UNROLL_N(TD_TUNE_U)
     for (int k = 0; k < tile::PANEL; k += PIECE) {
         number left[4][PIECE];
         TD_UNROLL
