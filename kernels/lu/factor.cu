@@ -8,9 +8,17 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
+/* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
+template <class number, int lanes> struct lanes_blocks_of {
+    enum { OF_TYPE = sizeof(number) == 4 ? 7 : td_lu_is_wide<number>::value ? 1 : 5 };
+    enum { value = lanes == 32 ? OF_TYPE : 1 };
+};
+
 /* A matrix for each team, four warps a block. */
 template <class number, int lanes>
-static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK) factor_lanes(const td_lu_factors p)
+static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK,
+                                         (int)lanes_blocks_of<number, lanes>::value)
+    factor_lanes(const td_lu_factors p)
 {
     enum { TEAMS = TD_LU_LANES_BLOCK / lanes };
     typedef td_lu_exchange<number, lanes, TEAMS> exchange;
@@ -62,26 +70,19 @@ TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, i
 {
     enum { PANEL = block::PANEL, LANES = block::LANES };
     int row[block::ROWS];
-    const bool is_idle = (int)threadIdx.x / 32 * 32 >= b.n - j0;
+    mine.is_idle = (int)threadIdx.x / 32 * 32 >= b.n - j0;
     td_lu_bring_up<number>(b, j0, end);
-    if (is_idle && threadIdx.x % 32 == 0) td_lu_leave(e);
+    if (mine.is_idle && threadIdx.x % 32 == 0) td_lu_leave(e);
     __syncthreads();
     number x[block::ROWS][PANEL];
     take_rows(b, mine, row, j0, x);
-    if (!is_idle)
-        td_lu_panel<LANES>(mine, x, e, j0, end);
-    else if (!mine.is_alone)
-        for (int j = j0; j < end; j++) td_team_sync<LANES>();
+    td_lu_panel<LANES>(mine, x, e, j0, end);
     td_lu_end_panel(b, mine, row, j0, end, x, pivots);
 }
 
-/* Blocks that registers are divided by, for each multiprocessor: of TD_LU_MOST threads, or of one warp. */
-#ifndef TD_TUNE_D
-#define TD_TUNE_D 2
-#endif
+/* Blocks that a multiprocessor's registers are divided by: of TD_LU_MOST threads, or of one warp. */
 template <class number> struct blocks_of {
-    enum { MOST = sizeof(number) == 4 ? 3 : TD_TUNE_D };
-    enum { WARPS = sizeof(typename td_real_of<number>::type) == 4 ? 12 : 8 };
+    enum { MOST = sizeof(number) == 4 ? 3 : 2, WARPS = td_lu_is_wide<number>::value ? 8 : 12 };
 };
 
 /* A block for each matrix, `rows` rows a thread, the first in_a panels in A; lanes: 32 for blocks of one warp, else

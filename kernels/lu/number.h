@@ -80,6 +80,10 @@ template <class real> struct td_is_complex<td_complex<real>> {
     enum { value = 1 };
 };
 
+template <class number> struct td_lu_is_wide {
+    enum { value = sizeof(typename td_real_of<number>::type) == 8 };
+};
+
 template <class number> TD_DEVICE number td_number(typename td_real_of<number>::type re)
 {
     if constexpr (td_is_complex<number>::value)

@@ -13,22 +13,11 @@
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* Columns of a panel, of `most`, whose steps are unrolled: as many as the instructions of four types' steps leave room for
- * in their cache. */
-#ifndef TD_TUNE_GD
-#define TD_TUNE_GD 8
-#endif
-#ifndef TD_TUNE_GZ
-#define TD_TUNE_GZ 8
-#endif
+/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache. */
 template <class number, int most> struct td_lu_group {
-    enum {
-        OF_TYPE = sizeof(number) == 4            ? 32
-                  : sizeof(number) == 16         ? TD_TUNE_GZ
-                  : td_is_complex<number>::value ? 4
-                                                 : TD_TUNE_GD
-    };
-    enum { value = most < OF_TYPE ? most : OF_TYPE };
+    enum { WIDE = td_lu_is_wide<number>::value, COMPLEX = td_is_complex<number>::value };
+    enum { REAL = WIDE && most > 16 ? 8 : most, MOST = !COMPLEX ? REAL : WIDE ? 8 : 4 };
+    enum { value = most < MOST ? most : MOST };
 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
@@ -58,6 +47,7 @@ template <class number, int rows> struct td_lu_rows {
     bool is_active[rows]; /* may still become a pivot */
     bool has_pivots;      /* else the row at position j is pivot j */
     bool is_alone;        /* no other warp of the block has rows */
+    bool is_idle;         /* this thread's warp has none */
     int before[rows];     /* of a row that has become a pivot: its position then */
     int info;
 };
@@ -244,13 +234,13 @@ TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     }
 }
 
-/* Column j of A: `column` of x, which has columns from `group` of the panel on, `to` of them still to do. */
+/* A step's first part, for column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them
+ * still to do. Offers the best of the thread's warp, or smaller team. */
 template <int lanes, class number, int rows, int most, class exchange>
-TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                          int group, int column, int j)
+TD_DEVICE void td_lu_offer(const td_lu_rows<number, rows> &mine, number (&x)[rows][most],
+                           exchange &e, int own, int group, int to, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
     const number *up = e.candidates[mine.up].of + group;
     const bool is_first = column == 0 && group == 0;
     number pivots[rows];
@@ -263,22 +253,31 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     const td_lu_best<number> best = td_lu_best_of(mine, pivots, j);
     const unsigned most_key = td_lanes_max<width>(best.key);
     td_inverse<number> inverse = {td_reciprocal(best.pivot), 0};
-    if (!is_first) td_lu_update(x, mine, column + 1, most - group, up);
-
+    if (!is_first) td_lu_update(x, mine, column + 1, to, up);
     td_mend_inverse(inverse, best.pivot);
     td_pin(inverse.of);
+
     auto &candidate = e.candidates[own];
     if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) {
         TD_UNROLL
         for (int r = 0; r < rows; r++)
-            if (best.row == r) td_lu_publish(candidate.of + group, column + 1, most - group, x[r]);
+            if (best.row == r) td_lu_publish(candidate.of + group, column + 1, to, x[r]);
         candidate.reciprocal = inverse.of;
         candidate.row = {best.low, best.position,
                          td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
     }
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
-    td_team_sync<lanes>(mine.is_alone);
+}
 
+template <int lanes, class number, int rows, int most, class exchange>
+TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
+                          int group, int to, int column, int j)
+{
+    constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
+    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
+    if (!mine.is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
+    td_team_sync<lanes>(mine.is_alone);
+    if (mine.is_idle) return;
     mine.up = own;
     if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
     td_lu_take(mine, x, e.candidates[mine.up], column, j);
@@ -322,7 +321,8 @@ TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][mos
         TD_UNROLL
         for (int column = 0; column < size; column++)
             if (j0 + group + column < end)
-                td_lu_step<lanes>(mine, x, e, group, column, j0 + group + column);
+                td_lu_step<lanes>(mine, x, e, group, min(most, end - j0) - group, column,
+                                  j0 + group + column);
         td_lu_rotate(x);
     }
 }

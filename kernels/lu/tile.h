@@ -12,9 +12,6 @@
 #define TD_LU_HAS_MMA 0
 #endif
 
-template <class number> struct td_lu_is_wide {
-    enum { value = sizeof(typename td_real_of<number>::type) == 8 };
-};
 template <class number> struct td_lu_uses_mma {
     enum { value = TD_LU_HAS_MMA && td_lu_is_wide<number>::value };
 };
@@ -113,10 +110,7 @@ TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const sto
 {
     typedef td_lu_tile<number> tile;
     enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN };
-#ifndef TD_TUNE_U
-#define TD_TUNE_U 2
-#endif
-    TD_UNROLL_N(TD_TUNE_U)
+    TD_UNROLL_N(2)
     for (int k = 0; k < tile::PANEL; k += PIECE) {
         number left[4][PIECE];
         TD_UNROLL
