@@ -13,11 +13,12 @@
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache. */
+/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache. The
+ * host has no use for it. */
 template <class number, int most> struct td_lu_group {
     enum { WIDE = td_lu_is_wide<number>::value, COMPLEX = td_is_complex<number>::value };
-    enum { REAL = WIDE && most > 16 ? 8 : most, MOST = !COMPLEX ? REAL : WIDE ? 8 : 4 };
-    enum { value = most < MOST ? most : MOST };
+    enum { REAL = WIDE && most > 16 ? 8 : most, OF_TYPE = !COMPLEX ? REAL : WIDE ? 8 : 4 };
+    enum { MOST = TD_HAS_CUDA_DEVICE ? OF_TYPE : 4, value = most < MOST ? most : MOST };
 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
