@@ -170,7 +170,7 @@ TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[mo
     constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
     for (int group = 0; group < most; group += size) {
-        if (group >= to) continue;
+        if (group > 0 && group >= to) continue;
         TD_UNROLL
         for (int c = group; c < group + size; c += count)
             if (c + count > from) td_write_packs<count>(row + c, x + c);
@@ -193,7 +193,7 @@ TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, ro
     constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
     for (int group = 0; group < most; group += size) {
-        if (group >= to) continue;
+        if (group > 0 && group >= to) continue;
         TD_UNROLL
         for (int c = group; c < group + size; c += count) {
             if (c + count <= from) continue;
@@ -276,9 +276,10 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
     const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
-    if (!mine.is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
+    const bool is_idle = lanes == TD_LU_BLOCK && mine.is_idle;
+    if (!is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
     td_team_sync<lanes>(mine.is_alone);
-    if (mine.is_idle) return;
+    if (is_idle) return;
     mine.up = own;
     if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
     td_lu_take(mine, x, e.candidates[mine.up], column, j);

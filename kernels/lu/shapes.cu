@@ -1,5 +1,5 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200 (docs/results/h200-2026-11-22-lu2). No bits depend on it. */
+ * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu2/lu.csv. No bits depend on it. */
 #include "factor.h"
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
@@ -11,16 +11,15 @@ static const struct {
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
-                 {176, TD_LU_SHARED},
+                 {168, TD_LU_SHARED},
                  {240, TD_LU_SHARED_1},
-                 {TD_LU_MOST, TD_LU_SHARED_2},
-                 {TD_LU_MOST, TD_LU_SHARED_1}},
+                 {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
-                 {176, TD_LU_SHARED_3},
+                 {200, TD_LU_SHARED_3},
                  {240, TD_LU_SHARED_2},
                  {TD_LU_MOST, TD_LU_SHARED_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
@@ -28,12 +27,12 @@ static const struct {
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {112, TD_LU_SHARED},
-                 {176, TD_LU_SHARED_2},
+                 {168, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
                  {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
-                 {28, TD_LU_SHARED},
+                 {24, TD_LU_SHARED},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {TD_LU_MOST, TD_LU_SHARED_3}},
