@@ -137,8 +137,9 @@ static bool print_time(bench *b, lu_routine routine, const char *shape, double n
 
 static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 {
-    static const char *const factor_shapes[] = {"lanes 8",  "lanes 16", "lanes 32", "warp",
-                                                "shared 2", "shared",   "in place"};
+    static const char *const factor_shapes[] = {"lanes 8",    "lanes 16",  "lanes 32",
+                                                "warp",       "shared",    "shared + 1",
+                                                "shared + 2", "shared + 3"};
     const lu_work *w = &b->work;
     double seconds;
     char text[TABLE_WIDTH];
@@ -147,7 +148,8 @@ static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
     for (int shape = factors ? 0 : 32; shape < (factors ? (int)TD_LU_SHAPES : 257);
          shape += factors ? 1 : shape) {
         if (factors ? !td_lu_shape_fits(w->type, w->n, shape) : shape >= w->n + 32) continue;
-        snprintf(text, sizeof text, factors ? "%s" : "%.0s%d", factor_shapes[shape % 7], shape);
+        snprintf(text, sizeof text, factors ? "%s" : "%.0s%d", factor_shapes[shape % TD_LU_SHAPES],
+                 shape);
         if (!lu_work_time(&b->work, routine, shape, runs, &seconds)) return false;
         if (!print_time(b, routine, text, native, seconds)) return false;
     }

@@ -51,7 +51,7 @@ static bool fill_random(lu_work *w)
     const bool is_wide = w->type == TD_LU_D || w->type == TD_LU_Z;
     const size_t count = RANDOM_NUMBERS;
     random_stream random = {20261122};
-    double *numbers = malloc(w->random_bytes);
+    double *numbers = malloc(count * sizeof *numbers);
     bool done = false;
     if (!numbers) goto out;
     for (size_t i = 0; i < count; i++) {

@@ -8,41 +8,27 @@
 
 enum { TD_LU_LANES_BLOCK = 128 };
 
-/* Columns of a panel of larger matrices: no bits depend on it. */
-template <class number> struct td_lu_panel_of {
-    enum { value = sizeof(number) == 16 ? 8 : 16 };
-};
-
-/* Rows that the panels before panel `panel` leave behind: those that have become pivots are in none. */
-TD_HOST_DEVICE int td_lu_rows_before(int n, int columns, int panel)
-{
-    return panel * n - columns * (panel * (panel - 1) / 2);
-}
-
 /* Where a thread's row has come to, and the team's info. */
 typedef struct {
     int position, info;
 } td_lu_ends;
 
-/* Factors the team's matrix a (NULL: none) of n <= lanes rows into `columns`, lanes numbers each, a row where it was. */
+/* Factors the team's matrix a (NULL: none) of n <= lanes rows: x becomes a row of the factors, wherever it was. */
 template <int lanes, class number, class exchange>
 TD_DEVICE td_lu_ends td_lu_factor_lanes(exchange &e, const number *a, int lda, int n,
-                                        bool has_pivots, int *pivots, number *columns)
+                                        bool has_pivots, int *pivots, number (&x)[1][lanes])
 {
     td_lu_rows<number, 1> mine = {};
-    const int rank = (int)threadIdx.x % lanes;
-    mine.position[0] = mine.slot[0] = rank;
-    mine.rank = a ? rank : INT_MAX;
-    mine.is_active[0] = mine.rank < n;
+    const int row = (int)threadIdx.x % lanes;
+    const bool has_row = a && row < n;
+    mine.position[0] = row;
+    mine.is_active[0] = has_row;
     mine.has_pivots = has_pivots;
-    number x[1][lanes];
     TD_UNROLL
     for (int c = 0; c < lanes; c++)
-        x[0][c] = mine.rank < n && c < n ? a[rank + (int64_t)c * lda] : td_number<number>(0);
-    td_lu_panel<lanes>(mine, x, e, 0, n,
-                       [&](int slot, int column) { return columns + slot + column * lanes; });
-    if (pivots && mine.rank < n) pivots[rank] = mine.pivot + 1;
-    __syncwarp();
+        x[0][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
+    td_lu_panel<lanes>(mine, x, e, 0, n);
+    if (pivots && has_row) pivots[mine.position[0]] = mine.before[0] + 1;
     return {mine.position[0], mine.info};
 }
 

@@ -39,10 +39,11 @@ typedef enum {
     TD_LU_LANES_8, /* as many lanes for each matrix, which fits them */
     TD_LU_LANES_16,
     TD_LU_LANES_32,
-    TD_LU_WARP,     /* 64 rows, two a thread, L in shared memory, as for the next two */
-    TD_LU_SHARED_2, /* a thread for two rows */
-    TD_LU_SHARED,   /* a thread for each row */
-    TD_LU_IN_PLACE, /* the same, L where A was */
+    TD_LU_WARP,   /* 64 rows, two a thread, L in shared memory */
+    TD_LU_SHARED, /* a thread for each row, L in shared memory */
+    TD_LU_SHARED_1, /* the same but for the first panels, so that one more block fits a multiprocessor; ... */
+    TD_LU_SHARED_2, /* ... two more; ... */
+    TD_LU_SHARED_3,
     TD_LU_SHAPES
 } td_lu_shape;
 

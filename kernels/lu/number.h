@@ -22,6 +22,32 @@ TD_DEVICE double td_real_add(double a, double b) { return td_add64(a, b); }
 TD_DEVICE float td_real_reciprocal(float a) { return __frcp_rn(a); }
 TD_DEVICE double td_real_reciprocal(double a) { return __drcp_rn(a); }
 
+/* The same for numbers whose reciprocal is normal, without a branch: a device's own, of which the last step is one FMA of
+ * the approximation with its error, rounded once. */
+TD_DEVICE float td_normal_reciprocal(float a)
+{
+#if TD_HAS_CUDA_DEVICE
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return td_fma(r, -td_fma(a, r, -1.0f), r);
+#else
+    return 1 / a;
+#endif
+}
+TD_DEVICE double td_normal_reciprocal(double a)
+{
+#if TD_HAS_CUDA_DEVICE
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
+    r = __hiloint2double(__double2hiint(r), __double2hiint(a) + 0x300402);
+    const double error = td_fma64(-a, r, 1.0);
+    r = td_fma64(r, td_fma64(error, error, error), r);
+    return td_fma64(r, td_fma64(-a, r, 1.0), r);
+#else
+    return 1 / a;
+#endif
+}
+
 /* Biased by 127 or 1023; 0 for zeros and subnormal numbers. */
 TD_DEVICE int td_exponent(float a) { return (int)(td_bits32(a) >> 23 & 0xff); }
 TD_DEVICE int td_exponent(double a) { return __double2hiint(a) >> 20 & 0x7ff; }
@@ -52,6 +78,10 @@ template <class number> struct td_is_complex {
 };
 template <class real> struct td_is_complex<td_complex<real>> {
     enum { value = 1 };
+};
+
+template <class number> struct td_lu_is_wide {
+    enum { value = sizeof(typename td_real_of<number>::type) == 8 };
 };
 
 template <class number> TD_DEVICE number td_number(typename td_real_of<number>::type re)
@@ -153,6 +183,14 @@ TD_DEVICE td_key td_key_of(td_complex<double> a)
             low};
 }
 
+/* In a branch that is seldom taken: keeps it a branch. */
+TD_DEVICE void td_rare()
+{
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("");
+#endif
+}
+
 /* ---- division by a pivot ---- */
 
 /* 1 / (p 2^shift), shift being 0, SHIFT or -SHIFT, by what the exponent asks for. */
@@ -161,8 +199,8 @@ template <class number> struct td_inverse {
     int shift; /* -1, 0 or 1 times td_width::SHIFT */
 };
 
-TD_DEVICE float td_reciprocal(float p) { return td_real_reciprocal(p); }
-TD_DEVICE double td_reciprocal(double p) { return td_real_reciprocal(p); }
+TD_DEVICE float td_reciprocal(float p) { return td_normal_reciprocal(p); }
+TD_DEVICE double td_reciprocal(double p) { return td_normal_reciprocal(p); }
 
 /* p is normal and not near the ends of the range: scaled by a power of two, so that its larger part is in 1 .. 2. */
 template <class real> TD_DEVICE td_complex<real> td_reciprocal(td_complex<real> p)
@@ -171,7 +209,7 @@ template <class real> TD_DEVICE td_complex<real> td_reciprocal(td_complex<real> 
     const real scale = td_two_to(2 * td_width<real>::BIAS - top, real());
     const real re = td_real_mul(p.re, scale), im = td_real_mul(p.im, scale);
     const real factor =
-        td_real_mul(td_real_reciprocal(td_real_fma(re, re, td_real_mul(im, im))), scale);
+        td_real_mul(td_normal_reciprocal(td_real_fma(re, re, td_real_mul(im, im))), scale);
     return {td_real_mul(re, factor), td_real_mul(-im, factor)};
 }
 
@@ -187,31 +225,39 @@ template <class real> TD_DEVICE real td_shift_factor(int shift)
     return td_two_to(td_width<real>::BIAS + shift * (int)td_width<real>::SHIFT, real());
 }
 
-/* Of an infinity or a NaN: 0 or NaN. */
-TD_DEVICE float td_reciprocal_of_special(float p) { return td_real_reciprocal(p); }
-TD_DEVICE double td_reciprocal_of_special(double p) { return td_real_reciprocal(p); }
-template <class real> TD_DEVICE td_complex<real> td_reciprocal_of_special(td_complex<real> p)
+/* The same for p with an exponent that is no number's whose reciprocal is normal; 0 or NaN for an infinity or a NaN. */
+template <class real> TD_DEVICE td_inverse<real> td_invert_extreme(real p, int top)
 {
-    return {td_real_reciprocal(td_sum_of_parts(p)), 0};
-}
-
-/* The same for p with an exponent that is no number's whose reciprocal is normal. */
-template <class number> TD_DEVICE td_inverse<number> td_invert_extreme(number p, int top)
-{
-    typedef typename td_real_of<number>::type real;
     typedef td_width<real> width;
-    if (top == 2 * (int)width::BIAS + 1) return {td_reciprocal_of_special(p), 0};
+    const bool is_special = top == 2 * (int)width::BIAS + 1;
+    const int shift = is_special ? 0 : top < (int)width::LOW ? 1 : -1;
+    return {td_real_reciprocal(td_scaled(p, td_shift_factor<real>(shift))), shift};
+}
+template <class real>
+TD_DEVICE td_inverse<td_complex<real>> td_invert_extreme(td_complex<real> p, int top)
+{
+    typedef td_width<real> width;
+    if (top == 2 * (int)width::BIAS + 1) return {{td_real_reciprocal(td_sum_of_parts(p)), 0}, 0};
     const int shift = top < (int)width::LOW ? 1 : -1;
     return {td_reciprocal(td_scaled(p, td_shift_factor<real>(shift))), shift};
 }
 
-/* A zero's is not asked for by those who would divide by it. */
-template <class number> TD_DEVICE td_inverse<number> td_invert(number p)
+/* Makes td_reciprocal(p) what it is for any p, a zero's excepted, which those who would divide by it do not ask for. */
+template <class number> TD_DEVICE void td_mend_inverse(td_inverse<number> &inverse, number p)
 {
     typedef td_width<typename td_real_of<number>::type> width;
     const int top = td_top_exponent(p);
-    if (top < (int)width::LOW || top > (int)width::HIGH) return td_invert_extreme(p, top);
-    return {td_reciprocal(p), 0};
+    if (top < (int)width::LOW || top > (int)width::HIGH) {
+        td_rare();
+        inverse = td_invert_extreme(p, top);
+    }
+}
+
+template <class number> TD_DEVICE td_inverse<number> td_invert(number p)
+{
+    td_inverse<number> inverse = {td_reciprocal(p), 0};
+    td_mend_inverse(inverse, p);
+    return inverse;
 }
 
 /* Keeps the compiler from computing x later, where only one lane would wait for it. */

@@ -11,24 +11,32 @@
 #include "lu.h"
 #include "number.h"
 
-enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32, TD_LU_STAGE = 8 };
+enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* A candidate: what is right of the pivot in the panel, and all that others must know of it. */
+/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache. The
+ * host has no use for it. */
+template <class number, int most> struct td_lu_group {
+    enum { WIDE = td_lu_is_wide<number>::value, COMPLEX = td_is_complex<number>::value };
+    enum { REAL = WIDE && most > 16 ? 8 : most, OF_TYPE = !COMPLEX ? REAL : WIDE ? 8 : 4 };
+    enum { MOST = TD_HAS_CUDA_DEVICE ? OF_TYPE : 4, value = most < MOST ? most : MOST };
+};
+
+/* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
 template <class number, int columns> struct td_lu_candidate {
     alignas(16) number of[columns];
     alignas(16) number reciprocal;
     struct alignas(16) {
         unsigned low; /* key */
-        int position, slot;
+        int position;
         int shift; /* of the reciprocal; IS_ZERO */
     } row;
 };
 enum { TD_LU_IS_ZERO = 2 };
 
-/* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a smaller team; and zeros. */
+/* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a smaller team. */
 template <class number, int columns, int teams> struct td_lu_exchange {
-    enum { TEAMS = teams, COLUMNS = columns };
-    td_lu_candidate<number, columns> candidates[2 * teams + 1];
+    enum { TEAMS = teams };
+    td_lu_candidate<number, columns> candidates[2 * teams];
     alignas(16) unsigned keys[2 * teams]; /* 0: no candidate */
 };
 
@@ -38,10 +46,10 @@ template <class number, int rows> struct td_lu_rows {
     int up;         /* ... and the candidate that became its pivot row */
     int position[rows];
     bool is_active[rows]; /* may still become a pivot */
-    int slot[rows];       /* by which the panel's store knows the row */
     bool has_pivots;      /* else the row at position j is pivot j */
-    int rank;             /* of the thread in its team; INT_MAX without a matrix */
-    int pivot;            /* of the column of this rank in the panel: a position */
+    bool is_alone;        /* no other warp of the block has rows */
+    bool is_idle;         /* this thread's warp has none */
+    int before[rows];     /* of a row that has become a pivot: its position then */
     int info;
 };
 
@@ -155,144 +163,170 @@ TD_DEVICE td_lu_best<number> td_lu_best_of(const td_lu_rows<number, rows> &mine,
     return best;
 }
 
-/* Puts the row where the others find it; columns - 1 numbers of x are left of it. */
-template <int columns, class number, int most>
-TD_DEVICE void td_lu_publish(td_lu_candidate<number, most> &to, int slot, const number (&x)[most],
-                             const td_lu_best<number> &best, const td_inverse<number> &inverse)
+/* Puts columns `from` .. `to` of the row where the others find it. */
+template <class number, int most>
+TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[most])
 {
-    td_write_packs<columns>(to.of, x);
-    to.reciprocal = inverse.of;
-    to.row = {best.low, best.position, slot,
-              td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
+    constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
+    TD_UNROLL
+    for (int group = 0; group < most; group += size) {
+        if (group > 0 && group >= to) continue;
+        TD_UNROLL
+        for (int c = group; c < group + size; c += count)
+            if (c + count > from) td_write_packs<count>(row + c, x + c);
+    }
 }
 
-template <int lanes> TD_DEVICE void td_team_sync()
+template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
 {
-    if (lanes == TD_LU_BLOCK)
+    if (lanes == TD_LU_BLOCK && !is_alone)
         __syncthreads();
     else
         __syncwarp();
 }
 
-/* The columns of x but the first, one to the left. */
-template <int columns, class number, int rows, int most>
-TD_DEVICE void td_lu_shift(number (&x)[rows][most])
+/* What the pivot row of the step before leaves of the thread's active rows in columns `from` .. `to`. */
+template <class number, int rows, int most>
+TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine, int from,
+                            int to, const number *up)
 {
+    constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
-    for (int r = 0; r < rows; r++) {
+    for (int group = 0; group < most; group += size) {
+        if (group > 0 && group >= to) continue;
         TD_UNROLL
-        for (int c = 1; c < columns; c++) x[r][c - 1] = x[r][c];
-        x[r][columns - 1] = td_number<number>(0);
+        for (int c = group; c < group + size; c += count) {
+            if (c + count <= from) continue;
+            number u[count];
+            td_read_packs<count>(u, up + c);
+            TD_UNROLL
+            for (int r = 0; r < rows; r++)
+                if (mine.is_active[r]) TD_UNROLL
+            for (int i = 0; i < count; i++)
+                if (c + i >= from) x[r][c + i] = td_minus(x[r][c + i], mine.l[r], u[i]);
+        }
     }
-}
-
-/* The same, less l times the pivot row. */
-template <int columns, class number, int rows, int most>
-TD_DEVICE void td_lu_update(number (&x)[rows][most], const number (&l)[rows], const number *up)
-{
-    constexpr int count = td_pack<number>::COUNT;
-    TD_UNROLL
-    for (int c = 0; c < columns; c += count) {
-        number u[count];
-        td_read_packs<count>(u, up + c);
-        TD_UNROLL
-        for (int i = 0; i < count; i++) TD_UNROLL
-        for (int r = 0; r < rows; r++)
-            if (c + i > 0) x[r][c + i - 1] = td_minus(x[r][c + i], l[r], u[i]);
-    }
-    TD_UNROLL
-    for (int r = 0; r < rows; r++) x[r][columns - 1] = td_number<number>(0);
 }
 
 /* What a pivot that has been found makes of a thread's rows in its column. */
-template <int columns, class number, int rows, int most, class function>
-TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, const number (&pivots)[rows],
-                          const td_lu_candidate<number, most> &winner, int column, int j, int end,
-                          function store)
+template <class number, int rows, int most>
+TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most],
+                          const td_lu_candidate<number, most> &winner, int column, int j)
 {
     const auto at = winner.row;
-    const bool is_zero = at.shift == TD_LU_IS_ZERO;
+    const number reciprocal = winner.reciprocal;
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) mine.l[r] = td_times(x[r][column], reciprocal);
+    if (at.shift != 0) {
+        td_rare();
+        const bool is_zero = at.shift == TD_LU_IS_ZERO;
+        TD_UNROLL
+        for (int r = 0; r < rows; r++)
+            mine.l[r] = is_zero ? x[r][column] : td_divided(x[r][column], reciprocal, at.shift);
+        if (is_zero && mine.info == 0) mine.info = j + 1;
+    }
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
-        mine.l[r] = td_times(pivots[r], winner.reciprocal);
-        if (at.shift != 0) /* rare */
-            mine.l[r] = is_zero ? pivots[r] : td_divided(pivots[r], winner.reciprocal, at.shift);
         const bool is_pivot = mine.position[r] == at.position;
-        if (mine.is_active[r]) *store(mine.slot[r], column) = is_pivot ? pivots[r] : mine.l[r];
+        if (is_pivot) mine.before[r] = at.position;
         mine.is_active[r] = mine.is_active[r] && !is_pivot;
+        if (mine.is_active[r]) x[r][column] = mine.l[r];
         mine.position[r] = is_pivot ? j : mine.position[r] == j ? at.position : mine.position[r];
     }
-    if (is_zero && mine.info == 0) mine.info = j + 1;
-    if (mine.rank < min(columns - 1, end - j - 1))
-        *store(at.slot, column + 1 + mine.rank) = winner.of[mine.rank];
-    if (mine.rank == column) mine.pivot = at.position;
 }
 
-/* Step j of a panel, whose column it is the first of x; the panel ends before column `end`. store(slot, column) is where
- * the panel's numbers stay. */
-template <int lanes, int columns, class number, int rows, int most, class exchange, class function>
-TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                          int column, int j, int end, function store)
+/* A step's first part, for column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them
+ * still to do. Offers the best of the thread's warp, or smaller team. */
+template <int lanes, class number, int rows, int most, class exchange>
+TD_DEVICE void td_lu_offer(const td_lu_rows<number, rows> &mine, number (&x)[rows][most],
+                           exchange &e, int own, int group, int to, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const int first = (j & 1) * exchange::TEAMS, own = first + (int)threadIdx.x / width;
-    const number *up = e.candidates[mine.up].of;
-    const bool is_first = td_is_complex<number>::value && mine.up == 2 * exchange::TEAMS;
+    const number *up = e.candidates[mine.up].of + group;
+    const bool is_first = column == 0 && group == 0;
     number pivots[rows];
     TD_UNROLL
-    for (int r = 0; r < rows; r++)
-        pivots[r] = is_first ? x[r][0] : td_minus(x[r][0], mine.l[r], up[0]);
+    for (int r = 0; r < rows; r++) {
+        if (!is_first && mine.is_active[r])
+            x[r][column] = td_minus(x[r][column], mine.l[r], up[column]);
+        pivots[r] = x[r][column];
+    }
     const td_lu_best<number> best = td_lu_best_of(mine, pivots, j);
     const unsigned most_key = td_lanes_max<width>(best.key);
-    td_inverse<number> inverse = td_invert(best.pivot);
+    td_inverse<number> inverse = {td_reciprocal(best.pivot), 0};
+    if (!is_first) td_lu_update(x, mine, column + 1, to, up);
+    td_mend_inverse(inverse, best.pivot);
     td_pin(inverse.of);
-    if (is_first) /* a complex -0 would not survive what leaves a real one as it is */
-        td_lu_shift<columns>(x);
-    else
-        td_lu_update<columns>(x, mine.l, up);
 
-    if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) TD_UNROLL
-    for (int r = 0; r < rows; r++)
-        if (best.row == r)
-            td_lu_publish<columns>(e.candidates[own], mine.slot[r], x[r], best, inverse);
+    auto &candidate = e.candidates[own];
+    if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) {
+        TD_UNROLL
+        for (int r = 0; r < rows; r++)
+            if (best.row == r) td_lu_publish(candidate.of + group, column + 1, to, x[r]);
+        candidate.reciprocal = inverse.of;
+        candidate.row = {best.low, best.position,
+                         td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
+    }
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
-    td_team_sync<lanes>();
-
-    mine.up = own;
-    if constexpr (lanes == TD_LU_BLOCK) mine.up = td_lu_winner(e, first);
-    td_lu_take<columns>(mine, pivots, e.candidates[mine.up], column, j, end, store);
 }
 
-/* All steps from column j0 to `end`, at most `most`; fewer columns are updated as they go, TD_LU_STAGE at a time. */
-template <int lanes, int columns, class number, int rows, int most, class exchange, class function>
-TD_DEVICE void td_lu_stages(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                            int j0, int end, function store)
+template <int lanes, class number, int rows, int most, class exchange>
+TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
+                          int group, int to, int column, int j)
 {
-    const int first = j0 + most - columns;
-    TD_ROLLED
-    for (int j = first; j < first + TD_LU_STAGE && j < end; j++)
-        td_lu_step<lanes, columns>(mine, x, e, j - j0, j, end, store);
-    if constexpr (columns > TD_LU_STAGE)
-        td_lu_stages<lanes, columns - TD_LU_STAGE>(mine, x, e, j0, end, store);
+    constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
+    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
+    const bool is_idle = lanes == TD_LU_BLOCK && mine.is_idle;
+    if (!is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
+    td_team_sync<lanes>(mine.is_alone);
+    if (is_idle) return;
+    mine.up = own;
+    if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
+    td_lu_take(mine, x, e.candidates[mine.up], column, j);
 }
 
 /* All threads of the block, before the first panel; a barrier follows. */
 template <class exchange> TD_DEVICE void td_lu_clear(exchange &e)
 {
-    typedef std::remove_reference_t<decltype(e.candidates[0].of[0])> number;
     for (int i = (int)threadIdx.x; i < 2 * exchange::TEAMS; i += (int)blockDim.x) e.keys[i] = 0;
-    for (int i = (int)threadIdx.x; i < exchange::COLUMNS; i += (int)blockDim.x)
-        e.candidates[2 * exchange::TEAMS].of[i] = td_number<number>(0);
 }
 
-template <int lanes, class number, int rows, int most, class exchange, class function>
-TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                           int j0, int end, function store)
+/* One thread of a warp that offers no more candidates; a barrier follows. */
+template <class exchange> TD_DEVICE void td_lu_leave(exchange &e)
+{
+    const int warp = (int)threadIdx.x / 32;
+    e.keys[warp] = e.keys[exchange::TEAMS + warp] = 0;
+}
+
+/* The first columns of x become its last. */
+template <class number, int rows, int most> TD_DEVICE void td_lu_rotate(number (&x)[rows][most])
 {
     TD_UNROLL
-    for (int r = 0; r < rows; r++) mine.l[r] = td_number<number>(0);
-    mine.up = 2 * exchange::TEAMS;
-    td_lu_stages<lanes, most>(mine, x, e, j0, end, store);
+    for (int r = 0; r < rows; r++) {
+        number y[most];
+        TD_UNROLL
+        for (int c = 0; c < most; c++) y[c] = x[r][(c + td_lu_group<number, most>::value) % most];
+        TD_UNROLL
+        for (int c = 0; c < most; c++) x[r][c] = y[c];
+    }
+}
+
+/* All steps from column j0 to `end`, at most `most`: of the thread's rows, what is left of the diagonal becomes L and the
+ * rest U. The columns are in registers and cannot be indexed: they pass by, a group at a time, whose steps are unrolled. */
+template <int lanes, class number, int rows, int most, class exchange>
+TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
+                           int j0, int end)
+{
+    constexpr int size = td_lu_group<number, most>::value;
+    TD_ROLLED
+    for (int group = 0; group < most; group += size) {
+        TD_UNROLL
+        for (int column = 0; column < size; column++)
+            if (j0 + group + column < end)
+                td_lu_step<lanes>(mine, x, e, group, min(most, end - j0) - group, column,
+                                  j0 + group + column);
+        td_lu_rotate(x);
+    }
 }
 
 #endif

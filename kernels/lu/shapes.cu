@@ -1,5 +1,5 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200 (docs/results/h200-2026-11-22-lu). No bits depend on it. */
+ * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu2/lu.csv. No bits depend on it. */
 #include "factor.h"
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
@@ -11,30 +11,31 @@ static const struct {
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
-                 {112, TD_LU_SHARED},
-                 {144, TD_LU_SHARED_2},
-                 {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {168, TD_LU_SHARED},
+                 {240, TD_LU_SHARED_1},
+                 {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
-                 {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {112, TD_LU_SHARED_2},
+                 {200, TD_LU_SHARED_3},
+                 {240, TD_LU_SHARED_2},
+                 {TD_LU_MOST, TD_LU_SHARED_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
-                 {144, TD_LU_SHARED},
-                 {176, TD_LU_IN_PLACE},
-                 {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {112, TD_LU_SHARED},
+                 {168, TD_LU_SHARED_2},
+                 {240, TD_LU_SHARED_1},
+                 {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
-                 {32, TD_LU_SHARED},
-                 {48, TD_LU_WARP},
-                 {TD_LU_MOST, TD_LU_SHARED},
-                 {TD_LU_MOST, TD_LU_IN_PLACE}},
+                 {24, TD_LU_SHARED},
+                 {32, TD_LU_LANES_32},
+                 {56, TD_LU_WARP},
+                 {TD_LU_MOST, TD_LU_SHARED_3}},
 };
 
 int td_lu_shape_of(td_lu_type type, int n)
@@ -42,7 +43,7 @@ int td_lu_shape_of(td_lu_type type, int n)
     for (int i = 0; i < 8; i++)
         if (n <= shapes[type][i].to && td_lu_shape_fits(type, n, shapes[type][i].shape))
             return shapes[type][i].shape;
-    return TD_LU_IN_PLACE;
+    return TD_LU_SHARED_1;
 }
 
 /* All right-hand sides of an inverse in one block, to 160. */

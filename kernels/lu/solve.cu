@@ -9,9 +9,16 @@ template <class number> struct vectors {
     uint8_t *rows; /* of A, by position */
 };
 
+/* Numbers from one element of the vectors to the next: lanes that read four elements of eight vectors, or one vector, find
+ * them in different banks. */
+template <class number> TD_HOST_DEVICE int ld_of(int threads)
+{
+    return threads + (td_lu_is_wide<number>::value ? 4 : 1);
+}
+
 template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int threads)
 {
-    return td_solver_bytes<number>(n) + n * (threads + 1) * (int)sizeof(number) +
+    return td_solver_bytes<number>(n) + n * ld_of<number>(threads) * (int)sizeof(number) +
            n * (int)sizeof(int) + n;
 }
 
@@ -20,7 +27,7 @@ template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
     vectors<number> v;
     v.solver = td_solver_at<number>(shared);
     v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n));
-    v.ld = (int)blockDim.x + 1;
+    v.ld = ld_of<number>((int)blockDim.x);
     v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
     v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
     return v;
@@ -186,16 +193,12 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     const int tid = (int)threadIdx.x, n = p.n;
     td_lu_clear(e);
     __syncthreads();
-    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, factors);
-
-    number row[MOST];
-    TD_UNROLL
-    for (int c = 0; c < MOST; c++) row[c] = factors[tid + c * MOST];
-    __syncwarp();
+    number row[1][MOST];
+    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row);
     if (tid < n) v.rows[ends.position] = (uint8_t)tid;
     TD_UNROLL
     for (int c = 0; c < MOST; c++)
-        if (tid < n) factors[ends.position + c * MOST] = row[c];
+        if (tid < n) factors[ends.position + c * MOST] = row[0][c];
     for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
     __syncthreads();
     TD_ROLLED
@@ -225,7 +228,7 @@ template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, 
     cudaError_t error = td_block_shared_bytes(&most);
     if (error != cudaSuccess) return error;
     int threads = p->threads ? p->threads : td_lu_threads_of(p->type, p->n);
-    threads = min(threads, (p->vectors + 31) / 32 * 32);
+    threads = min(min(threads, (int)TD_SOLVE_MOST_THREADS), (p->vectors + 31) / 32 * 32);
     while (threads > 32 && vectors_bytes<number>(p->n, threads) > most) threads -= 32;
     const int64_t blocks = (int64_t)((p->vectors + threads - 1) / threads) * p->batch;
     if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;

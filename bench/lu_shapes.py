@@ -1,0 +1,55 @@
+"""Prints the table of kernels/lu/shapes.cu from the CSV of `bench/lu --shapes`.
+
+usage: lu_shapes.py FILE.csv
+
+For each type the fastest shape of each order; of shapes within NEAR of each other, that of the order before. It holds to halfway
+to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for.
+"""
+
+import csv
+import sys
+
+NEAR = 1.03
+MOST = {"lanes 8": 8, "lanes 16": 16, "lanes 32": 32, "warp": 64}
+
+
+def read(path):
+    times = {}
+    with open(path) as lines:
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            if row["routine"] == "getrf" and row["shape"] != "table":
+                times.setdefault(row["type"], {}).setdefault(int(row["n"]), {})[row["shape"]] = float(row["ms"])
+    return times
+
+
+def choose(by_order):
+    chosen, before = [], None
+    for n in sorted(by_order):
+        shapes = by_order[n]
+        best = min(shapes, key=shapes.get)
+        before = before if shapes.get(before, float("inf")) <= NEAR * shapes[best] else best
+        chosen.append((n, before))
+    return chosen
+
+
+def ranges(chosen):
+    for (n, shape), (after, next_shape) in zip(chosen, chosen[1:] + [(None, None)]):
+        if shape != next_shape:
+            to = max(n, (n + after) // 2 // 8 * 8) if after else "TD_LU_MOST"
+            yield min(to, MOST.get(shape, to)) if after else to, shape
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.split("\n\n")[1])
+    for kind, by_order in read(sys.argv[1]).items():
+        rows = [
+            "{%s, TD_LU_%s}" % (to, shape.upper().replace(" + ", "_").replace(" ", "_"))
+            for to, shape in ranges(choose(by_order))
+        ]
+        start = "    [TD_LU_%s] = {" % kind
+        print(start + (",\n" + " " * len(start)).join(rows) + "},")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+/* panels.h - a block's matrix by panels, left-looking: where its parts are, and what the panels before a panel make of it.
+ *
+ * A thread keeps its rows through a panel. When it ends, its rows get slots: those that have become pivots by position,
+ * then the others in their order in A, and with these the next panel goes on. */
+#ifndef TD_LU_PANELS_H
+#define TD_LU_PANELS_H
+
+#include "tile.h"
+
+/* What is in the block's shared memory beside the exchange. */
+template <class number> struct td_lu_workplace {
+    number *
+        u; /* PANEL rows of U in the present panel's columns: two of them, or one for blocks of one warp */
+    number *l;     /* what the panels leave behind: rows, by slot */
+    int *counts;   /* [warp] */
+    uint8_t *rows; /* of A: of the pivots, by position; then of the others, in the order of slots */
+    uint8_t *positions; /* of the latter, where they are when a panel begins */
+    uint8_t *slots;     /* [panel][row] */
+};
+
+/* Rows that panels of so many columns leave behind before panel `panel`. The first in_a panels are in A, and only their
+ * pivots are here, too. */
+TD_HOST_DEVICE int td_lu_rows_before(int n, int columns, int in_a, int panel)
+{
+    const int kept = min(in_a, panel), more = panel - kept;
+    return kept * columns + more * (n - columns * kept) - columns * (more * (more - 1) / 2);
+}
+
+/* All of them, and room for a panel that is on its way to A. */
+template <class number> TD_HOST_DEVICE int td_lu_numbers_of_l(int n, int in_a)
+{
+    constexpr int panel = td_lu_tile<number>::PANEL;
+    const int rows = td_lu_rows_before(n, panel, in_a, (n + panel - 1) / panel);
+    return panel * (in_a ? max(rows, in_a * panel + n) : rows);
+}
+
+template <class number, int lanes> struct td_lu_u {
+    typedef td_lu_tile<number> tile;
+    enum { NUMBERS = tile::PANEL * tile::LD, COUNT = lanes == 32 ? 1 : 2 };
+};
+
+template <class number, int lanes> TD_HOST_DEVICE int td_lu_workplace_bytes(int n, int in_a)
+{
+    constexpr int panel = td_lu_tile<number>::PANEL;
+    typedef td_lu_u<number, lanes> u;
+    const int numbers = (int)u::COUNT * (int)u::NUMBERS + td_lu_numbers_of_l<number>(n, in_a);
+    return numbers * (int)sizeof(number) + TD_LU_WARPS * (int)sizeof(int) + 2 * n +
+           (n + panel - 1) / panel * n;
+}
+
+template <class number, int lanes>
+TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
+{
+    typedef td_lu_u<number, lanes> u;
+    td_lu_workplace<number> w;
+    w.u = reinterpret_cast<number *>(shared);
+    w.l = w.u + (int)u::COUNT * (int)u::NUMBERS;
+    w.counts = reinterpret_cast<int *>(w.l + td_lu_numbers_of_l<number>(n, in_a));
+    w.rows = reinterpret_cast<uint8_t *>(w.counts + TD_LU_WARPS);
+    w.positions = w.rows + n;
+    w.slots = w.positions + n;
+    return w;
+}
+
+/* A panel's rows in shared memory. Their 16-byte pieces change places: pieces of eight neighbouring rows, and those of
+ * four that lanes of a product read in pairs, are in different banks. */
+template <class number> struct td_lu_rows_store {
+    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT };
+    enum { PIECES = PANEL / PIECE };
+    number *at;
+
+    TD_INSIDE static unsigned moved(int slot)
+    {
+        const unsigned s = (unsigned)slot;
+        return PIECES == 8 ? (s & 1) << 2 | (s & 2) | (s >> 2 & 1) : s / 2 & (PIECES - 1u);
+    }
+    TD_INSIDE number *piece(int slot, int k) const
+    {
+        return at + slot * PANEL + ((unsigned)k / PIECE ^ moved(slot)) * PIECE;
+    }
+    TD_INSIDE number *operator()(int slot, int k) const
+    {
+        return piece(slot, k) + (unsigned)k % PIECE;
+    }
+    /* PIECE numbers of a row, from column k on. */
+    TD_INSIDE void read(number *to, int slot, int k) const
+    {
+        td_read_packs<PIECE>(to, piece(slot, k));
+    }
+    /* Of a row as 16 reals, the lane's: lane % 4 + 4 i. */
+    TD_INSIDE void reals(double (&to)[4], int slot) const
+    {
+        const unsigned first = threadIdx.x % 4 ^ moved(slot) * 2;
+        TD_UNROLL
+        for (unsigned i = 0; i < 4; i++)
+            to[i] = reinterpret_cast<const double *>(at)[slot * 16 + (int)(first ^ 4 * i)];
+    }
+};
+
+/* The same where A has the panel: columns, slot after slot below the rows of U. */
+template <class number> struct td_lu_columns_store {
+    enum { PIECE = td_pack<number>::COUNT };
+    number *at;
+    int64_t ld;
+
+    TD_INSIDE number *operator()(int slot, int k) const { return at + slot + k * ld; }
+    TD_INSIDE void read(number *to, int slot, int k) const
+    {
+        TD_UNROLL
+        for (int i = 0; i < PIECE; i++) to[i] = *(*this)(slot, k + i);
+    }
+    TD_INSIDE void reals(double (&to)[4], int slot) const
+    {
+        constexpr int parts = sizeof(number) / sizeof(double);
+        const int k = (int)threadIdx.x % 4;
+        TD_UNROLL
+        for (int i = 0; i < 4; i++)
+            to[i] = reinterpret_cast<const double *>((*this)(slot, (k + 4 * i) / parts))[k % parts];
+    }
+};
+
+/* A block's matrix. */
+template <class number, int rows_, int lanes_> struct td_lu_block {
+    enum { PANEL = td_lu_tile<number>::PANEL, ROWS = rows_, LANES = lanes_ };
+    td_lu_workplace<number> w;
+    number *a;
+    int64_t lda;
+    int n, in_a;
+
+    /* Where panel `panel` is when it has ended; of panels in A, where its pivots are. */
+    TD_INSIDE td_lu_rows_store<number> shared(int panel) const
+    {
+        return {w.l + td_lu_rows_before(n, PANEL, in_a, panel) * PANEL};
+    }
+    /* Where its rows pass from lanes of tiles to threads. */
+    TD_INSIDE td_lu_rows_store<number> passage(int panel) const { return shared(max(panel, in_a)); }
+    TD_INSIDE td_lu_columns_store<number> in_place(int panel) const
+    {
+        return {a + panel * PANEL * (lda + 1), lda};
+    }
+};
+
+/* The indices and rows of a warp's tiles: the pivots before the panel by position, the other rows by slot. */
+template <int rows> struct td_lu_tile_rows {
+    int of[rows][4];                  /* -1: none */
+    TD_INSIDE static int first(int r) /* index of a tile */
+    {
+        return 32 * ((int)threadIdx.x / 32 + r * ((int)blockDim.x / 32));
+    }
+};
+
+/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L. */
+template <class number>
+TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
+{
+    enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
+    enum { PIECE = td_pack<number>::COUNT };
+    number x[PANEL];
+    TD_UNROLL
+    for (int r = 0; r < PANEL; r++) x[r] = u[r * LD];
+    TD_UNROLL
+    for (int k = 0; k < PANEL; k += PIECE) TD_UNROLL
+    for (int r = 1; r < PANEL; r++) {
+        if (r <= k) continue;
+        number left[PIECE];
+        l.read(left, r, k);
+        TD_UNROLL
+        for (int i = 0; i < PIECE; i++)
+            if (r > k + i) x[r] = td_minus(x[r], left[i], x[k + i]);
+    }
+    TD_UNROLL
+    for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
+}
+
+/* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
+template <class number, class block>
+TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
+                                const typename td_lu_tile<number>::sums (&s)[block::ROWS])
+{
+    typedef td_lu_tile<number> tile;
+    enum { PANEL = tile::PANEL, RUN = tile::RUN, ROWS = block::ROWS };
+    const int lane = (int)threadIdx.x % 32;
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int k = td_lu_tile_rows<ROWS>::first(r) + td_lu_tile_row(i) - from * PANEL;
+        if (k >= 0 && k < PANEL) TD_UNROLL
+        for (int j = 0; j < tile::COLUMNS; j += RUN)
+            td_write_packs<RUN>(u + k * tile::LD + td_lu_tile_column<number>(j), s[r][i] + j);
+    }
+    __syncwarp();
+    if (lane < PANEL) td_lu_solve_column(u + lane, b.shared(from));
+}
+
+/* The slots in panel `from` of a tile's rows from index `after` on; 0 for others, whose sums are of no use. */
+template <class block, int rows>
+TD_DEVICE void td_lu_find_slots(int (&slots)[4], const block &b, int from, int after,
+                                const td_lu_tile_rows<rows> &at, int r)
+{
+    TD_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const bool is_after = at.first(r) + td_lu_tile_row(i) >= after && at.of[r][i] >= 0;
+        slots[i] = is_after ? b.w.slots[from * b.n + at.of[r][i]] : 0;
+    }
+}
+
+/* What panel `from` decides of columns j0 .. end: rows of U, which go to their place in A, and what they and L make of
+ * the rows after them. One barrier. */
+template <class number, class block>
+TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
+                           const td_lu_tile_rows<block::ROWS> &at,
+                           typename td_lu_tile<number>::sums (&s)[block::ROWS])
+{
+    typedef td_lu_tile<number> tile;
+    enum { PANEL = tile::PANEL, LANES = block::LANES, ROWS = block::ROWS };
+    typedef td_lu_u<number, LANES> u_of;
+    constexpr bool uses_mma = td_lu_uses_mma<number>::value;
+    const int first = from * PANEL, after = first + PANEL;
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
+    const bool is_in_a = from < b.in_a;
+    number *u = b.w.u + from % u_of::COUNT * u_of::NUMBERS;
+    if (LANES == 32) __syncwarp();
+    if (first / 32 % (threads / 32) == tid / 32) td_lu_solve_rows<number>(b, from, u, s);
+    int slots[ROWS][4];
+    bool is_concerned[ROWS];
+    td_lu_left<number> left[uses_mma ? ROWS : 1];
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        is_concerned[r] = at.first(r) + 31 >= after && at.first(r) < b.n;
+        if (!is_concerned[r]) continue;
+        td_lu_find_slots(slots[r], b, from, after, at, r);
+        if constexpr (uses_mma) {
+            if (is_in_a)
+                left[r].read(b.in_place(from), slots[r]);
+            else
+                left[r].read(b.shared(from), slots[r]);
+        }
+    }
+    td_team_sync<LANES>();
+    for (int i = tid; i < PANEL * (end - j0); i += threads)
+        b.a[first + i % PANEL + (j0 + i / PANEL) * b.lda] = u[i % PANEL * tile::LD + i / PANEL];
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        if (!is_concerned[r]) continue;
+        if constexpr (uses_mma)
+            left[r].subtract_product(s[r], u, at.first(r) + 15 < after ? 1 : 0);
+        else if (is_in_a)
+            td_lu_tile_update<number>(s[r], b.in_place(from), slots[r], u);
+        else
+            td_lu_tile_update<number>(s[r], b.shared(from), slots[r], u);
+    }
+}
+
+/* Columns j0 .. end of A, after all panels before: pivots' rows go to A, the others to the passage. */
+template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &b, int j0, int end)
+{
+    typedef td_lu_tile<number> tile;
+    enum { PIECE = td_pack<number>::COUNT, ROWS = block::ROWS };
+    td_lu_tile_rows<ROWS> at;
+    typename tile::sums s[ROWS];
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int index = at.first(r) + td_lu_tile_row(i), row = index < b.n ? b.w.rows[index] : -1;
+        at.of[r][i] = row;
+        TD_UNROLL
+        for (int j = 0; j < tile::COLUMNS; j++) {
+            const int column = j0 + td_lu_tile_column<number>(j);
+            s[r][i][j] =
+                row >= 0 && column < end ? b.a[row + column * b.lda] : td_number<number>(0);
+        }
+    }
+    for (int from = 0; from < j0 / tile::PANEL; from++)
+        td_lu_apply<number>(b, from, j0, end, at, s);
+    const auto l = b.passage(j0 / tile::PANEL);
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int slot = at.first(r) + td_lu_tile_row(i) - j0;
+        if (slot >= 0 && slot < b.n - j0) TD_UNROLL
+        for (int j = 0; j < tile::COLUMNS; j += PIECE)
+            td_write_packs<PIECE>(l.piece(slot, td_lu_tile_column<number>(j)), s[r][i] + j);
+    }
+}
+
+/* The numbers of this thread's rows among the active ones, in the order of their slots. Ends with a barrier. */
+template <int rows>
+TD_DEVICE void td_lu_number_active(const bool (&is_active)[rows], int *counts, int (&numbers)[rows])
+{
+    const int warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    unsigned active[rows];
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        active[r] = __ballot_sync(~0u, is_active[r]);
+        if (threadIdx.x % 32 == 0) counts[r * warps + warp] = __popc(active[r]);
+    }
+    __syncthreads();
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        numbers[r] = __popc(active[r] & ((1u << threadIdx.x % 32) - 1));
+        for (int w = 0; w < r * warps + warp; w++) numbers[r] += counts[w];
+    }
+}
+
+/* A row of a panel, where it stays. */
+template <class number, class block>
+TD_DEVICE void td_lu_store_row(const block &b, int panel, int slot, const number (&x)[block::PANEL])
+{
+    enum { PANEL = block::PANEL, PIECE = td_pack<number>::COUNT };
+    const auto l = b.shared(panel);
+    if (panel >= b.in_a || slot < PANEL) TD_UNROLL
+    for (int c = 0; c < PANEL; c += PIECE) td_write_packs<PIECE>(l.piece(slot, c), x + c);
+    if (panel < b.in_a) TD_UNROLL
+    for (int c = 0; c < PANEL; c++)
+        if (panel * PANEL + c < b.n) *b.in_place(panel)(slot, c) = x[c];
+}
+
+/* Ends a panel: the thread's rows get their slots. Two barriers. */
+template <class number, class block, class rows_of_thread>
+TD_DEVICE void td_lu_end_panel(const block &b, const rows_of_thread &mine,
+                               const int (&rows)[block::ROWS], int j0, int end,
+                               const number (&x)[block::ROWS][block::PANEL], int *pivots)
+{
+    enum { ROWS = block::ROWS, PANEL = block::PANEL };
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
+    bool is_left[ROWS];
+    int numbers[ROWS];
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++)
+        is_left[r] = tid + r * threads < b.n - j0 && mine.position[r] >= end;
+    td_lu_number_active(is_left, b.w.counts, numbers);
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        if (tid + r * threads >= b.n - j0) continue;
+        const int slot = is_left[r] ? PANEL + numbers[r] : mine.position[r] - j0;
+        if (pivots && !is_left[r]) pivots[j0 + slot] = mine.before[r] + 1;
+        b.w.rows[j0 + slot] = (uint8_t)rows[r];
+        b.w.positions[j0 + slot] = (uint8_t)mine.position[r];
+        b.w.slots[j0 / PANEL * b.n + rows[r]] = (uint8_t)slot;
+        td_lu_store_row(b, j0 / PANEL, slot, x[r]);
+    }
+    __syncthreads();
+}
+
+/* L and the triangles of U from shared memory to A: a thread for each position. */
+template <class number, class block> TD_DEVICE void td_lu_store_rows(const block &b)
+{
+    enum { PANEL = block::PANEL };
+    for (int position = (int)threadIdx.x; position < b.n; position += (int)blockDim.x)
+        for (int j0 = b.in_a * PANEL; j0 <= position; j0 += PANEL) {
+            const auto l = b.shared(j0 / PANEL);
+            const int slot = b.w.slots[j0 / PANEL * b.n + b.w.rows[position]];
+            number *to = b.a + position + j0 * b.lda;
+            TD_UNROLL_N(4)
+            for (int c = 0; c < PANEL; c++)
+                if (j0 + c < b.n) to[c * b.lda] = *l(slot, c);
+        }
+}
+
+/* L of the panels in A from slots to positions, some columns of a panel a warp. */
+template <class number, class block> TD_DEVICE void td_lu_interchange(const block &b)
+{
+    enum { PANEL = block::PANEL, COLUMNS = 2, MOST = TD_LU_MOST / 32 };
+    const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32;
+    TD_ROLLED
+    for (int c0 = (int)threadIdx.x / 32 * COLUMNS; c0 < b.in_a * PANEL; c0 += warps * COLUMNS) {
+        const int j0 = c0 / PANEL * PANEL, first = j0 + PANEL + lane;
+        number x[MOST][COLUMNS];
+        TD_UNROLL
+        for (int i = 0; i < MOST; i++) {
+            const bool is_inside = first + 32 * i < b.n;
+            const int slot = is_inside ? b.w.slots[j0 / PANEL * b.n + b.w.rows[first + 32 * i]] : 0;
+            TD_UNROLL
+            for (int c = 0; c < COLUMNS; c++)
+                x[i][c] = is_inside && c0 + c < b.n ? b.a[j0 + slot + (c0 + c) * b.lda]
+                                                    : td_number<number>(0);
+        }
+        __syncwarp();
+        TD_UNROLL
+        for (int i = 0; i < MOST; i++) TD_UNROLL
+        for (int c = 0; c < COLUMNS; c++)
+            if (first + 32 * i < b.n && c0 + c < b.n)
+                b.a[first + 32 * i + (c0 + c) * b.lda] = x[i][c];
+    }
+}
+
+#endif
