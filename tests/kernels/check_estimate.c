@@ -1,0 +1,230 @@
+/* check_estimate.c - what the estimate of abs(A)abs(B) decides, and what becomes of what it leaves: matrices such as programs
+ * multiply, and elements planted so that tiles are open in every pattern. Bits are those of the definition, and every element keeps
+ * the documented bound. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "checked.h"
+#include "device.h"
+
+enum { SEED = 1200, TILE = 64 };
+
+static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm"};
+
+/* op(A) is m x k, op(B) k x n; elements by (line, l). */
+typedef double (*element)(test_random *r, int64_t line, int64_t l, int64_t k);
+
+typedef struct {
+    int64_t m, n, k;
+    element a, b;
+    bool is_transposed;
+} planted;
+
+static problem make(const planted *of, uint64_t seed)
+{
+    const product p = {.data = "uniform",
+                       .op_a = of->is_transposed ? TANDEM_OP_T : TANDEM_OP_N,
+                       .m = of->m,
+                       .n = of->n,
+                       .k = of->k,
+                       .alpha = of->is_transposed ? -1.5 : 1.0,
+                       .beta = of->is_transposed ? 0.5 : 0.0,
+                       .seed = seed};
+    problem q = problem_make(&p);
+    test_random r = random_start(seed);
+    for (int64_t i = 0; i < of->m; i++)
+        for (int64_t l = 0; l < of->k; l++)
+            *(of->is_transposed ? matrix_at(&q.a, l, i) : matrix_at(&q.a, i, l)) =
+                of->a(&r, i, l, of->k);
+    for (int64_t j = 0; j < of->n; j++)
+        for (int64_t l = 0; l < of->k; l++) *matrix_at(&q.b, l, j) = of->b(&r, j, l, of->k);
+    return q;
+}
+
+static checked check(const char *name, const planted *of, uint64_t seed)
+{
+    const mode m = mode_of_family(name);
+    checked seen = {0};
+    problem p = make(of, seed);
+    checked_problem(&m, &p, &seen);
+    problem_free(&p);
+    return seen;
+}
+
+/* ---- matrices of programs ---- */
+
+static double normal(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)line, (void)l, (void)k;
+    return random_normal(r);
+}
+
+static double lower(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)k;
+    const double x = random_normal(r);
+    return l < line ? x / 8 : l == line ? 4.0 + fabs(x) : 0.0;
+}
+
+/* A kernel of neighbours, and a ridge. */
+static double kernel(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    const double apart = (double)(line - l) / (double)k;
+    return exp(-40.0 * apart * apart) * (1.0 + 1e-3 * random_uniform(r)) + (line == l ? 0.1 : 0.0);
+}
+
+/* Rows z / (d - lambda) of a secular equation. */
+static double secular(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return (random_uniform(r) + 0.1) / ((double)(l - line) - 0.3) / (double)k;
+}
+
+static double localised(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)k;
+    return random_normal(r) * exp(-0.3 * fabs((double)(l - 3 * line)));
+}
+
+static double panel(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)k;
+    const double x = random_normal(r);
+    return line > l ? x : line == l ? 1.0 : 0.0;
+}
+
+static double sparse(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)line, (void)l, (void)k;
+    return random_int(r, 0, 19) ? 0.0 : random_normal(r);
+}
+
+static void matrices_of_programs(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        planted of;
+    } kinds[] = {{"L L'", {150, 140, 150, lower, lower, false}},
+                 {"K K", {130, 90, 200, kernel, kernel, true}},
+                 {"Q U", {70, 130, 160, normal, secular, false}},
+                 {"localised", {66, 130, 200, localised, normal, true}},
+                 {"V' C", {40, 150, 190, panel, normal, true}},
+                 {"V W", {190, 70, 33, panel, normal, false}},
+                 {"sparse", {130, 130, 300, sparse, sparse, false}}};
+    const int count = test_is_sanitized() ? 3 : 7;
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++) {
+            const checked seen = check(names[n], &kinds[i].of, SEED + (uint64_t)i);
+            test_note("%s, %s: %d, %d repaired, error %s", names[n], kinds[i].name, seen.parameter,
+                      (int)seen.repaired, test_power(seen.error));
+        }
+}
+
+/* ---- open elements where they are planted ---- */
+
+/* Lines that `opens` says hold elements of two sizes, 2^120 apart, where one operand's large ones meet zeros of the other: only what
+ * is small is left of their products. */
+static bool (*opens)(int64_t line);
+
+static double hides_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    const double x = random_normal(r);
+    if (!opens(line)) return x;
+    return l < k / 4 ? ldexp(x, 60) : l < k / 2 ? 0.0 : ldexp(x, -60);
+}
+
+static double hides_behind(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    const double x = random_normal(r);
+    if (!opens(line)) return x;
+    return l < k / 4 ? 0.0 : l < k / 2 ? ldexp(x, 60) : ldexp(x, -60);
+}
+
+static bool one_of_each_tile(int64_t line) { return line % TILE == 5; }
+static bool every_other(int64_t line) { return line % 2 == 0; }
+static bool five_of_each_tile(int64_t line) { return line % TILE < 5; }
+static bool none(int64_t line) { return line < 0; }
+static bool all(int64_t line) { return line >= 0; }
+
+/* Elements that both lines open, and what the mode may have repaired: at least these. */
+static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, bool is_transposed,
+                          const char *what)
+{
+    const planted of = {m, n, 96, hides_in_front, hides_behind, is_transposed};
+    int64_t lines[2] = {0, 0};
+    opens = pattern;
+    for (int64_t i = 0; i < m; i++) lines[0] += pattern(i);
+    for (int64_t j = 0; j < n; j++) lines[1] += pattern(j);
+    for (int k = 0; k < (test_is_sanitized() ? 1 : 3); k++) {
+        const checked seen = check(names[k], &of, SEED + 50);
+        test_note("%s, %s: %d, %d repaired", names[k], what, seen.parameter, (int)seen.repaired);
+        CHECK(seen.repaired >= lines[0] * lines[1], "%s, %s: only %d of %d repaired", names[k],
+              what, (int)seen.repaired, (int)(lines[0] * lines[1]));
+        if (pattern == none) CHECK(seen.repaired == 0, "%s repairs normal numbers", names[k]);
+        if (pattern == all && k == 0)
+            CHECK(seen.parameter == 0, "%d moduli though all is open", seen.parameter);
+    }
+}
+
+static void tiles_open_in_patterns(void **unused)
+{
+    (void)unused;
+    check_pattern(none, 70, 65, false, "none");
+    check_pattern(one_of_each_tile, 200, 130, false, "one of each tile");
+    check_pattern(five_of_each_tile, 130, 130, true, "25 of each tile");
+    if (test_is_sanitized()) return;
+    check_pattern(every_other, 130, 140, false, "every other line");
+    check_pattern(all, 130, 70, true, "all");
+    check_pattern(all, 1, 300, false, "all of a row");
+}
+
+/* All of abs(A)abs(B) is one pair of elements that are below their lines' units: nothing of it is seen. */
+static double unseen(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)line;
+    if (l == k - 1) return ldexp(1.0 + random_uniform(r), -60);
+    return l % 2 ? random_normal(r) : 0.0;
+}
+
+static double unseen_too(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)line;
+    if (l == k - 1) return ldexp(1.0 + random_uniform(r), -60);
+    return l % 2 ? 0.0 : random_normal(r);
+}
+
+static void what_the_estimate_does_not_see(void **unused)
+{
+    (void)unused;
+    const planted of = {90, 70, 99, unseen, unseen_too, false};
+    for (int n = 0; n < 3; n++) {
+        const checked seen = check(names[n], &of, SEED + 80);
+        CHECK(seen.repaired == of.m * of.n, "%s repaired %d", names[n], (int)seen.repaired);
+    }
+}
+
+/* Sums over more than one part of k. */
+static void sums_in_parts(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {16384, 16385, 40000};
+    for (int i = test_is_sanitized() ? 1 : 0; i < (test_is_sanitized() ? 2 : 3); i++) {
+        const planted of = {3, 5, depths[i], sparse, sparse, i == 1};
+        const checked seen = check("ozaki2", &of, SEED + 90);
+        test_note("k = %d: %d moduli, %d repaired", depths[i], seen.parameter, (int)seen.repaired);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_of_programs),
+        cmocka_unit_test(tiles_open_in_patterns),
+        cmocka_unit_test(what_the_estimate_does_not_see),
+        cmocka_unit_test(sums_in_parts),
+    };
+    device_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
