@@ -81,18 +81,52 @@ template <class function> TD_DEVICE void td_each_tile(const td_target &target, f
 template <class function> TD_DEVICE void td_each_open_tile(const td_target &target, function work)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    const int count = target.open_count ? target.open_count[blockIdx.z] : (int)tiles;
+    const int count =
+        target.open_count ? target.open_count[TD_OPEN_COUNTS * blockIdx.z] : (int)tiles;
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
         work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
 }
 
-/* A tile is open if any thread's mask is not 0. All threads take part. */
-TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask)
+/* The same for those of which many elements are masked, whichever block is free; there are none without lists. All threads take
+ * part. */
+template <class function> TD_DEVICE void td_each_dense_tile(const td_target &target, function work)
 {
+    TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    if (!target.open_count || !__syncthreads_or(mask != 0) || threadIdx.x) return;
-    target.open_tile[blockIdx.z * tiles + atomicAdd(&target.open_count[blockIdx.z], 1)] = tile;
+    int32_t *const counts =
+        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const int count = counts ? counts[1] : 0;
+    TD_UNROLL_N(1)
+    while (count > 0) {
+        __syncthreads();
+        if (threadIdx.x == 0) next = atomicAdd(&counts[2], 1);
+        __syncthreads();
+        const int own = next;
+        if (own >= count) break;
+        work(target.open_tile[(blockIdx.z + 1) * tiles - 1 - own]);
+    }
+}
+
+/* A tile is open if any thread's mask is not 0, and dense if more than TD_FEW elements are masked and all threads allow it. All
+ * threads take part. */
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, bool may_be_dense)
+{
+    TD_SHARED(int, count, );
+    TD_SHARED(int, is_dense, );
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    if (!target.open_count || !__syncthreads_or(mask != 0)) return;
+    if (threadIdx.x == 0) count = 0, is_dense = 1;
+    __syncthreads();
+    if (mask) atomicAdd(&count, __popc(mask));
+    if (!may_be_dense) is_dense = 0;
+    __syncthreads();
+    if (threadIdx.x) return;
+    int32_t *const own = target.open_tile + blockIdx.z * tiles;
+    if (count > TD_FEW && is_dense)
+        own[tiles - 1 - atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + 1], 1)] = tile;
+    else
+        own[atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z], 1)] = tile;
 }
 
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */

@@ -43,6 +43,19 @@ TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
 #endif
 }
 
+/* The first `count` bytes of 16, both ends aligned to as many; zeros for the others. */
+TD_DEVICE void td_async_copy16(void *shared, const void *global, int count)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(count));
+#else
+    memset(shared, 0, 16);
+    memcpy(shared, global, (size_t)count);
+#endif
+}
+
 /* Ends a group of this thread's copies, which may be empty. */
 TD_DEVICE void td_async_copy_commit()
 {

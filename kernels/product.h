@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "line.h"
 #include "types.h"
 
 #ifdef __cplusplus
@@ -34,7 +35,9 @@ typedef struct {
      * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
     uint16_t *masks;
 
-    /* Tiles of which an element was left, in any order: [batch] how many, [batch][tile] which. NULL: any tile may have one. */
+    /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, and how many
+     * of these were taken up; and [batch][tile] which: those from the first on, these from the last back. Many are more than
+     * TD_FEW, and for binary64. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
 } td_target;
 
@@ -57,22 +60,33 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
-/* How elements of C are recomputed: by one chain of binary64 FMAs over k, in order; or as the exact result rounded once, +0
- * for an exact 0, where operands and scalars are finite, else by the chain. */
-typedef enum { TD_REPAIR_CHAIN, TD_REPAIR_EXACT } td_repair_kind;
+/* How elements of C are recomputed: in binary64, as repair/binary64.h says; or as the exact result rounded once, +0 for an
+ * exact 0, where operands and scalars are finite, but in tiles of many elements (td_target) and elsewhere in binary64. */
+typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
-/* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that need no chain out of the masks. */
+/* Elements of a tile that are worth exact sums of their own; part of the modes' definition. */
+enum { TD_FEW = 16, TD_OPEN_COUNTS = 3 };
+
+/* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {
     td_operand operand[2];
     td_target target;
     td_repair_kind kind;
     unsigned long long *repaired; /* counts elements; NULL: not counted */
+
+    /* What is known of the lines, and the shifts along k that are in it ([batch][k], and whether they are: [batch]). The first line
+     * of member z is line[o] + z * lines_of_member[o]. line[0] is NULL if nothing is known. */
+    const td_line *line[2];
+    int64_t lines_of_member[2];
+    const int16_t *shift;
+    const int32_t *shifted;
 } td_repair;
 cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
 
-/* The parts of TD_REPAIR_EXACT that are no chain: of rows and columns whose bits span little, then of any. */
+/* Its parts: exact sums of rows and columns whose bits span little, then of any; and what these leave. */
 cudaError_t td_exact_narrow_run(const td_repair *repair, int batch, cudaStream_t stream);
 cudaError_t td_exact_wide_run(const td_repair *repair, int batch, cudaStream_t stream);
+cudaError_t td_binary64_run(const td_repair *repair, int batch, cudaStream_t stream);
 
 /* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
 cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
@@ -80,8 +94,9 @@ cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_scan_prepare(void);
 cudaError_t td_repair_prepare(void);
-cudaError_t td_exact_narrow_prepare(void); /* these two are part of td_repair_prepare */
+cudaError_t td_exact_narrow_prepare(void); /* these three are part of td_repair_prepare */
 cudaError_t td_exact_wide_prepare(void);
+cudaError_t td_binary64_prepare(void);
 
 #ifdef __cplusplus
 }

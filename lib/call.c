@@ -11,13 +11,23 @@ static void name_device(int ordinal)
     if (td_device_name(ordinal, &name)) td_report_set_device(ordinal, name.text);
 }
 
+/* Where its predictions come from, once. */
+static void name_figures(int ordinal)
+{
+    static atomic_bool named[TD_MAX_DEVICES];
+    if (ordinal < 0 || ordinal >= TD_MAX_DEVICES || atomic_exchange(&named[ordinal], true)) return;
+    const td_device *device = td_device_current();
+    if (device) td_report_set_figures(ordinal, device->model.source);
+}
+
 td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision, int ordinal)
 {
-    const td_report_key key = td_report_key_of(entry, p, decision->text, decision->reason, ordinal);
+    const td_report_key key = td_report_key_of(entry, p, decision, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
                     .record = td_report_find(&key),
                     .stream = p->stream};
     if (call.record) name_device(ordinal);
+    if (call.record && decision->forecast.mode) name_figures(ordinal);
     if (decision->reason != td_reason_invalid && td_report_wants_time(call.record))
         call.timer = td_timer_start(p->stream);
     return call;
@@ -36,11 +46,11 @@ td_counters *td_call_counters(td_call *call, const td_device *device)
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
                    const td_decision *decision)
 {
+    const char *why = decision->reason ? decision->reason : decision->choice;
     td_report_count(call->record);
     td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: %s%s%s%s", td_entries[entry].name,
-           (long long)p->m, (long long)p->n, (long long)p->k, decision->text,
-           decision->reason ? " (" : "", decision->reason ? decision->reason : "",
-           decision->reason ? ")" : "");
+           (long long)p->m, (long long)p->n, (long long)p->k, decision->text, why ? " (" : "",
+           why ? why : "", why ? ")" : "");
 }
 
 void td_call_end(td_call *call)

@@ -6,17 +6,22 @@
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (o->mode.engine->run || o->report.text[0]) && td_policy_intercepts(o, entry);
+    return (td_policy_emulates(o) || o->report.text[0]) && td_policy_intercepts(o, entry);
+}
+
+static td_call keep_native(td_entry entry, const td_problem *p, const td_decision *decision)
+{
+    int ordinal = -1;
+    if (!td_cuda_ok(cudaGetDevice(&ordinal))) ordinal = -1;
+    const td_call call = td_call_begin(entry, p, decision, ordinal);
+    td_call_count(&call, entry, p, decision);
+    return call;
 }
 
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason)
 {
     const td_decision decision = td_policy_native(reason);
-    int ordinal = -1;
-    if (!td_cuda_ok(cudaGetDevice(&ordinal))) ordinal = -1;
-    const td_call call = td_call_begin(entry, p, &decision, ordinal);
-    td_call_count(&call, entry, p, &decision);
-    return call;
+    return keep_native(entry, p, &decision);
 }
 
 /* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log, said once; NULL: others
@@ -65,9 +70,10 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p)
 {
     td_process_watch_exit();
-    const td_decision decision = td_policy_decide(o, p);
-    if (!decision.engine) return td_dispatch_native(entry, p, decision.reason);
-    td_device *device = td_device_current();
+    td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
+    const td_decision decision = td_policy_decide(o, p, device ? &device->model : NULL);
+    if (!decision.engine) return keep_native(entry, p, &decision);
+    if (!device) device = td_device_current();
     if (!device) return td_dispatch_native(entry, p, td_reason_device);
     const td_matrix *result = td_problem_result(p);
     const void *written = result->array ? (const void *)result->array : result->data;

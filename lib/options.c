@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engines/figures.h"
 #include "entries.h"
 
 enum { NAME_BYTES = 64, NEAR = 3 /* edits from a known name that still look like a slip */ };
@@ -54,6 +55,55 @@ static void print_mode(const void *value, char *text, size_t bytes)
 {
     const td_option_mode *mode = value;
     snprintf(text, bytes, "%s", mode->text);
+}
+
+/* Accuracy */
+
+enum { LEAST_BITS = 10 };
+
+static bool parse_accuracy(const char *text, void *value)
+{
+    td_option_accuracy *bits = value;
+    *bits = strcmp(text, "faithful") == 0 ? TD_MOST_BITS : 0;
+    if (*bits || strcmp(text, "fp64") == 0) return true;
+    if (strlen(text) != 2 || !isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]))
+        return false;
+    *bits = atoi(text);
+    return *bits >= LEAST_BITS && *bits < TD_MOST_BITS;
+}
+
+static void print_accuracy(const void *value, char *text, size_t bytes)
+{
+    const td_option_accuracy bits = *(const td_option_accuracy *)value;
+    if (bits && bits < TD_MOST_BITS)
+        snprintf(text, bytes, "%d", bits);
+    else
+        snprintf(text, bytes, "%s", bits ? "faithful" : "fp64");
+}
+
+/* Strategies */
+
+static const char *const strategies[] = {[TD_STRATEGY_AUTO] = "auto",
+                                         [TD_STRATEGY_EAGER] = "eager",
+                                         [TD_STRATEGY_PERFORMANT] = "performant"};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+static void list_strategies(char *text, size_t bytes)
+{
+    for (int i = 0; i < STRATEGIES; i++) append(text, bytes, "%s%s", i ? ", " : "", strategies[i]);
+}
+
+static bool parse_strategy(const char *text, void *value)
+{
+    int i = 0;
+    while (i < STRATEGIES && strcmp(strategies[i], text) != 0) i++;
+    *(td_option_strategy *)value = (td_option_strategy)i;
+    return i < STRATEGIES;
+}
+
+static void print_strategy(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", strategies[*(const td_option_strategy *)value]);
 }
 
 /* Bytes of a workspace */
@@ -210,6 +260,9 @@ struct td_option_kind {
 };
 
 static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_modes},
+                                   kind_accuracy = {parse_accuracy, print_accuracy, NULL},
+                                   kind_strategy = {parse_strategy, print_strategy,
+                                                    list_strategies},
                                    kind_bytes = {parse_bytes, print_bytes, NULL},
                                    kind_log = {parse_log, print_log, NULL},
                                    kind_text = {parse_text, print_text, NULL},

@@ -20,6 +20,8 @@ typedef struct {
     char text[TD_MODE_BYTES];
 } td_option_mode;
 typedef size_t td_option_bytes; /* 0: automatic */
+typedef int td_option_accuracy; /* bits, as a td_engine's `bits` counts them; 0: what native has */
+typedef enum { TD_STRATEGY_AUTO, TD_STRATEGY_EAGER, TD_STRATEGY_PERFORMANT } td_option_strategy;
 typedef struct {
     td_log_level level;
     char file[TD_PATH_BYTES]; /* "": stderr */
@@ -34,7 +36,14 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
  * some follow it. help: sentences. */
 #define TD_OPTIONS(X)                                                                              \
     X(MODE, mode, mode, "native", "",                                                              \
-      "Arithmetic of the products. `tandem run` takes `df` where it is not set.")                  \
+      "Arithmetic of the products. `tandem run` takes `auto` where it is not set.")                \
+    X(ACCURACY, accuracy, accuracy, "fp64", "fp64, faithful, or 10 to 52 bits of abs(A)abs(B)",    \
+      "How good the products of mode `auto` are at least: as good as native, correctly rounded, "  \
+      "or "                                                                                        \
+      "so many bits.")                                                                             \
+    X(STRATEGY, strategy, strategy, "auto", "",                                                    \
+      "Whether to emulate all products that can be (eager), or those predicted to gain time "      \
+      "(performant). `auto` is performant for mode `auto`, and eager for the others.")             \
     X(WORKSPACE, bytes, workspace, "auto",                                                         \
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \

@@ -1,5 +1,6 @@
 #include "policy.h"
 
+#include "engines/figures.h"
 #include "engines/lu_limits.h"
 
 const char td_reason_mode[] = "mode native";
@@ -14,15 +15,39 @@ const char td_reason_capture[] = "no memory for a captured product";
 const char td_reason_large[] = "too large for the mode";
 const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
+const char td_reason_scales[] = "nothing to multiply";
+const char td_reason_slower[] = "predicted fastest natively";
+const char td_reason_accuracy[] = "no mode is as accurate as asked";
+
+const char td_choice_fastest[] = "predicted fastest";
+const char td_choice_faster[] = "predicted faster than native";
+const char td_choice_emulated[] = "predicted fastest mode";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
     return options->families >> td_entries[entry].family & 1;
 }
 
+bool td_policy_emulates(const td_options *options)
+{
+    return options->mode.engine->run || options->mode.engine->is_choice;
+}
+
+/* Emulates only what is predicted to gain by it. */
+static bool is_performant(const td_options *o)
+{
+    if (o->strategy == TD_STRATEGY_AUTO) return o->mode.engine->is_choice;
+    return o->strategy == TD_STRATEGY_PERFORMANT;
+}
+
+bool td_policy_predicts(const td_options *o)
+{
+    return td_policy_emulates(o) && (o->mode.engine->is_choice || is_performant(o));
+}
+
 td_decision td_policy_native(const char *reason)
 {
-    return (td_decision){.text = "native", .reason = reason, .seconds = TD_NOT_PREDICTED};
+    return (td_decision){.text = "native", .reason = reason};
 }
 
 /* Routines that need the arithmetic of no mode, but are faster by Tandem's own kernels. */
@@ -30,8 +55,7 @@ static td_decision decide_native_arithmetic(const td_problem *p)
 {
     const char *refusal = td_lu_refusal(p);
     if (refusal) return td_policy_native(refusal);
-    return (td_decision){
-        .engine = &td_engine_lu, .text = td_engine_lu.name, .seconds = TD_NOT_PREDICTED};
+    return (td_decision){.engine = &td_engine_lu, .text = td_engine_lu.name};
 }
 
 static bool is_lu(const td_problem *p)
@@ -41,15 +65,83 @@ static bool is_lu(const td_problem *p)
            kind == TD_INVERT || (kind == TD_TRIANGULAR_SOLVE && p->a.array);
 }
 
-td_decision td_policy_decide(const td_options *options, const td_problem *p)
+/* ---- predictions ---- */
+
+double td_policy_bits(td_option_accuracy accuracy, int64_t k)
 {
-    if (!options->mode.engine->run) return td_policy_native(td_reason_mode);
+    return accuracy ? (double)accuracy : td_bits_fp64((td_parameter){0}, k);
+}
+
+bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k)
+{
+    return seconds >= 0.0 && way->engine->bits &&
+           way->engine->bits(way->parameter, k) >= td_policy_bits(accuracy, k);
+}
+
+static td_decision keep_native(const char *reason, td_forecast forecast)
+{
+    td_decision native = td_policy_native(reason);
+    native.forecast = forecast;
+    return native;
+}
+
+static bool is_slower(td_forecast f)
+{
+    return f.native >= 0.0 && f.emulated > (1.0 - TD_POLICY_MARGIN) * f.native;
+}
+
+/* The fastest of all that are good enough. */
+td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    int count, best = 0;
+    const td_way *way = td_ways(&count);
+    td_model_predict(model, p, seconds);
+    for (int i = 1; i < count; i++)
+        if (td_policy_serves(&way[i], seconds[i], o->accuracy, p->k) &&
+            (best == 0 || seconds[i] < seconds[best]))
+            best = i;
+    if (best == 0) return td_policy_native(td_reason_accuracy);
+    const td_forecast forecast = {way[best].text, seconds[0], seconds[best]};
+    const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
+    if (is_performant(o) && native_serves && is_slower(forecast))
+        return keep_native(td_reason_slower, forecast);
+    return (td_decision){.engine = way[best].engine,
+                         .parameter = way[best].parameter,
+                         .text = way[best].text,
+                         .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
+                         .forecast = forecast};
+}
+
+/* The mode that was asked for. */
+static td_decision take_mode(const td_options *o)
+{
+    return (td_decision){
+        .engine = o->mode.engine, .parameter = o->mode.parameter, .text = o->mode.text};
+}
+
+/* The same, where it gains time. */
+static td_decision weigh_mode(const td_options *o, const td_problem *p, const td_model *model)
+{
+    td_decision d = take_mode(o);
+    const double emulated = td_model_seconds(model, d.engine, d.parameter, p);
+    if (emulated < 0.0) return d;
+    d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
+                               emulated};
+    if (is_slower(d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    d.choice = td_choice_faster;
+    return d;
+}
+
+td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_model *model)
+{
+    if (!td_policy_emulates(o)) return td_policy_native(td_reason_mode);
     if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
-    return (td_decision){.engine = options->mode.engine,
-                         .parameter = options->mode.parameter,
-                         .text = options->mode.text,
-                         .seconds = TD_NOT_PREDICTED};
+    if (!td_policy_predicts(o)) return take_mode(o);
+    if (!model) return td_policy_native(td_reason_device);
+    if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, p, model);
 }

@@ -77,24 +77,37 @@ void td_report_open(const td_options *o, const char *version)
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
+/* The first text stays. */
+static void set_text(char *known, size_t bytes, const char *text)
+{
+    pthread_mutex_lock(&lock);
+    if (!known[0]) snprintf(known, bytes, "%s", text);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool has_place(int number) { return number >= 0 && number < TD_REPORT_DEVICES; }
+
 void td_report_set_device(int number, const char *name)
 {
-    if (number < 0 || number >= TD_REPORT_DEVICES) return;
-    pthread_mutex_lock(&lock);
-    char *known = report.devices[number];
-    if (!known[0]) snprintf(known, TD_REPORT_DEVICE_BYTES, "%s", name);
-    pthread_mutex_unlock(&lock);
+    if (has_place(number)) set_text(report.devices[number], sizeof report.devices[0], name);
+}
+
+void td_report_set_figures(int number, const char *figures)
+{
+    if (has_place(number)) set_text(report.figures[number], sizeof report.figures[0], figures);
 }
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
 
-td_report_key td_report_key_of(td_entry entry, const td_problem *p, const char *mode,
-                               const char *reason, int device)
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
+                               int device)
 {
     return (td_report_key){
         .entry = entry,
-        .mode = mode,
-        .reason = reason,
+        .mode = decision->text,
+        .reason = decision->reason,
+        .choice = decision->choice,
+        .forecast = decision->forecast,
         .device = device,
         .type = p->type,
         .op_a = p->op_a,

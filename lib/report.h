@@ -9,6 +9,7 @@
 #include "engines/engine.h"
 #include "entries.h"
 #include "options.h"
+#include "policy.h"
 #include "problem.h"
 
 /* What makes two calls the same line of the report. The strings must stay valid until the report is written. */
@@ -24,10 +25,14 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     int64_t m, n, k, batch;
+
+    /* These follow from the others. */
+    const char *choice; /* why this mode; NULL: it was asked for, or the call is native */
+    td_forecast forecast;
 } td_report_key;
 
-td_report_key td_report_key_of(td_entry entry, const td_problem *p, const char *mode,
-                               const char *reason, int device);
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
+                               int device);
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 
@@ -37,6 +42,9 @@ void td_report_open(const td_options *o, const char *version);
 
 /* The name of the CUDA device with this number; later names for the same number are ignored. */
 void td_report_set_device(int number, const char *name);
+
+/* Where predictions of the device with this number are from, as td_model has it; later texts for the same number are ignored. */
+void td_report_set_figures(int number, const char *figures);
 
 /* The library runs on the host device: the report says that its times are not a GPU's. */
 void td_report_set_host_device(void);

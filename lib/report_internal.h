@@ -30,6 +30,7 @@ typedef struct {
     const char *version;
     bool is_host_device;
     char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
+    char figures[TD_REPORT_DEVICES][TD_SOURCE_BYTES];        /* "": nothing was predicted */
     td_record *first, **last; /* list of all records; where to hang the next one */
     atomic_ullong unlisted;   /* calls for which there was no memory */
 } td_report;

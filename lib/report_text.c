@@ -50,6 +50,14 @@ static void print_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+static void print_string_or_null(FILE *out, const char *text)
+{
+    if (text)
+        print_string(out, text);
+    else
+        fprintf(out, "null");
+}
+
 static void print_member(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "  \"%s\": ", name);
@@ -71,6 +79,8 @@ static void print_devices(FILE *out, const td_report *report)
         if (!report->devices[i][0]) continue;
         fprintf(out, "%s{\"number\": %d, \"name\": ", separator, i);
         print_string(out, report->devices[i]);
+        fprintf(out, ", \"figures\": ");
+        print_string_or_null(out, report->figures[i][0] ? report->figures[i] : NULL);
         fprintf(out, "}");
         separator = ", ";
     }
@@ -145,6 +155,24 @@ static void print_shape(FILE *out, const td_report_key *key)
         fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
 }
 
+static unsigned long long nanoseconds_of(double seconds)
+{
+    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
+}
+
+static void print_forecast(FILE *out, const td_forecast *f)
+{
+    if (!f->mode) {
+        fprintf(out, "null");
+        return;
+    }
+    fprintf(out, "{\"mode\": ");
+    print_string(out, f->mode);
+    fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
+            seconds_text(f->emulated >= 0.0, nanoseconds_of(f->emulated)).text,
+            seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
+}
+
 static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
@@ -164,10 +192,11 @@ static void print_record(FILE *out, const td_record *record)
             (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
             count_text(record->counters != NULL, td_record_repaired(record), "null").text,
             count_text(planes != 0, planes, "null").text);
-    if (key->reason)
-        print_string(out, key->reason);
-    else
-        fprintf(out, "null");
+    print_string_or_null(out, key->reason);
+    fprintf(out, ", \"choice\": ");
+    print_string_or_null(out, key->choice);
+    fprintf(out, ", \"predicted\": ");
+    print_forecast(out, &key->forecast);
     fprintf(out, "}");
 }
 
@@ -206,11 +235,19 @@ static void print_row(FILE *out, int width, const td_record *record)
     fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
             key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s\n", key->mode,
+    fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s", key->mode,
             (unsigned long long)record->count, timed,
             milliseconds_text(timed, record->nanoseconds).text,
             count_text(record->counters != NULL, td_record_repaired(record), "-").text,
-            count_text(planes != 0, planes, "-").text, key->reason ? key->reason : "");
+            count_text(planes != 0, planes, "-").text,
+            key->reason   ? key->reason
+            : key->choice ? key->choice
+                          : "");
+    if (key->forecast.mode)
+        fprintf(out, ": %s %s ms, native %s ms", key->forecast.mode,
+                milliseconds_text(1, nanoseconds_of(key->forecast.emulated)).text,
+                milliseconds_text(1, nanoseconds_of(key->forecast.native)).text);
+    fprintf(out, "\n");
 }
 
 /* Why there is nothing to print. */
@@ -244,7 +281,7 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
     fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %6s  %s\n", width,
             "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
-            "planes", "native because");
+            "planes", "because");
     for (const td_record *record = report->first; record; record = record->next)
         if (record->count != 0) print_row(out, width, record);
 }

@@ -59,7 +59,9 @@ int command_execute(const command *c, int argc, char **argv)
     command_line line = {.command = c};
     list_options(c, list);
     opterr = 0;
-    for (int o; (o = getopt_long(argc, argv, "+:h", list, NULL)) != -1;) {
+    /* A program's own options come after its name. */
+    const char *letters = c->most < 0 ? "+:h" : ":h";
+    for (int o; (o = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
         if (o == 'h') return help_describe(c);
         if (o < FIRST_OPTION) return refuse(argv);
         line.values[o - FIRST_OPTION] = optarg ? optarg : "";
@@ -68,6 +70,6 @@ int command_execute(const command *c, int argc, char **argv)
     line.count = argc - optind;
     if (c->most < 0 || line.count <= c->most) return c->run(&line);
     say("%s: unexpected argument '%s'; it takes %s", c->name, line.arguments[c->most],
-        c->most ? "one" : "none");
+        c->most ? c->arguments : "none");
     return EXIT_USAGE;
 }

@@ -28,10 +28,11 @@ static void print_devices(const machine *m)
         printf("driver:      CUDA %d.%d\n", m->driver_version / 1000,
                m->driver_version % 1000 / 10);
     if (m->device_count == 0) printf("device:      none (%s)\n", m->reason);
-    for (int i = 0; i < m->device_count; i++)
-        printf("device %d:    %s, compute capability %d.%d, %.1f GiB\n", i, m->devices[i].name,
-               m->devices[i].major, m->devices[i].minor,
-               (double)m->devices[i].memory_bytes / (double)(1 << 30));
+    for (int i = 0; i < m->device_count; i++) {
+        const td_card *card = &m->devices[i].card;
+        printf("device %d:    %s, compute capability %d.%d, %.1f GiB\n", i, card->name, card->major,
+               card->minor, (double)m->devices[i].memory_bytes / (double)(1 << 30));
+    }
 }
 
 /* The libraries that programs of each CUDA version would get, with the version that their file names carry. */

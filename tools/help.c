@@ -21,7 +21,7 @@ int help_describe(const command *c)
     for (const command_option *o = c->options; o < c->options + COMMAND_OPTIONS && o->name; o++) {
         const int used =
             printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-        printf("%*s%s\n", used < 17 ? 17 - used : 1, "", o->summary);
+        printf("%*s%s\n", used < 23 ? 23 - used : 1, "", o->summary);
     }
     if (c->details[0]) printf("%s\n", c->details);
     return 0;

@@ -16,8 +16,6 @@ typedef struct {
     int (*memory)(size_t *bytes, int device);
 } driver;
 
-enum { ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
-
 /* The missing function's name, or NULL if all are there. */
 static const char *find_functions(void *library, driver *d)
 {
@@ -44,13 +42,16 @@ static const char *find_functions(void *library, driver *d)
 
 static void query_device(const driver *d, int number, machine_device *device)
 {
-    int handle = 0;
-    *device = (machine_device){.name = "unknown"};
-    if (d->device(&handle, number) != 0) return;
-    d->name(device->name, sizeof device->name, handle);
-    d->attribute(&device->major, ATTRIBUTE_MAJOR, handle);
-    d->attribute(&device->minor, ATTRIBUTE_MINOR, handle);
-    d->memory(&device->memory_bytes, handle);
+    int handle = 0, value[TD_CARD_ATTRIBUTES] = {0};
+    char name[MACHINE_TEXT_BYTES] = "unknown";
+    *device = (machine_device){0};
+    if (d->device(&handle, number) == 0) {
+        d->name(name, sizeof name, handle);
+        for (int i = 0; i < TD_CARD_ATTRIBUTES; i++)
+            d->attribute(&value[i], td_card_attributes[i], handle);
+        d->memory(&device->memory_bytes, handle);
+    }
+    device->card = td_card_of(name, value);
 }
 
 static void query_devices(const driver *d, machine *m)

@@ -4,11 +4,12 @@
 
 #include <stddef.h>
 
+#include "lib/engines/model.h"
+
 enum { MACHINE_DEVICES = 64, MACHINE_TEXT_BYTES = 256 };
 
 typedef struct {
-    char name[MACHINE_TEXT_BYTES];
-    int major, minor; /* compute capability */
+    td_card card;
     size_t memory_bytes;
 } machine_device;
 

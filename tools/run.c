@@ -13,9 +13,9 @@
 
 #define HOST_DEVICE "using the host device, whose speed says nothing about a GPU"
 
-static const char default_mode[] = "df";
+static const char default_mode[] = "auto";
 
-enum { MODE, REPORT, HOSTGPU };
+enum { MODE, ACCURACY, REPORT, HOSTGPU };
 
 /* Checks one option and hands it on to the program. */
 static bool pass_on(td_option_id id, const char *name, const char *text)
@@ -33,6 +33,7 @@ static bool set_options(const command_line *line)
 {
     td_options o;
     if (!pass_on(TD_OPTION_MODE, "--mode", line->values[MODE])) return false;
+    if (!pass_on(TD_OPTION_ACCURACY, "--accuracy", line->values[ACCURACY])) return false;
     if (!pass_on(TD_OPTION_REPORT, "--report", line->values[REPORT])) return false;
     if (!td_options_parse(&o, environ)) return false;
     return o.origins[TD_OPTION_MODE] != TD_ORIGIN_DEFAULT ||
@@ -134,7 +135,10 @@ const command command_run = {
     .details = "",
     .options =
         {[MODE] = {"mode", "MODE",
-                   "arithmetic (`tandem modes`); df if neither this nor TANDEM_MODE is given"},
+                   "arithmetic (`tandem modes`); auto if neither this nor TANDEM_MODE is given"},
+         [ACCURACY] =
+             {"accuracy", "ACCURACY",
+              "how good the products of mode auto are at least: fp64, faithful, or 10 to 52 bits"},
          [REPORT] = {"report", "FILE",
                      "leave counts there at exit: JSON, or a table on stderr for -"},
          [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"}},

@@ -195,7 +195,7 @@ TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t ste
 }
 
 /* row and column are those of the warp's tile. */
-template <bool is_short>
+template <td_reduction how>
 TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums,
                               int64_t row, int64_t column, const td_sum_modulus &modulus)
 {
@@ -208,7 +208,7 @@ TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sum
         const int64_t at = column + lane / 4 + i * MMA_COLUMNS / 2;
         int32_t mine[TD_LANE_LINES];
         td_gather<4>(&sums[i / 2][0][i % 2 * 2], mine);
-        if (at < p.n) td_store_residues<is_short>(c + at * p.ld_c, mine, modulus, p.accumulate);
+        if (at < p.n) td_store_residues<how>(c + at * p.ld_c, mine, modulus, p.accumulate);
     }
 }
 
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(tile::threads) residue_products_kernel(const t
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     const job own = job_of_block<tile>(p);
-    if (own.plane >= p.choice[own.member].parameter)
+    if (own.plane >= td_planes_wanted(&p, own.member))
         return; /* the whole block, before any barrier */
     const int warp = (int)threadIdx.x / 32, warp_rows = tile::rows / WARP_TILE;
     const int x0 = warp / warp_rows * WARP_TILE, y0 = warp % warp_rows * WARP_TILE;
@@ -242,11 +242,16 @@ __global__ void __launch_bounds__(tile::threads) residue_products_kernel(const t
     sources<tile> from;
     find_sources<tile>(from, p, own);
     multiply_panels<tile>(sums, from, own.end - own.first, shared, x0, tile::columns + y0);
+    const int64_t row = own.row + y0, column = own.column + x0;
+    if (p.type == TD_PANEL_LOGARITHM) {
+        store_residues<TD_LOGARITHM_OF_SUM>(p, own, sums, row, column, {});
+        return;
+    }
     const td_sum_modulus modulus = td_moduli_of_sums.of[own.plane];
     if (p.k <= modulus.short_k)
-        store_residues<true>(p, own, sums, own.row + y0, own.column + x0, modulus);
+        store_residues<TD_SHORT_SUM>(p, own, sums, row, column, modulus);
     else
-        store_residues<false>(p, own, sums, own.row + y0, own.column + x0, modulus);
+        store_residues<TD_LONG_SUM>(p, own, sums, row, column, modulus);
 }
 
 template <class tile> int64_t tiles_of(const td_panels *p)

@@ -13,8 +13,9 @@ extern "C" {
 #endif
 
 /* Elements of A and B, and of C: int8 and int32, modulo 2^32; float and float, IEEE's, never a shorter type, but the sums are in an
- * order of the row's choice; int8 and a byte of the sum's residue. */
-typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE } td_panel_type;
+ * order of the row's choice; int8 and a byte of the sum's residue; int8 and the sum's logarithm: 0 for 0, else 1 + 8 e + f for the
+ * sum's leading bits 2^e (1 + f / 8), no sum being negative. */
+typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE, TD_PANEL_LOGARITHM } td_panel_type;
 
 /* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k next to each other; C is m x n,
  * column-major. Sizes and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of
@@ -33,7 +34,8 @@ typedef struct {
 
     /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (moduli.h), and is wanted if t < choice.parameter of its member. Line i of C is
      * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are centred residues, or any other
-     * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own. */
+     * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
+     * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if choice.is_estimated. */
     const td_choice *choice; /* [batch] */
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
@@ -51,6 +53,14 @@ TD_BOTH int td_place_of_line(int line)
 {
     const int lane = line / 16 % 4, pair = line / 2 % 8;
     return line - line % TD_LINE_GROUP + 8 * pair + 2 * lane + line % 2;
+}
+
+/* Planes of a member that are wanted; on the device. */
+TD_BOTH int td_planes_wanted(const td_panels *p, int member)
+{
+    const td_choice *choice = &p->choice[member];
+    if (p->type == TD_PANEL_LOGARITHM) return choice->is_estimated ? p->planes : 0;
+    return choice->parameter;
 }
 
 /* A piece has at least so many elements of k, but for the last. */

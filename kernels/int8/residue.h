@@ -44,25 +44,37 @@ static constexpr td_sum_moduli td_make_sum_moduli()
 
 TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
 
+/* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or TD_PANEL_LOGARITHM's. */
+enum td_reduction { TD_SHORT_SUM, TD_LONG_SUM, TD_LOGARITHM_OF_SUM };
+
+/* TD_PANEL_LOGARITHM's byte of a sum, from its four leading bits. */
+TD_DEVICE uint32_t td_logarithm_of(int32_t sum)
+{
+    const int zeros = __clz(sum | 1), exponent = 31 - zeros;
+    const uint32_t leading = (uint32_t)sum << zeros >> 28;
+    return sum == 0 ? 0u : (uint32_t)(8 * exponent) + leading - 7;
+}
+
 /* In the lowest byte. */
-template <bool is_short>
+template <td_reduction how>
 TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
 {
+    if (how == TD_LOGARITHM_OF_SUM) return td_logarithm_of(sum);
     uint32_t c = (uint32_t)sum;
     float x = (float)sum;
-    if (!is_short) {
+    if (how == TD_LONG_SUM) {
         c = __dp4a(c ^ 0x80000000u, modulus.weights, modulus.start);
         x = td_from_bits32(c);
     }
     return c - td_bits32(td_fma(x, modulus.inverse, 0x1.8p23f)) * modulus.p;
 }
 
-template <bool is_short>
+template <td_reduction how>
 TD_DEVICE uint32_t td_residues_of(const int32_t *sum, const td_sum_modulus &modulus)
 {
     uint32_t r[4];
     TD_UNROLL
-    for (int i = 0; i < 4; i++) r[i] = td_residue_of<is_short>(sum[i], modulus);
+    for (int i = 0; i < 4; i++) r[i] = td_residue_of<how>(sum[i], modulus);
     return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
 }
 
@@ -75,7 +87,7 @@ template <int apart> TD_DEVICE void td_gather(const int32_t *sums, int32_t (&own
 }
 
 /* Adds them to what is there, which they fit with, or puts them there. */
-template <bool is_short>
+template <td_reduction how>
 TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES],
                                  const td_sum_modulus &modulus, bool accumulate)
 {
@@ -87,7 +99,7 @@ TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES],
     }
     td_quad<uint32_t> result;
     TD_UNROLL
-    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<is_short>(&sum[4 * i], modulus);
+    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<how>(&sum[4 * i], modulus);
     *residues = result;
 }
 

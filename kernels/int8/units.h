@@ -22,7 +22,7 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
     units.row_tiles = (int)((p.m + tile_rows - 1) / tile_rows);
     units.column_tiles = (int)((p.n + tile_columns - 1) / tile_columns);
     units.tiles = units.row_tiles * units.column_tiles;
-    const int planes = p.batch == 1 ? min(p.planes, p.choice[0].parameter) : p.planes;
+    const int planes = p.batch == 1 ? min(p.planes, td_planes_wanted(&p, 0)) : p.planes;
     units.count = units.tiles * p.pieces * p.batch * planes;
     return units;
 }
@@ -34,7 +34,7 @@ TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_c
 {
     if (p.batch == 1) return true;
     const int member = index / units.tiles / p.pieces;
-    return member / p.batch < p.choice[member % p.batch].parameter;
+    return member / p.batch < td_planes_wanted(&p, member % p.batch);
 }
 
 template <int tile_rows, int tile_columns>

@@ -139,7 +139,7 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s> &at, cons
     return last;
 }
 
-template <bool is_short, class s>
+template <td_reduction how, class s>
 TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_sums<s> &sums,
                           const td_sum_modulus &modulus)
 {
@@ -157,8 +157,8 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_su
                 int32_t own[TD_LANE_LINES];
                 td_gather<4>(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h], own);
                 if (column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m)
-                    td_store_residues<is_short>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP,
-                                                own, modulus, p.accumulate);
+                    td_store_residues<how>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP, own,
+                                           modulus, p.accumulate);
             }
         }
     }
@@ -169,11 +169,15 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::column
                            int index, const unit_sums<s> &sums)
 {
     const td_unit unit = td_unit_of(p, units, index);
+    if (p.type == TD_PANEL_LOGARITHM) {
+        store_unit<TD_LOGARITHM_OF_SUM, s>(p, unit, sums, {});
+        return;
+    }
     const td_sum_modulus modulus = td_moduli_of_sums.of[unit.plane];
     if (p.k <= modulus.short_k)
-        store_unit<true, s>(p, unit, sums, modulus);
+        store_unit<TD_SHORT_SUM, s>(p, unit, sums, modulus);
     else
-        store_unit<false, s>(p, unit, sums, modulus);
+        store_unit<TD_LONG_SUM, s>(p, unit, sums, modulus);
 }
 
 /* Every `groups`-th unit; the steps of the others are passed over. */

@@ -88,6 +88,10 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
 {
     td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
+    if (kind == TD_FINISH_ROUND && usual && moduli == 0) {
+        td_leave_tiles(finish);
+        return;
+    }
     if (moduli < least || moduli > most) return;
     if (usual && moduli == usual)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
@@ -220,9 +224,10 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
     const td_target &target = finish.target;
     if (row >= target.m || col >= target.n) return 0;
     const subtile own = subtile_at(finish, row, col);
-    const bool by_products = finish.choice[blockIdx.z].by_products != 0;
-    const unsigned left = by_products ? *td_target_mask(target, row, col) : 0;
-    unsigned done = 0, mask = 0;
+    unsigned left = 0, done = 0, mask = 0;
+    for (int j = 0; j < own.cols; j++)
+        left |= td_left_by_ranks(finish, finish.choice[blockIdx.z], row, col + j)
+                << (TD_SUBTILE * j);
     if (left == 0 && own.alpha != 0.0) done = finish_columns_double<moduli>(product, finish, own);
     if (done != (1u << own.cols) - 1)
         mask = finish_columns_whole<moduli>(product, finish, row, col, done, left);
@@ -236,8 +241,8 @@ TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_f
     td_each_tile(finish.target, [&](int tile) {
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
-        td_close_tile(finish.target, tile,
-                      finish_subtile_double<moduli>(product, finish, row, col));
+        const unsigned mask = finish_subtile_double<moduli>(product, finish, row, col);
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
     });
 }
 
@@ -249,7 +254,9 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     (void)least, (void)most;
     td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
-    if (moduli == TD_LEAST_PAIRED)
+    if (moduli == 0)
+        td_leave_tiles(finish);
+    else if (moduli == TD_LEAST_PAIRED)
         finish_tiles_double<TD_LEAST_PAIRED>(product, finish);
     else if (moduli == TD_LEAST_PAIRED + 1)
         finish_tiles_double<TD_LEAST_PAIRED + 1>(product, finish);
@@ -287,7 +294,7 @@ TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulu
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) sum[e] += (int8_t)(residues >> (8 * e));
     }
-    *reinterpret_cast<uint32_t *>(at) = td_residues_of<true>(sum, modulus);
+    *reinterpret_cast<uint32_t *>(at) = td_residues_of<TD_SHORT_SUM>(sum, modulus);
 }
 
 /* Grid: blocks over the residues of a modulus, modulus, batch member. */

@@ -239,7 +239,7 @@ template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
     const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
-    return (choice.need == INT32_MIN || choice.by_products || td_are_certified(a, b, choice)) &&
+    return (choice.need == INT32_MIN || choice.is_estimated || td_are_certified(a, b, choice)) &&
            !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
            a.most + b.most <= bits - TD_FARTHEST + 1022;
 }

@@ -7,8 +7,9 @@
 
 #include "../access.h"
 #include "../arithmetic/exact.h"
-#include "ozaki.h"
 #include "../arithmetic/wide.h"
+#include "../repair/binary64.h"
+#include "ozaki.h"
 
 enum { TD_FINISH_THREADS = TD_SUBTILES };
 
@@ -54,8 +55,7 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
                                  double beta, const double *c, double *result)
 {
-    /* With by_products, the masks know. */
-    if (!choice.by_products && !td_is_certified(a, b, choice, finish.cut)) return false;
+    if (!choice.is_estimated && !td_is_certified(a, b, choice, finish.cut)) return false;
     *result = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
     return true;
 }
@@ -142,6 +142,20 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
     return mask;
 }
 
+/* The bits of what the estimate leaves, of one column of a subtile. */
+TD_DEVICE unsigned td_left_by_ranks(const td_finish &finish, const td_choice &choice, int row,
+                                    int col)
+{
+    unsigned left = 0;
+    if (!choice.is_estimated) return 0;
+    const uint32_t ranks = *reinterpret_cast<const uint32_t *>(
+        finish.ranks.of + blockIdx.z * finish.ranks.batch_step + col * finish.ranks.ld + row);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++)
+        left |= (int)(ranks >> (8 * i) & 255) > choice.rank ? 1u << i : 0u;
+    return left;
+}
+
 /* One subtile of C at (row, col); returns its mask. */
 template <td_finish_kind kind, class source>
 TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
@@ -159,19 +173,44 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][row + (i < rows ? i : 0)];
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
-    const unsigned left = choice.by_products ? *td_target_mask(target, row, col) : 0;
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < cols; j++) {
+        const unsigned left = td_left_by_ranks(finish, choice, row, col + j);
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
         const td_column column = {c + (int64_t)j * target.c.ld, rows};
-        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column,
-                                       left >> (TD_SUBTILE * j), alpha, beta)
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, left, alpha,
+                                       beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;
     return mask;
+}
+
+/* Leaves a subtile to the repair kernel; returns its mask. */
+TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
+{
+    unsigned mask = 0;
+    for (int j = 0; j < TD_SUBTILE; j++)
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (row + i < target.m && col + j < target.n) mask |= 1u << (TD_SUBTILE * j + i);
+    if (mask) *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+/* True if binary64 has room for the sums of all elements in a mask that are to be numbers: then a tile of them may be repaired as
+ * td_fits_binary64 says (../repair/binary64.h). */
+TD_DEVICE bool td_may_be_dense(const td_finish &finish, int row, int col, unsigned mask)
+{
+    const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
+    const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
+    bool fits = finish.leaves_tiles;
+    for (; mask && fits; mask &= mask - 1) {
+        const int e = __ffs((int)mask) - 1;
+        fits = td_fits_binary64(a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
+    }
+    return fits;
 }
 
 /* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
@@ -181,7 +220,19 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
     td_each_tile(finish.target, [&](int tile) {
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
-        td_close_tile(finish.target, tile, td_finish_subtile<kind>(finish, from, row, col));
+        const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+    });
+}
+
+/* The same of members whose choice is to leave all of C. */
+TD_DEVICE void td_leave_tiles(const td_finish &finish)
+{
+    td_each_tile(finish.target, [&](int tile) {
+        int row, col;
+        td_subtile_of_tile(finish.target, tile, &row, &col);
+        const unsigned mask = td_leave_subtile(finish.target, row, col);
+        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
     });
 }
 

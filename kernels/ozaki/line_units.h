@@ -18,7 +18,7 @@ struct unit {
     /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
     uint32_t magnitudes;
 
-    int32_t logs; /* sum of the logarithms, at most */
+    int32_t logs; /* sum of the logarithms, at most; where there are zeros, how many */
     int16_t top;  /* exponent of the largest element; NO_TOP: all are zero */
     int16_t low;  /* as in td_line */
 };
@@ -272,7 +272,7 @@ TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
 TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], int line)
 {
     unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
-              all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+              all.zeros ? all.zeros : all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
     TD_UNROLL
     for (int i = 0; i < PARTS; i++) {
         u.magnitudes += sums[i][line].magnitudes;

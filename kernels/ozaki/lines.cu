@@ -15,14 +15,15 @@ struct line_sums {
     uint64_t magnitudes, squares;
 };
 
-TD_DEVICE td_line line_of(int peak, int low, bool has_zeros, line_sums sums, int64_t k)
+TD_DEVICE td_line line_of(int peak, int low, int zeros, line_sums sums, int64_t k)
 {
-    td_line line = {0, 0, TD_NO_MEAN, 0, (int16_t)low, 0};
+    td_line line = {0, 0, TD_NO_MEAN, 0, 0, (int16_t)low, 0};
     const int unit_log = TD_LOG * ((peak >> 8) - 11);
     if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
     line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
     line.sum = unit_log + td_log_above(sums.magnitudes);
-    if (!has_zeros) /* rounded down, also below zero */
+    line.typical = line.sum - td_log_above((uint64_t)(k - zeros));
+    if (zeros == 0) /* rounded down, also below zero */
         line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
     line.peak = peak;
     return line;
@@ -47,7 +48,7 @@ TD_DEVICE summary summarise_units(const units_of_line &units)
     for (int u = units.first; u < units.count; u += GROUPS) {
         const unit x = units.at[u * units.step];
         const int fraction = (int)(x.magnitudes >> FRACTION & 255);
-        s = join(s, {TD_LOG * x.top + fraction, x.low, (int)(x.magnitudes >> ZEROS), 0});
+        s = join(s, {TD_LOG * x.top + fraction, x.low, x.magnitudes >> ZEROS ? x.logs : 0, 0});
     }
     return s;
 }
@@ -89,7 +90,7 @@ TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &
         sums.magnitudes += parts.sums[i][line].magnitudes;
         sums.squares += parts.sums[i][line].squares;
     }
-    *to = line_of(all.peak, all.low, all.zeros != 0, sums, k);
+    *to = line_of(all.peak, all.low, all.zeros, sums, k);
 }
 
 /* The same from in_strip on of those that are measured together. */
@@ -181,16 +182,19 @@ TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int 
 {
     TD_SHARED(unsigned long long, rise, );
     TD_SHARED(unsigned, count, );
+    int64_t own_rise = 0;
+    unsigned own_count = 0;
     __syncthreads();
     if (threadIdx.x == 0) rise = count = 0;
     __syncthreads();
     for (int i = (int)threadIdx.x; i < lines; i += (int)blockDim.x) {
         const td_line a = line[i], b = line_again[i];
         if (a.low == TD_SPECIAL || a.low == TD_NO_LOW) continue;
-        const int change = ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
-        atomicAdd(&rise, (unsigned long long)change); /* modulo 2^64 */
-        atomicAdd(&count, 1u);
+        own_rise += ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
+        own_count++;
     }
+    atomicAdd(&rise, (unsigned long long)own_rise); /* modulo 2^64 */
+    atomicAdd(&count, own_count);
     __syncthreads();
     if (count == 0) return 0;
     const int64_t all = (int64_t)rise, each = all / count;

@@ -14,32 +14,19 @@
 extern "C" {
 #endif
 
-/* Logarithms here are to base 2 and in units of 1/256: whole numbers, the same on every device. */
-enum { TD_LOG = 256 };
-
 /* Lines are measured in units of so many elements of k; part of the modes' definition. */
 enum { TD_UNIT = 64 };
 
-/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
-typedef struct {
-    int32_t norm; /* logarithm of the Euclidean norm, at least */
-    int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
-    int32_t mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if any is zero */
-    int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
-    int16_t low;  /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
-    int16_t scale; /* set when all lines are measured */
-} td_line;
-/* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak and scale of both are 0. */
-enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
-
 /* What is decided for one member of the batch, from the data or by the mode's parameter. */
 typedef struct {
-    int32_t parameter;   /* number of moduli, or of slices */
-    int32_t level;       /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
-    int32_t bits;        /* TD_SCALE_BY_DIGITS: log2 of the base */
-    int32_t need;        /* see td_finish; INT32_MIN: every element is certified */
-    int32_t need_of_one; /* see td_certify_run */
-    int32_t by_products; /* the masks have what is not certified, by td_certify_run */
+    int32_t
+        parameter; /* number of moduli, or of slices; 0: all of C is left to the repair kernel */
+    int32_t level; /* TD_SCALE_BY_NORM: scale = (level - norm) / TD_LOG rounded down */
+    int32_t bits;  /* TD_SCALE_BY_DIGITS: log2 of the base */
+    int32_t need;  /* see td_finish; INT32_MIN: every element is certified */
+    int32_t need_of_estimate; /* see estimate.h */
+    int32_t is_estimated;     /* abs(A')abs(B') is, and decides ... */
+    int32_t rank; /* ... this choice among the candidates, and which elements it certifies */
 
     /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
     int32_t rest;
@@ -70,6 +57,13 @@ typedef struct {
     int by_data; /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
 } td_cut;
 
+/* The first of the candidates that certifies an element, TD_CHOICES if none does: [batch][column][ld]. */
+typedef struct {
+    uint8_t *of;
+    int64_t ld, batch_step; /* ld is a multiple of TD_LINE_GROUP (../int8/panels.h) */
+} td_ranks;
+enum { TD_CHOICES = 7 };
+
 /* How X becomes C. */
 typedef enum {
     TD_FINISH_ROUND, /* X rounded to binary64, then alpha and beta as cuBLAS has them */
@@ -88,6 +82,8 @@ typedef struct {
     int64_t lines_of_member[2];
     const td_choice *choice;
     td_cut cut;
+    td_ranks ranks; /* with choice.is_estimated these tell what is certified */
+    int leaves_tiles; /* where many elements of a tile are left, binary64 has them (../repair/binary64.h) */
 } td_finish;
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
@@ -128,37 +124,33 @@ cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 
 /* Decides, and sets the scales. */
 typedef enum { TD_SCALE_BY_NORM, TD_SCALE_BY_PEAK, TD_SCALE_BY_DIGITS } td_scale_rule;
-enum { TD_CHOICES = 7 };
 typedef struct {
     td_line *line[2]; /* [batch][lines] */
     int lines[2];
     int batch;
+    td_scalar alpha; /* no line is read if it is 0 */
     td_scale_rule rule;
     /* TD_SCALE_BY_DIGITS: scale = parameter * bits - 2 - floor(peak / TD_LOG), and planes are a line's digits from the first to the
      * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int width;
     int peak_limit; /* ... this */
-    int candidates; /* 1: as given. More: what is cheapest for the data */
+    int candidates; /* 1: as given. More: the first, if it certifies all pairs of lines, else what the estimate finds */
     td_choice candidate[TD_CHOICES];
-    /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to
-     * less than so much. TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired, if elements are as large
-     * as the product of both lines' peaks. */
-    int limit[TD_CHOICES];
-    int log_k;                  /* TD_SCALE_BY_DIGITS */
+    /* A pair of lines counts as certified with the first candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up
+     * to less than so much. */
+    int limit;
+    /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a candidate, if elements are as large as
+     * the product of both lines' peaks; and of k. */
+    int share[TD_CHOICES];
+    int log_k;
     td_choice *choice;          /* [batch] */
     unsigned long long *planes; /* raised to what is chosen; NULL: not */
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
-/* Where a choice has by_products: the masks of a part, before it is finished. An element that td_finish does not certify is
- * certified too if the largest product of its sum is large enough beside what X may be off: choice.need_of_one. Logarithms
- * are rounded down to 1/16 of those of the lines' largest elements, and what is below these by more than 2^512 is not seen. */
-cudaError_t td_certify_run(const td_fixed *fixed, const td_finish *finish, cudaStream_t stream);
-
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_lines_prepare(void);
 cudaError_t td_choose_prepare(void);
-cudaError_t td_certify_prepare(void);
 
 #ifdef __cplusplus
 }

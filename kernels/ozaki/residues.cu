@@ -142,7 +142,7 @@ TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const d
     const int64_t in_pass = at.in_pass + own_l, l = at.first + in_pass;
     const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
     if (line >= at.padded_lines || in_pass >= k_padded) return;
-    td_line record = {0, 0, 0, 0, TD_SPECIAL, 0};
+    td_line record = {0, 0, 0, 0, 0, TD_SPECIAL, 0};
     if (line < o.lines)
         record = p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
     const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k + l : NULL;

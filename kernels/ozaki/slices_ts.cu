@@ -41,7 +41,7 @@ TD_DEVICE void measure_across(const td_operand &o, const tandem_ts *data, int li
 /* The record of a line whose largest magnitude has these bits. */
 TD_DEVICE td_line record_of(uint32_t largest, int width)
 {
-    td_line line = {0, 0, TD_NO_MEAN, 0, TD_NO_LOW, 0};
+    td_line line = {0, 0, TD_NO_MEAN, 0, 0, TD_NO_LOW, 0};
     const int field = (int)(largest >> 23);
     if (field == 0xff) {
         line.low = TD_SPECIAL;

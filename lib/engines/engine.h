@@ -20,6 +20,15 @@ typedef struct {
     bool is_other_way; /* the engine's `way` is named */
 } td_parameter;
 
+/* What one product takes of a device. Operations: a multiply-add counts two. */
+typedef struct {
+    double launches;                   /* of kernels, one after another */
+    bool is_one;                       /* all is done in one, where memory and arithmetic overlap */
+    double bytes;                      /* read and written in device memory */
+    double fp32, fp64, matrix64, int8; /* matrix64: binary64 products that may use tensor cores */
+    double blocks;                     /* that can run at a time */
+} td_cost;
+
 typedef struct td_engine {
     const char *name;    /* as in TANDEM_MODE */
     const char *summary; /* one line */
@@ -28,6 +37,15 @@ typedef struct td_engine {
     /* What may follow "name:" in TANDEM_MODE. */
     int least, most; /* a count from least to most; 0: none */
     const char *way; /* a word for another way to the same bits; NULL: there is one way */
+
+    /* What a product of binary64 matrices costs if its data are ordinary (figures.h); model.h makes seconds of it. NULL:
+     * nobody can say. */
+    void (*cost)(const td_problem *p, td_parameter parameter, td_cost *cost);
+
+    /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite operands; NULL: nothing is. */
+    double (*bits)(td_parameter parameter, int64_t k);
+
+    bool is_choice; /* stands for whichever of the others policy.h finds best; has no run */
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
     cudaError_t (*prepare)(int is_other_way);

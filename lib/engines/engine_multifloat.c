@@ -6,6 +6,7 @@
 
 #include "../../kernels/arithmetic/order.h"
 #include "../device.h"
+#include "figures.h"
 #include "part.h"
 
 /* Most elements of k of a part: as TD_MAX_PART_LINES. */
@@ -278,7 +279,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
-        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_CHAIN,
+        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_BINARY64,
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
@@ -396,6 +397,8 @@ const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
     .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .cost = td_cost_df,
+    .bits = td_bits_df,
     .prepare = df_prepare,
     .run = df_run,
 };
@@ -405,6 +408,8 @@ const td_engine td_engine_ts = {
     .summary = "triples of binary32 (triple-single)",
     .bound =
         "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .cost = td_cost_ts,
+    .bits = td_bits_rounded_once,
     .prepare = ts_prepare,
     .run = ts_run,
 };
@@ -414,6 +419,8 @@ const td_engine td_engine_dd = {
     .summary = "pairs of binary64 (double-double)",
     .bound =
         "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .cost = td_cost_dd,
+    .bits = td_bits_rounded_once,
     .prepare = dd_prepare,
     .run = dd_run,
 };
@@ -422,6 +429,8 @@ const td_engine td_engine_ds = {
     .name = "d+s",
     .summary = "binary64 and binary32 (double+single)",
     .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .cost = td_cost_ds,
+    .bits = td_bits_rounded_once,
     .prepare = ds_prepare,
     .run = ds_run,
 };

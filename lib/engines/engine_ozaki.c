@@ -6,6 +6,8 @@
 
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
+#include "estimate.h"
+#include "figures.h"
 #include "part.h"
 #include "scheme_slices.h"
 
@@ -13,7 +15,7 @@ typedef struct {
     const td_scheme *scheme;
     int count; /* of moduli, instead of what was asked for; 0: that */
     td_finish_kind kind;
-    td_repair_kind repair;
+    bool leaves_tiles; /* see td_finish */
 } ozaki_mode;
 
 typedef struct {
@@ -22,9 +24,9 @@ typedef struct {
     int strip_lines; /* measured at a time */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, open_count;
+    size_t line[2], shift, shifted, choice, counts;
     size_t units[2], tops[2], bounds[2], line_again[2], done;
-    size_t masks, open_tile, cublas, planes, bytes;
+    size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
 } ozaki_plan;
 
 typedef struct {
@@ -42,10 +44,33 @@ typedef struct {
 
 static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
 
-/* One for each member of each part. */
-static int64_t open_counts(const ozaki_plan *plan, const td_problem *p)
+static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
 {
-    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n) * plan->batch;
+    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
+}
+
+/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; tiles of
+ * which elements are left. */
+typedef struct {
+    unsigned long long *open; /* [batch][TD_CHOICES] */
+    int32_t *ranked;          /* [batch] */
+    int32_t *tiles;           /* [part][batch][TD_OPEN_COUNTS] */
+    int64_t words;            /* of 32 bits, in all */
+} ozaki_counts;
+
+static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char *memory)
+{
+    ozaki_counts c = {.open = (unsigned long long *)memory};
+    c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
+    c.tiles = c.ranked + plan->batch;
+    c.words = plan->batch * (2 * TD_CHOICES + 1 + TD_OPEN_COUNTS * parts_of(plan, p));
+    return c;
+}
+
+/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+static bool certifies(const ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
 static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
@@ -67,14 +92,20 @@ static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t end)
 {
     const td_scheme_sizes *s = &plan->part;
+    const int64_t k = product->p->k;
     const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
     plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
-    plan->planes = td_reserve(&end, (int64_t)product->mode->scheme->bytes(product->parameter, s->m,
-                                                                          s->n, product->p->k,
-                                                                          s->k_pass, plan->batch));
+    plan->plane_bytes =
+        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
+    if (certifies(product)) {
+        const size_t least = td_estimate_least_bytes(s->m, s->n, k, plan->batch);
+        if (plan->plane_bytes < least) plan->plane_bytes = least;
+        plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
+    }
+    plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -87,7 +118,7 @@ static void lay_out(ozaki_plan *plan, const ozaki_product *product)
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
-    plan->open_count = td_reserve(&end, open_counts(plan, p) * (int64_t)sizeof(int32_t));
+    plan->counts = td_reserve(&end, counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
     lay_out_measure(plan, p, end);
     lay_out_part(plan, product, end);
@@ -124,13 +155,22 @@ static size_t make_plan(void *of, size_t limit)
 
 /* ---- running ---- */
 
-/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
-static bool certifies(const ozaki_product *product)
+/* How the members of a part are decided. */
+static td_choose choose_of(const ozaki_product *product, int batch)
 {
-    return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
+    const td_problem *p = product->p;
+    char *const at = product->workspace;
+    td_choose choose = {.lines = {(int)p->m, (int)p->n},
+                        .batch = batch,
+                        .alpha = p->alpha,
+                        .choice = (td_choice *)(at + product->plan.choice),
+                        .planes = product->counters ? &product->counters->planes : NULL};
+    for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
+    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    return choose;
 }
 
-/* Lines, shifts and choices of batch members z ... */
+/* Lines, shifts and choices of batch members z ..., as far as lines tell. */
 static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
 {
     const td_problem *p = product->p;
@@ -145,21 +185,17 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
         .done = (int32_t *)(at + plan->done),
-        .clear = (int32_t *)(at + plan->open_count),
-        .clear_count = open_counts(plan, p),
+        .clear = (int32_t *)(at + plan->counts),
+        .clear_count = counts_at(plan, p, at + plan->counts).words,
     };
-    td_choose choose = {.lines = {(int)p->m, (int)p->n},
-                        .batch = batch,
-                        .choice = (td_choice *)(at + plan->choice),
-                        .planes = product->counters ? &product->counters->planes : NULL};
+    const td_choose choose = choose_of(product, batch);
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
-        choose.line[o] = measure.line[o] = (td_line *)(at + plan->line[o]);
+        measure.line[o] = choose.line[o];
     }
-    product->mode->scheme->choose(product->parameter, p->k, &choose);
     cudaError_t error = td_measure_run(&measure, p->stream);
     return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
 }
@@ -198,9 +234,12 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .kind = product->mode->kind,
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
-                   .choice = (const td_choice *)(at + plan->choice)},
+                   .choice = (const td_choice *)(at + plan->choice),
+                   .leaves_tiles = product->mode->leaves_tiles},
     };
-    s.finish.target.open_count = (int32_t *)(at + plan->open_count) + part->number * plan->batch;
+    s.finish.target.open_count =
+        counts_at(plan, p, at + plan->counts).tiles + TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
@@ -208,12 +247,63 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
     return s;
 }
 
+/* The part of that number. */
+static ozaki_part part_of(const ozaki_product *product, int64_t z, int number)
+{
+    const td_problem *p = product->p;
+    const ozaki_plan *plan = &product->plan;
+    const int64_t across = td_ceil_div(p->m, plan->part.m);
+    ozaki_part part = {.i = number % across * plan->part.m,
+                       .j = number / across * plan->part.n,
+                       .z = z,
+                       .batch = (int)td_smaller(plan->batch, p->batch - z),
+                       .number = number};
+    part.m = (int)td_smaller(plan->part.m, p->m - part.i);
+    part.n = (int)td_smaller(plan->part.n, p->n - part.j);
+    return part;
+}
+
+/* Blocks that rank elements, of all parts. */
+static int ranking_blocks(const ozaki_product *product)
+{
+    int blocks = 0;
+    for (int i = 0; i < parts_of(&product->plan, product->p); i++) {
+        const ozaki_part part = part_of(product, 0, i);
+        blocks += td_rank_blocks(part.m, part.n);
+    }
+    return blocks;
+}
+
+/* Ranks the elements of a part; `decides`: it counts for what is chosen. */
+static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part, bool decides)
+{
+    const td_problem *p = product->p;
+    const td_scheme_part s = scheme_part_of(product, part);
+    const ozaki_counts counts =
+        counts_at(&product->plan, p, product->workspace + product->plan.counts);
+    const td_estimate_part estimate = {
+        .device = product->device,
+        .fixed = s.fixed,
+        .estimate = {.finish = s.finish,
+                     .choose = choose_of(product, part->batch),
+                     .blocks = decides ? ranking_blocks(product) : 0,
+                     .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
+                     .open = counts.open,
+                     .ranked = counts.ranked},
+        .workspace = s.workspace,
+        .bytes = product->plan.plane_bytes,
+        .stream = p->stream,
+    };
+    return td_estimate_part_run(&estimate);
+}
+
 static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
 {
     const td_scheme_part s = scheme_part_of(product, part);
-    cudaError_t error = product->mode->scheme->multiply(&s);
-    if (error == cudaSuccess && certifies(product))
-        error = td_certify_run(&s.fixed, &s.finish, product->p->stream);
+    cudaError_t error = cudaSuccess;
+    if (certifies(product) && parts_of(&product->plan, product->p) > 1)
+        error = estimate_part(product, part, false);
+    if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
     if (error != cudaSuccess) return error;
     product->touched = true; /* by the first of several kernels, even if another fails */
     error = product->mode->scheme->finish(&s);
@@ -221,25 +311,28 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     const td_repair repair = {
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
-        .kind = product->mode->repair,
+        .kind = TD_REPAIR_EXACT,
         .repaired = product->counters ? &product->counters->repaired : NULL,
+        .line = {s.finish.line[0], s.finish.line[1]},
+        .lines_of_member = {product->p->m, product->p->n},
+        .shift = s.fixed.shift,
+        .shifted = s.fixed.shifted,
     };
     return td_repair_run(&repair, part->batch, product->p->stream);
 }
 
 static cudaError_t run_members(ozaki_product *product, int64_t z)
 {
-    const td_problem *p = product->p;
-    const ozaki_plan *plan = &product->plan;
-    ozaki_part part = {.z = z, .batch = (int)td_smaller(plan->batch, p->batch - z)};
-    cudaError_t error = decide(product, z, part.batch);
-    for (part.j = 0; part.j < p->n; part.j += plan->part.n)
-        for (part.i = 0; part.i < p->m && error == cudaSuccess; part.i += plan->part.m) {
-            part.n = (int)td_smaller(plan->part.n, p->n - part.j);
-            part.m = (int)td_smaller(plan->part.m, p->m - part.i);
-            error = run_part(product, &part);
-            part.number++;
-        }
+    const int parts = (int)parts_of(&product->plan, product->p);
+    cudaError_t error = decide(product, z, part_of(product, z, 0).batch);
+    for (int i = 0; i < parts && error == cudaSuccess && certifies(product); i++) {
+        const ozaki_part part = part_of(product, z, i);
+        error = estimate_part(product, &part, true);
+    }
+    for (int i = 0; i < parts && error == cudaSuccess; i++) {
+        const ozaki_part part = part_of(product, z, i);
+        error = run_part(product, &part);
+    }
     return error;
 }
 
@@ -264,7 +357,10 @@ static cudaError_t prepare_mode(const ozaki_mode *mode)
 {
     cudaError_t error = td_lines_prepare();
     if (error == cudaSuccess) error = td_choose_prepare();
-    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) error = td_certify_prepare();
+    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) {
+        error = td_estimate_prepare();
+        if (error == cudaSuccess) error = td_panels_prepare();
+    }
     if (error == cudaSuccess) error = td_repair_prepare();
     return error == cudaSuccess ? mode->scheme->prepare() : error;
 }
@@ -285,8 +381,8 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 
 /* ---- modes ---- */
 
-#define MODE(id, name_, summary_, scheme_, least_, most_)                                          \
-    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, TD_REPAIR_EXACT};           \
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_)                           \
+    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};             \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -304,22 +400,24 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
                  "with N given, as N and the data allow",                                          \
         .least = least_,                                                                           \
         .most = most_,                                                                             \
+        .cost = td_cost_##id,                                                                      \
+        .bits = td_bits_certified,                                                                 \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, false)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES)
+     TD_MOST_INT8_SLICES, false)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, true)
 
 static const ozaki_mode *faithful_mode(bool by_fp64)
 {
     static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                        TD_REPAIR_EXACT},
-                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_REPAIR_EXACT};
+                                        false},
+                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, false};
     return by_fp64 ? &fp64 : &residues;
 }
 
@@ -341,6 +439,8 @@ const td_engine td_engine_faithful = {
                "these do not suffice",
     .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .way = "fp64",
+    .cost = td_cost_faithful,
+    .bits = td_bits_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -2,12 +2,12 @@
 
 #include "part.h"
 
-static bool is_wgmma(const td_panels *p)
+static bool is_mma(const td_panels *p)
 {
-    return p->type == TD_PANEL_RESIDUE && td_wgmma_exists();
+    return p->type == TD_PANEL_RESIDUE || p->type == TD_PANEL_LOGARITHM;
 }
-static bool is_mma(const td_panels *p) { return p->type == TD_PANEL_RESIDUE; }
-static bool is_cublas(const td_panels *p) { return p->type != TD_PANEL_RESIDUE; }
+static bool is_wgmma(const td_panels *p) { return is_mma(p) && td_wgmma_exists(); }
+static bool is_cublas(const td_panels *p) { return !is_mma(p); }
 
 static cudaError_t run_wgmma(td_device *device, const td_panels *p, cudaStream_t stream)
 {
@@ -31,6 +31,12 @@ const td_panel_row td_panel_rows[TD_PANEL_ROWS] = {
     {"mma", is_mma, run_mma},
     {"cublas", is_cublas, run_cublas},
 };
+
+cudaError_t td_panels_prepare(void)
+{
+    const cudaError_t error = td_mma_prepare();
+    return error == cudaSuccess ? td_wgmma_prepare() : error;
+}
 
 cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream_t stream)
 {

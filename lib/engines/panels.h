@@ -15,6 +15,9 @@ typedef struct {
 enum { TD_PANEL_ROWS = 3 };
 extern const td_panel_row td_panel_rows[TD_PANEL_ROWS];
 
+/* Loads the rows that are Tandem's own on the current device: once, before the first product. */
+cudaError_t td_panels_prepare(void);
+
 /* Enqueues a product on the current device. */
 cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream_t stream);
 

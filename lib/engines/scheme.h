@@ -58,7 +58,7 @@ typedef struct {
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);
 
-    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit. */
+    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit, share. */
     void (*choose)(td_parameter parameter, int64_t k, td_choose *choose);
 
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
@@ -73,10 +73,10 @@ static inline int32_t td_scheme_need(int64_t k)
     return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
 }
 
-/* Errors of at most sqrt(k) / 8 2^-53 times one product, where few terms count. */
-static inline int32_t td_scheme_need_of_one(int64_t k)
+/* td_choice.need_of_estimate: the same errors beside what abs(A')abs(B') is at least (../../kernels/ozaki/estimate.h). */
+static inline int32_t td_scheme_need_of_estimate(int64_t k)
 {
-    return 56 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
+    return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
 }
 
 extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices,

@@ -168,7 +168,7 @@ static void choose(td_parameter parameter, int64_t k, td_choose *c)
                                       .bits = bits,
                                       .need = INT32_MIN,
                                       .rest = log_of_rest(slices, bits, k)};
-        c->limit[i] = log_of_repaired(slices, bits, k);
+        c->share[i] = log_of_repaired(slices, bits, k);
     }
 }
 

@@ -63,11 +63,13 @@ static void choose(td_parameter parameter, int64_t k, td_choose *c)
         c->candidate[i] = (td_choice){.parameter = moduli,
                                       .level = level,
                                       .need = parameter.is_given ? INT32_MIN : td_scheme_need(k),
-                                      .need_of_one = td_scheme_need_of_one(k),
+                                      .need_of_estimate = td_scheme_need_of_estimate(k),
+                                      .is_estimated = !parameter.is_given,
+                                      .rank = i,
                                       .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
-        /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
-        c->limit[i] = (level - TD_LOG - td_scheme_need(k)) >> 8;
     }
+    /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
+    c->limit = (td_level(base_moduli(parameter), k) - TD_LOG - td_scheme_need(k)) >> 8;
 }
 
 static layout layout_of(const td_scheme_part *part)
@@ -150,8 +152,7 @@ static cudaError_t finish(const td_scheme_part *part)
 static cudaError_t prepare(void)
 {
     cudaError_t error = td_residues_prepare();
-    if (error == cudaSuccess) error = td_mma_prepare();
-    if (error == cudaSuccess) error = td_wgmma_prepare();
+    if (error == cudaSuccess) error = td_panels_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
 }
 

@@ -273,8 +273,8 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
         rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s->slices - 1));
     c->candidate[0] = (td_choice){.parameter = s->slices,
                                   .need = is_given ? INT32_MIN : td_scheme_need(k),
-                                  .need_of_one = td_scheme_need_of_one(k),
-                                  .by_products = !is_given,
+                                  .need_of_estimate = td_scheme_need_of_estimate(k),
+                                  .is_estimated = !is_given,
                                   .rest = rest + td_log_above((uint64_t)k)};
 }
 

@@ -66,7 +66,7 @@ def faults(name, mode, result, totals):
     """What is wrong with a run, one sentence each."""
     if totals["intercepted"] == 0:
         yield "no product was intercepted"
-    if totals["emulated"] != (0 if mode == "native" else totals["intercepted"]):
+    if mode != "auto" and totals["emulated"] != (0 if mode == "native" else totals["intercepted"]):
         yield f"{totals['emulated']} of {totals['intercepted']} products were emulated"
     if "error" in result:
         limit = ERROR.get(mode, ERROR_CERTIFIED)

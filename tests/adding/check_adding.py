@@ -111,7 +111,7 @@ class Adding(unittest.TestCase):
         new = [root / path for _, _, edits in cls.page for path, is_new, *_ in edits if is_new]
         library = cls.compile_all([*(root / "lib").glob("*.c"), root / "lib/engines/registry.c", *new])
         rest = [BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}", "-l:libcudart.so.13",
-                f"-Wl,-rpath,{host}", "-lpthread", "-ldl"]
+                f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"]
         cls.library = root / "libtandem-hostgpu.so"
         compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.c"))), *library, *rest,
                  f"-Wl,--version-script={root / 'interpose/tandem.map'}")

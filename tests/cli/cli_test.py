@@ -89,7 +89,7 @@ class Case(unittest.TestCase):
 
 
 class Commands(Case):
-    COMMANDS = 'run, modes, options, doctor, help, version'
+    COMMANDS = 'run, modes, options, plan, calibrate, doctor, help, version'
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
@@ -178,6 +178,51 @@ class Commands(Case):
         wanted.insert(wanted.index('faithful') + 1, 'faithful:fp64')
         self.assertEqual(self.shown('modes', '--names').split(), wanted)
 
+    def plan(self, *arguments, **variables):
+        """The device, the modes' predicted milliseconds, and what auto would take."""
+        result = self.tandem('plan', *arguments, **variables)
+        self.assertEqual((result.returncode, result.stderr), (0, ''), result)
+        device = re.search('^device: +(.*)$', result.stdout, re.MULTILINE).group(1)
+        times = dict(re.findall(r'^(\S+) +(\d+\.\d+) +\d+\.\d+ ', result.stdout, re.MULTILINE))
+        return device, times, re.search(r'^auto: (\S+), (.*)$', result.stdout, re.MULTILINE).groups()
+
+    def test_plan(self):
+        device, times, (mode, why) = self.plan(4096, 4096, 4096)
+        self.assertEqual(device, 'Tandem host device (no GPU)')
+        wanted = set(self.shown('modes', '--names').split()) - {'auto'}
+        self.assertEqual(set(times), wanted)
+        self.assertEqual(why.split(' (')[0], 'predicted fastest')
+        self.assertLess(float(times[mode]), float(times['native']))
+        device, other, (mode, why) = self.plan(64, 64, 64, '--device', 'NVIDIA H200')
+        self.assertEqual((device, mode, why.split(' (')[0]), ('NVIDIA H200', 'native', 'predicted fastest natively'))
+        more = self.plan('--device', 'NVIDIA H200', '--batch', '1000', '--op', 'TC', 64, 64, 64)[1]
+        self.assertGreater(float(more['native']), float(other['native']))
+
+    def test_plan_heeds_accuracy_and_strategy(self):
+        h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')
+        self.assertEqual(self.plan(*h200, '--accuracy', 'faithful')[2][0], 'faithful')
+        self.assertEqual(self.plan(*h200, TANDEM_ACCURACY='faithful')[2][0], 'faithful')
+        self.assertNotEqual(self.plan(*h200, '--accuracy', 'fp64', TANDEM_ACCURACY='faithful')[2][0], 'faithful')
+        self.assertNotEqual(self.plan(8, 8, 8, TANDEM_STRATEGY='eager')[2][0], 'native')
+
+    def test_plan_of_the_machines_own_device(self):
+        self.add_driver()
+        self.assertEqual(self.plan(100, 100, 100)[0], 'Toy 1')
+
+    def test_bad_plans(self):
+        refused = lambda *arguments: self.tandem('plan', *arguments)
+        self.assert_refused(refused(), 2, 'M is missing')
+        self.assert_refused(refused(1, 2), 2, 'K is missing')
+        self.assert_refused(refused(1, 2, 3, 4), 2, "'4'", 'M N K')
+        for bad in ('0', '-1', 'x', '1x', '2147483648', ''):
+            self.assert_refused(refused('--', 1, bad, 3), 2, f"N is '{bad}'", '1 to 2147483647')
+            self.assert_refused(refused(f'--batch={bad}', 1, 2, 3), 2, f"--batch is '{bad}'")
+        for bad in ('N', 'NNN', 'NX', 'nn'):
+            self.assert_refused(refused(1, 2, 3, '--op', bad), 2, f"--op is '{bad}'", 'N, T and C')
+        self.assert_refused(refused(1, 2, 3, '--accuracy', '53'), 2, "--accuracy is '53'", '10 to 52')
+        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ')
+        self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
+
     def test_options_show_value_and_origin(self):
         shown = self.tandem('options', TANDEM_WORKSPACE='2048k')
         self.assertEqual((shown.returncode, shown.stderr), (0, ''))
@@ -206,6 +251,9 @@ class Run(Case):
         self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
         self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2, "--mode is 'ozaki2:21'", 'ozaki2[:2..20]')
         self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_ACCURACY='fp32'), 2, 'TANDEM_ACCURACY', "'fp32'", 'faithful')
+        self.assert_refused(self.tandem('run', '--accuracy', '9', 'env'), 2, "--accuracy is '9'", '10 to 52')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_STRATEGY='x'), 2, 'TANDEM_STRATEGY', "'x'", 'performant')
         self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '2M')
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
@@ -259,11 +307,12 @@ class Run(Case):
     def test_mode_and_report_reach_the_program(self):
         self.add_host_device()
         run = ['run', '--hostgpu']
-        self.assertEqual(self.environment_of(self.tandem(*run, 'env'))['TANDEM_MODE'], 'df')
+        self.assertEqual(self.environment_of(self.tandem(*run, 'env'))['TANDEM_MODE'], 'auto')
         kept = self.environment_of(self.tandem(*run, 'env', TANDEM_MODE='native'))
         self.assertEqual(kept['TANDEM_MODE'], 'native')
-        given = self.environment_of(self.tandem(*run, '--mode', 'native', '--report', 'r.json', 'env', TANDEM_MODE='x'))
-        self.assertEqual((given['TANDEM_MODE'], given['TANDEM_REPORT']), ('native', 'r.json'))
+        given = self.environment_of(self.tandem(*run, '--mode', 'native', '--accuracy', '40', '--report', 'r.json', 'env',
+                                                TANDEM_MODE='x'))
+        self.assertEqual([given['TANDEM_' + name] for name in ('MODE', 'ACCURACY', 'REPORT')], ['native', '40', 'r.json'])
         self.assertNotIn('TANDEM_REPORT', kept)
 
     def test_arguments_and_status_of_the_program_are_its_own(self):
@@ -499,6 +548,49 @@ class DoctorOnHostDevice(Case):
             status, verdict = self.verdict(program)
             self.assertEqual(status, 1, name)
             self.assertIn(f'needs {name}, for which the host device has no stand-in', verdict)
+
+
+class Calibrate(Case):
+    def test_bad_arguments(self):
+        for bad in ('0', '601', 'x', '1.5', '-1', ''):
+            self.assert_refused(self.tandem('calibrate', f'--seconds={bad}'), 2, f"--seconds is '{bad}'", '1 to 600')
+        self.assert_refused(self.tandem('calibrate', '--device', '64'), 2, "--device is '64'", '0 to 63')
+        self.assert_refused(self.tandem('calibrate', 'x'), 2, "'x'", 'none')
+
+    def on_host(self, *arguments, **variables):
+        if not os.environ['TANDEM_ON_HOST']:
+            self.skipTest('no host device in this build')
+        environment = {**self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'], 'HOSTGPU_MEMORY': '64M',
+                       'XDG_CACHE_HOME': str(self.folder / 'cache'), **variables}
+        return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment, cwd=self.folder,
+                              text=True, capture_output=True)
+
+    def test_host_device(self):
+        """It is measured, says so, and what it left is found by a plan for it."""
+        self.assertIn('properties of NVIDIA GeForce RTX 4090, for which', self.on_host('plan', 64, 64, 64).stdout)
+        done = self.on_host('calibrate', '--seconds', 1)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stderr.count('\n'), 1)
+        self.assertIn('says nothing about a GPU', done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^native +[1-9]')
+        path = re.search(r'(?m)^kept in (.*)$', done.stdout).group(1)
+        self.assertEqual(path, str(self.folder / f'cache/tandem/Tandem-host-device--no-GPU--driver-13.0-tandem-{VERSION}.txt'))
+        self.assertIn(f'figures:  calibrated in {path}\n', self.on_host('plan', 64, 64, 64).stdout)
+        self.assertEqual([file.name for file in pathlib.Path(path).parent.iterdir()], [pathlib.Path(path).name])
+        pathlib.Path(path).write_text('tandem calibration 1\n')
+        plan = self.on_host('plan', 64, 64, 64)
+        self.assertIn('line 2', plan.stderr)
+        self.assertIn('for which the host device stands', plan.stdout)
+
+    def test_rows(self):
+        done = self.on_host('calibrate', '--seconds', 1, '--rows')
+        self.assertRegex(done.stdout, r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
+        self.assertFalse((self.folder / 'cache').exists())
+
+    def test_nowhere_to_keep_it(self):
+        done = self.on_host('calibrate', '--seconds', 1, XDG_CACHE_HOME='/proc/none')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write '/proc/none/tandem/", done.stderr.splitlines()[-1])
 
 
 class DoctorOfMachine(Case):

@@ -181,7 +181,9 @@ class GemmTime(unittest.TestCase):
     CERTIFIED = (4 * 129**0.5 + 1) * 2.0**-53  # of all others
 
     def test_every_mode(self):
-        for mode in run(TANDEM, "modes", "--names").stdout.split()[1:]:
+        for mode in run(TANDEM, "modes", "--names").stdout.split():
+            if mode in ("native", "auto"):
+                continue
             limit = self.LIMITS.get(mode, self.CERTIFIED)
             for trans in ("NN", "TN", "NT"):
                 result, totals = emulated(mode, GEMM_TIME, "--json", "--trans", trans, "--reps", "1", "33x70x129")

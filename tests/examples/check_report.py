@@ -54,6 +54,14 @@ class Report(unittest.TestCase):
         errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATOR.iter_errors(report)]
         self.assertEqual(errors, [])
 
+    def assert_explained(self, report):
+        """What was chosen by prediction has its reason, and the figures that it is from."""
+        self.assertTrue(all(device["figures"] for device in report["devices"]))
+        for call in report["calls"]:
+            self.assertTrue(call["choice"] if call["native_reason"] is None else "predicted" in call["native_reason"])
+            self.assertGreater(call["predicted"]["native_seconds"], 0.0)
+            self.assertGreater(call["predicted"]["seconds"], 0.0)
+
     def test_schema_is_one(self):
         jsonschema.Draft7Validator.check_schema(SCHEMA)
 
@@ -62,7 +70,10 @@ class Report(unittest.TestCase):
             with self.subTest(mode):
                 report = self.report(mode, GEMM_TIME, "--reps", "1", "20", "3x5x70")
                 self.assert_valid(report)
-                self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
+                if mode == "auto":
+                    self.assert_explained(report)
+                else:
+                    self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
 
     def test_without_calls(self):
         self.assert_valid(self.report("df", "/bin/true"))

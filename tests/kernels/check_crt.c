@@ -30,7 +30,7 @@ enum { FILLINGS = 4, MEMBERS = 2, NEED = 40 * TD_LOG };
 typedef struct {
     uint64_t seed;
     int m, n, ld, count;
-    bool is_given, by_products, has_open_lines, has_far_scales;
+    bool is_given, is_estimated, has_open_lines, has_far_scales;
     double alpha, beta;
     filling fill;
 } crt_case;
@@ -41,7 +41,7 @@ static const char *text(const crt_case *p)
     snprintf(buffer, sizeof buffer,
              "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s",
              (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
-             p->beta, p->is_given ? " given" : "", p->by_products ? " by products" : "",
+             p->beta, p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
              p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "");
     return buffer;
 }
@@ -61,7 +61,7 @@ static crt_case random_case(uint64_t seed)
                   .alpha = random_int(&r, 0, 1) ? 1.0 : scalars[random_int(&r, 0, 5)],
                   .beta = random_int(&r, 0, 1) ? 0.0 : scalars[random_int(&r, 0, 5)],
                   .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
-    p.by_products = !p.is_given && random_int(&r, 0, 2) == 0;
+    p.is_estimated = !p.is_given && random_int(&r, 0, 2) == 0;
     p.ld = p.m + random_int(&r, 0, 3);
     if (p.count > 16 || p.count < 8) p.fill = ANY_BYTES;
     return p;
@@ -122,6 +122,7 @@ typedef struct {
     td_line *line[2];
     double *c;
     uint16_t *masks;
+    uint8_t *ranks;
     td_choice choice[MEMBERS];
     size_t ld, residues, elements, lines[2], tiles;
 } crt_data;
@@ -169,10 +170,12 @@ static crt_data make_data(const crt_case *p)
     for (size_t i = 0; i < d.elements; i++) d.c[i] = random_normal(&r);
     for (size_t i = 0; i < d.tiles * TD_SUBTILES; i++)
         if (random_int(&r, 0, 15) == 0) d.masks[i] = (uint16_t)random_bits(&r);
+    d.ranks = filled(d.residues, 0);
+    for (size_t i = 0; i < d.residues; i++) d.ranks[i] = random_int(&r, 0, 50) == 0;
     for (int z = 0; z < MEMBERS; z++)
         d.choice[z] = (td_choice){.parameter = p->count,
                                   .need = p->is_given ? INT32_MIN : NEED,
-                                  .by_products = p->by_products,
+                                  .is_estimated = p->is_estimated,
                                   .rest = TD_LOG * random_int(&r, -4, 12)};
     for (size_t i = 0; i < d.residues; i++) {
         if (p->fill == ANY_BYTES) {
@@ -193,6 +196,7 @@ static void free_data(crt_data *d)
     free(d->x);
     free(d->c);
     free(d->masks);
+    free(d->ranks);
     free(d->line[0]);
     free(d->line[1]);
 }
@@ -209,7 +213,7 @@ static void *upload(const void *host, size_t bytes)
 typedef struct {
     double *c;
     uint16_t *masks;
-    int32_t open[MEMBERS];
+    int32_t open[MEMBERS * TD_OPEN_COUNTS];
 } crt_result;
 
 static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
@@ -224,6 +228,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
                                                                        d->masks,
                                                                        d->tiles * sizeof(int32_t));
     td_choice *const choice = upload(d->choice, sizeof d->choice);
+    uint8_t *const ranks = upload(d->ranks, d->residues);
     td_line *line[2];
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
@@ -241,13 +246,15 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
         .kind = TD_FINISH_ROUND,
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
-        .choice = choice};
+        .choice = choice,
+        .ranks = {ranks, (int64_t)d->ld, member},
+        .leaves_tiles = p->seed % 2 == 0};
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(text(p));
     CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
-    void *const all[] = {residue, c, masks, open, tiles, choice, line[0], line[1]};
+    void *const all[] = {residue, c, masks, open, tiles, choice, ranks, line[0], line[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
     return result;
 }

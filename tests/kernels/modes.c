@@ -149,6 +149,7 @@ static double bound_of_family(const mode *m, const ref_gemm *p, const ref_accoun
     const long double subnormal = least * (2.0L + alpha);
     long double sum = alpha * account->off[at];
     if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
+    if (account->in_binary64[at]) sum = certified_bound(p, at, d);
     const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
     return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
 }
@@ -161,7 +162,8 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
     if (m->format) {
         if (m->rounds_sum) v.error = d.unrounded;
         v.bound = bound_of_format(m, p->k, is_hostile);
-    } else if (m->is_exact || account->is_repaired[i + j * p->m]) {
+    } else if (m->is_exact ||
+               (account->is_repaired[i + j * p->m] && !account->in_binary64[i + j * p->m])) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;
     } else if (account->off) {
         v.bound = bound_of_family(m, p, account, i + j * p->m, &d);

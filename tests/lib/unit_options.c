@@ -65,6 +65,13 @@ static const struct {
     {TD_OPTION_MODE, "slices:18", "slices:18"},
     {TD_OPTION_MODE, "ways:9", "ways:9"},
     {TD_OPTION_MODE, "ways:fp64", "ways:fp64"},
+    {TD_OPTION_ACCURACY, "fp64", "fp64"},
+    {TD_OPTION_ACCURACY, "faithful", "faithful"},
+    {TD_OPTION_ACCURACY, "10", "10"},
+    {TD_OPTION_ACCURACY, "52", "52"},
+    {TD_OPTION_STRATEGY, "auto", "auto"},
+    {TD_OPTION_STRATEGY, "eager", "eager"},
+    {TD_OPTION_STRATEGY, "performant", "performant"},
     {TD_OPTION_WORKSPACE, "auto", "auto"},
     {TD_OPTION_WORKSPACE, "2097152", "2M"},
     {TD_OPTION_WORKSPACE, "2097153", "2097153"},
@@ -111,6 +118,8 @@ static void values_reach_their_fields(void **state)
 {
     char *environment[] = {"HOME=/",
                            "TANDEM_MODE=slices:12",
+                           "TANDEM_ACCURACY=40",
+                           "TANDEM_STRATEGY=eager",
                            "TANDEM_WORKSPACE=3M",
                            "TANDEM_LOG=info:l.txt",
                            "TANDEM_REPORT=-",
@@ -122,6 +131,8 @@ static void values_reach_their_fields(void **state)
     assert_string_equal(o.mode.engine->name, "slices");
     assert_true(o.mode.parameter.is_given && o.mode.parameter.count == 12);
     assert_string_equal(o.mode.text, "slices:12");
+    assert_int_equal(o.accuracy, 40);
+    assert_int_equal(o.strategy, TD_STRATEGY_EAGER);
     assert_int_equal(o.workspace, 3 << 20);
     assert_int_equal(o.log.level, TD_LOG_INFO);
     assert_string_equal(o.log.file, "l.txt");
@@ -168,6 +179,19 @@ static const struct {
     {TD_OPTION_MODE, "slices:7x"},
     {TD_OPTION_MODE, " df"},
     {TD_OPTION_MODE, "slices:000000000000000000000000000000000000000000000000000000000000009"},
+    {TD_OPTION_ACCURACY, "9"},
+    {TD_OPTION_ACCURACY, "53"},
+    {TD_OPTION_ACCURACY, "040"},
+    {TD_OPTION_ACCURACY, "4"},
+    {TD_OPTION_ACCURACY, "+40"},
+    {TD_OPTION_ACCURACY, "-9"},
+    {TD_OPTION_ACCURACY, "40 "},
+    {TD_OPTION_ACCURACY, "FP64"},
+    {TD_OPTION_ACCURACY, "fp32"},
+    {TD_OPTION_ACCURACY, "faithful:fp64"},
+    {TD_OPTION_STRATEGY, "Eager"},
+    {TD_OPTION_STRATEGY, "eagerly"},
+    {TD_OPTION_STRATEGY, "lazy"},
     {TD_OPTION_WORKSPACE, "0"},
     {TD_OPTION_WORKSPACE, "1"},
     {TD_OPTION_WORKSPACE, "2097151"},

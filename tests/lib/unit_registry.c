@@ -12,7 +12,8 @@ static void rows_are_complete(void **state)
     for (const td_engine *const *e = td_engines; *e; e++) {
         assert_true(strlen((*e)->name) > 0 && strlen((*e)->summary) > 0 && strlen((*e)->bound) > 0);
         assert_int_equal(strcspn((*e)->name, ":, "), strlen((*e)->name));
-        assert_true(!(*e)->run == (e == td_engines)); /* native alone */
+        assert_true(!(*e)->run == (e == td_engines || (*e)->is_choice)); /* native, auto */
+        assert_true(!(*e)->cost == !(*e)->bits && !((*e)->cost && (*e)->is_choice));
         for (const td_engine *const *other = td_engines; other < e; other++)
             assert_string_not_equal((*e)->name, (*other)->name);
     }

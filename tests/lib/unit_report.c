@@ -147,7 +147,7 @@ static void json_holds_what_was_counted(void **state)
         "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
     assert_true(
         holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
-              "\\xed\\xa0\\x80\"}]"));
+              "\\xed\\xa0\\x80\", \"figures\": None}]"));
     assert_true(holds(
         "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
         "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
@@ -159,11 +159,39 @@ static void json_holds_what_was_counted(void **state)
         "\"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, "
-        "\"seconds\": 1.500000002, \"repaired\": 42, \"planes\": 15, \"native_reason\": None}"));
+        "\"seconds\": 1.500000002, \"repaired\": 42, \"planes\": 15, \"native_reason\": None, "
+        "\"choice\": None, "
+        "\"predicted\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
     assert_true(holds(
         "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"planes\"))"));
+}
+
+/* Decisions by prediction. */
+static void predictions_are_explained(void **state)
+{
+    const td_problem p = {.kind = TD_PRODUCT, .m = 4, .n = 5, .k = 6, .batch = 1};
+    const td_decision taken = {.text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001}};
+    const td_decision kept = {
+        .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002}};
+    (void)state;
+    open_report(path);
+    td_report_set_device(0, "a GPU");
+    td_report_set_figures(0, "of our own");
+    td_report_set_figures(0, "of others");
+    const td_report_key keys[] = {td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &taken, 0),
+                                  td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &kept, 0)};
+    for (int i = 0; i < 2; i++) td_report_count(td_report_find(&keys[i]));
+    td_report_write();
+    assert_true(holds("r[\"devices\"][0][\"figures\"] == \"of our own\""));
+    assert_true(holds("r[\"calls\"][0][\"choice\"] == \"fast\" and "
+                      "r[\"calls\"][0][\"native_reason\"] is None and "
+                      "r[\"calls\"][0][\"predicted\"] == {\"mode\": \"df\", \"seconds\": 0.001, "
+                      "\"native_seconds\": 0.0025}"));
+    assert_true(holds("r[\"calls\"][1][\"choice\"] is None and "
+                      "r[\"calls\"][1][\"native_reason\"] == \"slow\" and "
+                      "r[\"calls\"][1][\"predicted\"][\"mode\"] == \"ts\""));
 }
 
 static void host_device_is_named(void **state)
@@ -215,11 +243,12 @@ static void a_key_takes_any_problem(void **state)
     td_problem other = p;
     (void)state;
     open_report(path);
-    const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, "df", NULL, 0);
+    const td_decision df = {.text = "df"};
+    const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &df, 0);
     td_record *record = td_report_find(&key);
     td_report_count(record);
     other.side = TD_LEFT;
-    const td_report_key another = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &other, "df", NULL, 0);
+    const td_report_key another = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &other, &df, 0);
     assert_ptr_not_equal(td_report_find(&another), record);
     td_report_write();
     assert_true(holds(
@@ -227,7 +256,8 @@ static void a_key_takes_any_problem(void **state)
         "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
-        "\"planes\": None, \"native_reason\": None}"));
+        "\"planes\": None, \"native_reason\": None, \"choice\": None, "
+        "\"predicted\": None}"));
 }
 
 static void an_empty_report_replaces_only_what_was_there(void **state)
@@ -447,6 +477,7 @@ int main(void)
         REPORT_TEST(nothing_is_kept_while_off),
         REPORT_TEST(equal_keys_share_a_record),
         REPORT_TEST(json_holds_what_was_counted),
+        REPORT_TEST(predictions_are_explained),
         REPORT_TEST(host_device_is_named),
         REPORT_TEST(no_calls_make_a_report_too),
         REPORT_TEST(nothing_counted_is_not_zero),

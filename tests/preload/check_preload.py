@@ -21,7 +21,7 @@ stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
 names = subprocess.run([launcher, "modes", "--names"], capture_output=True, text=True, check=True).stdout.split()
 # Emulated ones; ozaki1 and ozaki-sgemm, which are slow here, differ from ozaki2 in nothing that a program meets.
-MODES = [name for name in names if name not in ("native", "ozaki1", "ozaki-sgemm")] + ["ozaki2:9"]
+MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "ozaki-sgemm")] + ["ozaki2:9"]
 ORDINARY = ["df", "70", "35", "50"]
 
 
@@ -255,6 +255,56 @@ class Preload(unittest.TestCase):
             )
             report = read_report(self.path("graph-" + mode))
             self.assertEqual([call["mode"] for call in report["calls"]], [mode])
+
+    def planned(self, *arguments, **variables):
+        """What `tandem plan` says that auto takes, and why, on the card that the host device stands for."""
+        device = ["--device", "Tandem host device (no GPU)"]
+        done = subprocess.run([launcher, "plan", *device, *arguments], env={**os.environ, **variables},
+                              capture_output=True, text=True, check=True)
+        mode, reason = done.stdout.splitlines()[-1].removeprefix("auto: ").split(", ", 1)
+        return mode, reason.split(" (")[0]
+
+    @unittest.skipIf(hostgpu is None, "the client knows what emulated bits are, not native ones")
+    def test_auto_takes_what_is_planned(self):
+        for arguments, accuracy in (
+            (["300", "200", "400"], "fp64"), (["300", "200", "400"], "faithful"), (["9", "9", "9"], "fp64"), (["70", "35", "50"], "40")
+        ):
+            mode, reason = self.planned(*arguments, "--accuracy", accuracy)
+            asked = "df" if mode == "native" else mode
+            process = run(client, [asked, *arguments], TANDEM_MODE="auto", TANDEM_ACCURACY=accuracy,
+                          TANDEM_REPORT=self.path("auto"))
+            self.assert_ran(process)
+            self.assertEqual(said(process), [])
+            self.assertEqual(self.what_became_of_c(process), "c other" if mode == "native" else f"c {mode}")
+            report = read_report(self.path("auto"))
+            self.assertEqual(report["options"]["TANDEM_ACCURACY"], {"value": accuracy, "origin": "environment"})
+            (device,), (call,) = report["devices"], report["calls"]
+            self.assertIn("for which the host device stands", device["figures"])
+            self.assertEqual((call["mode"], call["choice"] or call["native_reason"]), (mode, reason))
+            self.assertGreater(call["predicted"]["native_seconds"], 0)
+        self.assertEqual({self.planned("300", "200", "400")[0], self.planned("9", "9", "9")[0]}, {"ozaki2", "native"})
+
+    @unittest.skipIf(hostgpu is None, "the GPU's name is not known here")
+    def test_strategies(self):
+        small = ["9", "9", "9"]
+        eager = self.planned(*small, TANDEM_STRATEGY="eager")[0]
+        for mode, strategy, name, expected in (
+            ("auto", "eager", eager, f"c {eager}"), ("ts", "performant", "ts", "c other"), ("ts", "eager", "ts", "c ts")
+        ):
+            process = run(client, [name, *small], TANDEM_MODE=mode, TANDEM_STRATEGY=strategy)
+            self.assert_ran(process)
+            self.assertEqual(self.what_became_of_c(process), expected)
+
+    @unittest.skipIf(hostgpu is None, "the GPU's name is not known here")
+    def test_damaged_calibration_is_ignored(self):
+        version = subprocess.run([launcher, "version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        folder = os.path.join(self.folder.name, "tandem")
+        os.makedirs(folder)
+        name = f"Tandem-host-device--no-GPU--driver-13.0-tandem-{version}.txt"
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write("tandem calibration 1\nnonsense\n")
+        process = run(client, ["df", "9", "9", "9"], TANDEM_MODE="auto", XDG_CACHE_HOME=self.folder.name)
+        self.assert_one_line(process, "warn: calibration", name, "line 2", "ignored", "tandem calibrate")
 
     def test_enough_memory_does_not(self):
         """The same device does emulate what fits."""

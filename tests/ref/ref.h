@@ -71,6 +71,9 @@ ref_typed ref_as_typed(const ref_gemm *p);
 /* C <- beta C, where alpha or k is 0: no mode does it otherwise. C stays as it is if beta is 1; else a zero is +0. */
 void ref_scale(const ref_gemm *p);
 
+/* Elements of k that repairs in binary64 add up to a sum of its own: kernels/repair/binary64.h. */
+int64_t ref_binary64_block(int64_t k);
+
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
 

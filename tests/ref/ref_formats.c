@@ -86,17 +86,28 @@ static double b_at(const ref_gemm *p, int64_t l, int64_t j)
     return p->b[ref_index_b(p->op_b, l, j, p->ldb)];
 }
 
-static double chain_of_fma(const ref_gemm *p, int64_t i, int64_t j)
+static double chain_of_fma(const ref_gemm *p, int64_t i, int64_t j, int64_t first, int64_t end)
 {
     double sum = 0.0;
-    for (int64_t l = 0; l < p->k; l++) sum = fma(a_at(p, i, l), b_at(p, l, j), sum);
+    for (int64_t l = first; l < end; l++) sum = fma(a_at(p, i, l), b_at(p, l, j), sum);
     return sum;
 }
 
-/* The unscaled operands' sum, in binary64. */
+/* The unscaled operands' sum, in binary64: the sums of blocks, added up in order. */
 static double redone(const ref_gemm *p, int64_t i, int64_t j, const double *c)
 {
-    return axpby(p->alpha, chain_of_fma(p, i, j), p->beta, c);
+    const int64_t block = ref_binary64_block(p->k);
+    double sum = 0.0;
+    for (int64_t l = 0; l < p->k; l += block)
+        sum += chain_of_fma(p, i, j, l, l + block < p->k ? l + block : p->k);
+    return axpby(p->alpha, sum, p->beta, c);
+}
+
+int64_t ref_binary64_block(int64_t k)
+{
+    int64_t block = 8;
+    while (2 * block * block <= k) block *= 2;
+    return block;
 }
 
 /* And for modes that are longer, the exact element, rounded once. */
@@ -115,7 +126,7 @@ void ref_ieee(const ref_gemm *p)
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double *c = p->c + i + j * p->ldc;
-            *c = redone(p, i, j, c);
+            *c = axpby(p->alpha, chain_of_fma(p, i, j, 0, p->k), p->beta, c);
         }
 }
 

@@ -200,7 +200,7 @@ static void set_norms(const ref_side *s, int64_t i, ref_line *r)
 static ref_line measure(const ref_side *s, int64_t i)
 {
     ref_line r = {.is_zero = true, .has_mean = true, .low = NO_LOW};
-    int64_t logs = 0;
+    int64_t logs = 0, count = 0;
     for (int64_t l = 0; l < s->k; l++) {
         if (!isfinite(ref_at(s, i, l))) return (ref_line){.is_special = true, .low = NO_LOW};
         if (ref_at(s, i, l) == 0.0) {
@@ -209,6 +209,7 @@ static ref_line measure(const ref_side *s, int64_t i)
         }
         const int64_t log = ref_log_of(s, i, l);
         logs += log;
+        count++;
         r.peak = r.is_zero ? log : larger(r.peak, log);
         r.low = smaller(r.low, low_of(s, i, l));
         r.is_zero = false;
@@ -216,6 +217,7 @@ static ref_line measure(const ref_side *s, int64_t i)
     if (r.is_zero) return r;
     if (r.has_mean) r.mean = ref_floor_div(logs, s->k);
     set_norms(s, i, &r);
+    r.typical = r.total - ref_log_above((uint64_t)count);
     return r;
 }
 

@@ -10,7 +10,10 @@
 #include "fixed.h"
 #include "ref_lines.h"
 
-enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8, BINS = 64 };
+enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
+
+/* Tiles of C; elements of one that are worth exact sums; a tile in binary64 takes as long as products modulo so many numbers. */
+enum { TILE = 64, FEW = 16, BINARY64_COST = 40 };
 
 /* A product on its way. */
 typedef struct {
@@ -18,9 +21,11 @@ typedef struct {
     const ref_gemm *p;
     ref_side side[2];
     int parameter;
-    int64_t level;
-    bool by_products;  /* what the means of lines do not certify, the largest product may: */
-    bool *is_large;    /* [column][row]: that it does */
+    bool is_estimated,
+        in_binary64; /* abs(A)abs(B) decides; that all of C is to be binary64's sums */
+    int *
+        needed; /* [column][row]: the least parameter that certifies an element, by the estimate or otherwise */
+    bool *is_dense;    /* [column][row]: left, and in a tile of many such elements */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */
 } work;
 
@@ -53,7 +58,7 @@ static int64_t scale_by_peak(const work *w, const ref_line *r)
     return 8 * w->parameter - 2 - e - (r->peak - LOG * e >= 253);
 }
 
-/* Choice */
+/* Errors */
 
 /* Logarithm of what X may be off, at least, beside half the sums of magnitudes of both lines. */
 static int64_t log_of_rest(const work *w)
@@ -72,90 +77,53 @@ static int64_t log_of_loss(const work *w, const ref_line *a, const ref_line *b)
     return larger(rounding, rest) + (apart >= 8 * LOG ? 2 : LOG);
 }
 
-/* Lines by the whole part of (norm + total) / 2 - mean. */
-typedef struct {
-    int64_t all[2][BINS], exact[2][BINS], lines[2];
-} census;
+/* The whole part of (norm + total) / 2 - mean. */
+static int64_t spread_of(const ref_line *r)
+{
+    if (!r->has_mean) return 1 << 20;
+    return larger(0, ref_floor_div(ref_floor_div(r->norm + r->total, 2) - r->mean, LOG));
+}
 
-static void take_census(const work *w, census *c)
+/* The largest of an operand's lines, or of those that the fewest moduli round; less than any if there is none. */
+static int64_t largest_spread(const work *w, int which, bool of_rounded)
 {
     const int64_t level = ref_level(least_moduli(w), w->p->k);
-    memset(c, 0, sizeof *c);
-    for (int o = 0; o < 2; o++)
-        for (int64_t i = 0; i < w->side[o].lines; i++) {
-            const ref_line *r = &w->side[o].line[i];
-            if (!ref_is_counted(r)) continue;
-            const int64_t bin =
-                r->has_mean
-                    ? smaller(BINS - 1,
-                              larger(0, ref_floor_div(
-                                            ref_floor_div(r->norm + r->total, 2) - r->mean, LOG)))
-                    : BINS - 1;
-            c->lines[o]++;
-            c->all[o][bin]++;
-            c->exact[o][bin] += ref_floor_div(level - r->norm, LOG) + r->low >= 0;
-        }
+    int64_t largest = -(1 << 20);
+    for (int64_t i = 0; i < w->side[which].lines; i++) {
+        const ref_line *r = &w->side[which].line[i];
+        if (!ref_is_counted(r)) continue;
+        if (of_rounded && ref_floor_div(level - r->norm, LOG) + r->low >= 0) continue;
+        largest = larger(largest, spread_of(r));
+    }
+    return largest;
 }
 
-/* Elements that may have to be repaired with so many moduli. */
-static int64_t bad_with(const census *c, int count, int64_t k)
+/* True if the lines tell that the fewest moduli do for all elements. */
+static bool fewest_do(const work *w)
 {
-    const int64_t level = ref_level(count, k), log_k = ref_log_below((uint64_t)k);
+    const int64_t level = ref_level(least_moduli(w), w->p->k),
+                  log_k = ref_log_below((uint64_t)w->p->k);
     const int64_t limit = ref_floor_div(level - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG);
-    int64_t bad = 0;
-    for (int64_t x = 0; x < BINS; x++)
-        for (int64_t y = 0; y < BINS; y++)
-            if (x + y + 1 > limit)
-                bad += c->all[0][x] * c->all[1][y] - c->exact[0][x] * c->exact[1][y];
-    return bad;
-}
-
-/* The number that costs least: to repair all takes as long as 256 products modulo one number, and an element that is
- * repaired costs as much as 64. */
-static int choose_moduli(work *w)
-{
-    census c;
-    int best = 0;
-    int64_t least = INT64_MAX;
-    take_census(w, &c);
-    const int64_t all = c.lines[0] * c.lines[1];
-    for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
-        const int64_t cost = count * all + 256 * smaller(all, 64 * bad_with(&c, count, w->p->k));
-        if (cost < least) best = count;
-        least = smaller(least, cost);
-    }
-    if (least > (MAX_MODULI + 4) * all) best = MAX_MODULI; /* for products to certify nearly all */
-    w->by_products = least > (MAX_MODULI + 4) * all || bad_with(&c, best, w->p->k) > 0;
-    return best;
-}
-
-static int choose(work *w)
-{
-    const ref_ozaki *ozaki = w->ozaki;
-    if (ozaki->parameter) return ozaki->parameter;
-    w->by_products = true;
-    switch (ozaki->scheme) {
-    case REF_RESIDUES:
-        return choose_moduli(w);
-    case REF_INT8_SLICES:
-        return INT8_SLICES;
-    case REF_FLOAT_SLICES: {
-        const int bits = float_digit_bits(w->p->k);
-        return (64 + bits - 1) / bits;
-    }
-    }
-    return 0;
+    return largest_spread(w, 0, true) + largest_spread(w, 1, false) < limit &&
+           largest_spread(w, 0, false) + largest_spread(w, 1, true) < limit;
 }
 
 /* Fixed-point operands */
+
+static int64_t scale_of(const work *w, int count, const ref_line *r)
+{
+    if (!ref_is_counted(r)) return 0;
+    return w->ozaki->scheme == REF_RESIDUES
+               ? ref_floor_div(ref_level(count, w->p->k) - r->norm, LOG)
+               : scale_by_peak(w, r);
+}
 
 static void set_fixed(work *w, ref_side *s)
 {
     for (int64_t i = 0; i < s->lines; i++) {
         ref_line *r = &s->line[i];
         if (!ref_is_counted(r)) continue;
-        r->scale = w->ozaki->scheme == REF_RESIDUES ? ref_floor_div(w->level - r->norm, LOG)
-                                                    : scale_by_peak(w, r);
+        r->scale = scale_of(w, w->parameter, r);
         for (int64_t l = 0; l < s->k; l++) {
             const double x = ref_at(
                 s, i, l); /* no more bits than 53: only rounded in the end, to a whole number */
@@ -245,77 +213,204 @@ static double axpby(double alpha, double x, double beta, const double *c)
     return beta == 0.0 ? alpha * x : fma(alpha, x, beta * *c);
 }
 
-static bool is_certified_by_means(const work *w, int64_t i, int64_t j)
+/* Certificates, with the scales that lines have */
+
+static bool is_certified_by_means(const work *w, const ref_line *a, const ref_line *b)
 {
-    const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
     const int64_t need = 51 * LOG - ref_floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
     if (loses_nothing(w, a, b)) return true;
     return a->has_mean && b->has_mean && a->mean + b->mean + scales >= need;
 }
 
-static bool is_certified(const work *w, int64_t i, int64_t j)
+/* Exponent of the unit that a line's magnitudes are counted in. */
+static int64_t unit_of(const ref_line *r) { return ref_floor_div(r->typical, LOG) - 4; }
+
+static int64_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
 {
-    if (w->ozaki->parameter || is_certified_by_means(w, i, j)) return true;
-    return w->by_products && w->is_large[i + j * w->p->m];
+    const int64_t exponent = s->sign * s->shift[l] - unit_of(&s->line[i]);
+    const double x = fabs(ref_at(s, i, l));
+    if (x == 0.0 || ilogb(x) + exponent < 0) return 0;
+    return ilogb(x) + exponent >= 7 ? 127 : (int64_t)scalbn(x, (int)exponent);
 }
 
-/* Certificates by the largest product */
-
-enum { TILE = 64, LOOK_AFTER = 128, FEW = 4, NOT_SEEN = 1 };
-
-/* The logarithm of an element, in units of 16 / LOG and less that of its line's largest, at most. */
-static int64_t log_below_peak(const ref_side *s, int64_t i, int64_t l)
+/* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the last. */
+static int64_t length_of_sum(int64_t k)
 {
-    const int64_t peak = ref_floor_div(s->line[i].peak, 16);
-    if (fabs(ref_at(s, i, l)) < DBL_MIN) return NOT_SEEN;
-    const int64_t log = ref_floor_div(ref_log_of(s, i, l), 16) - peak;
-    return log >= -512 * 16 ? log : NOT_SEEN;
+    const int64_t sums = (k + 16383) / 16384, length = (k + sums - 1) / sums;
+    return (length + 63) / 64 * 64;
 }
 
-/* The least sum of these logarithms that certifies an element; above 0, which none is, there is none. */
-static int64_t log_needed(const work *w, int64_t i, int64_t j)
+/* The logarithm of abs(A)abs(B) in units of both lines, at most: each sum is cut off to its four leading bits. False if it is 0. */
+static bool estimate(const work *w, int64_t i, int64_t j, int64_t *log)
 {
-    const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
-    const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
-    const int64_t need = 56 * LOG - ref_floor_div(log_k, 2) + log_of_loss(w, a, b);
-    if (a->is_special || b->is_special) return 1;
-    return -ref_floor_div(scales - need, 16) - ref_floor_div(a->peak, 16) -
-           ref_floor_div(b->peak, 16);
-}
-
-/* Not certified, but a product could be large enough. */
-static bool is_open(const work *w, int64_t i, int64_t j)
-{
-    return log_needed(w, i, j) <= 0 && !is_certified(w, i, j);
-}
-
-/* Elements l0 .. of one element's sum. */
-static bool has_large_product(const work *w, int64_t i, int64_t j, int64_t l0)
-{
-    const int64_t needed = log_needed(w, i, j);
-    for (int64_t l = l0; l < w->p->k && l < l0 + LOOK_AFTER; l++) {
-        const int64_t a = log_below_peak(&w->side[0], i, l);
-        const int64_t b = log_below_peak(&w->side[1], j, l);
-        if (a <= 0 && b <= 0 && a + b >= needed) return true;
+    const int64_t k = w->p->k, length = length_of_sum(k);
+    uint64_t eighths = 0;
+    for (int64_t first = 0; first < k; first += length) {
+        int64_t sum = 0;
+        for (int64_t l = first; l < smaller(first + length, k); l++)
+            sum += magnitude_of(&w->side[0], i, l) * magnitude_of(&w->side[1], j, l);
+        if (sum == 0) continue;
+        const int e = ilogb((double)sum);
+        eighths += (uint64_t)floor(ldexp((double)sum, 3 - e)) << e;
     }
-    return false;
+    if (eighths == 0) return false;
+    const int e = ilogb((double)eighths); /* < 2^53 */
+    *log = LOG * (e - 3) + (int64_t)floor(LOG * (ldexp((double)eighths, -e) - 1.0));
+    return true;
 }
 
-/* A tile from (i0, j0) on: until few elements are left that are not certified and could be. */
-static void search_tile(const work *w, int64_t i0, int64_t j0)
+static bool is_certified(const work *w, const ref_line *a, const ref_line *b, bool has_estimate,
+                         int64_t log)
 {
-    const int64_t i_end = smaller(i0 + TILE, w->p->m), j_end = smaller(j0 + TILE, w->p->n);
-    for (int64_t l0 = 0; l0 < w->p->k; l0 += LOOK_AFTER) {
-        int64_t open[TILE * TILE], count = 0;
-        for (int64_t j = j0; j < j_end; j++)
-            for (int64_t i = i0; i < i_end; i++)
-                if (is_open(w, i, j)) open[count++] = i + j * w->p->m;
-        if (count <= FEW) return;
-        for (int64_t n = 0; n < count; n++)
-            w->is_large[open[n]] = has_large_product(w, open[n] % w->p->m, open[n] / w->p->m, l0);
-    }
+    if (is_certified_by_means(w, a, b)) return true;
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k);
+    const int64_t terms = 2 * smaller(a->total - a->norm, b->total - b->norm); /* that count */
+    const int64_t need =
+        larger(51 * LOG - ref_floor_div(log_k, 2), 52 * LOG - terms) + log_of_loss(w, a, b);
+    return w->is_estimated && has_estimate &&
+           log + LOG * (a->scale + b->scale + unit_of(a) + unit_of(b)) >= need;
 }
+
+/* Choice */
+
+/* The least parameter that certifies an element, which special ones do not ask for; or one more than there is. */
+static int needed(const work *w, int64_t i, int64_t j, int least, int most)
+{
+    ref_line a = w->side[0].line[i], b = w->side[1].line[j];
+    int64_t log = 0;
+    if (a.is_special || b.is_special) return least;
+    const bool has_estimate = w->is_estimated && estimate(w, i, j, &log);
+    for (int count = least; count <= most; count++) {
+        a.scale = scale_of(w, count, &a);
+        b.scale = scale_of(w, count, &b);
+        if (is_certified(w, &a, &b, has_estimate, log)) return count;
+    }
+    return most + 1;
+}
+
+static void set_needed(work *w, int least, int most)
+{
+    for (int64_t j = 0; j < w->p->n; j++)
+        for (int64_t i = 0; i < w->p->m; i++)
+            w->needed[i + j * w->p->m] = needed(w, i, j, least, most);
+}
+
+/* Elements that so many moduli leave open, at most FEW of each tile. */
+static int64_t count_open(const work *w, int count)
+{
+    const int64_t m = w->p->m, n = w->p->n;
+    int64_t all = 0;
+    for (int64_t j0 = 0; j0 < n; j0 += TILE)
+        for (int64_t i0 = 0; i0 < m; i0 += TILE) {
+            int64_t open = 0;
+            for (int64_t j = j0; j < smaller(j0 + TILE, n); j++)
+                for (int64_t i = i0; i < smaller(i0 + TILE, m); i++)
+                    open += w->needed[i + j * m] > count;
+            all += smaller(open, FEW);
+        }
+    return all;
+}
+
+/* The number that costs least. */
+static int choose_moduli(work *w)
+{
+    const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
+    int64_t least = tiles * FEW * BINARY64_COST;
+    int best = 0;
+    w->is_estimated = !fewest_do(w);
+    set_needed(w, least_moduli(w), w->is_estimated ? MAX_MODULI : least_moduli(w));
+    if (!w->is_estimated) return least_moduli(w);
+    for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
+        const int64_t cost = tiles * FEW * count + count_open(w, count) * BINARY64_COST;
+        if (cost >= least) continue;
+        least = cost;
+        best = count;
+    }
+    w->in_binary64 = best == 0;
+    return best;
+}
+
+static int choose_slices(const work *w)
+{
+    const int bits = float_digit_bits(w->p->k);
+    return w->ozaki->scheme == REF_INT8_SLICES ? INT8_SLICES : (64 + bits - 1) / bits;
+}
+
+static void choose(work *w)
+{
+    w->parameter = w->ozaki->parameter;
+    if (w->parameter) return;
+    if (w->ozaki->scheme == REF_RESIDUES) {
+        w->parameter = choose_moduli(w);
+        return;
+    }
+    w->parameter = choose_slices(w);
+    w->is_estimated = true;
+    set_needed(w, w->parameter, w->parameter);
+}
+
+/* What is left */
+
+static bool is_special(const work *w, int64_t i, int64_t j)
+{
+    return w->side[0].line[i].is_special || w->side[1].line[j].is_special;
+}
+
+static bool is_left(const work *w, int64_t i, int64_t j)
+{
+    if (is_special(w, i, j)) return true;
+    return !w->ozaki->parameter && w->needed[i + j * w->p->m] > w->parameter;
+}
+
+/* The exponent that a line's elements are given more in binary64, and whether all products of two lines have room there. */
+static int64_t raised_by(const ref_line *r)
+{
+    return ref_is_counted(r) ? 490 - ref_floor_div(r->peak, LOG) : 0;
+}
+
+static bool fits_binary64(const ref_line *a, const ref_line *b)
+{
+    if (!ref_is_counted(a) || !ref_is_counted(b)) return true;
+    const int64_t low_a = a->low + raised_by(a), low_b = b->low + raised_by(b);
+    return smaller(smaller(low_a, low_b), low_a + low_b) >= -1074;
+}
+
+/* A tile is dense if more than FEW elements of it are left, and binary64 has room for all. */
+static void set_dense_tile(const work *w, int64_t i0, int64_t j0)
+{
+    const int64_t m = w->p->m, i_end = smaller(i0 + TILE, m), j_end = smaller(j0 + TILE, w->p->n);
+    int64_t count = 0;
+    bool fits = true;
+    for (int64_t j = j0; j < j_end; j++)
+        for (int64_t i = i0; i < i_end; i++) {
+            if (!is_left(w, i, j)) continue;
+            count++;
+            fits = fits && fits_binary64(&w->side[0].line[i], &w->side[1].line[j]);
+        }
+    for (int64_t j = j0; j < j_end; j++)
+        for (int64_t i = i0; i < i_end; i++)
+            w->is_dense[i + j * m] = count > FEW && fits && is_left(w, i, j);
+}
+
+/* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up in order. */
+static double binary64_sum(const work *w, int64_t i, int64_t j)
+{
+    const ref_side *a = &w->side[0], *b = &w->side[1];
+    const int64_t raise_a = raised_by(&a->line[i]), raise_b = raised_by(&b->line[j]);
+    double total = 0.0;
+    const int64_t block = ref_binary64_block(w->p->k);
+    for (int64_t first = 0; first < w->p->k; first += block) {
+        double sum = 0.0;
+        for (int64_t l = first; l < smaller(first + block, w->p->k); l++)
+            sum = fma(scalbn(ref_at(a, i, l), (int)(raise_a + a->shift[l])),
+                      scalbn(ref_at(b, j, l), (int)(raise_b - a->shift[l])), sum);
+        total += sum;
+    }
+    return scalbn(total, (int)-(raise_a + raise_b));
+}
+
+/* Sums of X */
 
 /* X 2^-(scales of both lines). */
 static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
@@ -332,10 +427,12 @@ static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
 static bool set_element(const work *w, int64_t i, int64_t j, double *c)
 {
     const ref_gemm *p = w->p;
-    const bool is_special = w->side[0].line[i].is_special || w->side[1].line[j].is_special;
     fixed sum;
-    if (is_special || !is_certified(w, i, j)) {
-        ref_faithful_element(p, i, j);
+    if (is_left(w, i, j)) {
+        if (w->is_dense[i + j * p->m] && !is_special(w, i, j))
+            *c = axpby(p->alpha, binary64_sum(w, i, j), p->beta, c);
+        else
+            ref_faithful_element(p, i, j);
         return true;
     }
     set_sum(w, i, j, &sum);
@@ -350,6 +447,8 @@ static void note_element(const work *w, int64_t i, int64_t j, bool is_repaired,
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     account->repaired += is_repaired;
     account->is_repaired[i + j * w->p->m] = is_repaired;
+    account->in_binary64[i + j * w->p->m] =
+        is_repaired && w->is_dense[i + j * w->p->m] && !is_special(w, i, j);
     account->off[i + j * w->p->m] = ldexpl(units_lost(w, i, j), -(int)(a->scale + b->scale));
 }
 
@@ -371,17 +470,18 @@ static void prepare(work *w)
     w->side[1] = side_of(p->b, p->n, p->k, p->ldb, p->op_b == TANDEM_OP_N, -1);
     w->side[0].shift = w->side[1].shift = ref_allocate(p->k, sizeof *w->side[0].shift);
     ref_set_lines(w->side);
-    w->parameter = choose(w);
-    if (w->ozaki->scheme == REF_RESIDUES) w->level = ref_level(w->parameter, p->k);
+    w->needed = ref_allocate(p->m * p->n, sizeof *w->needed);
+    w->is_dense = ref_allocate(p->m * p->n, sizeof *w->is_dense);
+    choose(w);
+    for (int64_t j0 = 0; j0 < p->n && w->ozaki->scheme == REF_RESIDUES; j0 += TILE)
+        for (int64_t i0 = 0; i0 < p->m; i0 += TILE) set_dense_tile(w, i0, j0);
+    if (w->in_binary64) return;
     for (int o = 0; o < 2; o++) {
         set_fixed(w, &w->side[o]);
         if (w->ozaki->scheme != REF_INT8_SLICES) continue;
         w->digits[o] = ref_allocate(w->side[o].lines * w->parameter * p->k, 1);
         set_digits(w, &w->side[o], w->digits[o]);
     }
-    w->is_large = ref_allocate(p->m * p->n, sizeof *w->is_large);
-    for (int64_t j0 = 0; j0 < p->n && w->by_products; j0 += TILE)
-        for (int64_t i0 = 0; i0 < p->m; i0 += TILE) search_tile(w, i0, j0);
 }
 
 static void clear(work *w)
@@ -391,7 +491,8 @@ static void clear(work *w)
         free(w->side[o].fixed);
         free(w->digits[o]);
     }
-    free(w->is_large);
+    free(w->needed);
+    free(w->is_dense);
     free(w->side[0].shift);
 }
 
@@ -399,6 +500,7 @@ void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *a
 {
     work w = {.ozaki = ozaki, .p = p};
     *account = (ref_account){.is_repaired = ref_allocate(p->m * p->n, sizeof(bool)),
+                             .in_binary64 = ref_allocate(p->m * p->n, sizeof(bool)),
                              .off = ref_allocate(p->m * p->n, sizeof(long double))};
     if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0.0) {
         ref_scale(p);
@@ -415,6 +517,7 @@ void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *a
 void ref_account_free(ref_account *account)
 {
     free(account->is_repaired);
+    free(account->in_binary64);
     free(account->off);
 }
 

@@ -16,9 +16,10 @@ typedef struct {
 
 /* What is known of a product besides C; by columns, m x n. */
 typedef struct {
-    int parameter;    /* the one that was used; 0 if nothing was multiplied */
-    int64_t repaired; /* elements; -1: the mode's definition does not say */
-    bool *is_repaired;
+    int parameter;     /* the one that was used; 0 if nothing was multiplied */
+    int64_t repaired;  /* elements; -1: the mode's definition does not say */
+    bool *is_repaired; /* left by the scheme ... */
+    bool *in_binary64; /* ... and summed up in binary64: else exactly */
     long double *
         off; /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */
 } ref_account;

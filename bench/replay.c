@@ -1,0 +1,205 @@
+/* replay - times products of given shapes, by cuBLAS and by modes of Tandem, in one run.
+ *
+ * Usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...
+ *
+ * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of names: the calls of programs
+ * (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed back to back with others like it, for so many seconds
+ * (default 0.006) in each mode, in rounds over the modes, so that the device is as warm for each; operands are random. `ran` is what
+ * ran (of auto, the mode that it took), `predicted` what the model says of that. Prints CSV; bench/replay_report.py adds up. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../examples/common.h"
+#include "../include/tandem.h"
+#include "../lib/policy.h"
+#include "../tools/measure.h"
+
+const char program_name[] = "replay";
+
+enum { MOST_SHAPES = 4096, MOST_MODES = 16, ROUNDS = 3 };
+
+typedef struct {
+    measure_shape shape;
+    int count;
+} row;
+
+typedef struct {
+    const char *text;
+    const td_engine *engine;
+    td_parameter parameter;
+} mode;
+
+static td_op op_of(char letter)
+{
+    return letter == 'N' ? TD_OP_N : letter == 'T' ? TD_OP_T : TD_OP_C;
+}
+
+static bool parse_row(const char *line, row *r)
+{
+    char op_a, op_b;
+    measure_shape *s = &r->shape;
+    const int fields = sscanf(line, "%c,%c,%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%lf,%d",
+                              &op_a, &op_b, &s->m, &s->n, &s->k, &s->batch, &s->beta, &r->count);
+    s->op_a = op_of(op_a);
+    s->op_b = op_of(op_b);
+    return fields == 8 && s->m > 0 && s->n > 0 && s->k > 0 && s->batch > 0;
+}
+
+/* How many; 0, with a message, if the file is not as it should be. */
+static int read_shapes(const char *path, row rows[MOST_SHAPES])
+{
+    char line[256];
+    int count = 0, number = 1;
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(line, sizeof line, file)) {
+        complain("%s cannot be read", path);
+        goto out;
+    }
+    for (; count < MOST_SHAPES && fgets(line, sizeof line, file); count++) {
+        number++;
+        if (parse_row(line, &rows[count])) continue;
+        complain("%s, line %d: not op_a,op_b,m,n,k,batch,beta,count", path, number);
+        count = 0;
+        break;
+    }
+out:
+    if (file) fclose(file);
+    return count;
+}
+
+static bool parse_modes(int count, char **texts, mode modes[MOST_MODES])
+{
+    if (count < 1 || count > MOST_MODES) {
+        complain("%d modes given; allowed: 1 to %d", count, MOST_MODES);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        modes[i].text = texts[i];
+        modes[i].engine = td_engine_parse(texts[i], &modes[i].parameter);
+        if (modes[i].engine) continue;
+        complain("there is no mode '%s'; `tandem modes` lists them", texts[i]);
+        return false;
+    }
+    return true;
+}
+
+static void print_line(FILE *out, const row *r, const mode *of, const mode *ran, double seconds,
+                       double predicted)
+{
+    const measure_shape *s = &r->shape;
+    fprintf(out, "%c,%c,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%g,%d,%s,%s,%.2f,%.2f\n",
+            "NTC"[s->op_a], "NTC"[s->op_b], s -> m, s -> n, s -> k, s -> batch, s -> beta,
+            r -> count, of -> text, ran -> text, seconds * 1e6, predicted * 1e6);
+}
+
+static bool describe(FILE *out, const td_model *model)
+{
+    int runtime = 0, driver = 0;
+    CHECK_CUDA(cudaRuntimeGetVersion(&runtime));
+    CHECK_CUDA(cudaDriverGetVersion(&driver));
+    fprintf(out,
+            "# Device: %s. CUDA runtime %d, driver's %d. Tandem %s. Predictions by figures %s.\n",
+            model->card.name, runtime, driver, tandem_version(), model->source);
+    fprintf(out, "op_a,op_b,m,n,k,batch,beta,count,mode,ran,us,predicted\n");
+    return true;
+out:
+    return false;
+}
+
+/* What a mode makes of a shape: itself, or what auto takes. */
+static mode resolve(const mode *of, const td_problem *p, const td_model *model)
+{
+    td_options o;
+    if (!of->engine->is_choice) return *of;
+    td_options_set_defaults(&o);
+    td_options_set(&o, TD_OPTION_MODE, "mode", of->text, TD_ORIGIN_CALL);
+    const td_decision d = td_policy_choose(&o, p, model);
+    return (mode){d.text, d.engine ? d.engine : td_engines[0], d.parameter};
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, int count,
+                      double budget)
+{
+    const measure_shape *s = &r->shape;
+    td_problem p = {.kind = TD_PRODUCT,
+                    .type = TD_BINARY64,
+                    .m = s->m,
+                    .n = s->n,
+                    .k = s->k,
+                    .batch = s->batch};
+    double seconds[MOST_MODES][ROUNDS];
+    mode ran[MOST_MODES];
+    p.beta.value.binary64 = s->beta;
+    for (int j = 0; j < count; j++) ran[j] = resolve(&modes[j], &p, measure_model(m));
+    for (int i = 0; i < ROUNDS; i++)
+        for (int j = 0; j < count; j++) {
+            seconds[j][i] = measure_seconds(m, s, ran[j].engine, ran[j].parameter, budget / ROUNDS);
+            if (seconds[j][i] >= 0.0) continue;
+            complain("%s refuses %" PRId64 " x %" PRId64 " x %" PRId64, ran[j].text, s->m, s->n,
+                     s->k);
+            return false;
+        }
+    for (int j = 0; j < count; j++) {
+        qsort(seconds[j], ROUNDS, sizeof *seconds[j], ascending);
+        print_line(out, r, &modes[j], &ran[j], seconds[j][ROUNDS / 2],
+                   td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &p));
+    }
+    return true;
+}
+
+static bool run(FILE *out, const row *rows, int count, const mode *modes, int mode_count,
+                double budget)
+{
+    measure_size size = {1, 1};
+    const char *reason;
+    for (int i = 0; i < count; i++) size = measure_larger(size, measure_size_of(&rows[i].shape));
+    measure *m = measure_open(size, &reason);
+    if (!m) {
+        complain("%s", reason);
+        return false;
+    }
+    bool good = describe(out, measure_model(m));
+    for (int i = 0; i < count && good; i++)
+        good = run_shape(out, m, &rows[i], modes, mode_count, budget);
+    measure_close(m);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {NULL, 0, NULL, 0}};
+    static row rows[MOST_SHAPES];
+    mode modes[MOST_MODES];
+    const char *csv = NULL;
+    double budget = 0.006;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'c')
+            csv = optarg;
+        else if (option != 'b' || !parse_number("--budget", optarg, &budget))
+            return BAD_OPTIONS;
+    }
+    if (argc - optind < 2) {
+        complain("usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...");
+        return BAD_OPTIONS;
+    }
+    const int count = read_shapes(argv[optind], rows);
+    if (!count || !parse_modes(argc - optind - 1, argv + optind + 1, modes)) return BAD_OPTIONS;
+    FILE *out = csv ? fopen(csv, "w") : stdout;
+    if (!out) {
+        complain("%s cannot be written", csv);
+        return EXIT_FAILURE;
+    }
+    const bool good = run(out, rows, count, modes, argc - optind - 1, budget);
+    return (out == stdout || fclose(out) == 0) && good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,23 @@
+/* line.h - what is measured of a line of an operand: a row of op(A), or a column of op(B). For host C and for kernels. */
+#ifndef TD_LINE_H
+#define TD_LINE_H
+
+#include <stdint.h>
+
+/* Logarithms are to base 2 and in units of 1/256: whole numbers, the same on every device. */
+enum { TD_LOG = 256 };
+
+/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
+typedef struct {
+    int32_t norm; /* logarithm of the Euclidean norm, at least */
+    int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
+    int32_t mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if any is zero */
+    int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
+    int32_t typical; /* sum, less the logarithm of the number of elements that are not zero */
+    int16_t low;     /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
+    int16_t scale;   /* set when all lines are measured */
+} td_line;
+/* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of both are 0. */
+enum { TD_NO_MEAN = -(1 << 28), TD_NO_LOW = 0x7fff, TD_SPECIAL = -0x8000 };
+
+#endif

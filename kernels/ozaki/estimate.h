@@ -1,0 +1,58 @@
+/* estimate.h - abs(A')abs(B') from below, by one product of int8, and what it decides: which candidate multiplies least and
+ * repairs least, and which elements of C it certifies. For host C and for kernels.
+ *
+ * With u = min(127, floor(abs(a) 2^-unit)), the unit of a line being 1/16 of its typical magnitude rounded down to a power of
+ * two, u v <= abs(a) abs(b) 2^-(both units): sums of such products are whole numbers that no device rounds. Only four leading bits
+ * of each sum over TD_ESTIMATE_K elements of k are kept, rounded down. */
+#ifndef TD_ESTIMATE_H
+#define TD_ESTIMATE_H
+
+#include "ozaki.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The longest sums; part of the modes' definition. k is cut into as few parts as there can be, all but the last of equal length. */
+enum { TD_ESTIMATE_K = 1 << 14 };
+static inline int64_t td_estimate_sums(int64_t k)
+{
+    return (k + TD_ESTIMATE_K - 1) / TD_ESTIMATE_K;
+}
+static inline int64_t td_estimate_length(int64_t k)
+{
+    const int64_t sums = td_estimate_sums(k), length = (k + sums - 1) / sums;
+    return (length + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
+}
+
+/* u and v of a part: [batch][place of line][k_padded], op(A)'s lines as td_place_of_line (../int8/panels.h) says, zeros in the
+ * padding. Nothing is done for members whose choice is not estimated. fixed.k_first .. of k; scales need not be set. */
+typedef struct {
+    td_fixed fixed;
+    int8_t *plane[2];
+    int64_t k_padded;
+} td_magnitudes;
+cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
+
+/* Of a part: logarithms of sums (TD_PANEL_LOGARITHM) into the ranks of its elements. When all parts of a member are ranked, one of
+ * its candidates is chosen and scales are set, if there is more than one. */
+typedef struct {
+    td_finish finish; /* ranks.of: the logarithms of the first sum too */
+    td_choose choose; /* of the whole product */
+    int64_t sum_step; /* from one sum to the next */
+    int sums;
+    int blocks;               /* of all parts, td_rank_blocks(m, n) each; 0: the choice stands */
+    int64_t tiles;            /* of all parts */
+    unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
+    int32_t *ranked;          /* [batch]: the same */
+} td_estimate;
+int td_rank_blocks(int m, int n);
+cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
+
+cudaError_t td_estimate_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

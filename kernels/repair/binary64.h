@@ -1,0 +1,42 @@
+/* binary64.h - sums of products in binary64, in an order that is the same on every device: k is cut into blocks of td_binary64_block
+ * elements, each of which is one chain of FMAs in order, and the blocks' sums are added in order: with b elements in a block, b + k / b
+ * roundings, which are fewer than 4 sqrt(k). For kernels.
+ *
+ * Where lines were measured, elements count in units that make the largest of each line 2^TD_BINARY64_TOP: products then
+ * neither overflow nor, if td_fits_binary64, have bits that binary64 has no room for. */
+#ifndef TD_BINARY64_H
+#define TD_BINARY64_H
+
+#include "../access.h"
+
+/* The power of two nearest to sqrt(k), at least 8. */
+TD_HOST_DEVICE int td_binary64_block(int64_t k)
+{
+    int block = 8;
+    while (2 * (int64_t)block * block <= k) block *= 2;
+    return block;
+}
+
+enum { TD_BINARY64_TOP = 490, TD_BINARY64_LEAST = -1074 };
+
+/* Neither zeros nor special. */
+TD_DEVICE bool td_is_counted(const td_line &line)
+{
+    return line.low != TD_SPECIAL && line.low != TD_NO_LOW;
+}
+
+/* What is added to a line's exponents. */
+TD_DEVICE int td_binary64_scale(const td_line &line)
+{
+    return td_is_counted(line) ? TD_BINARY64_TOP - (line.peak >> 8) : 0;
+}
+
+/* True if all products of two lines' elements have room. Lines of zeros have, and special ones do not ask. */
+TD_DEVICE bool td_fits_binary64(const td_line &a, const td_line &b)
+{
+    const int low[2] = {a.low + td_binary64_scale(a), b.low + td_binary64_scale(b)};
+    if (!td_is_counted(a) || !td_is_counted(b)) return true;
+    return min(min(low[0], low[1]), low[0] + low[1]) >= TD_BINARY64_LEAST;
+}
+
+#endif

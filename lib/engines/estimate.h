@@ -1,0 +1,27 @@
+/* estimate.h - what is decided from an int8 product of magnitudes, part by part of a product (../../kernels/ozaki/estimate.h). */
+#ifndef TD_ENGINE_ESTIMATE_H
+#define TD_ENGINE_ESTIMATE_H
+
+#include "../../kernels/ozaki/estimate.h"
+#include "panels.h"
+
+/* A part. The sums, and what is made of them, are in estimate.finish.ranks.of, td_estimate_sum_bytes() of it. */
+typedef struct {
+    td_device *device;
+    td_fixed fixed;
+    td_estimate estimate; /* sum_step and sums, and ranks but for `of`, are set here */
+    char *workspace;      /* 256-byte aligned */
+    size_t bytes;         /* of it; at least td_estimate_least_bytes() */
+    cudaStream_t stream;
+} td_estimate_part;
+
+size_t td_estimate_sum_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
+size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
+
+/* How the ranks of a part are laid out. */
+td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n);
+
+/* Enqueues it; members whose choice is not estimated are passed over on the device. */
+cudaError_t td_estimate_part_run(const td_estimate_part *part);
+
+#endif

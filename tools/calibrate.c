@@ -1,0 +1,265 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cuda_runtime_api.h>
+
+#include "lib/calibration.h"
+#include "lib/device.h"
+#include "tools/machine.h"
+#include "tools/measure.h"
+#include "tools/tandem.h"
+
+enum { SECONDS, DEVICE, ROWS };
+enum { USUAL_SECONDS = 15, MOST_SECONDS = 600 };
+
+/* Time for one product, its repetitions included; and the longest product that is worth its time, of all the time there is. */
+static const double point_seconds = 0.002, longest_share = 1.0 / 4000.0;
+
+/* Beyond so many times native's time only a coarse grid is measured. */
+static const double far_behind = 4.0;
+
+/* A calibration while it is made. */
+typedef struct {
+    measure *measure;
+    td_model model; /* by rates alone */
+    const td_way *way;
+    int ways;
+    measure_size size; /* of the largest product that fits */
+    double longest, deadline;
+    bool is_known[TD_MOST_WAYS][TD_FACTORS];
+    td_calibration result;
+} work;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- one product ---- */
+
+static measure_shape shape_of(const td_problem *p)
+{
+    return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
+}
+
+static void measure_point(work *w, int at, int way)
+{
+    const td_problem p = td_factor_problem(at);
+    const measure_shape shape = shape_of(&p);
+    const td_way *of = &w->way[way];
+    const double by_rates = td_model_by_rates(&w->model.rates, of->engine, of->parameter, &p);
+    if (w->is_known[way][at] || by_rates < 0.0 || by_rates > w->longest ||
+        !measure_fits(measure_size_of(&shape), w->size) || now() > w->deadline)
+        return;
+    const double seconds =
+        measure_seconds(w->measure, &shape, of->engine, of->parameter, point_seconds);
+    if (seconds <= 0.0) return;
+    w->is_known[way][at] = w->result.is_measured[way] = true;
+    w->result.factors[way][at] = (signed char)td_factor_of(seconds, by_rates);
+}
+
+/* ---- all of them ---- */
+
+/* Every other size, and all batches. */
+static bool is_coarse(int at)
+{
+    const td_problem p = td_factor_problem(at);
+    const int64_t sizes[] = {p.m, p.n, p.k};
+    if (at >= TD_PAIRS * TD_SIZES) return true;
+    for (int i = 0; i < 3; i++)
+        if (__builtin_ctzll((unsigned long long)(sizes[i] / TD_LEAST_SIZE)) % 2) return false;
+    return true;
+}
+
+/* Modes are measured one after the other at each point: a warm device is as slow for all of them. */
+static void measure_points(work *w, bool is_fine)
+{
+    for (int at = 0; at < TD_FACTORS; at++) {
+        const td_problem p = td_factor_problem(at);
+        double by_rates[TD_MOST_WAYS];
+        if (!is_fine && !is_coarse(at)) continue;
+        td_model_predict(&w->model, &p, by_rates);
+        for (int way = 0; way < w->ways; way++)
+            if (!is_fine || by_rates[way] < far_behind * by_rates[0]) measure_point(w, at, way);
+    }
+}
+
+/* How far apart two points are, in steps of the grid. */
+static int distance(int a, int b)
+{
+    const td_problem p = td_factor_problem(a), q = td_factor_problem(b);
+    const int64_t sizes[][2] = {{p.m, q.m}, {p.n, q.n}, {p.k, q.k}};
+    int steps = 0;
+    for (int i = 0; i < 3; i++)
+        steps += abs(__builtin_ctzll((unsigned long long)sizes[i][0]) -
+                     __builtin_ctzll((unsigned long long)sizes[i][1]));
+    return steps;
+}
+
+/* What was not measured is as the mean of the nearest that were. */
+static int estimate(const work *w, int way, int at)
+{
+    const bool is_stack = at >= TD_PAIRS * TD_SIZES;
+    int nearest = TD_FACTORS, sum = 0, count = 0;
+    for (int other = 0; other < TD_FACTORS; other++) {
+        if (!w->is_known[way][other] || (other >= TD_PAIRS * TD_SIZES) != is_stack) continue;
+        const int steps = distance(at, other);
+        if (steps > nearest) continue;
+        if (steps < nearest) sum = count = 0;
+        nearest = steps;
+        sum += w->result.factors[way][other];
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+static void fill_in(work *w)
+{
+    for (int way = 0; way < w->ways; way++)
+        for (int at = 0; at < TD_FACTORS && w->result.is_measured[way]; at++)
+            if (!w->is_known[way][at])
+                w->result.factors[way][at] = (signed char)estimate(w, way, at);
+}
+
+/* ---- set-up and results ---- */
+
+/* What the largest point takes, or, if that is less, a third of what is free. */
+static measure_size find_size(void)
+{
+    size_t free_bytes = 0, total = 0;
+    measure_size size = {1, 1};
+    if (!td_cuda_ok(cudaMemGetInfo(&free_bytes, &total))) return size;
+    for (int at = 0; at < TD_FACTORS; at++) {
+        const td_problem p = td_factor_problem(at);
+        const measure_shape shape = shape_of(&p);
+        size = measure_larger(size, measure_size_of(&shape));
+    }
+    const int64_t third = (int64_t)(free_bytes / 9 / sizeof(double));
+    if (size.operands > 2 * third) size.operands = 2 * third;
+    if (size.result > third) size.result = third;
+    return size;
+}
+
+static bool open_device(work *w, int device, double seconds)
+{
+    const char *reason = "there is no such device";
+    td_card card;
+    if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
+        w->size = find_size();
+        w->measure = measure_open(w->size, &reason);
+    }
+    if (!w->measure) {
+        machine m;
+        machine_query(&m);
+        say("calibrate: device %d cannot be measured: %s", device,
+            m.device_count ? reason : m.reason);
+        return false;
+    }
+    td_model_make(&w->model, &card);
+    memset(w->model.factors, 0, sizeof w->model.factors);
+    w->way = td_ways(&w->ways);
+    w->longest = seconds * longest_share;
+    w->deadline = now() + seconds;
+    return true;
+}
+
+static void print_rows(const work *w)
+{
+    enum { A_LINE = 24 };
+    for (int way = 0; way < w->ways; way++) {
+        if (!w->result.is_measured[way]) continue;
+        printf("MEASURED(\"%s\", %d, \"%s\"", w->model.card.name, w->model.card.multiprocessors,
+               w->way[way].text);
+        for (int at = 0; at < TD_FACTORS; at++)
+            printf("%s%d", at % A_LINE ? ", " : ",\n         ", w->result.factors[way][at]);
+        printf(")\n");
+    }
+}
+
+static void print_summary(const work *w)
+{
+    printf("%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
+    for (int way = 0; way < w->ways; way++) {
+        double sum = 0.0;
+        int count = 0;
+        for (int at = 0; at < TD_FACTORS; at++)
+            if (w->is_known[way][at]) {
+                sum += w->result.factors[way][at];
+                count++;
+            }
+        if (count)
+            printf("%-14s %8d %22.2f\n", w->way[way].text, count, exp2(sum / count / TD_OCTAVE));
+    }
+}
+
+static int keep(const work *w)
+{
+    char path[TD_CALIBRATION_PATH];
+    int driver = 0;
+    (void)td_cuda_ok(cudaDriverGetVersion(&driver));
+    if (!td_calibration_path(&w->model.card, driver, path)) {
+        say("calibrate: neither XDG_CACHE_HOME nor HOME names a folder for the result");
+        return 1;
+    }
+    if (!td_calibration_write(&w->result, &w->model.card, driver, path)) {
+        say("calibrate: cannot write '%s' (%s)", path, strerror(errno));
+        return 1;
+    }
+    printf("kept in %s\n", path);
+    return 0;
+}
+
+static bool parse_number(const char *name, const char *text, long least, long most, long *value)
+{
+    char *end;
+    if (!text) return true;
+    *value = strtol(text, &end, 10);
+    if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
+    say("calibrate: --%s is '%s'; allowed: %ld to %ld", name, text, least, most);
+    return false;
+}
+
+static int run(const command_line *line)
+{
+    static work w;
+    long seconds = USUAL_SECONDS, device = 0;
+    if (!parse_number("seconds", line->values[SECONDS], 1, MOST_SECONDS, &seconds) ||
+        !parse_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
+        return EXIT_USAGE;
+    if (!open_device(&w, (int)device, (double)seconds)) return 1;
+    if (strcmp(w.model.card.name, TD_HOST_CARD) == 0)
+        say("calibrate: this is the host device, whose speed says nothing about a GPU; the result "
+            "serves it alone");
+    measure_points(&w, false);
+    measure_points(&w, true);
+    measure_close(w.measure);
+    fill_in(&w);
+    if (line->values[ROWS]) {
+        print_rows(&w);
+        return 0;
+    }
+    printf("%s, %ld s at most\n", w.model.card.name, seconds);
+    print_summary(&w);
+    return keep(&w);
+}
+
+const command command_calibrate = {
+    .name = "calibrate",
+    .arguments = "",
+    .summary = "measure a GPU, for mode auto",
+    .details = "Times products of many sizes, by cuBLAS and by every mode, and keeps the result "
+               "for the device, its driver and "
+               "this version in $XDG_CACHE_HOME/tandem or ~/.cache/tandem, where programs under "
+               "mode auto find it. Nothing "
+               "else should run on the GPU meanwhile.",
+    .options = {[SECONDS] = {"seconds", "COUNT", "take at most so long; 15 if it is not given"},
+                [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
+                [ROWS] = {"rows", NULL, "write rows of lib/engines/measured.def instead"}},
+    .run = run,
+};

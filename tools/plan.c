@@ -1,0 +1,166 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
+
+#include "lib/calibration.h"
+#include "lib/policy.h"
+#include "tools/machine.h"
+#include "tools/tandem.h"
+
+enum { BATCH, OP, ACCURACY, DEVICE };
+enum { M, N, K, SIZES };
+
+/* ---- the product ---- */
+
+static bool parse_size(const char *name, const char *text, int64_t *size)
+{
+    char *end;
+    const long long value = strtoll(text, &end, 10);
+    *size = value;
+    if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
+    say("plan: %s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
+    return false;
+}
+
+static bool parse_op(char letter, td_op *op)
+{
+    static const char letters[] = "NTC";
+    const char *at = letter ? strchr(letters, letter) : NULL;
+    if (at) *op = (td_op)(at - letters);
+    return at != NULL;
+}
+
+static bool parse_ops(const char *text, td_problem *p)
+{
+    if (!text) return true;
+    if (strlen(text) == 2 && parse_op(text[0], &p->op_a) && parse_op(text[1], &p->op_b))
+        return true;
+    say("plan: --op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
+    return false;
+}
+
+static bool parse_problem(const command_line *line, td_problem *p)
+{
+    static const char *const names[] = {"M", "N", "K"};
+    int64_t *const sizes[] = {&p->m, &p->n, &p->k};
+    if (line->count < SIZES) {
+        say("plan: %s is missing; see tandem plan --help", names[line->count]);
+        return false;
+    }
+    *p = (td_problem){.kind = TD_PRODUCT, .type = TD_BINARY64, .batch = 1};
+    p->alpha.value.binary64 = 1.0;
+    for (int i = 0; i < SIZES; i++)
+        if (!parse_size(names[i], line->arguments[i], sizes[i])) return false;
+    if (line->values[BATCH] && !parse_size("--batch", line->values[BATCH], &p->batch)) return false;
+    return parse_ops(line->values[OP], p);
+}
+
+/* ---- the device ---- */
+
+static bool find_named(const char *name, td_model *model)
+{
+    const td_card *card = td_card_known(name);
+    if (card) {
+        td_model_make(model, card);
+        return true;
+    }
+    char names[1024] = "";
+    for (const td_card *c = td_cards; c->name[0]; c++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->name);
+    }
+    say("plan: --device is '%s'; allowed: %s", name, names);
+    return false;
+}
+
+/* The first GPU of this machine, as calibrated; or the card that the host device stands for. */
+static void find_own(td_model *model)
+{
+    machine m;
+    machine_query(&m);
+    td_model_make(model, m.device_count ? &m.devices[0].card : td_card_known(TD_HOST_CARD));
+    td_calibration_use(model, m.device_count ? m.driver_version : CUDART_VERSION);
+}
+
+/* ---- what is printed ---- */
+
+static void print_way(const td_way *way, double seconds, const td_problem *p, double native,
+                      td_option_accuracy accuracy)
+{
+    const double operations = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
+    char bits[16] = "-";
+    if (way->engine->bits)
+        snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
+    if (seconds < 0.0)
+        printf("%-14s %12s %9s %10s %6s\n", way->text, "-", "-", "-", bits);
+    else
+        printf("%-14s %12.4f %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3,
+               operations / seconds * 1e-12, seconds / native, bits,
+               td_policy_serves(way, seconds, accuracy, p->k) ? "" : "  too few bits");
+}
+
+static void print_decision(const td_decision *d)
+{
+    printf("\nauto: %s, %s", d->text, d->reason ? d->reason : d->choice);
+    if (d->forecast.mode)
+        printf(" (%s %.4f ms, native %.4f ms)", d->forecast.mode, d->forecast.emulated * 1e3,
+               d->forecast.native * 1e3);
+    printf("\n");
+}
+
+static void print_plan(const td_options *o, const td_problem *p, const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    char accuracy[TD_OPTION_TEXT_BYTES];
+    int count;
+    const td_way *way = td_ways(&count);
+    td_model_predict(model, p, seconds);
+    td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
+    printf("product:  %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %c%c, batch %" PRId64
+           "\n",
+           p->m, p->n, p->k, "NTC"[p->op_a], "NTC"[p->op_b], p -> batch);
+    printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
+    printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, p->k));
+    printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
+    for (int i = 0; i < count; i++) print_way(&way[i], seconds[i], p, seconds[0], o->accuracy);
+    const td_decision d = td_policy_choose(o, p, model);
+    print_decision(&d);
+}
+
+static int run(const command_line *line)
+{
+    static td_model model; /* what it reads stays for the life of the process */
+    td_problem p;
+    td_options o;
+    if (!parse_problem(line, &p) || !td_options_parse(&o, environ)) return EXIT_USAGE;
+    if (!td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) return EXIT_USAGE;
+    const char *accuracy = line->values[ACCURACY];
+    if (accuracy && !td_options_set(&o, TD_OPTION_ACCURACY, "--accuracy", accuracy, TD_ORIGIN_CALL))
+        return EXIT_USAGE;
+    if (!line->values[DEVICE])
+        find_own(&model);
+    else if (!find_named(line->values[DEVICE], &model))
+        return EXIT_USAGE;
+    print_plan(&o, &p, &model);
+    return 0;
+}
+
+const command command_plan = {
+    .name = "plan",
+    .arguments = "M N K",
+    .most = SIZES,
+    .summary = "predict what a product takes in every mode, and which one auto would take",
+    .details =
+        "C is M x N, and K the terms of a sum. Without --device it is the first GPU of this "
+        "machine, as "
+        "`tandem calibrate` measured it; without a GPU, the card that the host device stands for.",
+    .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
+                [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
+                [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
+                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"}},
+    .run = run,
+};
