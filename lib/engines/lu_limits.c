@@ -17,7 +17,7 @@ static const orders factor[TYPES] = {{8, 256}, {8, 256}, {8, 256}, {8, 256}};
 static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
 static const orders invert[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
 static const orders whole[TYPES] = {{16, 32}, {16, 32}, {32, 32}, {32, 32}};
-static const orders triangular[TYPES] = {{32, 160}, {33, 112}, {33, 64}, {1, 0}};
+static const orders triangular[TYPES] = {{32, 160}, {48, 112}, {33, 64}, {1, 0}};
 enum { LEAST_TRIANGLES = 2000 };
 
 static int type_index(td_type type)
