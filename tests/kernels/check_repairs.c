@@ -346,13 +346,46 @@ static void long_modes_repair_exactly(void **unused)
             check_deep_sum(m, &deep_sums[i]);
 }
 
+/* Constants, whose roundings in one long chain all have one sign, beside a number that makes df leave them. */
+static void check_constants(const mode *m, int k, uint64_t seed)
+{
+    const product of = {.data = "uniform", .m = 4, .n = 3, .k = k, .alpha = 1.0, .seed = seed};
+    problem p = problem_make(&of);
+    checked seen = {0};
+    for (int line = 0; line < 4; line++)
+        for (int l = 1; l < k; l++) {
+            *matrix_at(&p.a, line, l) = *matrix_at(&p.a, line, 1);
+            if (line < 3) *matrix_at(&p.b, l, line) = *matrix_at(&p.b, 1, line);
+        }
+    for (int line = 0; line < 4; line++) {
+        *matrix_at(&p.a, line, 0) = 0x1p120;
+        if (line < 3) *matrix_at(&p.b, 0, line) = 0.0;
+    }
+    checked_problem(m, &p, &seen);
+    CHECK(checked_repairs(m, &p) == of.m * of.n, "%s: constants are not repaired", m->name);
+    problem_free(&p);
+}
+
+static void repaired_constants_keep_the_bound_of_df(void **unused)
+{
+    (void)unused;
+    for (const mode *m = mode_after(NULL); m; m = mode_after(m))
+        for (int i = 0; i < 4 && m->format == &ref_df_format; i++)
+            check_constants(m, i % 2 ? 16384 : 3000, (uint64_t)(17 + i));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_that_cancel),           cmocka_unit_test(wide_exponents),
-        cmocka_unit_test(c_that_cancels_the_product), cmocka_unit_test(ends_of_binary64),
-        cmocka_unit_test(one_rounding_at_every_edge), cmocka_unit_test(ordinary_sums_are_certified),
-        cmocka_unit_test(what_is_lost_is_repaired),   cmocka_unit_test(long_modes_repair_exactly),
+        cmocka_unit_test(sums_that_cancel),
+        cmocka_unit_test(wide_exponents),
+        cmocka_unit_test(c_that_cancels_the_product),
+        cmocka_unit_test(ends_of_binary64),
+        cmocka_unit_test(one_rounding_at_every_edge),
+        cmocka_unit_test(ordinary_sums_are_certified),
+        cmocka_unit_test(what_is_lost_is_repaired),
+        cmocka_unit_test(long_modes_repair_exactly),
+        cmocka_unit_test(repaired_constants_keep_the_bound_of_df),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);
