@@ -2,128 +2,25 @@
  * binary64 where they have no more than 53 significant bits, and their sums in fixed.h's numbers. */
 #include "ref_ozaki.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fixed.h"
-#include "ref_lines.h"
+#include "ref_choice.h"
 
-enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
-
-/* Tiles of C; elements of one that are worth exact sums; a tile in binary64 takes as long as products modulo so many numbers. */
-enum { TILE = 64, FEW = 16, BINARY64_COST = 40 };
-
-/* A product on its way. */
-typedef struct {
-    const ref_ozaki *ozaki;
-    const ref_gemm *p;
-    ref_side side[2];
-    int parameter;
-    bool is_estimated,
-        in_binary64; /* abs(A)abs(B) decides; that all of C is to be binary64's sums */
-    int *
-        needed; /* [column][row]: the least parameter that certifies an element, by the estimate or otherwise */
-    bool *is_dense;    /* [column][row]: left, and in a tile of many such elements */
-    int8_t *digits[2]; /* [line][slice][k], of int8 slices */
-} work;
-
-/* Fewest moduli if the data decide. */
-static int least_moduli(const work *w)
-{
-    return w->p->m * w->p->n <= 1 << 22 && w->p->k > 2048 ? LEAST_MODULI + 1 : LEAST_MODULI;
-}
+enum { TILE = REF_TILE, FEW = REF_FEW };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* Slices */
-
-/* Bits of a digit of binary32 slices: products of so many over 4096 elements of k are exact in binary32. */
-static int float_digit_bits(int64_t k)
-{
-    const int64_t terms = smaller(larger(k, 2), 4096);
-    int log = 0;
-    while (INT64_C(1) << log < terms) log++;
-    return (24 - log) / 2 + 1;
-}
-
-/* The largest parameter for the exponent of a line's fixed-point elements, by its peak. */
-static int64_t scale_by_peak(const work *w, const ref_line *r)
-{
-    const int64_t e = ref_floor_div(r->peak, LOG);
-    if (w->ozaki->scheme == REF_FLOAT_SLICES)
-        return w->parameter * float_digit_bits(w->p->k) - 2 - e;
-    return 8 * w->parameter - 2 - e - (r->peak - LOG * e >= 253);
-}
-
-/* Errors */
-
-/* Logarithm of what X may be off, at least, beside half the sums of magnitudes of both lines. */
-static int64_t log_of_rest(const work *w)
-{
-    const int64_t log_k = ref_log_above((uint64_t)w->p->k);
-    if (w->ozaki->scheme != REF_INT8_SLICES) return log_k - 2 * LOG;
-    return log_k + LOG * (8 * w->parameter - 10) +
-           ref_log_above((uint64_t)(1 + 257 * (w->parameter - 1)));
-}
-
-/* Logarithm of what X may be off, at least. */
-static int64_t log_of_loss(const work *w, const ref_line *a, const ref_line *b)
-{
-    const int64_t rounding = larger(a->total + LOG * a->scale, b->total + LOG * b->scale);
-    const int64_t rest = log_of_rest(w), apart = larger(rounding - rest, rest - rounding);
-    return larger(rounding, rest) + (apart >= 8 * LOG ? 2 : LOG);
-}
-
-/* The whole part of (norm + total) / 2 - mean. */
-static int64_t spread_of(const ref_line *r)
-{
-    if (!r->has_mean) return 1 << 20;
-    return larger(0, ref_floor_div(ref_floor_div(r->norm + r->total, 2) - r->mean, LOG));
-}
-
-/* The largest of an operand's lines, or of those that the fewest moduli round; less than any if there is none. */
-static int64_t largest_spread(const work *w, int which, bool of_rounded)
-{
-    const int64_t level = ref_level(least_moduli(w), w->p->k);
-    int64_t largest = -(1 << 20);
-    for (int64_t i = 0; i < w->side[which].lines; i++) {
-        const ref_line *r = &w->side[which].line[i];
-        if (!ref_is_counted(r)) continue;
-        if (of_rounded && ref_floor_div(level - r->norm, LOG) + r->low >= 0) continue;
-        largest = larger(largest, spread_of(r));
-    }
-    return largest;
-}
-
-/* True if the lines tell that the fewest moduli do for all elements. */
-static bool fewest_do(const work *w)
-{
-    const int64_t level = ref_level(least_moduli(w), w->p->k),
-                  log_k = ref_log_below((uint64_t)w->p->k);
-    const int64_t limit = ref_floor_div(level - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG);
-    return largest_spread(w, 0, true) + largest_spread(w, 1, false) < limit &&
-           largest_spread(w, 0, false) + largest_spread(w, 1, true) < limit;
-}
 
 /* Fixed-point operands */
 
-static int64_t scale_of(const work *w, int count, const ref_line *r)
-{
-    if (!ref_is_counted(r)) return 0;
-    return w->ozaki->scheme == REF_RESIDUES
-               ? ref_floor_div(ref_level(count, w->p->k) - r->norm, LOG)
-               : scale_by_peak(w, r);
-}
-
-static void set_fixed(work *w, ref_side *s)
+static void set_fixed(ref_work *w, ref_side *s)
 {
     for (int64_t i = 0; i < s->lines; i++) {
         ref_line *r = &s->line[i];
         if (!ref_is_counted(r)) continue;
-        r->scale = scale_of(w, w->parameter, r);
+        r->scale = ref_scale_of(w, w->parameter, r);
         for (int64_t l = 0; l < s->k; l++) {
             const double x = ref_at(
                 s, i, l); /* no more bits than 53: only rounded in the end, to a whole number */
@@ -136,7 +33,7 @@ static void set_fixed(work *w, ref_side *s)
 }
 
 /* Balanced digits to base 256, the highest first. */
-static void set_digits(const work *w, const ref_side *s, int8_t *digits)
+static void set_digits(const ref_work *w, const ref_side *s, int8_t *digits)
 {
     for (int64_t i = 0; i < s->lines; i++)
         for (int64_t l = 0; l < s->k; l++) {
@@ -154,21 +51,10 @@ static void set_digits(const work *w, const ref_side *s, int8_t *digits)
         }
 }
 
-static bool is_exact(const ref_line *r) { return r->scale + r->low >= 0; }
-
-/* True if X is exact: no line was rounded, and the slices that are left out are zero. */
-static bool loses_nothing(const work *w, const ref_line *a, const ref_line *b)
-{
-    if (a->is_zero || b->is_zero) return true;
-    if (!is_exact(a) || !is_exact(b)) return false;
-    return w->ozaki->scheme != REF_INT8_SLICES ||
-           (a->scale + a->low) / 8 + (b->scale + b->low) / 8 >= w->parameter - 1;
-}
-
 /* Products */
 
 /* sum += A' B' 2^e. */
-static void add_product(const work *w, int64_t i, int64_t j, int e, fixed *sum)
+static void add_product(const ref_work *w, int64_t i, int64_t j, int e, fixed *sum)
 {
     const int64_t k = w->p->k;
     const double *a = w->side[0].fixed + i * k, *b = w->side[1].fixed + j * k;
@@ -177,7 +63,7 @@ static void add_product(const work *w, int64_t i, int64_t j, int e, fixed *sum)
 }
 
 /* The same of the slices whose numbers add up to less than there are slices. */
-static void add_slices(const work *w, int64_t i, int64_t j, int e, fixed *sum)
+static void add_slices(const ref_work *w, int64_t i, int64_t j, int e, fixed *sum)
 {
     const int64_t k = w->p->k;
     const int slices = w->parameter;
@@ -192,16 +78,16 @@ static void add_slices(const work *w, int64_t i, int64_t j, int e, fixed *sum)
 
 /* How far a product of fixed-point lines is from that of the lines, in units of their product: half a unit is lost of
  * each element that was rounded, and some slices are left out. */
-static long double units_lost(const work *w, int64_t i, int64_t j)
+static long double units_lost(const ref_work *w, int64_t i, int64_t j)
 {
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
     const long double k = (long double)w->p->k;
     if (!ref_is_counted(a) || !ref_is_counted(b)) return 0.0L;
     long double lost = 0.0L;
-    if (!is_exact(a)) lost += (long double)b->sum / 2;
-    if (!is_exact(b)) lost += (long double)a->sum / 2;
-    if (!is_exact(a) && !is_exact(b)) lost += k / 4;
-    if (w->ozaki->scheme != REF_INT8_SLICES || loses_nothing(w, a, b)) return lost;
+    if (!ref_is_exact_line(a)) lost += (long double)b->sum / 2;
+    if (!ref_is_exact_line(b)) lost += (long double)a->sum / 2;
+    if (!ref_is_exact_line(a) && !ref_is_exact_line(b)) lost += k / 4;
+    if (w->ozaki->scheme != REF_INT8_SLICES || ref_loses_nothing(w, a, b)) return lost;
     for (int p = 0; p < w->parameter; p++)
         for (int q = w->parameter - p; q < w->parameter; q++)
             lost += ldexpl(k, 14 + 8 * (2 * (w->parameter - 1) - p - q));
@@ -213,151 +99,14 @@ static double axpby(double alpha, double x, double beta, const double *c)
     return beta == 0.0 ? alpha * x : fma(alpha, x, beta * *c);
 }
 
-/* Certificates, with the scales that lines have */
-
-static bool is_certified_by_means(const work *w, const ref_line *a, const ref_line *b)
-{
-    const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
-    const int64_t need = 51 * LOG - ref_floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
-    if (loses_nothing(w, a, b)) return true;
-    return a->has_mean && b->has_mean && a->mean + b->mean + scales >= need;
-}
-
-/* Exponent of the unit that a line's magnitudes are counted in. */
-static int64_t unit_of(const ref_line *r) { return ref_floor_div(r->typical, LOG) - 4; }
-
-static int64_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
-{
-    const int64_t exponent = s->sign * s->shift[l] - unit_of(&s->line[i]);
-    const double x = fabs(ref_at(s, i, l));
-    if (x == 0.0 || ilogb(x) + exponent < 0) return 0;
-    return ilogb(x) + exponent >= 7 ? 127 : (int64_t)scalbn(x, (int)exponent);
-}
-
-/* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the last. */
-static int64_t length_of_sum(int64_t k)
-{
-    const int64_t sums = (k + 16383) / 16384, length = (k + sums - 1) / sums;
-    return (length + 63) / 64 * 64;
-}
-
-/* The logarithm of abs(A)abs(B) in units of both lines, at most: each sum is cut off to its four leading bits. False if it is 0. */
-static bool estimate(const work *w, int64_t i, int64_t j, int64_t *log)
-{
-    const int64_t k = w->p->k, length = length_of_sum(k);
-    uint64_t eighths = 0;
-    for (int64_t first = 0; first < k; first += length) {
-        int64_t sum = 0;
-        for (int64_t l = first; l < smaller(first + length, k); l++)
-            sum += magnitude_of(&w->side[0], i, l) * magnitude_of(&w->side[1], j, l);
-        if (sum == 0) continue;
-        const int e = ilogb((double)sum);
-        eighths += (uint64_t)floor(ldexp((double)sum, 3 - e)) << e;
-    }
-    if (eighths == 0) return false;
-    const int e = ilogb((double)eighths); /* < 2^53 */
-    *log = LOG * (e - 3) + (int64_t)floor(LOG * (ldexp((double)eighths, -e) - 1.0));
-    return true;
-}
-
-static bool is_certified(const work *w, const ref_line *a, const ref_line *b, bool has_estimate,
-                         int64_t log)
-{
-    if (is_certified_by_means(w, a, b)) return true;
-    const int64_t log_k = ref_log_below((uint64_t)w->p->k);
-    const int64_t terms = 2 * smaller(a->total - a->norm, b->total - b->norm); /* that count */
-    const int64_t need =
-        larger(51 * LOG - ref_floor_div(log_k, 2), 52 * LOG - terms) + log_of_loss(w, a, b);
-    return w->is_estimated && has_estimate &&
-           log + LOG * (a->scale + b->scale + unit_of(a) + unit_of(b)) >= need;
-}
-
-/* Choice */
-
-/* The least parameter that certifies an element, which special ones do not ask for; or one more than there is. */
-static int needed(const work *w, int64_t i, int64_t j, int least, int most)
-{
-    ref_line a = w->side[0].line[i], b = w->side[1].line[j];
-    int64_t log = 0;
-    if (a.is_special || b.is_special) return least;
-    const bool has_estimate = w->is_estimated && estimate(w, i, j, &log);
-    for (int count = least; count <= most; count++) {
-        a.scale = scale_of(w, count, &a);
-        b.scale = scale_of(w, count, &b);
-        if (is_certified(w, &a, &b, has_estimate, log)) return count;
-    }
-    return most + 1;
-}
-
-static void set_needed(work *w, int least, int most)
-{
-    for (int64_t j = 0; j < w->p->n; j++)
-        for (int64_t i = 0; i < w->p->m; i++)
-            w->needed[i + j * w->p->m] = needed(w, i, j, least, most);
-}
-
-/* Elements that so many moduli leave open, at most FEW of each tile. */
-static int64_t count_open(const work *w, int count)
-{
-    const int64_t m = w->p->m, n = w->p->n;
-    int64_t all = 0;
-    for (int64_t j0 = 0; j0 < n; j0 += TILE)
-        for (int64_t i0 = 0; i0 < m; i0 += TILE) {
-            int64_t open = 0;
-            for (int64_t j = j0; j < smaller(j0 + TILE, n); j++)
-                for (int64_t i = i0; i < smaller(i0 + TILE, m); i++)
-                    open += w->needed[i + j * m] > count;
-            all += smaller(open, FEW);
-        }
-    return all;
-}
-
-/* The number that costs least. */
-static int choose_moduli(work *w)
-{
-    const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
-    int64_t least = tiles * FEW * BINARY64_COST;
-    int best = 0;
-    w->is_estimated = !fewest_do(w);
-    set_needed(w, least_moduli(w), w->is_estimated ? MAX_MODULI : least_moduli(w));
-    if (!w->is_estimated) return least_moduli(w);
-    for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
-        const int64_t cost = tiles * FEW * count + count_open(w, count) * BINARY64_COST;
-        if (cost >= least) continue;
-        least = cost;
-        best = count;
-    }
-    w->in_binary64 = best == 0;
-    return best;
-}
-
-static int choose_slices(const work *w)
-{
-    const int bits = float_digit_bits(w->p->k);
-    return w->ozaki->scheme == REF_INT8_SLICES ? INT8_SLICES : (64 + bits - 1) / bits;
-}
-
-static void choose(work *w)
-{
-    w->parameter = w->ozaki->parameter;
-    if (w->parameter) return;
-    if (w->ozaki->scheme == REF_RESIDUES) {
-        w->parameter = choose_moduli(w);
-        return;
-    }
-    w->parameter = choose_slices(w);
-    w->is_estimated = true;
-    set_needed(w, w->parameter, w->parameter);
-}
-
 /* What is left */
 
-static bool is_special(const work *w, int64_t i, int64_t j)
+static bool is_special(const ref_work *w, int64_t i, int64_t j)
 {
     return w->side[0].line[i].is_special || w->side[1].line[j].is_special;
 }
 
-static bool is_left(const work *w, int64_t i, int64_t j)
+static bool is_left(const ref_work *w, int64_t i, int64_t j)
 {
     if (is_special(w, i, j)) return true;
     return !w->ozaki->parameter && w->needed[i + j * w->p->m] > w->parameter;
@@ -366,7 +115,7 @@ static bool is_left(const work *w, int64_t i, int64_t j)
 /* The exponent that a line's elements are given more in binary64, and whether all products of two lines have room there. */
 static int64_t raised_by(const ref_line *r)
 {
-    return ref_is_counted(r) ? 490 - ref_floor_div(r->peak, LOG) : 0;
+    return ref_is_counted(r) ? 490 - ref_floor_div(r->peak, REF_LOG) : 0;
 }
 
 static bool fits_binary64(const ref_line *a, const ref_line *b)
@@ -377,7 +126,7 @@ static bool fits_binary64(const ref_line *a, const ref_line *b)
 }
 
 /* A tile is dense if more than FEW elements of it are left, and binary64 has room for all. */
-static void set_dense_tile(const work *w, int64_t i0, int64_t j0)
+static void set_dense_tile(const ref_work *w, int64_t i0, int64_t j0)
 {
     const int64_t m = w->p->m, i_end = smaller(i0 + TILE, m), j_end = smaller(j0 + TILE, w->p->n);
     int64_t count = 0;
@@ -394,7 +143,7 @@ static void set_dense_tile(const work *w, int64_t i0, int64_t j0)
 }
 
 /* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up in order. */
-static double binary64_sum(const work *w, int64_t i, int64_t j)
+static double binary64_sum(const ref_work *w, int64_t i, int64_t j)
 {
     const ref_side *a = &w->side[0], *b = &w->side[1];
     const int64_t raise_a = raised_by(&a->line[i]), raise_b = raised_by(&b->line[j]);
@@ -413,7 +162,7 @@ static double binary64_sum(const work *w, int64_t i, int64_t j)
 /* Sums of X */
 
 /* X 2^-(scales of both lines). */
-static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
+static void set_sum(const ref_work *w, int64_t i, int64_t j, fixed *sum)
 {
     const int e = -(int)(w->side[0].line[i].scale + w->side[1].line[j].scale);
     memset(sum, 0, sizeof *sum);
@@ -424,7 +173,7 @@ static void set_sum(const work *w, int64_t i, int64_t j, fixed *sum)
 }
 
 /* One element of C; true if it was repaired. */
-static bool set_element(const work *w, int64_t i, int64_t j, double *c)
+static bool set_element(const ref_work *w, int64_t i, int64_t j, double *c)
 {
     const ref_gemm *p = w->p;
     fixed sum;
@@ -441,7 +190,7 @@ static bool set_element(const work *w, int64_t i, int64_t j, double *c)
 }
 
 /* What the account says of an element. */
-static void note_element(const work *w, int64_t i, int64_t j, bool is_repaired,
+static void note_element(const ref_work *w, int64_t i, int64_t j, bool is_repaired,
                          ref_account *account)
 {
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
@@ -463,7 +212,7 @@ static ref_side side_of(const double *data, int64_t lines, int64_t k, int64_t ld
     return s;
 }
 
-static void prepare(work *w)
+static void prepare(ref_work *w)
 {
     const ref_gemm *p = w->p;
     w->side[0] = side_of(p->a, p->m, p->k, p->lda, p->op_a == TANDEM_OP_T, 1);
@@ -472,7 +221,7 @@ static void prepare(work *w)
     ref_set_lines(w->side);
     w->needed = ref_allocate(p->m * p->n, sizeof *w->needed);
     w->is_dense = ref_allocate(p->m * p->n, sizeof *w->is_dense);
-    choose(w);
+    ref_choose(w);
     for (int64_t j0 = 0; j0 < p->n && w->ozaki->scheme == REF_RESIDUES; j0 += TILE)
         for (int64_t i0 = 0; i0 < p->m; i0 += TILE) set_dense_tile(w, i0, j0);
     if (w->in_binary64) return;
@@ -484,7 +233,7 @@ static void prepare(work *w)
     }
 }
 
-static void clear(work *w)
+static void clear(ref_work *w)
 {
     for (int o = 0; o < 2; o++) {
         free(w->side[o].line);
@@ -498,7 +247,7 @@ static void clear(work *w)
 
 void ref_ozaki_product(const ref_ozaki *ozaki, const ref_gemm *p, ref_account *account)
 {
-    work w = {.ozaki = ozaki, .p = p};
+    ref_work w = {.ozaki = ozaki, .p = p};
     *account = (ref_account){.is_repaired = ref_allocate(p->m * p->n, sizeof(bool)),
                              .in_binary64 = ref_allocate(p->m * p->n, sizeof(bool)),
                              .off = ref_allocate(p->m * p->n, sizeof(long double))};

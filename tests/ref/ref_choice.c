@@ -1,0 +1,248 @@
+/* ref_choice.c - how many moduli or slices a product takes, and which elements they certify. */
+#include "ref_choice.h"
+
+#include <math.h>
+
+enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
+
+/* A tile in binary64 takes as long as products modulo so many numbers. */
+enum { TILE = REF_TILE, FEW = REF_FEW, BINARY64_COST = 40 };
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Fewest moduli if the data decide. */
+static int least_moduli(const ref_work *w)
+{
+    return w->p->m * w->p->n <= 1 << 22 && w->p->k > 2048 ? LEAST_MODULI + 1 : LEAST_MODULI;
+}
+
+/* Slices */
+
+/* Bits of a digit of binary32 slices: products of so many over 4096 elements of k are exact in binary32. */
+static int float_digit_bits(int64_t k)
+{
+    const int64_t terms = smaller(larger(k, 2), 4096);
+    int log = 0;
+    while (INT64_C(1) << log < terms) log++;
+    return (24 - log) / 2 + 1;
+}
+
+/* The largest parameter for the exponent of a line's fixed-point elements, by its peak. */
+static int64_t scale_by_peak(const ref_work *w, const ref_line *r)
+{
+    const int64_t e = ref_floor_div(r->peak, LOG);
+    if (w->ozaki->scheme == REF_FLOAT_SLICES)
+        return w->parameter * float_digit_bits(w->p->k) - 2 - e;
+    return 8 * w->parameter - 2 - e - (r->peak - LOG * e >= 253);
+}
+
+/* Scales */
+
+int64_t ref_scale_of(const ref_work *w, int count, const ref_line *r)
+{
+    if (!ref_is_counted(r)) return 0;
+    return w->ozaki->scheme == REF_RESIDUES
+               ? ref_floor_div(ref_level(count, w->p->k) - r->norm, LOG)
+               : scale_by_peak(w, r);
+}
+
+bool ref_is_exact_line(const ref_line *r) { return r->scale + r->low >= 0; }
+
+/* True if X is exact: no line was rounded, and the slices that are left out are zero. */
+bool ref_loses_nothing(const ref_work *w, const ref_line *a, const ref_line *b)
+{
+    if (a->is_zero || b->is_zero) return true;
+    if (!ref_is_exact_line(a) || !ref_is_exact_line(b)) return false;
+    return w->ozaki->scheme != REF_INT8_SLICES ||
+           (a->scale + a->low) / 8 + (b->scale + b->low) / 8 >= w->parameter - 1;
+}
+
+/* Errors */
+
+/* Logarithm of what X may be off, at least, beside half the sums of magnitudes of both lines. */
+static int64_t log_of_rest(const ref_work *w)
+{
+    const int64_t log_k = ref_log_above((uint64_t)w->p->k);
+    if (w->ozaki->scheme != REF_INT8_SLICES) return log_k - 2 * LOG;
+    return log_k + LOG * (8 * w->parameter - 10) +
+           ref_log_above((uint64_t)(1 + 257 * (w->parameter - 1)));
+}
+
+/* Logarithm of what X may be off, at least. */
+static int64_t log_of_loss(const ref_work *w, const ref_line *a, const ref_line *b)
+{
+    const int64_t rounding = larger(a->total + LOG * a->scale, b->total + LOG * b->scale);
+    const int64_t rest = log_of_rest(w), apart = larger(rounding - rest, rest - rounding);
+    return larger(rounding, rest) + (apart >= 8 * LOG ? 2 : LOG);
+}
+
+/* Lines */
+
+/* The whole part of (norm + total) / 2 - mean. */
+static int64_t spread_of(const ref_line *r)
+{
+    if (!r->has_mean) return 1 << 20;
+    return larger(0, ref_floor_div(ref_floor_div(r->norm + r->total, 2) - r->mean, LOG));
+}
+
+/* The largest of an operand's lines, or of those that the fewest moduli round; less than any if there is none. */
+static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
+{
+    const int64_t level = ref_level(least_moduli(w), w->p->k);
+    int64_t largest = -(1 << 20);
+    for (int64_t i = 0; i < w->side[which].lines; i++) {
+        const ref_line *r = &w->side[which].line[i];
+        if (!ref_is_counted(r)) continue;
+        if (of_rounded && ref_floor_div(level - r->norm, LOG) + r->low >= 0) continue;
+        largest = larger(largest, spread_of(r));
+    }
+    return largest;
+}
+
+/* True if the lines tell that the fewest moduli do for all elements. */
+static bool fewest_do(const ref_work *w)
+{
+    const int64_t level = ref_level(least_moduli(w), w->p->k),
+                  log_k = ref_log_below((uint64_t)w->p->k);
+    const int64_t limit = ref_floor_div(level - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG);
+    return largest_spread(w, 0, true) + largest_spread(w, 1, false) < limit &&
+           largest_spread(w, 0, false) + largest_spread(w, 1, true) < limit;
+}
+
+/* Certificates, with the scales that lines have */
+
+static bool is_certified_by_means(const ref_work *w, const ref_line *a, const ref_line *b)
+{
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k), scales = LOG * (a->scale + b->scale);
+    const int64_t need = 51 * LOG - ref_floor_div(3 * log_k, 2) + log_of_loss(w, a, b);
+    if (ref_loses_nothing(w, a, b)) return true;
+    return a->has_mean && b->has_mean && a->mean + b->mean + scales >= need;
+}
+
+/* Exponent of the unit that a line's magnitudes are counted in. */
+static int64_t unit_of(const ref_line *r) { return ref_floor_div(r->typical, LOG) - 4; }
+
+static int64_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
+{
+    const int64_t exponent = s->sign * s->shift[l] - unit_of(&s->line[i]);
+    const double x = fabs(ref_at(s, i, l));
+    if (x == 0.0 || ilogb(x) + exponent < 0) return 0;
+    return ilogb(x) + exponent >= 7 ? 127 : (int64_t)scalbn(x, (int)exponent);
+}
+
+/* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the last. */
+static int64_t length_of_sum(int64_t k)
+{
+    const int64_t sums = (k + 16383) / 16384, length = (k + sums - 1) / sums;
+    return (length + 63) / 64 * 64;
+}
+
+/* The logarithm of abs(A)abs(B) in units of both lines, at most: each sum is cut off to its four leading bits. False if it is 0. */
+static bool estimate(const ref_work *w, int64_t i, int64_t j, int64_t *log)
+{
+    const int64_t k = w->p->k, length = length_of_sum(k);
+    uint64_t eighths = 0;
+    for (int64_t first = 0; first < k; first += length) {
+        int64_t sum = 0;
+        for (int64_t l = first; l < smaller(first + length, k); l++)
+            sum += magnitude_of(&w->side[0], i, l) * magnitude_of(&w->side[1], j, l);
+        if (sum == 0) continue;
+        const int e = ilogb((double)sum);
+        eighths += (uint64_t)floor(ldexp((double)sum, 3 - e)) << e;
+    }
+    if (eighths == 0) return false;
+    const int e = ilogb((double)eighths); /* < 2^53 */
+    *log = LOG * (e - 3) + (int64_t)floor(LOG * (ldexp((double)eighths, -e) - 1.0));
+    return true;
+}
+
+static bool is_certified(const ref_work *w, const ref_line *a, const ref_line *b, bool has_estimate,
+                         int64_t log)
+{
+    if (is_certified_by_means(w, a, b)) return true;
+    const int64_t log_k = ref_log_below((uint64_t)w->p->k);
+    const int64_t terms = 2 * smaller(a->total - a->norm, b->total - b->norm); /* that count */
+    const int64_t need =
+        larger(51 * LOG - ref_floor_div(log_k, 2), 52 * LOG - terms) + log_of_loss(w, a, b);
+    return w->is_estimated && has_estimate &&
+           log + LOG * (a->scale + b->scale + unit_of(a) + unit_of(b)) >= need;
+}
+
+/* Choice */
+
+/* The least parameter that certifies an element, which special ones do not ask for; or one more than there is. */
+static int needed(const ref_work *w, int64_t i, int64_t j, int least, int most)
+{
+    ref_line a = w->side[0].line[i], b = w->side[1].line[j];
+    int64_t log = 0;
+    if (a.is_special || b.is_special) return least;
+    const bool has_estimate = w->is_estimated && estimate(w, i, j, &log);
+    for (int count = least; count <= most; count++) {
+        a.scale = ref_scale_of(w, count, &a);
+        b.scale = ref_scale_of(w, count, &b);
+        if (is_certified(w, &a, &b, has_estimate, log)) return count;
+    }
+    return most + 1;
+}
+
+static void set_needed(ref_work *w, int least, int most)
+{
+    for (int64_t j = 0; j < w->p->n; j++)
+        for (int64_t i = 0; i < w->p->m; i++)
+            w->needed[i + j * w->p->m] = needed(w, i, j, least, most);
+}
+
+/* Elements that so many moduli leave open, at most FEW of each tile. */
+static int64_t count_open(const ref_work *w, int count)
+{
+    const int64_t m = w->p->m, n = w->p->n;
+    int64_t all = 0;
+    for (int64_t j0 = 0; j0 < n; j0 += TILE)
+        for (int64_t i0 = 0; i0 < m; i0 += TILE) {
+            int64_t open = 0;
+            for (int64_t j = j0; j < smaller(j0 + TILE, n); j++)
+                for (int64_t i = i0; i < smaller(i0 + TILE, m); i++)
+                    open += w->needed[i + j * m] > count;
+            all += smaller(open, FEW);
+        }
+    return all;
+}
+
+/* The number that costs least. */
+static int choose_moduli(ref_work *w)
+{
+    const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
+    int64_t least = tiles * FEW * BINARY64_COST;
+    int best = 0;
+    w->is_estimated = !fewest_do(w);
+    set_needed(w, least_moduli(w), w->is_estimated ? MAX_MODULI : least_moduli(w));
+    if (!w->is_estimated) return least_moduli(w);
+    for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
+        const int64_t cost = tiles * FEW * count + count_open(w, count) * BINARY64_COST;
+        if (cost >= least) continue;
+        least = cost;
+        best = count;
+    }
+    w->in_binary64 = best == 0;
+    return best;
+}
+
+static int choose_slices(const ref_work *w)
+{
+    const int bits = float_digit_bits(w->p->k);
+    return w->ozaki->scheme == REF_INT8_SLICES ? INT8_SLICES : (64 + bits - 1) / bits;
+}
+
+void ref_choose(ref_work *w)
+{
+    w->parameter = w->ozaki->parameter;
+    if (w->parameter) return;
+    if (w->ozaki->scheme == REF_RESIDUES) {
+        w->parameter = choose_moduli(w);
+        return;
+    }
+    w->parameter = choose_slices(w);
+    w->is_estimated = true;
+    set_needed(w, w->parameter, w->parameter);
+}
