@@ -1,5 +1,5 @@
-/* check_int8.c - products of residues by every row of the table that makes them, against plain sums: random shapes, members,
- * choices and pieces, random and extreme residues; what is not to be written stays.
+/* check_int8.c - products of residues, and of magnitudes, by every row of the table that makes them, against plain sums: random
+ * shapes, members, choices and pieces, random and extreme numbers; what is not to be written stays.
  *
  * usage: check_int8 [CASES [SEED]]; CASES random cases, of which some sixteenth are large. */
 #include "../support/test.h"
@@ -26,6 +26,8 @@ typedef struct {
     int m, n, k, pad_k, pad_c, planes, batch, pieces;
     int wanted[MOST_MEMBERS];
     bool accumulate;
+    bool
+        is_logarithm; /* TD_PANEL_LOGARITHM of magnitudes: all planes of a member are wanted, or none */
     filling fill;
 } int8_case;
 
@@ -37,7 +39,10 @@ static const char *text(const int8_case *p)
              "fill %d",
              (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch,
              p->pieces, p->wanted[0], p->wanted[1], p->wanted[2],
-             p->accumulate ? " accumulated" : "", (int)p->fill);
+             p->is_logarithm ? " logarithms"
+             : p->accumulate ? " accumulated"
+                             : "",
+             (int)p->fill);
     return buffer;
 }
 
@@ -64,6 +69,11 @@ static int8_case random_case(uint64_t seed)
     const int most = p.k / TD_PIECE_K < 3 ? p.k / TD_PIECE_K : 3;
     p.pieces = most > 1 ? random_int(&r, 1, most) : 1;
     for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = random_int(&r, 0, p.planes + 2);
+    p.is_logarithm = random_int(&r, 0, 3) == 0;
+    if (!p.is_logarithm) return p;
+    for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = p.wanted[z] > p.planes / 2 ? p.planes : 0;
+    p.pieces = 1;
+    p.accumulate = false;
     return p;
 }
 
@@ -73,6 +83,13 @@ static int lines_c(const int8_case *p) { return p->m + p->pad_c; }
 static size_t step_a(const int8_case *p) { return (size_t)p->m * (size_t)(p->k + p->pad_k); }
 static size_t step_b(const int8_case *p) { return (size_t)p->n * (size_t)(p->k + p->pad_k); }
 static size_t step_c(const int8_case *p) { return (size_t)p->n * (size_t)lines_c(p); }
+
+static int8_t random_magnitude(test_random *r, filling fill, bool is_b)
+{
+    if (fill == LARGEST || (fill == OPPOSITE && is_b)) return 127;
+    if (fill == SPARSE && random_int(r, 0, 15)) return 0;
+    return (int8_t)random_int(r, 0, 127);
+}
 
 static int8_t random_residue(test_random *r, filling fill, int p, bool is_b)
 {
@@ -118,12 +135,17 @@ static int8_data make_data(const int8_case *p)
     for (size_t x = 0; x < matrices; x++) {
         const int modulus = moduli[x / (size_t)p->batch];
         for (size_t i = 0; i < step_a(p); i++)
-            d.a[x * step_a(p) + i] = random_residue(&r, p->fill, modulus, false);
+            d.a[x * step_a(p) + i] = p->is_logarithm ? random_magnitude(&r, p->fill, false)
+                                                     : random_residue(&r, p->fill, modulus, false);
         for (size_t i = 0; i < step_b(p); i++)
-            d.b[x * step_b(p) + i] = random_residue(&r, p->fill, modulus, true);
+            d.b[x * step_b(p) + i] = p->is_logarithm ? random_magnitude(&r, p->fill, true)
+                                                     : random_residue(&r, p->fill, modulus, true);
     }
     for (size_t i = 0; i < d.bytes_c; i++) d.c[i] = (int8_t)random_int(&r, -128, 127);
-    for (int z = 0; z < MOST_MEMBERS; z++) choice[z].parameter = p->wanted[z];
+    for (int z = 0; z < MOST_MEMBERS; z++) {
+        choice[z].parameter = p->is_logarithm ? random_int(&r, 0, 9) : p->wanted[z];
+        choice[z].is_estimated = p->is_logarithm ? p->wanted[z] > 0 : random_int(&r, 0, 1);
+    }
     d.device_a = upload(d.a, d.bytes_a);
     d.device_b = upload(d.b, d.bytes_b);
     d.device_c = upload(d.c, d.bytes_c);
@@ -146,7 +168,7 @@ static td_panels panels_of(const int8_case *p, const int8_data *d)
 {
     const int64_t a = (int64_t)step_a(p), b = (int64_t)step_b(p), c = (int64_t)step_c(p);
     return (td_panels){
-        .type = TD_PANEL_RESIDUE,
+        .type = p->is_logarithm ? TD_PANEL_LOGARITHM : TD_PANEL_RESIDUE,
         .m = p->m,
         .n = p->n,
         .k = p->k,
@@ -178,6 +200,15 @@ static int64_t dot(const int8_t *x, const int8_t *y, int count)
     return sum;
 }
 
+/* TD_PANEL_LOGARITHM's byte. */
+static int8_t logarithm_of(int64_t sum)
+{
+    int e = 0;
+    if (sum == 0) return 0;
+    while (sum >> e > 1) e++;
+    return (int8_t)(uint8_t)(1 + 8 * e + (int)(8 * (sum - (INT64_C(1) << e)) >> e));
+}
+
 /* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
 static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
                             const int8_t *got, int plane, int member, int piece, int step)
@@ -199,7 +230,9 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
             if (!p->accumulate) expected = 0;
             expected += dot(d->a + matrix * step_a(p) + (size_t)td_place_of_line(i) * line + first,
                             d->b + matrix * step_b(p) + (size_t)j * line + first, count);
-            if ((expected - got[x]) % modulus != 0) return (int64_t)x;
+            if (p->is_logarithm ? got[x] != logarithm_of(expected)
+                                : (expected - got[x]) % modulus != 0)
+                return (int64_t)x;
         }
     return -1;
 }
