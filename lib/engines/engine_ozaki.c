@@ -237,8 +237,8 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .choice = (const td_choice *)(at + plan->choice),
                    .leaves_tiles = product->mode->leaves_tiles},
     };
-    s.finish.target.open_count =
-        counts_at(plan, p, at + plan->counts).tiles + TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.target.open_count = counts_at(plan, p, at + plan->counts).tiles +
+                                 (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     const int64_t first[2] = {part->i, part->j};

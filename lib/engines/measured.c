@@ -3,16 +3,15 @@
 #include <string.h>
 
 typedef struct {
-    const char *card;
+    const char *card, *way;
     int multiprocessors; /* a card of the same name with fewer is another */
-    const char *way;
     signed char factors[TD_FACTORS];
 } row;
 
-#define MEASURED(card, multiprocessors, way, ...) {card, multiprocessors, way, {__VA_ARGS__}},
+#define MEASURED(card, multiprocessors, way, ...) {card, way, multiprocessors, {__VA_ARGS__}},
 static const row rows[] = {
 #include "measured.def"
-    {"", 0, "", {0}}};
+    {"", "", 0, {0}}};
 #undef MEASURED
 
 bool td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS])
