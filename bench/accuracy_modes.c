@@ -44,7 +44,8 @@ static void add_typed(mode_list *list, int slices)
 
 void modes_add_all(mode_list *list)
 {
-    for (const td_engine *const *engine = td_engines; *engine; engine++) add_engine(list, *engine);
+    for (const td_engine *const *engine = td_engines; *engine; engine++)
+        if (!(*engine)->is_choice) add_engine(list, *engine);
     add_typed(list, 0);
     for (int slices = LEAST_SLICES; slices <= MOST_SLICES; slices++) add_typed(list, slices);
 }

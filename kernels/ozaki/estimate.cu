@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS) magnitudes_kernel(con
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
     if (!at.along) td_load_fixed_tile(o, at, data, tile);
     __syncthreads();
-    TD_UNROLL_N(1)
+    TD_ROLLED
     for (int step = 0; step < td_fixed_steps(TILE_K); step++)
         store_quad(p, at, data, tile, td_fixed_quad_of_thread<TILE_K>(step, at.along));
 }

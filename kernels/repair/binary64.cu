@@ -104,9 +104,9 @@ template <int lines> TD_DEVICE void copy_edge(const source &s, int left, double 
     const int rows_left = (s.along ? s.lines : left) - row,
               columns_left = (s.along ? left : s.lines) - column;
     const double *from = s.from;
-    TD_UNROLL_N(1)
+    TD_ROLLED
     for (int i = 0; i < lines * K_STEP / THREADS / width; i++) {
-        TD_UNROLL_N(1)
+        TD_ROLLED
         for (int e = 0; e < width; e++)
             td_async_copy8(to + e, from + e, i * apart < rows_left && e < columns_left);
         from += s.apart;
@@ -282,7 +282,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
     __syncthreads();
     if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, 0};
     __syncthreads();
-    TD_UNROLL_N(1)
+    TD_ROLLED
     for (int i = (int)threadIdx.x; i < at.rows + COLUMNS; i += THREADS) {
         const int which = i >= at.rows;
         const int line = which ? at.column + i - at.rows : at.row + i;
@@ -443,7 +443,7 @@ TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, d
         has_special = shared.lines.has_special;
         has_to_scale = !has_room(shared.lines, p.operand[0].k);
     }
-    TD_UNROLL_N(1)
+    TD_ROLLED
     for (int scaled = has_to_scale && !has_special; scaled <= has_to_scale; scaled++) {
         const pass own = {scaled != 0, !scaled || !has_special, scaled || !has_to_scale};
         running_sums sums;
