@@ -123,15 +123,17 @@ static void extreme_residues(void **unused)
 {
     (void)unused;
     static const int depths[] = {131071, 131072, 131073, 133145, 262145};
+    if (test_is_sanitized()) { /* one of each kind of pass over k */
+        check_constants("ozaki2:20", depths[2], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
+        return;
+    }
     for (int turn = 0; turn < 8; turn++) {
         const int residue = (127 << turn | 127 >> (8 - turn)) & 255;
         const double a = residue, b = residue + 255.0 * 1001.0;
-        if (test_is_sanitized() && turn > 0) continue;
         check_constants("ozaki2:14", 133145, a, a);
         if (turn % 4 == 0) check_constants("ozaki2:6", 133145, -a, b);
     }
     for (int i = 0; i < 5; i++) {
-        if (test_is_sanitized() && i != 2) continue;
         check_constants("ozaki2:20", depths[i], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
         if (i != 2 && i != 4) continue; /* the same sums */
         check_constants("ozaki2", depths[i], -1.0, 0x1.fffffp0);
