@@ -5,6 +5,7 @@
 #include "arithmetic/float32.h"
 #include "portable.h"
 #include "product.h"
+#include "tile_order.h"
 
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
@@ -88,23 +89,32 @@ template <class function> TD_DEVICE void td_each_open_tile(const td_target &targ
         work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
 }
 
-/* The same for those of which many elements are masked, whichever block is free; there are none without lists. All threads take
- * part. */
-template <class function> TD_DEVICE void td_each_dense_tile(const td_target &target, function work)
+/* The same for those of which few elements are masked, each in turn, and then, if there are lists, those of which many are, whichever block is
+ * free. If these are all of C, blocks that run together share lines. All threads take part. */
+template <class function> TD_DEVICE void td_each_masked_tile(const td_target &target, function work)
 {
     TD_SHARED(int, next, );
-    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    const int m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n);
+    const int64_t tiles = (int64_t)m_tiles * n_tiles;
     int32_t *const counts =
         target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int count = counts ? counts[1] : 0;
-    TD_UNROLL_N(1)
-    while (count > 0) {
-        __syncthreads();
-        if (threadIdx.x == 0) next = atomicAdd(&counts[2], 1);
-        __syncthreads();
-        const int own = next;
-        if (own >= count) break;
-        work(target.open_tile[(blockIdx.z + 1) * tiles - 1 - own]);
+    const int open = counts ? counts[0] : (int)tiles, dense = counts ? counts[1] : 0;
+    const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
+    TD_ROLLED
+    for (int i = (int)blockIdx.x;;) {
+        int tile = i, row, column;
+        if (i < open) {
+            if (list) tile = list[i];
+            i += (int)gridDim.x;
+        } else {
+            __syncthreads();
+            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
+            __syncthreads();
+            if (next >= dense) break;
+            td_tile_of(next, m_tiles, n_tiles, &row, &column);
+            tile = dense == tiles ? row + column * m_tiles : list[tiles - 1 - next];
+        }
+        work(tile);
     }
 }
 

@@ -1,24 +1,13 @@
-/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: barriers in shared memory, copies of tiles by the tensor
- * memory accelerator, products of a warpgroup. (PTX ISA 8.0: mbarrier, cp.async.bulk.tensor, wgmma, setmaxnreg.) */
+/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: copies of tiles by the tensor memory accelerator, barriers that
+ * wait for them, products of a warpgroup. (PTX ISA 8.0: mbarrier, cp.async.bulk.tensor, wgmma, setmaxnreg.) */
 #ifndef TD_WGMMA_H
 #define TD_WGMMA_H
 
 #include <cuda.h>
 
-#include "../portable.h"
-
-TD_DEVICE uint32_t td_shared_address(const void *p)
-{
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
+#include "../barrier.h"
 
 /* ---- barriers ---- */
-
-TD_DEVICE void td_barrier_start(uint64_t *barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(td_shared_address(barrier)),
-                 "r"(arrivals));
-}
 
 /* What was started is seen by the copies as well, once the block's threads have met. */
 TD_DEVICE void td_barriers_started()
@@ -26,34 +15,13 @@ TD_DEVICE void td_barriers_started()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))
-                 : "memory");
-}
-
-/* The same, and the barrier waits for so many bytes of copies too. */
+/* Arrives, and the barrier waits for so many bytes of copies too. */
 TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
 {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
         "r"(bytes)
         : "memory");
-}
-
-/* Until the phase of that parity is over; that before the first one is. */
-TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
-{
-    uint32_t over = 0;
-    while (!over)
-        asm volatile("{\n"
-                     ".reg .pred over;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, over;\n"
-                     "}"
-                     : "=r"(over)
-                     : "r"(td_shared_address(barrier)), "r"(parity)
-                     : "memory");
 }
 
 /* Named barriers of 2 warpgroups, of which one goes on at once. */

@@ -1,0 +1,58 @@
+/* barrier.h - barriers in shared memory, of sm_80 and later: counters of arrivals, on which some threads wait while others go on. (PTX ISA
+ * 8.0: mbarrier.) */
+#ifndef TD_BARRIER_H
+#define TD_BARRIER_H
+
+#include <stdint.h>
+
+#include "portable.h"
+
+#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+
+TD_DEVICE uint32_t td_shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+TD_DEVICE void td_barrier_start(uint64_t *barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(td_shared_address(barrier)),
+                 "r"(arrivals));
+}
+
+TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))
+                 : "memory");
+}
+
+/* The same when the thread's asynchronous copies up to here are done (async_copy.h). */
+TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(td_shared_address(barrier))
+        : "memory");
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define TD_TRY_WAIT "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+#else
+#define TD_TRY_WAIT "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+#endif
+
+/* Until the phase of that parity is over; that before the first one is. */
+TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
+{
+    uint32_t over = 0;
+    while (!over)
+        asm volatile("{\n"
+                     ".reg .pred over;\n" TD_TRY_WAIT "selp.u32 %0, 1, 0, over;\n"
+                     "}"
+                     : "=r"(over)
+                     : "r"(td_shared_address(barrier)), "r"(parity)
+                     : "memory");
+}
+
+#endif
+
+#endif

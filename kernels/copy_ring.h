@@ -1,0 +1,79 @@
+/* copy_ring.h - stages of shared memory that all threads of a block fill by asynchronous copies, and all of its warps read, each at its own
+ * pace: a warp waits for the copies that it reads, and for the readers of what it copies over. Where a device has no barriers in shared
+ * memory, the block's threads meet instead.
+ *
+ * Fills, and reads, are numbered from 0 on, as long as the block runs; fill f goes to stage f % stages. All threads take part in
+ * all of them, and fill at most td_ring_ahead<stages>() of them before they release one. */
+#ifndef TD_COPY_RING_H
+#define TD_COPY_RING_H
+
+#include "async_copy.h"
+#include "barrier.h"
+
+enum { TD_RING_STAGES = 4 };
+
+/* In shared memory. */
+struct td_copy_ring {
+    uint64_t full[TD_RING_STAGES], empty[TD_RING_STAGES];
+};
+
+/* With more than two stages, warps may be a step apart. */
+template <int stages> TD_HOST_DEVICE constexpr int td_ring_ahead()
+{
+    static_assert(stages == 2 || stages == 4, "a step's stage and phase are some of its bits");
+    return stages > 2 ? stages - 2 : 1;
+}
+
+#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+
+/* Once a block, before all else. */
+template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring)
+{
+    if ((int)threadIdx.x < stages) {
+        td_barrier_start(&ring.full[threadIdx.x], (int)blockDim.x);
+        td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x / 32);
+    }
+    __syncthreads();
+}
+
+/* Before the copies of fill f. */
+template <int stages> TD_DEVICE void td_ring_claim(td_copy_ring &ring, uint32_t f)
+{
+    td_barrier_wait(&ring.empty[f % stages], (f / stages & 1) ^ 1);
+}
+
+/* After them. */
+template <int stages> TD_DEVICE void td_ring_fill(td_copy_ring &ring, uint32_t f)
+{
+    td_barrier_arrive_with_copies(&ring.full[f % stages]);
+}
+
+/* Before reading what fill f copied. */
+template <int stages> TD_DEVICE void td_ring_wait(td_copy_ring &ring, uint32_t f)
+{
+    td_barrier_wait(&ring.full[f % stages], f / stages & 1);
+}
+
+/* After it. */
+template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_t f)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) td_barrier_arrive(&ring.empty[f % stages]);
+}
+
+#else
+
+template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &) {}
+
+template <int stages> TD_DEVICE void td_ring_claim(td_copy_ring &, uint32_t)
+{
+    if (td_ring_ahead<stages>() > stages - 2) __syncthreads();
+}
+
+template <int stages> TD_DEVICE void td_ring_fill(td_copy_ring &, uint32_t) {}
+template <int stages> TD_DEVICE void td_ring_wait(td_copy_ring &, uint32_t) { __syncthreads(); }
+template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &, uint32_t) {}
+
+#endif
+
+#endif
