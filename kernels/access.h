@@ -98,7 +98,8 @@ template <class function> TD_DEVICE void td_each_masked_tile(const td_target &ta
     const int64_t tiles = (int64_t)m_tiles * n_tiles;
     int32_t *const counts =
         target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int open = counts ? counts[0] : (int)tiles, dense = counts ? counts[1] : 0;
+    const int open = td_uniform(counts ? counts[0] : (int)tiles),
+              dense = td_uniform(counts ? counts[1] : 0);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;;) {
@@ -110,11 +111,12 @@ template <class function> TD_DEVICE void td_each_masked_tile(const td_target &ta
             __syncthreads();
             if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
             __syncthreads();
-            if (next >= dense) break;
-            td_tile_of(next, m_tiles, n_tiles, &row, &column);
-            tile = dense == tiles ? row + column * m_tiles : list[tiles - 1 - next];
+            const int own = td_uniform(next);
+            if (own >= dense) break;
+            td_tile_of(own, m_tiles, n_tiles, &row, &column);
+            tile = dense == tiles ? row + column * m_tiles : list[tiles - 1 - own];
         }
-        work(tile);
+        work(td_uniform(tile));
     }
 }
 

@@ -31,6 +31,18 @@ template <int bytes> TD_DEVICE void td_async_copy(void *shared, const void *glob
 #endif
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+/* The same to an address as the instructions have it. */
+template <int bytes> TD_DEVICE void td_async_copy(uint32_t shared, const void *global)
+{
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(global),
+                     "n"(bytes));
+}
+#endif
+
 /* 8 bytes, both ends aligned to as many; zeros if `inside` is false. */
 TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
 {

@@ -20,6 +20,13 @@ TD_DEVICE void td_barrier_start(uint64_t *barrier, int arrivals)
                  "r"(arrivals));
 }
 
+/* Its memory may be used for something else. */
+TD_DEVICE void td_barrier_end(uint64_t *barrier)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(td_shared_address(barrier))
+                 : "memory");
+}
+
 TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))

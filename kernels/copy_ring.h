@@ -2,8 +2,8 @@
  * pace: a warp waits for the copies that it reads, and for the readers of what it copies over. Where a device has no barriers in shared
  * memory, the block's threads meet instead.
  *
- * Fills, and reads, are numbered from 0 on, as long as the block runs; fill f goes to stage f % stages. All threads take part in
- * all of them, and fill at most td_ring_ahead<stages>() of them before they release one. */
+ * Fills, and reads, are numbered from 0 on; fill f goes to stage f % stages. All threads take part in all of them, and fill at most
+ * td_ring_ahead<stages>() of them before they release one. */
 #ifndef TD_COPY_RING_H
 #define TD_COPY_RING_H
 
@@ -26,7 +26,7 @@ template <int stages> TD_HOST_DEVICE constexpr int td_ring_ahead()
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 
-/* Once a block, before all else. */
+/* Before all else, and after all else. */
 template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring)
 {
     if ((int)threadIdx.x < stages) {
@@ -34,6 +34,15 @@ template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring)
         td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x / 32);
     }
     __syncthreads();
+}
+
+template <int stages> TD_DEVICE void td_ring_end(td_copy_ring &ring)
+{
+    __syncthreads();
+    if ((int)threadIdx.x < stages) {
+        td_barrier_end(&ring.full[threadIdx.x]);
+        td_barrier_end(&ring.empty[threadIdx.x]);
+    }
 }
 
 /* Before the copies of fill f. */
@@ -64,6 +73,7 @@ template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_
 #else
 
 template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &) {}
+template <int stages> TD_DEVICE void td_ring_end(td_copy_ring &) { __syncthreads(); }
 
 template <int stages> TD_DEVICE void td_ring_claim(td_copy_ring &, uint32_t)
 {

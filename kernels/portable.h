@@ -31,6 +31,8 @@
  *       before a function's type: inline, for kernels; also for host C++
  *   TD_INSIDE
  *       the same before a member function's type
+ *   td_uniform(x)
+ *       x, an int that is the same in all threads of the warp, which all take part: then the compiler knows it too
  *   TD_HAS_CUDA_DEVICE
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
@@ -99,6 +101,8 @@ static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...),
     return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
 }
 
+TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
+
 /* Waits until the kernels before are done and what they wrote is there; then the next one may be put in place. Every thread's first
  * statement. */
 static __device__ __forceinline__ void td_begin_kernel()
@@ -147,6 +151,7 @@ static __device__ __forceinline__ void td_begin_kernel()
 #define TD_LAUNCH_NEXT TD_LAUNCH
 
 static inline void td_begin_kernel() {}
+static inline int td_uniform(int x) { return x; }
 
 #endif
 

@@ -12,8 +12,9 @@ namespace
 
 /* ---- magnitudes ---- */
 
-/* A tile is so many elements of k of TD_FIXED_LINES lines; a thread makes those of TD_SUBTILE neighbouring elements at a time. */
-enum { TILE_K = 128, MOST = 127 };
+/* A tile is so many elements of k of TD_FIXED_LINES lines; a thread makes RUN neighbours of a line. */
+enum { TILE_K = 128, RUN = TILE_K * TD_FIXED_LINES / TD_FIXED_THREADS, MOST = 127 };
+typedef double magnitude_tile[TILE_K][TD_FIXED_LINES + 1];
 
 /* Exponent of a line's unit: magnitudes are mostly below 2^4 of them. */
 TD_DEVICE int unit_of(const td_line &line) { return (line.typical >> 8) - 4; }
@@ -28,41 +29,57 @@ TD_DEVICE uint32_t magnitude_of(double x, int exponent)
     return down < 46 ? (uint32_t)MOST : min((uint32_t)MOST, (uint32_t)(m >> down));
 }
 
-/* Magnitudes of four neighbouring elements of a line, l counting from the tile's first. */
-TD_DEVICE void store_quad(const td_magnitudes &p, const td_fixed_place &at, const double *data,
-                          const double (*tile)[TD_FIXED_LINES + 1], const td_fixed_quad &own)
+/* A tile of an operand that stands along k, as td_load_fixed_tile has the others. */
+TD_DEVICE void load_along(const td_operand &o, const td_fixed_place &at, const double *data,
+                          magnitude_tile &tile)
+{
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) {
+        const int e = (int)threadIdx.x + i * TD_FIXED_THREADS, l = e % TILE_K, line = e / TILE_K;
+        const bool inside = at.line0 + line < o.lines && at.in_pass + l < at.count;
+        tile[l][line] =
+            inside ? data[td_operand_at(o, at.line0 + line, at.first + at.in_pass + l)] : 0.0;
+    }
+}
+
+/* Magnitudes of the thread's elements. */
+TD_DEVICE void store_run(const td_magnitudes &p, const td_fixed_place &at,
+                         const magnitude_tile &tile)
 {
     const td_operand &o = p.fixed.operand[at.which];
-    const int line = at.line0 + own.line;
-    const int64_t in_pass = at.in_pass + own.l, l = at.first + in_pass;
-    if (line >= at.padded_lines || in_pass >= p.k_padded) return;
-    uint32_t bytes = 0;
-    if (line < o.lines) {
-        const td_line record =
-            p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
-        const int16_t *shifts =
-            p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k + l : NULL;
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++) {
-            if (in_pass + i >= at.count || !td_is_counted(record)) continue;
-            const double x =
-                at.along ? data[td_operand_at(o, line, l + i)] : tile[own.l + i][own.line];
-            const int shift = shifts ? (at.which ? -shifts[i] : shifts[i]) : 0;
-            bytes |= magnitude_of(x, shift - unit_of(record)) << (8 * i);
-        }
+    const int own = (int)threadIdx.x % TD_FIXED_LINES, line = at.line0 + own,
+              l = (int)threadIdx.x / TD_FIXED_LINES * RUN;
+    if (line >= at.padded_lines || at.in_pass + l >= p.k_padded) return;
+    const td_line none = {0, 0, 0, 0, 0, TD_NO_LOW, 0};
+    const td_line record =
+        line < o.lines ? p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line]
+                       : none;
+    const int16_t *shifts = p.fixed.shifted[at.batch]
+                                ? p.fixed.shift + at.batch * o.k + at.first + at.in_pass + l
+                                : NULL;
+    const bool is_counted = td_is_counted(record);
+    td_quad<uint32_t> bytes = {};
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) {
+        int exponent = -unit_of(record);
+        if (shifts && at.in_pass + l + i < at.count) exponent += at.which ? -shifts[i] : shifts[i];
+        const uint32_t u = is_counted ? magnitude_of(tile[l + i][own], exponent) : 0;
+        bytes.of[i / TD_SUBTILE] |= u << (8 * (i % TD_SUBTILE));
     }
     const int place = at.which ? line : td_place_of_line(line);
-    int8_t *const to =
-        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * p.k_padded + in_pass;
-    *reinterpret_cast<uint32_t *>(to) = bytes;
+    *reinterpret_cast<td_quad<uint32_t> *>(
+        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * p.k_padded +
+        at.in_pass + l) = bytes;
 }
+static_assert((int)RUN == TD_SUBTILE * TD_SUBTILE, "a run is four words of bytes");
 
 } // namespace
 
 /* Grid: see td_fixed_grid. */
 static __global__ void __launch_bounds__(TD_FIXED_THREADS) magnitudes_kernel(const td_magnitudes p)
 {
-    TD_SHARED(double, tile, [TILE_K][TD_FIXED_LINES + 1]);
+    TD_SHARED(magnitude_tile, tile, );
+    td_begin_kernel();
     td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const td_operand &o = p.fixed.operand[at.which];
     const int pad = at.which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
@@ -71,11 +88,12 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS) magnitudes_kernel(con
         at.line0 >= at.padded_lines)
         return;
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    if (!at.along) td_load_fixed_tile(o, at, data, tile);
+    if (at.along)
+        load_along(o, at, data, tile);
+    else
+        td_load_fixed_tile(o, at, data, tile);
     __syncthreads();
-    TD_ROLLED
-    for (int step = 0; step < td_fixed_steps(TILE_K); step++)
-        store_quad(p, at, data, tile, td_fixed_quad_of_thread<TILE_K>(step, at.along));
+    store_run(p, at, tile);
 }
 
 cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
@@ -85,8 +103,8 @@ cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
     for (int o = 0; o < 2; o++)
         padded.operand[o].lines =
             (padded.operand[o].lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
-    return TD_LAUNCH(magnitudes_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0, stream,
-                     *p);
+    return TD_LAUNCH_NEXT(magnitudes_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0,
+                          stream, *p);
 }
 
 /* ---- ranks ---- */
@@ -126,75 +144,148 @@ TD_DEVICE void load_logs(const td_estimate &p, const uint8_t *at, int (&log)[TD_
     }
 }
 
+/* What ranking needs of a tile's lines: of rows, then columns. */
+struct ranked_lines {
+    td_quad<int> unit[2][TD_TILE / TD_SUBTILE], mean[2][TD_TILE / TD_SUBTILE],
+        sum[2][TD_TILE / TD_SUBTILE];
+
+    /* The logarithm of how many terms of a sum count: in a line as many as its sum is norms, squared. */
+    td_quad<int> terms[2][TD_TILE / TD_SUBTILE];
+
+    /* The first candidate that rounds nothing; of digits, how many at the end of the scaled line are 0, or INEXACT. ALWAYS: lines of
+     * zeros, and special ones, which no candidate makes. */
+    td_quad<int> exact[2][TD_TILE / TD_SUBTILE];
+
+    td_quad<int> scale[TD_CHOICES][2][TD_TILE / TD_SUBTILE]; /* TD_LOG of them */
+};
+enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20, RANKS = TD_CHOICES + 1 };
+
+struct rank_state {
+    ranked_lines lines;
+    unsigned count[RANKS];
+};
+
+/* What a line is to the exactness of its elements; see td_is_exact. */
+TD_DEVICE int exactness_of(const td_estimate &p, const td_line &line)
+{
+    const int candidates = p.choose.candidates;
+    if (line.low == TD_NO_LOW || line.low == TD_SPECIAL) return ALWAYS;
+    if (p.finish.cut.digits) {
+        const int low = line.low + td_scale_of(p.choose, p.choose.candidate[0], line);
+        return low < 0 ? (int)INEXACT : low / p.finish.cut.bits;
+    }
+    for (int c = 0; c < candidates; c++)
+        if (line.low + td_scale_of(p.choose, p.choose.candidate[c], line) >= 0) return c;
+    return TD_CHOICES;
+}
+
+/* The first candidate that makes an element exactly, or TD_CHOICES, from what both lines are. */
+TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
+{
+    if (max(a, b) == ALWAYS) return 0;
+    if (!p.finish.cut.digits) return max(a, b);
+    return a + b >= p.finish.cut.digits - 1 ? 0 : (int)TD_CHOICES;
+}
+
+/* Line i of a tile's; those beyond the matrix are as the last. */
+TD_DEVICE void summarise_line(const td_estimate &p, int which, int first, int i, ranked_lines &all)
+{
+    const int lines = which ? p.finish.target.n : p.finish.target.m;
+    const int quad = i / TD_SUBTILE, e = i % TD_SUBTILE;
+    const td_line line =
+        p.finish
+            .line[which][blockIdx.z * p.finish.lines_of_member[which] + min(first + i, lines - 1)];
+    all.unit[which][quad].of[e] = TD_LOG * unit_of(line);
+    all.mean[which][quad].of[e] = line.mean;
+    all.sum[which][quad].of[e] = line.sum;
+    all.terms[which][quad].of[e] = 2 * (line.sum - line.norm);
+    all.exact[which][quad].of[e] = exactness_of(p, line);
+    for (int c = 0; c < p.choose.candidates; c++)
+        all.scale[c][which][quad].of[e] =
+            TD_LOG * td_scale_of(p.choose, p.choose.candidate[c], line);
+}
+
 /* How much more an element has than it needs if its lines' scales are 0: by the estimate, or by the means of its lines' logarithms.
  *
- * Where few terms of a sum count, binary64 rounds less than sqrt(k) times. In a line as many count as its sum is norms, squared: errors
- * of 2 2^-53 for each are allowed, if these are less than those of choice.need_of_estimate. */
-TD_DEVICE int surplus_of(const td_line &a, const td_line &b, const td_choice &choice, int log)
+ * Where few terms of a sum count, binary64 rounds less than sqrt(k) times: errors of 2 2^-53 for each are allowed, if these are less
+ * than those of choice.need_of_estimate. */
+TD_DEVICE int surplus_of(const td_choice &choice, int log, int units, int terms, int means)
 {
-    const int needed =
-        max(choice.need_of_estimate, 52 * TD_LOG - 2 * min(a.sum - a.norm, b.sum - b.norm));
-    const int by_estimate = log + TD_LOG * (unit_of(a) + unit_of(b)) - needed;
-    const int by_means = a.mean + b.mean - choice.need;
-    return max(log == NOTHING ? (int)NOTHING : by_estimate, by_means);
+    const int needed = max(choice.need_of_estimate, 52 * TD_LOG - terms);
+    return max(log == NOTHING ? (int)NOTHING : log + units - needed, means - choice.need);
 }
 
-/* The first candidate that certifies each of TD_SUBTILE elements of a column; they are better and better. Special elements are no
- * candidate's. */
-TD_DEVICE void rank_column(const td_estimate &p, const td_line (&a)[TD_SUBTILE], td_line b,
-                           const int (&log)[TD_SUBTILE], int (&rank)[TD_SUBTILE])
-{
+/* Of TD_SUBTILE neighbouring rows, and a column. */
+struct ranked_column {
+    const ranked_lines &lines;
+    int rows, columns, column; /* numbers of quads, and the column's in its own */
     int surplus[TD_SUBTILE];
-    unsigned open = 0;
-    TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) {
-        const bool is_special = a[i].low == TD_SPECIAL || b.low == TD_SPECIAL;
-        rank[i] = is_special ? 0 : TD_CHOICES;
-        if (!is_special) open |= 1u << i;
-        surplus[i] = surplus_of(a[i], b, p.choose.candidate[0], log[i]);
-    }
-    for (int c = 0; c < p.choose.candidates && open; c++) {
-        const td_choice &candidate = p.choose.candidate[c];
-        b.scale = (int16_t)td_scale_of(p.choose, candidate, b);
+
+    /* The bits of elements that candidate c certifies; see td_is_certified. */
+    TD_INSIDE unsigned certified(const td_estimate &p, int c) const
+    {
+        const td_quad<int> scale_a = lines.scale[c][0][rows], sum_a = lines.sum[0][rows];
+        const int scale_b = lines.scale[c][1][columns].of[column],
+                  sum_b = lines.sum[1][columns].of[column];
+        unsigned bits = 0;
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) {
-            td_line row = a[i];
-            row.scale = (int16_t)td_scale_of(p.choose, candidate, row);
-            const bool is_certified =
-                surplus[i] + TD_LOG * (row.scale + b.scale) >= td_log_error(row, b, candidate) ||
-                td_is_exact(row, b, p.finish.cut);
-            if ((open >> i & 1) && is_certified) {
-                rank[i] = c;
-                open &= ~(1u << i);
-            }
+            const int rounding = max(sum_a.of[i] + scale_a.of[i], sum_b + scale_b);
+            const int error = td_log_error_of(rounding, p.choose.candidate[c].rest);
+            if (surplus[i] + scale_a.of[i] + scale_b >= error) bits |= 1u << i;
         }
+        return bits;
     }
+};
+
+/* The first candidate that certifies each element of a column; they are better and better (docs/numerics.md), so that what the last one
+ * does not certify none does. */
+TD_DEVICE void rank_column(const td_estimate &p, const ranked_column &own, int (&rank)[TD_SUBTILE])
+{
+    const td_quad<int> exact = own.lines.exact[0][own.rows];
+    const int exact_b = own.lines.exact[1][own.columns].of[own.column],
+              last = p.choose.candidates - 1;
+    unsigned open = 15;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) rank[i] = exact_rank(p, exact.of[i], exact_b);
+    const auto take = [&](int c, unsigned certified) {
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (certified >> i & 1) rank[i] = min(rank[i], c);
+        open &= ~certified;
+    };
+    take(0, own.certified(p, 0));
+    if (open && last > 0) open &= own.certified(p, last);
+    for (int c = 1; c <= last && open; c++) take(c, open & own.certified(p, c));
 }
 
-enum { RANKS = TD_CHOICES + 1 };
-
 /* Ranks the elements of a subtile; returns how many have each rank, in a byte each. */
-TD_DEVICE uint64_t rank_subtile(const td_estimate &p, int row, int col)
+TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines, int row, int col)
 {
     const td_target &target = p.finish.target;
     const int rows = min((int)TD_SUBTILE, target.m - row),
               columns = min((int)TD_SUBTILE, target.n - col);
-    const td_line *const line[2] = {
-        p.finish.line[0] + blockIdx.z * p.finish.lines_of_member[0] + row,
-        p.finish.line[1] + blockIdx.z * p.finish.lines_of_member[1] + col};
     uint8_t *at =
         p.finish.ranks.of + blockIdx.z * p.finish.ranks.batch_step + col * p.finish.ranks.ld + row;
-    td_line a[TD_SUBTILE];
+    ranked_column own = {lines, row % TD_TILE / TD_SUBTILE, col % TD_TILE / TD_SUBTILE, 0, {}};
     uint64_t counts = 0;
     if (rows <= 0) return 0;
-    TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][min(i, rows - 1)];
     TD_ROLLED
     for (int j = 0; j < columns; j++, at += p.finish.ranks.ld) {
+        const td_quad<int> unit = lines.unit[0][own.rows], mean = lines.mean[0][own.rows],
+                           terms = lines.terms[0][own.rows];
+        const int unit_b = lines.unit[1][own.columns].of[j],
+                  mean_b = lines.mean[1][own.columns].of[j],
+                  terms_b = lines.terms[1][own.columns].of[j];
         int log[TD_SUBTILE], rank[TD_SUBTILE];
         uint32_t bytes = 0;
         load_logs(p, at, log);
-        rank_column(p, a, line[1][j], log, rank);
+        own.column = j;
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            own.surplus[i] = surplus_of(p.choose.candidate[0], log[i], unit.of[i] + unit_b,
+                                        min(terms.of[i], terms_b), mean.of[i] + mean_b);
+        rank_column(p, own, rank);
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) {
             bytes |= (uint32_t)rank[i] << (8 * i);
@@ -208,27 +299,32 @@ TD_DEVICE uint64_t rank_subtile(const td_estimate &p, int row, int col)
 /* Ranks the elements of a tile, and adds up what each candidate leaves open of it, TD_FEW at most. All threads take part. */
 TD_DEVICE void rank_tile(const td_estimate &p, int tile)
 {
-    TD_SHARED(unsigned, count, [RANKS]);
+    TD_SHARED(rank_state, state, );
+    const int m_tiles = td_tiles(p.finish.target.m), tid = (int)threadIdx.x;
+    const int first[2] = {tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE};
     int row, col;
     td_subtile_of_tile(p.finish.target, tile, &row, &col);
     __syncthreads();
-    if (threadIdx.x < RANKS) count[threadIdx.x] = 0;
+    if (tid < RANKS) state.count[tid] = 0;
+    if (tid < 2 * TD_TILE)
+        summarise_line(p, tid / TD_TILE, first[tid / TD_TILE], tid % TD_TILE, state.lines);
     __syncthreads();
-    const uint64_t counts = rank_subtile(p, row, col);
+    const uint64_t counts = rank_subtile(p, state.lines, row, col);
     TD_UNROLL
     for (int r = 0; r < RANKS; r++)
-        if (counts >> (8 * r) & 255) atomicAdd(&count[r], (unsigned)(counts >> (8 * r) & 255));
+        if (counts >> (8 * r) & 255)
+            atomicAdd(&state.count[r], (unsigned)(counts >> (8 * r) & 255));
     __syncthreads();
-    if ((int)threadIdx.x >= p.choose.candidates) return;
+    if (tid >= p.choose.candidates) return;
     unsigned open = 0;
-    for (int r = (int)threadIdx.x + 1; r < RANKS; r++) open += count[r];
+    for (int r = tid + 1; r < RANKS; r++) open += state.count[r];
     if (open)
-        atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x],
+        atomicAdd(&p.open[blockIdx.z * TD_CHOICES + tid],
                   (unsigned long long)min(open, (unsigned)TD_FEW));
 }
 
 /* A tile in binary64 takes as long as products of it modulo so many numbers. */
-enum { BINARY64_COST = 40 };
+enum { BINARY64_COST = 24 };
 
 /* What costs least, if a tile of TD_FEW or more open elements is made in binary64, and one of fewer costs in proportion; or to
  * make all tiles so. */

@@ -15,10 +15,13 @@ enum { TD_FINISH_THREADS = TD_SUBTILES };
 
 /* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
  * larger part if that is 2^8 times the other. */
+TD_DEVICE int td_log_error_of(int rounding, int rest)
+{
+    return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
+}
 TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
 {
-    const int rounding = max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale);
-    return max(rounding, choice.rest) + (abs(rounding - choice.rest) >= 8 * TD_LOG ? 2 : TD_LOG);
+    return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
 }
 
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)

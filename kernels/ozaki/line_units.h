@@ -132,7 +132,24 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
     return (high >> drop) + (rest != 0);
 }
 
-/* ---- elements that are normal numbers of which the lower half is not 0, without shifts ---- */
+/* Where a thread's elements of a line are, and the shifts. */
+struct elements {
+    const uint64_t *at;   /* every PARTS-th */
+    const int16_t *shift; /* the same; NULL: none */
+    int sign;             /* of the shifts */
+    int count;
+
+    TD_DEVICE int shift_of(const elements &e, int i)
+    {
+        return e.shift ? e.sign * e.shift[i * PARTS] : 0;
+    }
+    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
+    {
+        return td_log_of64(bits) + TD_LOG * shift_of(e, i);
+    }
+};
+
+/* ---- elements that are normal numbers of which the lower half is not 0 ---- */
 
 TD_DEVICE bool are_full(const uint64_t *bits)
 {
@@ -146,28 +163,30 @@ TD_DEVICE bool are_full(const uint64_t *bits)
     return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
 }
 
-TD_DEVICE summary summarise_full(const uint64_t *bits)
+template <bool has_shifts> TD_DEVICE summary summarise_full(const uint64_t *bits, const elements &e)
 {
-    uint32_t most = 0;
-    int logs = 0, low = TD_NO_LOW;
+    int most = INT32_MIN, logs = 0, low = TD_NO_LOW;
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        const uint32_t high = (uint32_t)(bits[i] >> 32);
-        most = max(most, high);
-        logs += (int)(high >> 12);
-        low = min(low, (int)(high >> 20) + __ffs((int)(uint32_t)bits[i]));
+        const int shift = has_shifts ? elements::shift_of(e, i) : 0;
+        const int high = (int)(bits[i] >> 32), log = (high >> 12) + TD_LOG * shift;
+        most = max(most, log);
+        logs += log;
+        low = min(low, (high >> 20) + shift + __ffs((int)(uint32_t)bits[i]));
     }
-    return {(int)(most >> 12) + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+    return {most + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
 }
 
 /* What is cut off is never 0. */
-TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, int top)
+template <bool has_shifts>
+TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, const elements &e, int top)
 {
     sums_of_unit sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
+        const int shift = has_shifts ? elements::shift_of(e, i) : 0;
         const uint32_t high = (uint32_t)(bits[i] >> 32);
-        const int drop = min(9 + 1023 + top - (int)(high >> 20), 31);
+        const int drop = min(9 + 1023 + top - ((int)(high >> 20) + shift), 31);
         const uint32_t magnitude = (((high & 0xfffffu) | 1u << 20) >> drop) + 1;
         sums.magnitudes += magnitude;
         sums.squares += magnitude * magnitude;
@@ -218,19 +237,6 @@ TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
 
 /* ---- any elements ---- */
 
-/* Where a thread's elements of a line are, and the shifts. */
-struct elements {
-    const uint64_t *at;   /* every PARTS-th */
-    const int16_t *shift; /* the same; NULL: none */
-    int sign;             /* of the shifts */
-    int count;
-
-    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
-    {
-        return td_log_of64(bits) + (e.shift ? TD_LOG * e.sign * e.shift[i * PARTS] : 0);
-    }
-};
-
 TD_DEVICE summary summarise_any(const elements &e)
 {
     summary s = NO_ELEMENTS;
@@ -242,7 +248,7 @@ TD_DEVICE summary summarise_any(const elements &e)
             continue;
         }
         const int log = elements::log(e, i, bits);
-        const int low = low_of(bits) + (e.shift ? e.sign * e.shift[i * PARTS] : 0);
+        const int low = low_of(bits) + elements::shift_of(e, i);
         s.peak = max(s.peak, log);
         s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
         s.logs += log;
@@ -291,7 +297,7 @@ TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left, con
 }
 
 /* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
-template <bool may_be_normal>
+template <bool has_shifts>
 TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, const int16_t *shift,
                             int sign, unit *to)
 {
@@ -302,10 +308,10 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     uint64_t bits[PER_THREAD];
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
-    const bool full = may_be_normal && mine.count == PER_THREAD && are_full(bits);
-    const bool normal = may_be_normal && !full && are_normal(bits);
+    const bool full = mine.count == PER_THREAD && are_full(bits);
+    const bool normal = !has_shifts && !full && are_normal(bits);
     if (full)
-        summaries[part][line] = summarise_full(bits);
+        summaries[part][line] = summarise_full<has_shifts>(bits, mine);
     else
         summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
     __syncthreads();
@@ -315,7 +321,7 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     const int top = all.peak >> 8;
     sums[part][line] = {0, 0};
     if (full && all.low != TD_SPECIAL)
-        sums[part][line] = sums_of_full(bits, top);
+        sums[part][line] = sums_of_full<has_shifts>(bits, mine, top);
     else if (all.low != TD_SPECIAL && top != NO_TOP && normal) {
         TD_UNROLL
         for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
@@ -390,8 +396,8 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
         find_shifts(p, at, left, shift);
     else
         find_tops(tile, top);
-    measure_tile<!again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
-                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
+    measure_tile<again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
+                        line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
     int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
     if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
 }

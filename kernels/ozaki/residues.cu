@@ -210,6 +210,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const 
     td_begin_kernel();
     const tiles all = tiles_of(p.fixed);
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
+    if (p.fixed.batch == 1 && p.fixed.choice[0].parameter == 0) return;
     int next = (int)blockIdx.x, own = next;
     td_async_pipeline<stages>(
         (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,

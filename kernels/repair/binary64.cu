@@ -35,7 +35,7 @@ TD_DEVICE int count_masked(const td_target &target, int row, int column, int *co
         if (own) atomicAdd(count, own);
     }
     __syncthreads();
-    return *count;
+    return td_uniform(*count);
 }
 
 /* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
@@ -163,36 +163,35 @@ TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass 
     }
 }
 
-/* One tile of C, and perhaps the one below; steps are numbered from `first` on. Sums of special lines are NaN or infinite, and want
- * elements as they are. */
+/* One tile of C, and perhaps the one below. Sums of special lines are NaN or infinite, and want elements as they are. */
 template <int stages, bool along_a, bool along_b>
-TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, double *slabs,
-                           uint32_t &first)
+TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, double *slabs)
 {
     const int64_t member = p.target.batch_first + blockIdx.z;
     const block_place at = place_of(p.target, tile, shared);
     if (at.rows == 0) return;
+    const tile_operands operands = {p.operand[0],
+                                    p.operand[1],
+                                    td_member<const double>(p.operand[0].matrix, member),
+                                    td_member<const double>(p.operand[1].matrix, member),
+                                    at.row,
+                                    at.column};
     bool has_to_scale = false, has_special = false;
     if (p.line[0]) {
         summarise_lines(p, at, shared);
-        has_special = shared.lines.has_special;
-        has_to_scale = !has_room(shared.lines, p.operand[0].k);
+        has_special = td_uniform(shared.lines.has_special) != 0;
+        has_to_scale = !td_uniform(has_room(shared.lines, p.operand[0].k));
     }
     TD_ROLLED
     for (int scaled = has_to_scale && !has_special; scaled <= has_to_scale; scaled++) {
         const pass own = {scaled != 0, !scaled || !has_special, scaled || !has_to_scale};
-        auto way = passage_of<stages, along_a, along_b>(
-            p.operand[0], td_member<const double>(p.operand[0].matrix, member), at.row,
-            p.operand[1], td_member<const double>(p.operand[1].matrix, member), at.column,
-            shared.ring, slabs, first);
-        const auto prepare = [&](uint32_t step, double *stage) {
-            if (own.is_scaled)
-                scale_stage(p, (int64_t)(step - way.first) * way.elements, shared.scale, stage);
+        const auto prepare = [&](int64_t l0, double *stage) {
+            if (own.is_scaled) scale_stage(p, l0, shared.scale, stage);
         };
         warp_sums sums = {};
-        add_up(way, warp_row() >= at.rows, prepare, sums);
+        add_up<stages, along_a, along_b>(operands, shared.ring, slabs, warp_row() >= at.rows,
+                                         prepare, sums);
         store_sums(p, at, own, shared, sums);
-        first = way.last + 1;
     }
     if (p.repaired && threadIdx.x == 0)
         atomicAdd(p.repaired, (unsigned long long)(shared.masked[0] +
@@ -205,11 +204,8 @@ __global__ void __launch_bounds__(THREADS, 1) binary64_kernel(TD_PARAMETER td_re
 {
     TD_SHARED(shared_state, shared, );
     TD_DYNAMIC_SHARED(double, slabs);
-    uint32_t first = 0;
-    td_ring_start<stages>(shared.ring);
-    td_each_masked_tile(p.target, [&](int tile) {
-        repair_tile<stages, along_a, along_b>(p, tile, shared, slabs, first);
-    });
+    td_each_masked_tile(
+        p.target, [&](int tile) { repair_tile<stages, along_a, along_b>(p, tile, shared, slabs); });
 }
 
 enum { FEW_STAGES = 2, MANY_STAGES = TD_RING_STAGES, STAGE_BYTES = STAGE * 8 };

@@ -25,14 +25,27 @@ enum {
  * warp's: how products of the tensor cores are spread over a warp. */
 typedef double warp_sums[HEIGHT][WIDTH][4];
 
-/* First row and column of the thread's warp in its block. */
-TD_DEVICE int warp_row() { return (int)threadIdx.x / WARP % (ROWS / WARP_ROWS) * WARP_ROWS; }
-TD_DEVICE int warp_column() { return (int)threadIdx.x / WARP / (ROWS / WARP_ROWS) * WARP_COLUMNS; }
+/* ---- shared memory ---- */
 
-/* ---- copies to shared memory ---- */
+#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+#define TD_HAS_TENSOR_BINARY64 1
+#else
+#define TD_HAS_TENSOR_BINARY64 0
+#endif
 
-/* How an operand's elements stand in shared memory: as in global memory along k, or along lines. Eight lines and four elements of k
- * are in different banks. */
+/* A place in shared memory, as the instructions have it, and the one so many numbers further. */
+#if TD_HAS_TENSOR_BINARY64
+typedef uint32_t shared_place;
+TD_DEVICE shared_place place_in_shared(const double *at) { return td_shared_address(at); }
+TD_DEVICE shared_place further(shared_place at, int numbers) { return at + 8 * numbers; }
+#else
+typedef double *shared_place;
+TD_DEVICE shared_place place_in_shared(double *at) { return at; }
+TD_DEVICE shared_place further(shared_place at, int numbers) { return at + numbers; }
+#endif
+
+/* How an operand's elements stand there: as in global memory along k, or along lines. Eight lines and four elements of k are in
+ * different banks. */
 struct placing {
     int line_step, k_step;
 };
@@ -43,100 +56,87 @@ TD_HOST_DEVICE constexpr placing placing_of(bool along, int lines)
     return along ? placing{ALONG_K, 1} : placing{1, lines + PAD};
 }
 
-/* What a thread copies of an operand: chunks of one or two elements that are neighbours in memory. Rows of chunks are lines, if the
- * operand stands along k, or else elements of k; a thread has those of every THREADS-th chunk of a slab. */
+/* ---- copies ---- */
+
+/* What a thread copies of a slab: chunks of one or two elements that are neighbours in memory. Rows of chunks are lines, if the operand
+ * stands along k, or else elements of k; a thread has those of every THREADS-th chunk. */
 template <bool along, int lines, int width> struct chunks {
     enum {
         IN_ROW = (along ? (int)K_STEP : lines) / width,
         ROWS_APART = THREADS / IN_ROW,
-        COUNT = lines * K_STEP / THREADS / width
+        COUNT = lines * K_STEP / THREADS / width,
+        ROW_STEP = along ? (int)ALONG_K : lines + PAD
     };
 
     /* The thread's first. */
     static TD_INSIDE int row() { return (int)threadIdx.x / IN_ROW; }
     static TD_INSIDE int column() { return (int)threadIdx.x % IN_ROW * width; }
-
-    /* From row to row. */
+    static TD_INSIDE int in_slab() { return row() * ROW_STEP + column(); }
     static TD_INSIDE int64_t in_memory(const td_operand &o)
+    {
+        return row() * row_step(o) + column();
+    }
+
+    /* From row to row in memory. */
+    static TD_INSIDE int64_t row_step(const td_operand &o)
     {
         return along ? o.line_step : o.k_step;
     }
-    static TD_INSIDE int in_slab()
+
+    /* Starts the copies of a slab that is whole. */
+    static TD_INSIDE void copy(const td_operand &o, const double *from, shared_place to)
     {
-        constexpr placing in = placing_of(along, lines);
-        return along ? in.line_step : in.k_step;
+        TD_UNROLL
+        for (int i = 0; i < COUNT; i++)
+            td_async_copy<8 * width>(further(to, i * ROWS_APART * ROW_STEP),
+                                     from + i * (ROWS_APART * row_step(o)));
     }
 
-    /* Those of a whole slab, or those that are there and zeros. */
-    static TD_INSIDE void copy(const td_operand &o, const double *from, double *to)
-    {
-        from += row() * in_memory(o) + column();
-        to += row() * in_slab() + column();
-        TD_UNROLL
-        for (int i = 0; i < COUNT; i++) {
-            td_async_copy<8 * width>(to, from);
-            from += ROWS_APART * in_memory(o);
-            to += ROWS_APART * in_slab();
-        }
-    }
+    /* Of one that is not, with zeros for what is not there. */
     static TD_INSIDE void copy_edge(const td_operand &o, const double *from, int lines_left,
-                                    int elements, double *to)
+                                    int elements, double *slab)
     {
         const int rows_left = (along ? lines_left : elements) - row(),
                   columns_left = (along ? elements : lines_left) - column();
-        from += row() * in_memory(o) + column();
-        to += row() * in_slab() + column();
         TD_ROLLED
-        for (int i = 0; i < COUNT;
-             i++, from += ROWS_APART * in_memory(o), to += ROWS_APART * in_slab())
-            TD_ROLLED
-        for (int e = 0; e < width; e++)
-            td_async_copy8(to + e, from + e, i * ROWS_APART < rows_left && e < columns_left);
+        for (int i = 0; i < COUNT; i++)
+            td_async_copy8(slab + in_slab() + i * ROWS_APART * ROW_STEP,
+                           from + in_memory(o) + i * ROWS_APART * row_step(o),
+                           i * ROWS_APART < rows_left && 0 < columns_left);
     }
 };
 
-/* The lines of an operand from line0 on, at the next step's first element. Two elements at a time are copied where all pairs are
- * aligned. */
-struct source {
-    const double *from;
-    int lines; /* that there are */
-    bool in_pairs;
+/* The operands of a tile: their matrices, and the first lines. */
+struct tile_operands {
+    const td_operand &a, &b;
+    const double *matrix_a, *matrix_b;
+    int row, column;
+
+    TD_INSIDE const double *first_a() const { return matrix_a + td_operand_at(a, row, 0); }
+    TD_INSIDE const double *first_b() const { return matrix_b + td_operand_at(b, column, 0); }
 };
 
-TD_DEVICE source source_of(const td_operand &o, const double *data, int line0)
+/* True where pairs of elements can be copied: all of them are aligned. */
+TD_DEVICE bool has_aligned_pairs(const td_operand &o, const double *first)
 {
-    const double *const from = data + td_operand_at(o, line0, 0);
     const int64_t across = o.k_step == 1 ? o.line_step : o.k_step;
-    return {from, o.lines - line0,
-            across % 2 == 0 && (reinterpret_cast<uintptr_t>(from) & 15) == 0};
+    return across % 2 == 0 && (reinterpret_cast<uintptr_t>(first) & 15) == 0;
 }
 
-/* Starts the copies of one step that is not whole. */
-template <bool along, int lines>
-TD_DEVICE_CALL void copy_edge(const td_operand &o, const source s, int elements, double *slab)
+/* Starts the copies of a step of so many elements from l0 on, at the end of k or of the lines. */
+template <bool along_a, bool along_b>
+TD_DEVICE_CALL void copy_edges(const tile_operands &t, int64_t l0, int elements, double *stage)
 {
-    if (s.in_pairs)
-        chunks<along, lines, 2>::copy_edge(o, s.from, s.lines, elements, slab);
-    else
-        chunks<along, lines, 1>::copy_edge(o, s.from, s.lines, elements, slab);
-}
-
-/* Starts the copies of one step of so many elements. */
-template <bool along, int lines>
-TD_DEVICE void copy_slab(const td_operand &o, const source &s, int elements, double *slab)
-{
-    if (s.lines < lines || elements < K_STEP)
-        copy_edge<along, lines>(o, s, elements, slab);
-    else if (s.in_pairs)
-        chunks<along, lines, 2>::copy(o, s.from, slab);
-    else
-        chunks<along, lines, 1>::copy(o, s.from, slab);
+    chunks<along_a, ROWS, 1>::copy_edge(t.a, t.first_a() + l0 * t.a.k_step, t.a.lines - t.row,
+                                        elements, stage);
+    chunks<along_b, COLUMNS, 1>::copy_edge(t.b, t.first_b() + l0 * t.b.k_step, t.b.lines - t.column,
+                                           elements, stage + SLAB);
 }
 
 /* ---- products ---- */
 
 /* The next PRODUCT_K elements of a warp's lines. */
-#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+#if TD_HAS_TENSOR_BINARY64
 
 /* In registers: a[i][q] is element (lane / 4 + 8 (q % 2), lane % 4 + 4 (q / 2)) of 16 rows, b[j][q] (lane % 4 + 4 q, lane / 4) of 8
  * columns. */
@@ -145,7 +145,7 @@ struct fragments {
 };
 
 /* Loads and products stay in the order in which they stand: the loads of one step run beside the products of the one before. */
-TD_DEVICE double load_in_order(uint32_t at)
+TD_DEVICE double load_in_order(shared_place at)
 {
     double x;
     asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at));
@@ -170,84 +170,95 @@ TD_DEVICE void multiply_in_order(double (&c)[4], const double (&a)[4], const dou
 #endif
 }
 
-/* Loads fragment f of those from the warp's lines at x and y. */
-template <bool along_a, bool along_b>
-TD_DEVICE void load_fragment(fragments &to, uint32_t x, uint32_t y, int f)
+/* Where the lane's elements of a warp's lines begin, from where the lines do. */
+TD_DEVICE int own_element(const placing &in)
 {
-    constexpr placing in_x = placing_of(along_a, ROWS), in_y = placing_of(along_b, COLUMNS);
-    const int i = f / 4, j = (f - 4 * HEIGHT) / 2, q = f % 4;
-    if (i < HEIGHT)
-        to.a[i][q] = load_in_order(
-            x + 8 * ((16 * i + q % 2 * 8) * in_x.line_step + q / 2 * 4 * in_x.k_step));
-    else
-        to.b[j][q % 2] = load_in_order(y + 8 * (8 * j * in_y.line_step + q % 2 * 4 * in_y.k_step));
+    const int lane = (int)threadIdx.x % WARP;
+    return lane / 4 * in.line_step + lane % 4 * in.k_step;
 }
 
 enum { FRAGMENTS = 4 * HEIGHT + 2 * WIDTH, PRODUCTS = HEIGHT * WIDTH };
 
-/* Where the lane's elements of lines from `at` on begin. */
-TD_DEVICE uint32_t own_address(const double *at, const placing &in)
+/* Loads fragment f of those whose first elements are at x and y. */
+template <bool along_a, bool along_b>
+TD_DEVICE void load_fragment(fragments &to, shared_place x, shared_place y, int f)
 {
-    const int lane = (int)threadIdx.x % WARP;
-    return td_shared_address(at + lane / 4 * in.line_step + lane % 4 * in.k_step);
+    constexpr placing in_a = placing_of(along_a, ROWS), in_b = placing_of(along_b, COLUMNS);
+    const int i = f / 4, j = (f - 4 * HEIGHT) / 2, q = f % 4;
+    if (i < HEIGHT)
+        to.a[i][q] = load_in_order(
+            further(x, (16 * i + q % 2 * 8) * in_a.line_step + q / 2 * 4 * in_a.k_step));
+    else
+        to.b[j][q % 2] =
+            load_in_order(further(y, 8 * j * in_b.line_step + q % 2 * 4 * in_b.k_step));
 }
 
 template <bool along_a, bool along_b>
-TD_DEVICE void load(fragments &next, const double *x, const double *y)
+TD_DEVICE void load(fragments &next, shared_place x, shared_place y)
 {
-    const uint32_t own_x = own_address(x, placing_of(along_a, ROWS)),
-                   own_y = own_address(y, placing_of(along_b, COLUMNS));
     TD_UNROLL
-    for (int f = 0; f < FRAGMENTS; f++) load_fragment<along_a, along_b>(next, own_x, own_y, f);
+    for (int f = 0; f < FRAGMENTS; f++) load_fragment<along_a, along_b>(next, x, y, f);
 }
 
 /* Adds products to the sums, and loads what comes next. */
 template <bool along_a, bool along_b>
-TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, const double *x,
-                        const double *y)
+TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, shared_place x,
+                        shared_place y)
 {
-    const uint32_t own_x = own_address(x, placing_of(along_a, ROWS)),
-                   own_y = own_address(y, placing_of(along_b, COLUMNS));
     TD_UNROLL
     for (int i = 0; i < PRODUCTS; i++) {
         multiply_in_order(sums[i / WIDTH][i % WIDTH], own.a[i / WIDTH], own.b[i % WIDTH]);
         TD_UNROLL
         for (int f = i * FRAGMENTS / PRODUCTS; f < (i + 1) * FRAGMENTS / PRODUCTS; f++)
-            load_fragment<along_a, along_b>(next, own_x, own_y, f);
+            load_fragment<along_a, along_b>(next, x, y, f);
     }
 }
 
 #else
 
-/* Where they are in shared memory. */
+/* Where they are. */
 struct fragments {
-    const double *x, *y;
+    shared_place x, y;
 };
 
+/* Where a thread's elements of a warp's lines begin: its rows are lane / 4 + 8 i, its columns lane % 4 * 2 + 8 j and the next; the
+ * columns are found below. */
+TD_DEVICE int own_element(const placing &) { return 0; }
+
 template <bool along_a, bool along_b>
-TD_DEVICE void load(fragments &next, const double *x, const double *y)
+TD_DEVICE void load(fragments &next, shared_place x, shared_place y)
 {
     next = {x, y};
 }
 
 template <bool along_a, bool along_b>
-TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, const double *x,
-                        const double *y)
+TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, shared_place x,
+                        shared_place y)
 {
-    constexpr placing in_x = placing_of(along_a, ROWS), in_y = placing_of(along_b, COLUMNS);
-    const int group = (int)threadIdx.x % WARP / 4, column = (int)threadIdx.x % 4 * 2;
+    constexpr placing in_a = placing_of(along_a, ROWS), in_b = placing_of(along_b, COLUMNS);
+    const int row = (int)threadIdx.x % WARP / 4, column = (int)threadIdx.x % 4 * 2;
     for (int l = 0; l < PRODUCT_K; l++)
         for (int i = 0; i < HEIGHT; i++)
             for (int j = 0; j < WIDTH; j++)
                 for (int q = 0; q < 4; q++)
                     sums[i][j][q] = td_fma64(
-                        own.x[(16 * i + q / 2 * 8 + group) * in_x.line_step + l * in_x.k_step],
-                        own.y[(8 * j + column + q % 2) * in_y.line_step + l * in_y.k_step],
+                        own.x[(16 * i + q / 2 * 8 + row) * in_a.line_step + l * in_a.k_step],
+                        own.y[(8 * j + column + q % 2) * in_b.line_step + l * in_b.k_step],
                         sums[i][j][q]);
     next = {x, y};
 }
 
 #endif
+
+/* First row and column of the thread's warp in its block. */
+TD_DEVICE int warp_row()
+{
+    return td_uniform((int)threadIdx.x / WARP) % (ROWS / WARP_ROWS) * WARP_ROWS;
+}
+TD_DEVICE int warp_column()
+{
+    return td_uniform((int)threadIdx.x / WARP) / (ROWS / WARP_ROWS) * WARP_COLUMNS;
+}
 
 /* Adds a block's sums, and begins the next. */
 TD_DEVICE void end_block(warp_sums &total, warp_sums &sums)
@@ -263,89 +274,118 @@ TD_DEVICE void end_block(warp_sums &total, warp_sums &sums)
 
 /* ---- a tile ---- */
 
-/* A block's way through k for a tile, in steps, which are numbered like the ring's fills. */
+/* A block's way through k for a tile, in steps. */
 template <int stages, bool along_a, bool along_b> struct passage {
-    const td_operand &operand_a, &operand_b;
+    const tile_operands &operands;
     td_copy_ring &ring;
     double *slabs;
-    source a, b; /* at the step to be filled next */
-    int elements,
-        last_has; /* of k in a step, K_STEP or half as many where blocks have no more; in the last one */
-    uint32_t first, last;
+    int elements;          /* of k in a step: K_STEP, or half as many where blocks have no more */
+    uint32_t steps, whole; /* all; those of K_STEP elements of lines that are there */
+    bool in_pairs;         /* what is copied */
+    const double *a, *b;   /* the thread's first chunks of the step to be filled next */
+    shared_place to_a, to_b, x,
+        y; /* in stage 0: where they go, and where the lane's first elements are */
 
-    TD_INSIDE double *stage(uint32_t step) const { return slabs + step % stages * STAGE; }
+    TD_INSIDE static int stage(uint32_t step) { return (int)(step % stages) * STAGE; }
+
+    template <int width> TD_INSIDE void start()
+    {
+        typedef chunks<along_a, ROWS, width> of_a;
+        typedef chunks<along_b, COLUMNS, width> of_b;
+        a = operands.first_a() + of_a::in_memory(operands.a);
+        b = operands.first_b() + of_b::in_memory(operands.b);
+        to_a = place_in_shared(slabs + of_a::in_slab());
+        to_b = place_in_shared(slabs + SLAB + of_b::in_slab());
+    }
+
+    TD_INSIDE passage(const tile_operands &tile, td_copy_ring &own_ring, double *own_slabs)
+        : operands(tile), ring(own_ring), slabs(own_slabs)
+    {
+        const td_operand &o_a = tile.a, &o_b = tile.b;
+        elements = min(td_binary64_block(o_a.k), (int)K_STEP);
+        steps = (uint32_t)((o_a.k + elements - 1) / elements);
+        whole =
+            elements == K_STEP && tile.row + ROWS <= o_a.lines && tile.column + COLUMNS <= o_b.lines
+                ? (uint32_t)(o_a.k / K_STEP)
+                : 0;
+        in_pairs = has_aligned_pairs(o_a, tile.first_a()) && has_aligned_pairs(o_b, tile.first_b());
+        if (in_pairs)
+            start<2>();
+        else
+            start<1>();
+        x = place_in_shared(slabs + warp_row() * placing_of(along_a, ROWS).line_step +
+                            own_element(placing_of(along_a, ROWS)));
+        y = place_in_shared(slabs + SLAB + warp_column() * placing_of(along_b, COLUMNS).line_step +
+                            own_element(placing_of(along_b, COLUMNS)));
+    }
+
+    template <int width> TD_INSIDE void copy_whole(uint32_t step)
+    {
+        chunks<along_a, ROWS, width>::copy(operands.a, a, further(to_a, stage(step)));
+        chunks<along_b, COLUMNS, width>::copy(operands.b, b, further(to_b, stage(step)));
+        a += K_STEP * operands.a.k_step;
+        b += K_STEP * operands.b.k_step;
+    }
 
     /* Starts the copies of a step, if there is one. */
     TD_INSIDE void fill(uint32_t step)
     {
-        if (step > last) return;
-        const int count = step == last ? last_has : elements;
+        if (step >= steps) return;
         td_ring_claim<stages>(ring, step);
-        copy_slab<along_a, ROWS>(operand_a, a, count, stage(step));
-        copy_slab<along_b, COLUMNS>(operand_b, b, count, stage(step) + SLAB);
+        if (step < whole && in_pairs)
+            copy_whole<2>(step);
+        else if (step < whole)
+            copy_whole<1>(step);
+        else {
+            const int64_t l0 = (int64_t)step * elements;
+            copy_edges<along_a, along_b>(
+                operands, l0, (int)min(operands.a.k - l0, (int64_t)elements), slabs + stage(step));
+        }
         td_ring_fill<stages>(ring, step);
-        a.from += elements * operand_a.k_step;
-        b.from += elements * operand_b.k_step;
     }
 };
 
-/* Of lines from row and column on, of matrices at a and b; the first step has the number `first`. */
-template <int stages, bool along_a, bool along_b>
-TD_DEVICE passage<stages, along_a, along_b>
-passage_of(const td_operand &operand_a, const double *a, int row, const td_operand &operand_b,
-           const double *b, int column, td_copy_ring &ring, double *slabs, uint32_t first)
-{
-    const int64_t k = operand_a.k;
-    const int elements = min(td_binary64_block(k), (int)K_STEP);
-    const uint32_t steps = (uint32_t)((k + elements - 1) / elements);
-    return {operand_a,
-            operand_b,
-            ring,
-            slabs,
-            source_of(operand_a, a, row),
-            source_of(operand_b, b, column),
-            elements,
-            (int)(k - (int64_t)(steps - 1) * elements),
-            first,
-            first + steps - 1};
-}
-
-/* The sums of all of k. prepare(step, stage) changes what was copied, before it is read. All threads take part; those of idle warps make
- * no sums. */
+/* The sums of all of k. prepare(l0, stage) changes what was copied of elements from l0 on, before it is read. All threads take part; those
+ * of idle warps make no sums. */
 template <int stages, bool along_a, bool along_b, class function>
-TD_DEVICE void add_up(passage<stages, along_a, along_b> &way, bool is_idle, function prepare,
-                      warp_sums &total)
+TD_DEVICE void add_up(const tile_operands &tile, td_copy_ring &ring, double *slabs, bool is_idle,
+                      function prepare, warp_sums &total)
 {
-    constexpr placing in_a = placing_of(along_a, ROWS), in_b = placing_of(along_b, COLUMNS);
-    constexpr int half_a = PRODUCT_K * in_a.k_step, half_b = PRODUCT_K * in_b.k_step;
-    constexpr uint32_t ahead = td_ring_ahead<stages>();
-    const int x = warp_row() * in_a.line_step, y = SLAB + warp_column() * in_b.line_step;
-    const uint32_t steps_of_block = (uint32_t)(td_binary64_block(way.operand_a.k) / way.elements);
+    constexpr int half_a = PRODUCT_K * placing_of(along_a, ROWS).k_step,
+                  half_b = PRODUCT_K * placing_of(along_b, COLUMNS).k_step,
+                  ahead = td_ring_ahead<stages>();
+    passage<stages, along_a, along_b> way(tile, ring, slabs);
+    const uint32_t steps_of_block = (uint32_t)(td_binary64_block(tile.a.k) / way.elements);
     const auto wait = [&](uint32_t step) {
-        td_ring_wait<stages>(way.ring, step);
-        prepare(step, way.stage(step));
+        td_ring_wait<stages>(ring, step);
+        prepare((int64_t)step * way.elements, slabs + way.stage(step));
     };
     warp_sums sums = {};
     fragments even, odd;
+    td_ring_start<stages>(ring);
     TD_ROLLED
-    for (uint32_t i = 0; i < ahead; i++) way.fill(way.first + i);
-    wait(way.first);
-    load<along_a, along_b>(even, way.stage(way.first) + x, way.stage(way.first) + y);
+    for (uint32_t i = 0; i < ahead; i++) way.fill(i);
+    wait(0);
+    load<along_a, along_b>(even, way.x, way.y);
     TD_ROLLED
-    for (uint32_t step = way.first; step <= way.last;) {
-        const uint32_t end = min(way.last + 1, step + steps_of_block);
+    for (uint32_t step = 0; step < way.steps;) {
+        const uint32_t end = min(way.steps, step + steps_of_block);
         TD_ROLLED
         for (; step < end; step++) {
-            const double *const own = way.stage(step), *const next = way.stage(step + 1);
+            const int own = way.stage(step), next = way.stage(step + 1);
             way.fill(step + ahead);
             if (!is_idle)
-                multiply<along_a, along_b>(sums, even, odd, own + x + half_a, own + y + half_b);
-            if (step < way.last) wait(step + 1);
-            if (!is_idle) multiply<along_a, along_b>(sums, odd, even, next + x, next + y);
-            td_ring_release<stages>(way.ring, step);
+                multiply<along_a, along_b>(sums, even, odd, further(way.x, own + half_a),
+                                           further(way.y, own + half_b));
+            if (step + 1 < way.steps) wait(step + 1);
+            if (!is_idle)
+                multiply<along_a, along_b>(sums, odd, even, further(way.x, next),
+                                           further(way.y, next));
+            td_ring_release<stages>(ring, step);
         }
         end_block(total, sums);
     }
+    td_ring_end<stages>(ring);
 }
 
 #endif

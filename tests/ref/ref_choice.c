@@ -6,7 +6,7 @@
 enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
 
 /* A tile in binary64 takes as long as products modulo so many numbers. */
-enum { TILE = REF_TILE, FEW = REF_FEW, BINARY64_COST = 40 };
+enum { TILE = REF_TILE, FEW = REF_FEW, BINARY64_COST = 24 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
