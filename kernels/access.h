@@ -5,7 +5,6 @@
 #include "arithmetic/float32.h"
 #include "portable.h"
 #include "product.h"
-#include "tile_order.h"
 
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
@@ -87,37 +86,6 @@ template <class function> TD_DEVICE void td_each_open_tile(const td_target &targ
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
         work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
-}
-
-/* The same for those of which few elements are masked, each in turn, and then, if there are lists, those of which many are, whichever block is
- * free. If these are all of C, blocks that run together share lines. All threads take part. */
-template <class function> TD_DEVICE void td_each_masked_tile(const td_target &target, function work)
-{
-    TD_SHARED(int, next, );
-    const int m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n);
-    const int64_t tiles = (int64_t)m_tiles * n_tiles;
-    int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int open = td_uniform(counts ? counts[0] : (int)tiles),
-              dense = td_uniform(counts ? counts[1] : 0);
-    const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
-    TD_ROLLED
-    for (int i = (int)blockIdx.x;;) {
-        int tile = i, row, column;
-        if (i < open) {
-            if (list) tile = list[i];
-            i += (int)gridDim.x;
-        } else {
-            __syncthreads();
-            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
-            __syncthreads();
-            const int own = td_uniform(next);
-            if (own >= dense) break;
-            td_tile_of(own, m_tiles, n_tiles, &row, &column);
-            tile = dense == tiles ? row + column * m_tiles : list[tiles - 1 - own];
-        }
-        work(td_uniform(tile));
-    }
 }
 
 /* A tile is open if any thread's mask is not 0, and dense if more than TD_FEW elements are masked and all threads allow it. All

@@ -22,11 +22,18 @@ TD_DEVICE int unit_of(const td_line &line) { return (line.typical >> 8) - 4; }
 /* min(MOST, floor(abs(x) 2^exponent)). */
 TD_DEVICE uint32_t magnitude_of(double x, int exponent)
 {
-    int q;
-    const uint64_t m = td_significand64(td_bits64(x) & ~(1ull << 63), &q);
-    const int down = -(q + exponent);
-    if (m == 0 || down > 52) return 0;
-    return down < 46 ? (uint32_t)MOST : min((uint32_t)MOST, (uint32_t)(m >> down));
+    const uint64_t bits = td_bits64(x) & ~(1ull << 63);
+    const uint32_t high = (uint32_t)(bits >> 32);
+    int e = (int)(high >> 20) - 1023 + exponent;
+    uint32_t leading =
+        (high & 0xfffffu) | 1u << 20; /* bits of the significand: 21 of a normal number's */
+    if (high < 1u << 20) {            /* zero, or subnormal */
+        int q;
+        const uint64_t m = td_significand64(bits, &q);
+        leading = (uint32_t)(m >> 32);
+        e = m ? q + 52 + exponent : -1;
+    }
+    return e < 0 ? 0 : e > 6 ? (uint32_t)MOST : leading >> (20 - e);
 }
 
 /* A tile of an operand that stands along k, as td_load_fixed_tile has the others. */
@@ -126,10 +133,10 @@ TD_DEVICE int log_of_byte(uint32_t byte)
     return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
 }
 
-/* Of TD_SUBTILE neighbouring rows. */
-TD_DEVICE void load_logs(const td_estimate &p, const uint8_t *at, int (&log)[TD_SUBTILE])
+/* Of TD_SUBTILE neighbouring rows, of which `bytes` are the first sums. */
+TD_DEVICE void join_logs(const td_estimate &p, const uint8_t *at, uint32_t bytes,
+                         int (&log)[TD_SUBTILE])
 {
-    uint32_t bytes = *reinterpret_cast<const uint32_t *>(at);
     uint64_t eighths[TD_SUBTILE] = {};
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) log[i] = log_of_byte(bytes >> (8 * i) & 255);
@@ -259,19 +266,38 @@ TD_DEVICE void rank_column(const td_estimate &p, const ranked_column &own, int (
     for (int c = 1; c <= last && open; c++) take(c, open & own.certified(p, c));
 }
 
-/* Ranks the elements of a subtile; returns how many have each rank, in a byte each. */
-TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines, int row, int col)
+/* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms. */
+struct ranked_subtile {
+    uint8_t *at;
+    int rows, columns;
+    uint32_t bytes[TD_SUBTILE];
+};
+
+TD_DEVICE ranked_subtile load_subtile(const td_estimate &p, int row, int col)
 {
-    const td_target &target = p.finish.target;
-    const int rows = min((int)TD_SUBTILE, target.m - row),
-              columns = min((int)TD_SUBTILE, target.n - col);
-    uint8_t *at =
-        p.finish.ranks.of + blockIdx.z * p.finish.ranks.batch_step + col * p.finish.ranks.ld + row;
+    const td_ranks &ranks = p.finish.ranks;
+    ranked_subtile own = {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
+                          min((int)TD_SUBTILE, p.finish.target.m - row),
+                          min((int)TD_SUBTILE, p.finish.target.n - col),
+                          {}};
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++)
+        if (own.rows > 0 && j < own.columns)
+            own.bytes[j] = *reinterpret_cast<const uint32_t *>(own.at + j * ranks.ld);
+    return own;
+}
+
+/* Ranks the elements of a subtile; returns how many have each rank, in a byte each. */
+TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
+                                const ranked_subtile &of, int row, int col)
+{
     ranked_column own = {lines, row % TD_TILE / TD_SUBTILE, col % TD_TILE / TD_SUBTILE, 0, {}};
     uint64_t counts = 0;
-    if (rows <= 0) return 0;
-    TD_ROLLED
-    for (int j = 0; j < columns; j++, at += p.finish.ranks.ld) {
+    if (of.rows <= 0) return 0;
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++) {
+        if (j >= of.columns) break;
+        uint8_t *const at = of.at + j * p.finish.ranks.ld;
         const td_quad<int> unit = lines.unit[0][own.rows], mean = lines.mean[0][own.rows],
                            terms = lines.terms[0][own.rows];
         const int unit_b = lines.unit[1][own.columns].of[j],
@@ -279,7 +305,7 @@ TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
                   terms_b = lines.terms[1][own.columns].of[j];
         int log[TD_SUBTILE], rank[TD_SUBTILE];
         uint32_t bytes = 0;
-        load_logs(p, at, log);
+        join_logs(p, at, of.bytes[j], log);
         own.column = j;
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
@@ -289,7 +315,7 @@ TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++) {
             bytes |= (uint32_t)rank[i] << (8 * i);
-            if (i < rows) counts += 1ull << (8 * rank[i]);
+            if (i < of.rows) counts += 1ull << (8 * rank[i]);
         }
         *reinterpret_cast<uint32_t *>(at) = bytes;
     }
@@ -304,12 +330,13 @@ TD_DEVICE void rank_tile(const td_estimate &p, int tile)
     const int first[2] = {tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE};
     int row, col;
     td_subtile_of_tile(p.finish.target, tile, &row, &col);
+    const ranked_subtile own = load_subtile(p, row, col);
     __syncthreads();
     if (tid < RANKS) state.count[tid] = 0;
     if (tid < 2 * TD_TILE)
         summarise_line(p, tid / TD_TILE, first[tid / TD_TILE], tid % TD_TILE, state.lines);
     __syncthreads();
-    const uint64_t counts = rank_subtile(p, state.lines, row, col);
+    const uint64_t counts = rank_subtile(p, state.lines, own, row, col);
     TD_UNROLL
     for (int r = 0; r < RANKS; r++)
         if (counts >> (8 * r) & 255)

@@ -359,23 +359,30 @@ TD_DEVICE place place_of(const tiles &t, int number)
     return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
 }
 
-/* The shift of element l of k: half of what B's exponent is above A's. */
-TD_DEVICE int16_t shift_of(const td_measure &p, int batch, int64_t l)
+/* A tile, and the largest exponents along k of both operands. */
+struct tile_of_units {
+    uint64_t of[TD_TILE][TD_UNIT + 1];
+    int32_t tops[2][TD_UNIT];
+};
+
+/* Starts the copies of these. */
+TD_DEVICE void copy_tops(const td_measure &p, const place &at, tile_of_units &tile)
 {
-    const int32_t a = p.tops[0][batch * p.operand[0].k + l],
-                  b = p.tops[1][batch * p.operand[0].k + l];
-    return (int16_t)(a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1);
+    const int o = (int)threadIdx.x / TD_UNIT, own = (int)threadIdx.x % TD_UNIT;
+    const int64_t l = (int64_t)at.unit * TD_UNIT + own, k = p.operand[0].k;
+    if (o < 2 && l < k) td_async_copy<4>(&tile.tops[o][own], &p.tops[o][at.batch * k + l]);
 }
 
-/* Those of a tile, to its block; the first tiles leave them in memory. */
-TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left, int16_t *shift)
+/* Half of what B's exponent is above A's is the shift of an element of k. The first tiles leave it in memory. */
+TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left,
+                           const tile_of_units &tile, int16_t *shift)
 {
-    const int64_t l = (int64_t)at.unit * TD_UNIT + threadIdx.x;
-    __syncthreads();
-    if (threadIdx.x < min((int64_t)TD_UNIT, left)) {
-        shift[threadIdx.x] = shift_of(p, at.batch, l);
+    const int own = (int)threadIdx.x;
+    if (own < min((int64_t)TD_UNIT, left)) {
+        const int a = tile.tops[0][own], b = tile.tops[1][own];
+        shift[own] = (int16_t)(a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1);
         if (at.which == 0 && at.line0 == 0)
-            p.shift[at.batch * p.operand[0].k + l] = shift[threadIdx.x];
+            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = shift[own];
     }
     __syncthreads();
 }
@@ -383,7 +390,7 @@ TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left, i
 /* A unit of each line of a strip. All threads take part. */
 template <bool again>
 TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
-                             const uint64_t (*tile)[TD_UNIT + 1])
+                             const tile_of_units &tile)
 {
     TD_SHARED(int, top, [PARTS][TD_UNIT]);
     TD_SHARED(int16_t, shift, [TD_UNIT]);
@@ -393,10 +400,10 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
     unit *to = static_cast<unit *>(p.units[at.which]) +
                ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
     if (again)
-        find_shifts(p, at, left, shift);
+        find_shifts(p, at, left, tile, shift);
     else
-        find_tops(tile, top);
-    measure_tile<again>(tile, left, again ? shift : NULL, at.which ? -1 : 1,
+        find_tops(tile.of, top);
+    measure_tile<again>(tile.of, left, again ? shift : NULL, at.which ? -1 : 1,
                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
     int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
     if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);

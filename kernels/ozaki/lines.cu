@@ -241,7 +241,6 @@ TD_DEVICE_CALL void close_unit(const td_measure &p, const place &at, int line_fi
 }
 
 enum { BLOCKS = 3 };
-typedef uint64_t tile_of_units[TD_TILE][TD_UNIT + 1];
 static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
 
 /* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
@@ -289,7 +288,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             if (!needs<again>::of(need, p, at)) return;
             needed |= 1u << stage;
             copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                      (int64_t)at.unit * TD_UNIT, tile[stage]);
+                      (int64_t)at.unit * TD_UNIT, tile[stage].of);
+            if (again) copy_tops(p, at, tile[stage]);
         },
         [&](int stage) {
             const place at = place_of(all, own);
@@ -298,7 +298,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             measure_units<again>(p, at, all.units, tile[stage]);
             if (again)
                 close_unit(p, at, all.line_first, all.units,
-                           *reinterpret_cast<line_parts *>(tile[stage]));
+                           *reinterpret_cast<line_parts *>(&tile[stage]));
         });
 }
 

@@ -1,12 +1,15 @@
 /* binary64.cu - the masked elements of C in binary64: a whole tile, or two, for each block. */
 #include "binary64_sums.h"
 
+#include "../tile_order.h"
+
 namespace
 {
 
-/* Where both operands' lines begin, and how many rows there are. */
+/* Where both operands' lines begin, how many rows there are, and whether all elements are masked. */
 struct block_place {
     int row, column, rows;
+    bool is_whole;
 };
 
 /* What the block knows of its lines. */
@@ -38,18 +41,58 @@ TD_DEVICE int count_masked(const td_target &target, int row, int column, int *co
     return td_uniform(*count);
 }
 
+/* The next tile whose block is `own` of those that are free: from the list of dense ones, or, if these are all of C, the upper ones of
+ * pairs, blocks that run together sharing lines. -1: there are no more. */
+TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
+{
+    const int m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n), pairs = (m_tiles + 1) / 2;
+    const int64_t tiles = (int64_t)m_tiles * n_tiles;
+    int row, column;
+    if (own >= (dense == tiles ? pairs * n_tiles : dense)) return -1;
+    td_tile_of(own, pairs, n_tiles, &row, &column);
+    return dense == tiles ? 2 * row + column * m_tiles
+                          : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
+}
+
+/* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense ones, whichever block is free. All threads
+ * take part. */
+template <class function> TD_DEVICE void each_masked_tile(const td_target &target, function work)
+{
+    TD_SHARED(int, next, );
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    int32_t *const counts =
+        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const int few = td_uniform(counts ? counts[0] : (int)tiles),
+              dense = td_uniform(counts ? counts[1] : 0);
+    const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
+    TD_ROLLED
+    for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
+        int tile = list && i < few ? list[i] : i;
+        if (i >= few) {
+            __syncthreads();
+            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
+            __syncthreads();
+            tile = next_dense_tile(target, next, dense);
+        }
+        tile = td_uniform(tile);
+        if (tile < 0) break;
+        work(tile);
+    }
+}
+
 /* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
  * both. rows: 0 if it makes none. */
 TD_DEVICE block_place place_of(const td_target &target, int tile, shared_state &shared)
 {
     const int m_tiles = td_tiles(target.m), tile_row = tile % m_tiles, other = tile_row ^ 1;
-    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE};
+    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, false};
     __syncthreads();
     const int own = count_masked(target, at.row, at.column, &shared.masked[0]);
     const int others =
         other < m_tiles ? count_masked(target, other * TD_TILE, at.column, &shared.masked[1]) : 0;
     if (own == 0 || (tile_row % 2 && own > TD_FEW && others > 0)) at.rows = 0;
     if (own != 0 && tile_row % 2 == 0 && others > TD_FEW) at.rows = ROWS;
+    at.is_whole = own + (at.rows == ROWS ? others : 0) == at.rows * TD_TILE;
     return at;
 }
 
@@ -128,11 +171,12 @@ struct pass {
     bool is_scaled, of_special, of_others;
 };
 
-TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, int row, int column)
+TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, bool is_whole, int row, int column)
 {
     const td_target &target = p.target;
     const int bit = column % TD_SUBTILE * TD_SUBTILE + row % TD_SUBTILE;
-    if (row >= target.m || column >= target.n || !(*td_target_mask(target, row, column) >> bit & 1))
+    if (!is_whole && (row >= target.m || column >= target.n ||
+                      !(*td_target_mask(target, row, column) >> bit & 1)))
         return false;
     if (own.of_special == own.of_others) return true;
     return own.of_special ==
@@ -154,7 +198,7 @@ TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass 
         const int in_row = warp_row() + 16 * i + q / 2 * 8 + lane / 4;
         const int in_column = warp_column() + 8 * j + lane % 4 * 2 + q % 2;
         const int row = at.row + in_row, column = at.column + in_column;
-        if (!is_wanted(p, own, row, column)) continue;
+        if (!is_wanted(p, own, at.is_whole, row, column)) continue;
         double sum = sums[i][j][q];
         if (own.is_scaled)
             sum = unscale(sum, shared.scale[in_row] + shared.scale[ROWS + in_column]);
@@ -204,7 +248,7 @@ __global__ void __launch_bounds__(THREADS, 1) binary64_kernel(TD_PARAMETER td_re
 {
     TD_SHARED(shared_state, shared, );
     TD_DYNAMIC_SHARED(double, slabs);
-    td_each_masked_tile(
+    each_masked_tile(
         p.target, [&](int tile) { repair_tile<stages, along_a, along_b>(p, tile, shared, slabs); });
 }
 
