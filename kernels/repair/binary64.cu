@@ -461,7 +461,8 @@ __global__ void __launch_bounds__(THREADS, 1) binary64_kernel(const td_repair p)
 {
     TD_SHARED(shared_state, shared, );
     TD_DYNAMIC_SHARED(double, slabs);
-    td_each_open_tile(p.target, [&](int tile) { repair_tile<stages>(p, tile, shared, slabs); });
+    td_each_open_tile(p.target, false,
+                      [&](int tile) { repair_tile<stages>(p, tile, shared, slabs); });
     td_each_dense_tile(p.target, [&](int tile) { repair_tile<stages>(p, tile, shared, slabs); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
+#include "dense.h"
 #include "estimate.h"
 #include "figures.h"
 #include "part.h"
@@ -15,7 +16,7 @@ typedef struct {
     const td_scheme *scheme;
     int count; /* of moduli, instead of what was asked for; 0: that */
     td_finish_kind kind;
-    bool leaves_tiles; /* see td_finish */
+    td_left_tiles leaves_tiles;
 } ozaki_mode;
 
 typedef struct {
@@ -27,6 +28,9 @@ typedef struct {
     size_t line[2], shift, shifted, choice, counts;
     size_t units[2], tops[2], bounds[2], line_again[2], done;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+
+    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_line[2], dense_choice, is_dense;
 } ozaki_plan;
 
 typedef struct {
@@ -97,6 +101,11 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
     plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
+    for (int o = 0; o < 2; o++)
+        plan->dense_line[o] =
+            td_reserve(&end, (o ? s->n : s->m) * plan->batch * (int64_t)sizeof(td_line));
+    plan->dense_choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->is_dense = td_reserve(&end, plan->batch * tiles);
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
     plan->plane_bytes =
         product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
@@ -107,6 +116,9 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     }
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
+    plan->dense = (td_scheme_sizes){0};
+    if (product->mode->leaves_tiles == TD_LEAVES_EXACT)
+        plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
 static void lay_out(ozaki_plan *plan, const ozaki_product *product)
@@ -237,10 +249,14 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .choice = (const td_choice *)(at + plan->choice),
                    .leaves_tiles = product->mode->leaves_tiles},
     };
+    if (product->mode->leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
+        s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
     s.finish.target.open_count = counts_at(plan, p, at + plan->counts).tiles +
                                  (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
+        s.finish.target.is_dense = (uint8_t *)(at + plan->is_dense);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
         s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
@@ -297,6 +313,26 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
     return td_estimate_part_run(&estimate);
 }
 
+/* Dense tiles of a part, which has been multiplied and finished. */
+static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part *s,
+                             unsigned long long *repaired)
+{
+    const ozaki_plan *plan = &product->plan;
+    char *const at = product->workspace;
+    const td_dense_part dense = {
+        .device = product->device,
+        .fixed = s->fixed,
+        .finish = s->finish,
+        .sizes = plan->dense,
+        .workspace = s->workspace,
+        .line = {(td_line *)(at + plan->dense_line[0]), (td_line *)(at + plan->dense_line[1])},
+        .choice = (td_choice *)(at + plan->dense_choice),
+        .repaired = repaired,
+        .stream = s->stream,
+    };
+    return td_dense_part_run(&dense);
+}
+
 static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
 {
     const td_scheme_part s = scheme_part_of(product, part);
@@ -306,13 +342,17 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
     if (error != cudaSuccess) return error;
     product->touched = true; /* by the first of several kernels, even if another fails */
+    unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
+    const bool has_dense = s.finish.leaves_tiles == TD_LEAVES_EXACT;
     error = product->mode->scheme->finish(&s);
+    if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
     if (error != cudaSuccess) return error;
     const td_repair repair = {
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
-        .repaired = product->counters ? &product->counters->repaired : NULL,
+        .takes_dense = has_dense,
+        .repaired = repaired,
         .line = {s.finish.line[0], s.finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
         .shift = s.fixed.shift,
@@ -361,6 +401,8 @@ static cudaError_t prepare_mode(const ozaki_mode *mode)
         error = td_estimate_prepare();
         if (error == cudaSuccess) error = td_panels_prepare();
     }
+    if (error == cudaSuccess && mode->leaves_tiles == TD_LEAVES_EXACT)
+        error = td_dense_part_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
     return error == cudaSuccess ? mode->scheme->prepare() : error;
 }
@@ -407,17 +449,17 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, false)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, false)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, true)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64)
 
 static const ozaki_mode *faithful_mode(bool by_fp64)
 {
     static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                        false},
-                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, false};
+                                        TD_LEAVES_EXACT},
+                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_LEAVES_EXACT};
     return by_fp64 ? &fp64 : &residues;
 }
 
