@@ -36,8 +36,8 @@ typedef struct {
     uint16_t *masks;
 
     /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many
-     * of these were taken up, and what their elements would take one by one (td_close_tile); and [batch][tile] which: those from
-     * the first on, these, the dense ones, from the last back. NULL: any tile may have one. */
+     * of these were taken up, and what these would cost by exact sums (td_close_tile); and [batch][tile] which: those from the
+     * first on, these, the dense ones, from the last back. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
     uint8_t *is_dense; /* [batch][tile]; NULL: not recorded */
 } td_target;
@@ -65,9 +65,9 @@ cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
  * exact 0, where operands and scalars are finite, but in dense tiles (td_target) and elsewhere in binary64. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
-/* Elements of a tile that are worth exact sums of their own: instead of binary64, which is part of the modes' definition; and of
- * a second exact product (../ozaki/dense.h), which changes no bit. */
-enum { TD_FEW = 16, TD_FEW_EXACT = 128, TD_OPEN_COUNTS = 4 };
+/* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead of a second
+ * exact product (../ozaki/dense.h) they change no bit. */
+enum { TD_FEW = 16, TD_OPEN_COUNTS = 4 };
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {

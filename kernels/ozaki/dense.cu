@@ -10,23 +10,24 @@
 
 enum { THREADS = 256 };
 
-/* What the second product costs beside an exact sum by itself: residues of a line; a tile, if none of those that are made together
- * with it is dense (docs/kernels.md, Repair). */
-enum { COST_OF_LINE = 8, COST_OF_TILE = 64 };
+/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line, and a tile. An exact sum
+ * takes td_dense.cost_of_sum of them (docs/kernels.md, Repair). */
+enum { COST_OF_LINE = 10, COST_OF_TILE = 85 };
 
-TD_DEVICE bool is_worth_it(const td_target &target)
+TD_DEVICE bool is_worth_it(const td_dense &p)
 {
-    const int32_t *const counts = target.open_count + TD_OPEN_COUNTS * blockIdx.z;
-    const int64_t product =
-        (int64_t)COST_OF_LINE * ((int64_t)target.m + target.n) + (int64_t)COST_OF_TILE * counts[1];
-    return counts[1] > 0 && (uint32_t)counts[3] > product;
+    const int32_t *const counts = p.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+    const int64_t product = (int64_t)COST_OF_LINE * ((int64_t)p.target.m + p.target.n) +
+                            (int64_t)COST_OF_TILE * counts[1];
+    return counts[1] > 0 && (int64_t)(uint32_t)counts[3] * p.cost_of_sum > product;
 }
 
 /* Grid: blocks over lines, 1, batch member. */
 static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_dense p)
 {
+    td_begin_kernel();
     const int64_t member = blockIdx.z;
-    const bool is_worth = is_worth_it(p.target);
+    const bool is_worth = is_worth_it(p);
     const int first = (int)(blockIdx.x * THREADS + threadIdx.x), step = (int)gridDim.x * THREADS;
     td_choice none = {};
     if (first == 0) p.choice[member] = is_worth ? p.candidate : none;
@@ -44,7 +45,7 @@ cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t strea
 {
     const int lines = max(dense->target.m, dense->target.n);
     const dim3 grid((unsigned)min(64, (lines + THREADS - 1) / THREADS), 1, (unsigned)batch);
-    return TD_LAUNCH(dense_choose_kernel, grid, THREADS, 0, stream, *dense);
+    return TD_LAUNCH_NEXT(dense_choose_kernel, grid, THREADS, 0, stream, *dense);
 }
 
 /* ---- finish ---- */
@@ -123,6 +124,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     dense_finish_kernel(TD_PARAMETER td_dense_finish p)
 {
     TD_SHARED(int, total, );
+    td_begin_kernel();
     const td_target &target = p.finish.target;
     const int tiles = td_tiles(target.m) * td_tiles(target.n);
     const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
@@ -146,8 +148,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
 
 cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH(dense_finish_kernel, td_grid_of_turns(finish->finish.target, 1, batch),
-                     TD_FINISH_THREADS, 0, stream, *finish);
+    return TD_LAUNCH_NEXT(dense_finish_kernel, td_grid_of_turns(finish->finish.target, 1, batch),
+                          TD_FINISH_THREADS, 0, stream, *finish);
 }
 
 cudaError_t td_dense_prepare(void)

@@ -19,6 +19,7 @@ typedef struct {
     td_line *line[2]; /* [batch][rows, columns of the target] */
     td_choice candidate;
     td_choice *choice; /* [batch] */
+    int cost_of_sum;   /* see dense.cu */
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 

@@ -5,12 +5,23 @@
 
 static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
 
-/* Products that take as long, one element of C after the other, as the launches of a second product. */
-enum { LEAST_PRODUCTS = 1 << 24 };
+/* Products that take as long, one element of C after the other, as the launches of a second product; bytes of a small one. */
+enum { LEAST_PRODUCTS = 1 << 24, SMALL_BYTES = 128 << 20 };
 
 size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
 {
     return td_scheme_residues.bytes(moduli, sizes->m, sizes->n, k, sizes->k_pass, batch);
+}
+
+static bool is_too_small(const td_scheme_sizes *part, int64_t k, int64_t batch)
+{
+    return (double)part->m * (double)part->n * (double)k * (double)batch < LEAST_PRODUCTS;
+}
+
+size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch)
+{
+    const size_t bytes = td_dense_bytes(part, k, batch);
+    return bytes > SMALL_BYTES || is_too_small(part, k, batch) ? 0 : bytes;
 }
 
 td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t batch, size_t bytes)
@@ -19,8 +30,7 @@ td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t b
     const int64_t most_k = td_scheme_residues.most_k(moduli, k);
     sizes.k_pass = td_smaller(sizes.k_pass, most_k);
     sizes.cublas_bytes = 0;
-    if ((double)part->m * (double)part->n * (double)k * (double)batch < LEAST_PRODUCTS)
-        return (td_scheme_sizes){0};
+    if (is_too_small(part, k, batch)) return (td_scheme_sizes){0};
     while (td_dense_bytes(&sizes, k, batch) > bytes)
         if (!td_scheme_shrink(&sizes)) return (td_scheme_sizes){0};
     return sizes;
@@ -75,6 +85,14 @@ static cudaError_t run_piece(const td_dense_part *whole, int64_t i, int64_t j)
     return td_dense_finish_run(&finish, whole->fixed.batch, whole->stream);
 }
 
+/* Cycles of a multiprocessor that an exact sum takes for each element of k, by where these are in memory. */
+enum { SUM_ALONG_K = 1, SUM_ACROSS_K = 3 };
+
+static bool is_along_k(const td_dense_part *part)
+{
+    return part->fixed.operand[0].k_step == 1 && part->fixed.operand[1].k_step == 1;
+}
+
 static cudaError_t choose(const td_dense_part *part)
 {
     td_choose choose = {0};
@@ -86,6 +104,7 @@ static cudaError_t choose(const td_dense_part *part)
         .line = {part->line[0], part->line[1]},
         .candidate = choose.candidate[0],
         .choice = part->choice,
+        .cost_of_sum = is_along_k(part) ? SUM_ALONG_K : SUM_ACROSS_K,
     };
     return td_dense_choose(&dense, part->fixed.batch, part->stream);
 }

@@ -11,6 +11,9 @@
 td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t batch, size_t bytes);
 size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch);
 
+/* Bytes for a part in one piece if that is a small one, of which more launches would take a share of the time; else 0. */
+size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch);
+
 typedef struct {
     td_device *device;
     td_fixed fixed;        /* of the part, as for the first product */

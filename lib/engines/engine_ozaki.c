@@ -30,6 +30,7 @@ typedef struct {
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_bytes;    /* that planes have for it at least */
     size_t dense_line[2], dense_choice, is_dense;
 } ozaki_plan;
 
@@ -114,6 +115,7 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
         if (plan->plane_bytes < least) plan->plane_bytes = least;
         plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
     }
+    if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
     plan->dense = (td_scheme_sizes){0};
@@ -156,10 +158,15 @@ static size_t make_plan(void *of, size_t limit)
     const td_problem *p = product->p;
     ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
+    plan->dense_bytes = 0;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
     if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
+    if (product->mode->leaves_tiles == TD_LEAVES_EXACT)
+        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
+    lay_out(plan, product);
+    if (plan->bytes > limit) plan->dense_bytes = 0;
     for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
         if (!shrink(plan)) return 0;
     return plan->bytes;

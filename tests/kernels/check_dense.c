@@ -47,14 +47,14 @@ static const char *text(const dense_case *c)
 static bool is_masked(const dense_case *c, int64_t i, int64_t j)
 {
     const int64_t tile = i / TD_TILE + j / TD_TILE, in_tile = i % TD_TILE + j % TD_TILE * TD_TILE;
-    if (tile % 3 == 2) return c->form == HALF && in_tile % 7 == 0 && in_tile < TD_FEW_EXACT;
+    if (tile % 3 == 2) return c->form == HALF && in_tile % 7 == 0 && in_tile < TD_FEW;
     switch (c->form) {
     case HALF:
         return (i + j) % 2 == 0;
     case JUST_DENSE:
-        return in_tile <= TD_FEW_EXACT;
+        return in_tile <= TD_FEW;
     case JUST_FEW:
-        return in_tile < TD_FEW_EXACT;
+        return in_tile < TD_FEW;
     case ONE_TILE:
         return tile == 0;
     default:
@@ -131,13 +131,13 @@ static void make_masks(state *s, const dense_case *c)
                 s->masks[mask_index(s, c, z, i, j)] |= (uint16_t)mask_bit(i, j);
                 count++;
             }
-            s->is_dense[z * tiles + t] = count > TD_FEW_EXACT;
-            if (count > TD_FEW_EXACT)
+            s->is_dense[z * tiles + t] = count > TD_FEW;
+            if (count > TD_FEW)
                 s->open[(z + 1) * tiles - 1 - counts[1]++] = (int32_t)t;
             else if (count > 0)
                 s->open[z * tiles + counts[0]++] = (int32_t)t;
         }
-        counts[3] = c->is_worth ? 1 << 30 : 0;
+        counts[3] = c->is_worth ? 1 << 30 : 0; /* what single sums would cost */
     }
 }
 
