@@ -36,6 +36,42 @@ td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t b
     return sizes;
 }
 
+/* Behind is_dense: records of lines, [batch][lines of the part], and what is chosen, [batch]. */
+typedef struct {
+    size_t line[2], choice, bytes;
+} scratch;
+
+static scratch lay_out(int64_t m, int64_t n, int64_t batch)
+{
+    scratch s = {0};
+    (void)td_reserve(&s.bytes, td_ceil_div(m, TD_TILE) * td_ceil_div(n, TD_TILE) * batch);
+    for (int o = 0; o < 2; o++)
+        s.line[o] = td_reserve(&s.bytes, (o ? n : m) * batch * (int64_t)sizeof(td_line));
+    s.choice = td_reserve(&s.bytes, batch * (int64_t)sizeof(td_choice));
+    return s;
+}
+
+size_t td_dense_scratch_bytes(int64_t m, int64_t n, int64_t batch)
+{
+    return lay_out(m, n, batch).bytes;
+}
+
+static scratch scratch_of(const td_dense_part *part)
+{
+    const td_target *target = &part->finish.target;
+    return lay_out(target->m, target->n, part->fixed.batch);
+}
+
+static td_line *lines_of(const td_dense_part *part, int which)
+{
+    return (td_line *)(part->finish.target.is_dense + scratch_of(part).line[which]);
+}
+
+static td_choice *choice_of(const td_dense_part *part)
+{
+    return (td_choice *)(part->finish.target.is_dense + scratch_of(part).choice);
+}
+
 /* Rows i .. and columns j .. of the part. */
 static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
 {
@@ -48,13 +84,13 @@ static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
                             .k_pass = whole->sizes.k_pass,
                             .workspace = whole->workspace,
                             .stream = whole->stream};
-    piece.fixed.choice = whole->choice;
+    piece.fixed.choice = choice_of(whole);
     for (int o = 0; o < 2; o++) {
         const int lines = (int)td_smaller(o ? whole->sizes.n : whole->sizes.m, size[o] - first[o]);
         *(o ? &piece.finish.target.n : &piece.finish.target.m) = lines;
         piece.fixed.operand[o].lines = lines;
         piece.fixed.operand[o].offset += first[o] * piece.fixed.operand[o].line_step;
-        piece.fixed.line[o] = whole->line[o] + first[o];
+        piece.fixed.line[o] = lines_of(whole, o) + first[o];
         piece.fixed.lines_of_member[o] = size[o];
     }
     piece.wanted = (td_wanted_tiles){.of = whole->finish.target.is_dense + j / TD_TILE * row_tiles +
@@ -78,10 +114,10 @@ static cudaError_t run_piece(const td_dense_part *whole, int64_t i, int64_t j)
                               .repaired = whole->repaired};
     finish.finish.kind = TD_FINISH_EXACT;
     finish.finish.cut = (td_cut){0};
-    finish.finish.choice = whole->choice;
+    finish.finish.choice = choice_of(whole);
     finish.finish.lines_of_member[0] = whole->finish.target.m;
     finish.finish.lines_of_member[1] = whole->finish.target.n;
-    for (int o = 0; o < 2; o++) finish.finish.line[o] = whole->line[o];
+    for (int o = 0; o < 2; o++) finish.finish.line[o] = lines_of(whole, o);
     return td_dense_finish_run(&finish, whole->fixed.batch, whole->stream);
 }
 
@@ -101,9 +137,9 @@ static cudaError_t choose(const td_dense_part *part)
         .target = part->finish.target,
         .from = {part->finish.line[0], part->finish.line[1]},
         .lines_of_member = {part->finish.lines_of_member[0], part->finish.lines_of_member[1]},
-        .line = {part->line[0], part->line[1]},
+        .line = {lines_of(part, 0), lines_of(part, 1)},
         .candidate = choose.candidate[0],
-        .choice = part->choice,
+        .choice = choice_of(part),
         .cost_of_sum = is_along_k(part) ? SUM_ALONG_K : SUM_ACROSS_K,
     };
     return td_dense_choose(&dense, part->fixed.batch, part->stream);

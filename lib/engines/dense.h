@@ -14,14 +14,15 @@ size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch);
 /* Bytes for a part in one piece if that is a small one, of which more launches would take a share of the time; else 0. */
 size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch);
 
+/* Bytes that finish.target.is_dense has: behind the tiles of m x n elements there is more for this alone. */
+size_t td_dense_scratch_bytes(int64_t m, int64_t n, int64_t batch);
+
 typedef struct {
     td_device *device;
     td_fixed fixed;        /* of the part, as for the first product */
     td_finish finish;      /* the same */
     td_scheme_sizes sizes; /* of what it is cut into */
     char *workspace;       /* of td_dense_bytes(), 256-byte aligned */
-    td_line *line[2];      /* scratch: [batch][lines of the part] */
-    td_choice *choice;     /* scratch: [batch] */
     unsigned long long *repaired;
     cudaStream_t stream;
 } td_dense_part;

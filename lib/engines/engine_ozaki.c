@@ -31,7 +31,7 @@ typedef struct {
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;    /* that planes have for it at least */
-    size_t dense_line[2], dense_choice, is_dense;
+    size_t dense_scratch;
 } ozaki_plan;
 
 typedef struct {
@@ -78,6 +78,15 @@ static bool certifies(const ozaki_product *product)
     return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
+/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
+static td_left_tiles left_tiles_of(const ozaki_product *product)
+{
+    const ozaki_mode *mode = product->mode;
+    const bool is_exact = mode->leaves_tiles == TD_LEAVES_EXACT;
+    return is_exact && mode->kind != TD_FINISH_EXACT && !certifies(product) ? TD_LEAVES_NO_TILES
+                                                                            : mode->leaves_tiles;
+}
+
 static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
@@ -102,11 +111,8 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
     plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
-    for (int o = 0; o < 2; o++)
-        plan->dense_line[o] =
-            td_reserve(&end, (o ? s->n : s->m) * plan->batch * (int64_t)sizeof(td_line));
-    plan->dense_choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
-    plan->is_dense = td_reserve(&end, plan->batch * tiles);
+    plan->dense_scratch =
+        td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, plan->batch));
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
     plan->plane_bytes =
         product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
@@ -119,7 +125,7 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
     plan->dense = (td_scheme_sizes){0};
-    if (product->mode->leaves_tiles == TD_LEAVES_EXACT)
+    if (left_tiles_of(product) == TD_LEAVES_EXACT)
         plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
@@ -163,7 +169,7 @@ static size_t make_plan(void *of, size_t limit)
     if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
-    if (product->mode->leaves_tiles == TD_LEAVES_EXACT)
+    if (left_tiles_of(product) == TD_LEAVES_EXACT)
         plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
     lay_out(plan, product);
     if (plan->bytes > limit) plan->dense_bytes = 0;
@@ -254,16 +260,16 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
-                   .leaves_tiles = product->mode->leaves_tiles},
+                   .leaves_tiles = left_tiles_of(product)},
     };
-    if (product->mode->leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
     s.finish.target.open_count = counts_at(plan, p, at + plan->counts).tiles +
                                  (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
-        s.finish.target.is_dense = (uint8_t *)(at + plan->is_dense);
+        s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
         s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
@@ -324,19 +330,13 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
 static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part *s,
                              unsigned long long *repaired)
 {
-    const ozaki_plan *plan = &product->plan;
-    char *const at = product->workspace;
-    const td_dense_part dense = {
-        .device = product->device,
-        .fixed = s->fixed,
-        .finish = s->finish,
-        .sizes = plan->dense,
-        .workspace = s->workspace,
-        .line = {(td_line *)(at + plan->dense_line[0]), (td_line *)(at + plan->dense_line[1])},
-        .choice = (td_choice *)(at + plan->dense_choice),
-        .repaired = repaired,
-        .stream = s->stream,
-    };
+    const td_dense_part dense = {.device = product->device,
+                                 .fixed = s->fixed,
+                                 .finish = s->finish,
+                                 .sizes = product->plan.dense,
+                                 .workspace = s->workspace,
+                                 .repaired = repaired,
+                                 .stream = s->stream};
     return td_dense_part_run(&dense);
 }
 
