@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../lib/device.h"
 #include "../../lib/engines/part.h"
 #include "../support/bits.h"
 #include "checked.h"
@@ -261,6 +262,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(spans_at_the_limit),
         cmocka_unit_test(random_cases),
         cmocka_unit_test(modes),
+        cmocka_unit_test(little_workspace),
     };
     device_require();
     if (td_dense_part_prepare() != cudaSuccess || td_lines_prepare() != cudaSuccess ||

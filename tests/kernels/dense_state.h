@@ -8,7 +8,7 @@
 
 enum { MOST_MEMBERS = 2, MOST_BUFFERS = 64 };
 
-/* Which elements are masked: none of a row of tiles, and a tile of few, where there are as many. */
+/* Which elements of a tile are masked; of every third tile none, or few. */
 typedef enum { ALL, HALF, JUST_DENSE, JUST_FEW, ONE_TILE, FORMS } form;
 
 typedef struct {
