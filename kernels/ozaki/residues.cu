@@ -97,18 +97,16 @@ TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const byte_weights
     return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
 }
 
-/* Of modulus t of so many. */
-template <int words, int which> TD_DEVICE const auto &weights_of(int moduli, int t)
+/* Of RUN elements, modulo t. */
+template <int words, class byte_weights>
+TD_DEVICE void store_run_of(const uint32_t (*word)[words], const byte_weights &weights,
+                            const td_modulus &modulus, int8_t *at)
 {
-    if constexpr (words == TD_DENSE_WORDS)
-        return which ? td_dense_table.b[t] : td_dense_table.a[t];
-    else
-        return which ? td_tables.b[t] : td_tables.a[moduli][t];
-}
-
-template <int words> TD_DEVICE const td_modulus &modulus_of(int t)
-{
-    return words == TD_DENSE_WORDS ? td_dense_table.modulus[t] : td_tables.modulus[t];
+    run_of_residues residues;
+    TD_UNROLL
+    for (int i = 0; i < RUN / 4; i++)
+        residues.of[i] = residues_of<words>(word + 4 * i, weights, modulus);
+    *reinterpret_cast<run_of_residues *>(at) = residues;
 }
 
 /* `fixed` moduli, or if it is 0 so many: unrolled, what the tables hold becomes part of the instructions. */
@@ -121,15 +119,23 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
     TD_UNROLL
     for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
     TD_UNROLL
-    for (int t = 0; t < count; t++) {
-        const auto &weights = weights_of<words, which>(count, t);
-        run_of_residues residues;
-        TD_UNROLL
-        for (int i = 0; i < RUN / 4; i++)
-            residues.of[i] = residues_of<words>(word + 4 * i, weights, modulus_of<words>(t));
-        *reinterpret_cast<run_of_residues *>(at) = residues;
-        at += step;
-    }
+    for (int t = 0; t < count; t++, at += step)
+        store_run_of<words>(word, which ? td_tables.b[t] : td_tables.a[count][t],
+                            td_tables.modulus[t], at);
+}
+
+/* TD_DENSE_MODULI. */
+template <int which>
+TD_DEVICE void store_dense_residues(const uint64_t *bits, const int *exponent, int8_t *at,
+                                    int64_t step)
+{
+    uint32_t word[RUN][TD_DENSE_WORDS];
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
+    TD_UNROLL_N(1)
+    for (int t = 0; t < TD_DENSE_MODULI; t++, at += step)
+        store_run_of<TD_DENSE_WORDS>(word, which ? td_dense_table.b[t] : td_dense_table.a[t],
+                                     td_dense_table.modulus[t], at);
 }
 
 template <int which>
@@ -143,7 +149,7 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
     else if (moduli <= TD_MAX_MODULI)
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
     else
-        store_residues<TD_DENSE_WORDS, 0, which>(bits, exponent, moduli, at, step);
+        store_dense_residues<which>(bits, exponent, at, step);
 }
 
 /* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have all
