@@ -112,45 +112,38 @@ template <class function> TD_DEVICE void td_each_dense_tile(const td_target &tar
     }
 }
 
-/* What is known of the elements that a thread leaves of a tile: so many are few, and cost what so many exact sums do. */
-struct td_left {
-    int few, cost;
-};
-
-/* Sums that a tile is made of together, whatever it has. */
+/* Exact sums of a tile's elements never cost more than so many by themselves: they are made together then. */
 enum { TD_TILE_OF_SUMS = 320 };
 
 /* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
  * part. */
-TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, td_left left)
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, int few)
 {
     TD_SHARED(int, count, );
-    TD_SHARED(int, few, );
-    TD_SHARED(int, cost, );
+    TD_SHARED(int, most, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
     if (!target.open_count) return;
     if (target.is_dense && threadIdx.x == 0) target.is_dense[blockIdx.z * tiles + tile] = 0;
     if (!__syncthreads_or(mask != 0)) return;
-    if (threadIdx.x == 0) count = few = cost = 0;
+    if (threadIdx.x == 0) count = most = 0;
     __syncthreads();
     if (mask) {
         atomicAdd(&count, __popc(mask));
-        atomicAdd(&cost, left.cost);
-        atomicMax(&few, left.few);
+        atomicMax(&most, few);
     }
     __syncthreads();
     if (threadIdx.x) return;
     int32_t *const own = target.open_tile + blockIdx.z * tiles, *const counts =
                                                                     target.open_count +
                                                                     TD_OPEN_COUNTS * blockIdx.z;
-    if (count <= few) {
+    if (count <= most) {
         own[atomicAdd(&counts[0], 1)] = tile;
         return;
     }
     own[tiles - 1 - atomicAdd(&counts[1], 1)] = tile;
     if (!target.is_dense) return;
     target.is_dense[blockIdx.z * tiles + tile] = 1;
-    atomicAdd(&counts[3], min(cost, (int)TD_TILE_OF_SUMS));
+    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
 }
 
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */

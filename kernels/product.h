@@ -36,7 +36,7 @@ typedef struct {
     uint16_t *masks;
 
     /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many
-     * of these were taken up, and what these would cost by exact sums (td_close_tile); and [batch][tile] which: those from the
+     * of these were taken up, and how many of their elements count as exact sums (td_close_tile); and [batch][tile] which: those from the
      * first on, these, the dense ones, from the last back. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
     uint8_t *is_dense; /* [batch][tile]; NULL: not recorded */

@@ -212,7 +212,7 @@ TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_f
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = finish_subtile_double<moduli>(product, finish, row, col);
-        td_close_tile(finish.target, tile, mask, td_left_by(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 

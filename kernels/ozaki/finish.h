@@ -206,34 +206,21 @@ TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_li
     return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
 }
 
-/* Exact sums of lines of many bits take twice as long as others (../repair/exact_narrow.cu, exact_wide.cu). */
-TD_DEVICE int td_cost_of_sum(const td_line &a, const td_line &b)
-{
-    enum { NARROW = 112 };
-    const bool is_wide = (td_is_counted(a) && (a.peak >> 8) - a.low >= NARROW) ||
-                         (td_is_counted(b) && (b.peak >> 8) - b.low >= NARROW);
-    return is_wide ? 2 : 1;
-}
-
-/* Of the elements in a mask. A dense tile has none that do not suit. */
-TD_DEVICE td_left td_left_by(const td_finish &finish, int row, int col, unsigned mask)
+/* So many elements that are left of a tile are few, if those in a mask are among them. A dense tile has none that do not suit. */
+TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
 {
     const td_left_tiles tiles = finish.leaves_tiles;
     const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
-    td_left left = {TD_FEW, 0};
     bool suits = tiles != TD_LEAVES_NO_TILES;
     if (tiles == TD_LEAVES_EXACT)
         suits = td_exact_takes(td_scalar_value(finish.target.alpha),
                                td_scalar_value(finish.target.beta), 0.0);
     for (; mask && suits; mask &= mask - 1) {
         const int e = __ffs((int)mask) - 1;
-        const td_line &own_a = a[e % TD_SUBTILE], &own_b = b[e / TD_SUBTILE];
-        suits = td_suits_dense(tiles, own_a, own_b);
-        if (tiles == TD_LEAVES_EXACT) left.cost += td_cost_of_sum(own_a, own_b);
+        suits = td_suits_dense(tiles, a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
     }
-    if (!suits) left.few = TD_TILE * TD_TILE;
-    return left;
+    return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
 }
 
 /* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
@@ -244,7 +231,7 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
-        td_close_tile(finish.target, tile, mask, td_left_by(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 
@@ -255,7 +242,7 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_leave_subtile(finish.target, row, col);
-        td_close_tile(finish.target, tile, mask, td_left_by(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 

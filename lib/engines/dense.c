@@ -122,7 +122,7 @@ static cudaError_t run_piece(const td_dense_part *whole, int64_t i, int64_t j)
 }
 
 /* Cycles of a multiprocessor that an exact sum takes for each element of k, by where these are in memory. */
-enum { SUM_ALONG_K = 1, SUM_ACROSS_K = 3 };
+enum { SUM_ALONG_K = 2, SUM_ACROSS_K = 5 };
 
 static bool is_along_k(const td_dense_part *part)
 {
