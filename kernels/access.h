@@ -112,7 +112,7 @@ template <class function> TD_DEVICE void td_each_dense_tile(const td_target &tar
     }
 }
 
-/* Exact sums of a tile's elements never cost more than so many by themselves: they are made together then. */
+/* More elements of a tile than this count no more as exact sums: these are made in groups then. */
 enum { TD_TILE_OF_SUMS = 320 };
 
 /* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
