@@ -245,7 +245,7 @@ static void little_workspace(void **unused)
     const size_t all = device->workspace_bytes;
     for (int i = 0; i < (test_is_sanitized() ? 1 : 3); i++) {
         const mode m = mode_of_family("faithful");
-        product of = product_varied("wide 4", 200, 190, 1100, i);
+        product of = product_varied("wide cancelling", 200, 190, 1100, i);
         of.seed = first_seed & 0xffff;
         device->workspace_bytes = bytes[i];
         checked_product(&m, &of);
