@@ -78,35 +78,53 @@ template <class function> TD_DEVICE void td_each_tile(const td_target &target, f
     for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) work(tile);
 }
 
-template <class function> TD_DEVICE void td_each_open_tile(const td_target &target, function work)
+/* The dense ones come last, or not at all. */
+template <class function>
+TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, function work)
 {
-    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    const int count =
-        target.open_count ? target.open_count[TD_OPEN_COUNTS * blockIdx.z] : (int)tiles;
+    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    const int32_t *const counts =
+        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
+    const int few = counts ? counts[0] : tiles,
+              count = few + (counts && takes_dense ? counts[1] : 0);
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
-        work(target.open_tile ? target.open_tile[blockIdx.z * tiles + i] : i);
+        work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
 }
 
-/* A tile is open if any thread's mask is not 0, and dense if more than TD_FEW elements are masked and all threads allow it. All
- * threads take part. */
-TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, bool may_be_dense)
+/* More elements of a tile than this count no more as exact sums: these are made in groups then. */
+enum { TD_TILE_OF_SUMS = 320 };
+
+/* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
+ * part. */
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, int few)
 {
     TD_SHARED(int, count, );
-    TD_SHARED(int, is_dense, );
+    TD_SHARED(int, most, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    if (!target.open_count || !__syncthreads_or(mask != 0)) return;
-    if (threadIdx.x == 0) count = 0, is_dense = 1;
+    if (!target.open_count) return;
+    if (target.is_dense && threadIdx.x == 0) target.is_dense[blockIdx.z * tiles + tile] = 0;
+    if (!__syncthreads_or(mask != 0)) return;
+    if (threadIdx.x == 0) count = most = 0;
     __syncthreads();
-    if (mask) atomicAdd(&count, __popc(mask));
-    if (!may_be_dense) is_dense = 0;
+    if (mask) {
+        atomicAdd(&count, __popc(mask));
+        atomicMax(&most, few);
+    }
     __syncthreads();
     if (threadIdx.x) return;
-    int32_t *const own = target.open_tile + blockIdx.z * tiles;
-    if (count > TD_FEW && is_dense)
-        own[tiles - 1 - atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + 1], 1)] = tile;
-    else
-        own[atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z], 1)] = tile;
+    int32_t *const own = target.open_tile + blockIdx.z * tiles, *const counts =
+                                                                    target.open_count +
+                                                                    TD_OPEN_COUNTS * blockIdx.z;
+    if (count <= most) {
+        own[atomicAdd(&counts[0], 1)] = tile;
+        return;
+    }
+    own[tiles - 1 - atomicAdd(&counts[1], 1)] = tile;
+    if (!target.is_dense) return;
+    target.is_dense[blockIdx.z * tiles + tile] = 1;
+    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
 }
 
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */

@@ -35,10 +35,11 @@ typedef struct {
      * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
     uint16_t *masks;
 
-    /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, and how many
-     * of these were taken up; and [batch][tile] which: those from the first on, these from the last back. Many are more than
-     * TD_FEW, and for binary64. NULL: any tile may have one. */
+    /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many
+     * of these were taken up, and how many of their elements count as exact sums (td_close_tile); and [batch][tile] which: those from the
+     * first on, these, the dense ones, from the last back. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
+    uint8_t *is_dense; /* [batch][tile]; NULL: not recorded */
 } td_target;
 
 /* Exponents of a line: floor(log2) of its largest and of its smallest nonzero element. A line of zeros has 0, 0.
@@ -61,17 +62,19 @@ enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
 /* How elements of C are recomputed: in binary64, as repair/binary64.h says; or as the exact result rounded once, +0 for an
- * exact 0, where operands and scalars are finite, but in tiles of many elements (td_target) and elsewhere in binary64. */
+ * exact 0, where operands and scalars are finite, but in dense tiles (td_target) and elsewhere in binary64. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
-/* Elements of a tile that are worth exact sums of their own; part of the modes' definition. */
-enum { TD_FEW = 16, TD_OPEN_COUNTS = 3 };
+/* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead of a second
+ * exact product (../ozaki/dense.h) they change no bit. */
+enum { TD_FEW = 16, TD_OPEN_COUNTS = 4 };
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {
     td_operand operand[2];
     td_target target;
     td_repair_kind kind;
+    int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 
     /* What is known of the lines, and the shifts along k that are in it ([batch][k], and whether they are: [batch]). The first line

@@ -272,8 +272,13 @@ TD_BOTH bool td_exact_takes(double alpha, double beta, double c)
            (beta_bits << 1 == 0 || td_is_finite64(td_bits64(c)));
 }
 
-/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first. */
-enum { TD_EXACT_LIMBS = 5, TD_EXACT_NO_ERROR = -(1 << 28), TD_EXACT_TIE = -(1 << 28) };
+/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first; and the longest. */
+enum {
+    TD_EXACT_LIMBS = 5,
+    TD_EXACT_MOST_LIMBS = 10,
+    TD_EXACT_NO_ERROR = -(1 << 28),
+    TD_EXACT_TIE = -(1 << 28)
+};
 
 /* 256 log2 of the distance of |x| from the nearest number halfway between two that binary64 has (if it had no upper end), at
  * most, 7 % below it, and in whole units; TD_EXACT_TIE if it may be 0, or |x| is below 2^-1074. Units are 2^(e - 32), or
@@ -294,30 +299,30 @@ TD_BOTH int td_exact_room_log(td_exact_number x)
     return 256 * (63 - zeros + x.e - more) + (int)(room << zeros >> 55 & 255);
 }
 
-/* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not 0. X may be off by
- * 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_certified: the exact X gives the same number. False
+/* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not 0. X has so many limbs, may be
+ * off by 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_certified: the exact X gives the same number. False
  * if alpha, beta or c that counts is not finite; then the result is 0.
  *
  * Certified is what is further than |alpha| eta 2^e from where rounding changes, by a factor of 2^(1/256) at least, as both
  * logarithms are whole. That is more than td_exact_add_far may lose: rounding to odd leaves the sum between the same two
  * multiples of 2^32 of its last bits, and so in the same unit of td_exact_room_log; and a tiny X, less than 2^-66 of the last
  * bit of beta c, is less than 2^-11 of the room that is seen (docs/numerics.md, faithful). */
-TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
-                              double c, int eta_log, bool *is_certified)
+TD_BOTH double td_exact_axpby_of(double alpha, const uint32_t *limb, int limbs, int e, double beta,
+                                 double c, int eta_log, bool *is_certified)
 {
-    enum { WORDS = TD_EXACT_BELOW + TD_EXACT_LIMBS + TD_EXACT_ABOVE };
-    int64_t word[WORDS];
+    const int words = TD_EXACT_BELOW + limbs + TD_EXACT_ABOVE;
+    int64_t word[TD_EXACT_BELOW + TD_EXACT_MOST_LIMBS + TD_EXACT_ABOVE];
     td_exact x;
     *is_certified = td_exact_takes(alpha, beta, c);
     if (!*is_certified) return 0.0;
-    const uint32_t sign = limb[TD_EXACT_LIMBS - 1] >> 31 ? ~0u : 0u;
-    for (int i = 0; i < WORDS; i++) {
+    const uint32_t sign = limb[limbs - 1] >> 31 ? ~0u : 0u;
+    for (int i = 0; i < words; i++) {
         const int j = i - TD_EXACT_BELOW;
-        word[i] = j < 0 ? 0 : j < TD_EXACT_LIMBS ? limb[j] : sign;
+        word[i] = j < 0 ? 0 : j < limbs ? limb[j] : sign;
     }
     x.word = word;
     x.stride = 1;
-    x.words = WORDS;
+    x.words = words;
     x.e = e - 32 * TD_EXACT_BELOW;
     td_exact_accumulate(&x, alpha, beta, c);
     const td_exact_number y = td_exact_read(&x);
@@ -326,6 +331,13 @@ TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS],
     if (m && eta_log != TD_EXACT_NO_ERROR)
         *is_certified = td_log_above(m) + 256 * (q + e) + eta_log < td_exact_room_log(y);
     return td_exact_round(y, td_bits64(alpha) >> 63 != 0);
+}
+
+/* The same of TD_EXACT_LIMBS. */
+TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
+                              double c, int eta_log, bool *is_certified)
+{
+    return td_exact_axpby_of(alpha, limb, TD_EXACT_LIMBS, e, beta, c, eta_log, is_certified);
 }
 
 #endif

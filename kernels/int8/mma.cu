@@ -234,7 +234,8 @@ __global__ void __launch_bounds__(tile::threads) residue_products_kernel(const t
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     const job own = job_of_block<tile>(p);
-    if (own.plane >= td_planes_wanted(&p, own.member))
+    if (own.plane >= td_planes_wanted(&p, own.member) ||
+        !td_has_wanted(&p, own.member, own.row, own.column, tile::rows, tile::columns))
         return; /* the whole block, before any barrier */
     const int warp = (int)threadIdx.x / 32, warp_rows = tile::rows / WARP_TILE;
     const int x0 = warp / warp_rows * WARP_TILE, y0 = warp % warp_rows * WARP_TILE;

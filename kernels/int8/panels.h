@@ -17,6 +17,13 @@ extern "C" {
  * sum's leading bits 2^e (1 + f / 8), no sum being negative. */
 typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE, TD_PANEL_LOGARITHM } td_panel_type;
 
+/* Which tiles of TD_TILE x TD_TILE elements of C are wanted: [batch][column][ld] of 0 and 1; of is NULL if all are. C's other
+ * elements may hold anything. */
+typedef struct {
+    const uint8_t *of;
+    int64_t ld, batch_step;
+} td_wanted_tiles;
+
 /* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k next to each other; C is m x n,
  * column-major. Sizes and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of
  * which leading dimensions and distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
@@ -39,6 +46,7 @@ typedef struct {
     const td_choice *choice; /* [batch] */
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
+    td_wanted_tiles wanted;
 
     /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
      * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
@@ -61,6 +69,19 @@ TD_BOTH int td_planes_wanted(const td_panels *p, int member)
     const td_choice *choice = &p->choice[member];
     if (p->type == TD_PANEL_LOGARITHM) return choice->is_estimated ? p->planes : 0;
     return choice->parameter;
+}
+
+/* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the device. */
+TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t column, int rows,
+                           int columns)
+{
+    const td_wanted_tiles *w = &p->wanted;
+    unsigned any = w->of == NULL;
+    if (any) return true;
+    for (int64_t j = column; j < column + columns && j < p->n; j += TD_TILE)
+        for (int64_t i = row; i < row + rows && i < p->m; i += TD_TILE)
+            any |= w->of[member * w->batch_step + j / TD_TILE * w->ld + i / TD_TILE];
+    return any != 0;
 }
 
 /* A piece has at least so many elements of k, but for the last. */

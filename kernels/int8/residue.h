@@ -8,7 +8,7 @@
 
 /* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole number q. The quotient is off by
  * less than 2^-24 |c| / p where |c| <= 2^24, elsewhere by less than twice that, so that |c - q p| < p / 2 + 2^-24 |c| (2^-23 |c|), which is
- * to be less than 128. Others: bytes of c + 2^31 times 256^i mod p, added up, and then as in residues.cu. */
+ * to be less than 128, and less than 5 p / 8, as sums of three (../ozaki/residue_tables.h) want it. Others: bytes of c + 2^31 times 256^i mod p, added up, and then as in residues.cu. */
 struct td_sum_modulus {
     uint32_t p, weights, start;
     float inverse;
@@ -17,8 +17,8 @@ struct td_sum_modulus {
 
 static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
 {
-    const uint32_t factor = p / 2,
-                   room = 256 - p; /* the largest; twice what |c - q p| may be above p / 2 */
+    const uint32_t factor = p / 2,                /* the largest */
+        room = 256 - p < p / 4 ? 256 - p : p / 4; /* twice what |c - q p| may be above p / 2 */
     const uint32_t exact = (room < 2 ? room : 2u) << 23, rounded = room << 22;
     const uint32_t most =
         (exact > rounded ? exact : rounded) - 256; /* less a residue that is added */
@@ -32,13 +32,13 @@ static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
 }
 
 struct td_sum_moduli {
-    td_sum_modulus of[TD_MAX_MODULI];
+    td_sum_modulus of[TD_DENSE_MODULI];
 };
 
 static constexpr td_sum_moduli td_make_sum_moduli()
 {
     td_sum_moduli moduli = {};
-    for (int t = 0; t < TD_MAX_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
+    for (int t = 0; t < TD_DENSE_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
     return moduli;
 }
 

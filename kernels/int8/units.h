@@ -27,16 +27,6 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
     return units;
 }
 
-/* Of a single member all units are. */
-template <int tile_rows, int tile_columns>
-TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
-                            int index)
-{
-    if (p.batch == 1) return true;
-    const int member = index / units.tiles / p.pieces;
-    return member / p.batch < td_planes_wanted(&p, member % p.batch);
-}
-
 template <int tile_rows, int tile_columns>
 TD_DEVICE int td_piece_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
                           int index)
@@ -61,6 +51,18 @@ TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_
     unit.plane = rest / p.batch;
     unit.member = rest % p.batch;
     return unit;
+}
+
+/* Of a single member all units are, unless tiles are left out. */
+template <int tile_rows, int tile_columns>
+TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
+                            int index)
+{
+    const int member = p.batch == 1 ? 0 : index / units.tiles / p.pieces;
+    if (p.batch > 1 && member / p.batch >= td_planes_wanted(&p, member % p.batch)) return false;
+    if (!p.wanted.of) return true;
+    const td_unit unit = td_unit_of(p, units, index);
+    return td_has_wanted(&p, unit.member, unit.row, unit.column, tile_rows, tile_columns);
 }
 
 #endif

@@ -5,10 +5,16 @@
 #include "../repair/binary64.h"
 #include "ozaki.h"
 
+/* TD_SCALE_BY_NORM. */
+TD_DEVICE int td_scale_by_norm(const td_choice &choice, const td_line &line)
+{
+    return td_is_counted(line) ? (choice.level - line.norm) >> 8 : 0;
+}
+
 TD_DEVICE int td_scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
 {
     if (!td_is_counted(line)) return 0;
-    if (p.rule == TD_SCALE_BY_NORM) return (choice.level - line.norm) >> 8;
+    if (p.rule == TD_SCALE_BY_NORM) return td_scale_by_norm(choice, line);
     if (p.rule == TD_SCALE_BY_PEAK)
         return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
     return choice.parameter * choice.bits - 2 - (line.peak >> 8);

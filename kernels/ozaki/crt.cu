@@ -2,38 +2,8 @@
 #include "finish.h"
 #include "../int8/residue.h"
 #include "crt_double.h"
-#include "residue_tables.h"
+#include "crt_whole.h"
 #include "residues.h"
-
-/* A group's y of four elements. A word has their residues modulo one of `count` moduli. */
-template <int count>
-TD_DEVICE void add_group(const td_group &group, const uint32_t (&residues)[TD_GROUP],
-                         uint32_t (&y)[TD_SUBTILE])
-{
-    const uint32_t low = __byte_perm(residues[0], residues[1], 0x5140);
-    const uint32_t high = __byte_perm(residues[0], residues[1], 0x7362);
-    y[0] = td_add_pair<0>(group.weights, low, group.start);
-    y[1] = td_add_pair<1>(group.weights, low, group.start);
-    y[2] = td_add_pair<0>(group.weights, high, group.start);
-    y[3] = td_add_pair<1>(group.weights, high, group.start);
-    if (count < TD_GROUP) return;
-    y[0] = td_add_pair<0>(group.weight_2, residues[2], y[0]);
-    y[1] = td_add_pair<0>(group.weight_2 << 16, residues[2], y[1]);
-    y[2] = td_add_pair<1>(group.weight_2, residues[2], y[2]);
-    y[3] = td_add_pair<1>(group.weight_2 << 16, residues[2], y[3]);
-}
-
-/* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum over P, in 2^-54: at most
- * 7 2^27 units too small, and X is no nearer to P / 2 than P 2^-17. */
-template <int limbs>
-TD_DEVICE td_wide<limbs> less_multiple(int moduli, int64_t *column, uint64_t fraction)
-{
-    const uint32_t multiple = (uint32_t)((fraction + (1ull << 53)) >> 54);
-    TD_UNROLL
-    for (int c = 0; c < limbs; c++)
-        column[c] += (int64_t)((uint64_t)multiple * td_tables.less_product[moduli][c]);
-    return td_wide_carry<limbs>(column);
-}
 
 /* limbs_: of X; columns: limbs of P / G; fixed: the number of moduli, 0: known at run time. */
 template <int limbs_, int columns, int fixed> struct residue_source {
@@ -57,12 +27,12 @@ template <int limbs_, int columns, int fixed> struct residue_source {
         TD_UNROLL
         for (int g = 0; g < TD_GROUPS; g++) {
             if (TD_GROUP * g >= moduli) continue;
-            const td_group &group = td_tables.group[moduli][g];
+            const td_group<TD_P_LIMBS> &group = td_tables.group[moduli][g];
             uint32_t y[TD_SUBTILE];
             if (fixed == 0 || TD_GROUP * g + 2 < fixed)
-                add_group<TD_GROUP>(group, residues[g], y);
+                td_add_group<TD_GROUP>(group, residues[g], y);
             else
-                add_group<2>(group, residues[g], y);
+                td_add_group<2>(group, residues[g], y);
             TD_UNROLL
             for (int e = 0; e < TD_SUBTILE; e++) {
                 fraction[e] += (uint64_t)(y[e] << group.raise) * group.fraction;
@@ -74,7 +44,7 @@ template <int limbs_, int columns, int fixed> struct residue_source {
         }
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++)
-            x[e] = less_multiple<limbs>(moduli, column[e], fraction[e]);
+            x[e] = td_less_multiple<limbs>(td_tables.less_product[moduli], column[e], fraction[e]);
     }
 };
 
@@ -242,7 +212,7 @@ TD_DEVICE void finish_tiles_double(const td_residue_product &product, const td_f
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = finish_subtile_double<moduli>(product, finish, row, col);
-        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 

@@ -69,13 +69,13 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                const td_wide<limbs> &x, td_line a, td_line b, double alpha,
                                double beta, const double *c, double *result)
 {
-    static_assert(limbs == TD_EXACT_LIMBS, "X is as td_exact_axpby takes it");
+    static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby_of takes it");
     const td_cut cut = td_cut_of(finish, choice);
     const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
                                              : td_log_error(a, b, choice) - TD_LOG * cut.unit;
     bool is_certified;
-    *result = td_exact_axpby(alpha, x.limb, cut.unit - (a.scale + b.scale), beta,
-                             beta == 0.0 ? 0.0 : *c, error, &is_certified);
+    *result = td_exact_axpby_of(alpha, x.limb, limbs, cut.unit - (a.scale + b.scale), beta,
+                                beta == 0.0 ? 0.0 : *c, error, &is_certified);
     return is_certified;
 }
 
@@ -202,18 +202,28 @@ TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
     return mask;
 }
 
-/* True if binary64 has room for the sums of all elements in a mask that are to be numbers: then a tile of them may be repaired as
- * td_fits_binary64 says (../repair/binary64.h). */
-TD_DEVICE bool td_may_be_dense(const td_finish &finish, int row, int col, unsigned mask)
+/* True if binary64 has room for the sums of two lines; if a second product may have them. */
+TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_line &b)
 {
+    if (tiles == TD_LEAVES_BINARY64) return td_fits_binary64(a, b);
+    return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
+}
+
+/* So many elements that are left of a tile are few, if those in a mask are among them. A dense tile has none that do not suit. */
+TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
+{
+    const td_left_tiles tiles = finish.leaves_tiles;
     const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
-    bool fits = finish.leaves_tiles;
-    for (; mask && fits; mask &= mask - 1) {
+    bool suits = tiles != TD_LEAVES_NO_TILES;
+    if (tiles == TD_LEAVES_EXACT)
+        suits = td_exact_takes(td_scalar_value(finish.target.alpha),
+                               td_scalar_value(finish.target.beta), 0.0);
+    for (; mask && suits; mask &= mask - 1) {
         const int e = __ffs((int)mask) - 1;
-        fits = td_fits_binary64(a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
+        suits = td_suits_dense(tiles, a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
     }
-    return fits;
+    return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
 }
 
 /* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
@@ -224,7 +234,7 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
-        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 
@@ -235,7 +245,7 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_leave_subtile(finish.target, row, col);
-        td_close_tile(finish.target, tile, mask, td_may_be_dense(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }
 

@@ -11,6 +11,12 @@
         173
 enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
 
+/* The next ones. Dense tiles (dense.h) have these, too. */
+#define TD_MORE_MODULI                                                                             \
+    167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71,  \
+        67, 61
+enum { TD_DENSE_MODULI = 42 };
+
 /* Products of 127 * 127 over this many elements of k stay in int32 (modulo 256, they may wrap), with room for a residue. */
 enum { TD_RESIDUE_K = 1 << 17 };
 
@@ -21,9 +27,10 @@ TD_BOTH int td_level(int moduli, int64_t k)
 {
     /* floor(sqrt(P / 2 (1 - 2^-16))) for 2 to 7 moduli. */
     const int64_t most[] = {180, 2873, 45526, 715512, 11107744, 171721562};
-    /* floor(TD_LOG (log2(P - 1) - 1) / 2 - TD_LOG 2^-16) - 1 for 8 to 20: 1 / TD_LOG is more than rounding can add. */
+    /* floor(TD_LOG (log2(P - 1) - 1) / 2 - TD_LOG 2^-16) - 1 from 8 on: 1 / TD_LOG is more than rounding can add. */
     const int level[] = {8008,  9012,  10013, 11012, 12005, 12994, 13971,
                          14947, 15919, 16888, 17848, 18806, 19758};
+    if (moduli == TD_DENSE_MODULI) return 38765;
     if (moduli >= 8) return level[moduli - 8];
     int64_t added = 0; /* ceil(sqrt(k) / 2) */
     while (4 * added * added < k) added++;

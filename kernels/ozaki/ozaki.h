@@ -70,6 +70,13 @@ typedef enum {
     TD_FINISH_EXACT  /* alpha X + beta C, rounded once; repaired if X's error may change that */
 } td_finish_kind;
 
+/* What becomes of tiles of which many elements are left. */
+typedef enum {
+    TD_LEAVES_NO_TILES, /* they are as others */
+    TD_LEAVES_BINARY64, /* binary64 has them where there is room (../repair/binary64.h) */
+    TD_LEAVES_EXACT     /* a second product has them (dense.h) */
+} td_left_tiles;
+
 /* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
  * larger sum of magnitudes of A' and of B' from their rounding, twice, and by choice.rest. With TD_FINISH_ROUND an element is
  * certified if that is little beside abs(A') abs(B'), which is at least k times 2^ the sum of the means of the logarithms (the
@@ -83,7 +90,7 @@ typedef struct {
     const td_choice *choice;
     td_cut cut;
     td_ranks ranks; /* with choice.is_estimated these tell what is certified */
-    int leaves_tiles; /* where many elements of a tile are left, binary64 has them (../repair/binary64.h) */
+    td_left_tiles leaves_tiles;
 } td_finish;
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */

@@ -29,21 +29,21 @@ struct td_modulus {
 
 /* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue modulo their product G; X
  * gets y P / G. */
-struct td_group {
+template <int limbs> struct td_group {
     uint32_t weights, weight_2; /* of the first two, 16 bits each, and of the third */
     uint32_t start;             /* 2 G */
     uint32_t raise, fraction;   /* (y << raise) fraction is y / G in units of 2^-54, rounded down */
-    uint32_t limb[TD_P_LIMBS];  /* P / G */
+    uint32_t limb[limbs];       /* P / G */
 };
 
 struct td_residue_tables {
     td_modulus modulus[TD_MAX_MODULI];
     td_byte_weights b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
-    td_group group[TD_MAX_MODULI + 1][TD_GROUPS];                          /* by N */
+    td_group<TD_P_LIMBS> group[TD_MAX_MODULI + 1][TD_GROUPS];              /* by N */
     uint32_t less_product[TD_MAX_MODULI + 1][TD_P_LIMBS]; /* -P modulo 2^(32 TD_P_LIMBS) by N */
 };
 
-static constexpr uint32_t td_moduli[TD_MAX_MODULI] = {TD_MODULI};
+static constexpr uint32_t td_moduli[TD_DENSE_MODULI] = {TD_MODULI, TD_MORE_MODULI};
 
 /* factor 2^exponent mod p */
 static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p)
@@ -53,15 +53,20 @@ static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p
     return r;
 }
 
+/* Where sums of bytes start, less 2^offset factor. */
+static constexpr uint32_t td_start_of_bytes(uint32_t factor, int offset, uint32_t p)
+{
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    return 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, offset, p);
+}
+
 static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
 {
     td_byte_weights w = {};
     for (int byte = 0; byte < 12; byte++)
         w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
-    const int offset[2] = {TD_OFFSET_SHORT, TD_OFFSET_LONG};
-    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
-    for (int i = 0; i < 2; i++)
-        w.start[i] = 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, offset[i], p);
+    w.start[0] = td_start_of_bytes(factor, TD_OFFSET_SHORT, p);
+    w.start[1] = td_start_of_bytes(factor, TD_OFFSET_LONG, p);
     return w;
 }
 
@@ -76,19 +81,30 @@ static constexpr uint32_t td_inverse(int moduli, int t)
     return inverse;
 }
 
-static constexpr void td_multiply_limbs(uint32_t *limb, uint32_t factor)
+template <int limbs>
+static constexpr void td_multiply_limbs(uint32_t (&limb)[limbs], uint32_t factor)
 {
     uint64_t carry = 0;
-    for (int i = 0; i < TD_P_LIMBS; i++) {
+    for (int i = 0; i < limbs; i++) {
         carry += (uint64_t)limb[i] * factor;
         limb[i] = (uint32_t)carry;
         carry >>= 32;
     }
 }
 
-static constexpr td_group td_make_group(int moduli, int g)
+template <int limbs> static constexpr void td_negate_limbs(uint32_t (&limb)[limbs])
 {
-    td_group group = {};
+    uint64_t carry = 1;
+    for (int i = 0; i < limbs; i++) {
+        carry += ~limb[i];
+        limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+template <int limbs> static constexpr td_group<limbs> td_make_group(int moduli, int g)
+{
+    td_group<limbs> group = {};
     uint32_t product = 1;
     int count = 0;
     group.limb[0] = 1;
@@ -106,6 +122,7 @@ static constexpr td_group td_make_group(int moduli, int g)
     group.weight_2 = weight[2];
     group.start = 2 * product;
     group.raise = (uint32_t)(8 * (TD_GROUP - count));
+    while (product << group.raise <= 1u << 22) group.raise++; /* the fraction is less than 2^32 */
     group.fraction = (uint32_t)((1ull << 54) / ((uint64_t)product << group.raise));
     return group;
 }
@@ -120,20 +137,15 @@ static constexpr td_residue_tables td_make_residue_tables()
         tables.b[t] = td_make_weights(1, p);
     }
     for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
-        uint32_t *const limb = tables.less_product[moduli];
+        uint32_t(&limb)[TD_P_LIMBS] = tables.less_product[moduli];
         limb[0] = 1;
         for (int t = 0; t < moduli; t++) {
             tables.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
             td_multiply_limbs(limb, td_moduli[t]);
         }
-        uint64_t carry = 1;
-        for (int i = 0; i < TD_P_LIMBS; i++) {
-            carry += ~limb[i];
-            limb[i] = (uint32_t)carry;
-            carry >>= 32;
-        }
+        td_negate_limbs(limb);
         for (int g = 0; TD_GROUP * g < moduli; g++)
-            tables.group[moduli][g] = td_make_group(moduli, g);
+            tables.group[moduli][g] = td_make_group<TD_P_LIMBS>(moduli, g);
     }
     return tables;
 }

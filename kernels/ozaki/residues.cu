@@ -2,8 +2,8 @@
 
 #include "../int8/panels.h"
 #include "../async_copy.h"
+#include "dense_tables.h"
 #include "fixed_tile.h"
-#include "residue_tables.h"
 
 /* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their
  * stores fill lines of the caches. */
@@ -51,23 +51,62 @@ TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[2])
     word[1] = (uint32_t)(number >> 32);
 }
 
+/* RN(x 2^exponent) + 2^TD_DENSE_OFFSET. */
+TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[TD_DENSE_WORDS])
+{
+    int q;
+    const uint64_t x = td_significand64(bits, &q);
+    const int h = q + exponent; /* less than 32 TD_DENSE_WORDS - 53 */
+    const uint64_t m = h < 0 ? td_shift_rounding(x, -h) : x;
+    const int64_t sign = -(int64_t)(bits >> 63);
+    int64_t carry = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_DENSE_WORDS; i++) {
+        const int up = max(h, 0) - 32 * i; /* m 2^up: its last word */
+        const uint64_t part = up >= 0 ? m << min(up, 63) : m >> min(-up, 63);
+        const uint32_t own = up < 32 ? (uint32_t)part : 0u;
+        carry += ((int64_t)own ^ sign) - sign;
+        if (i == TD_DENSE_OFFSET / 32) carry += 1ll << (TD_DENSE_OFFSET % 32);
+        word[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+TD_DEVICE uint32_t start_of(const td_byte_weights &weights, int words)
+{
+    return weights.start[words - 2];
+}
+TD_DEVICE uint32_t start_of(const td_dense_weights &weights, int) { return weights.start; }
+
 /* The centred residues of four numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
  * by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 1 / 4 p before it rounds, and no residue of an odd p
  * is nearer than 1 / 2 to p / 2. The constants have no influence on the lowest byte. */
-template <int words>
-TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const td_byte_weights &weights,
+template <int words, class byte_weights>
+TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const byte_weights &weights,
                                const td_modulus &modulus)
 {
     uint32_t r[4];
     TD_UNROLL
     for (int i = 0; i < 4; i++) {
-        uint32_t sum = weights.start[words - 2];
+        uint32_t sum = start_of(weights, words);
         TD_UNROLL
         for (int w = 0; w < words; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
         const float quotient = td_fma(td_from_bits32(sum), modulus.inverse, 0x1.8p23f);
         r[i] = sum - td_bits32(quotient) * modulus.p;
     }
     return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+}
+
+/* Of RUN elements, modulo t. */
+template <int words, class byte_weights>
+TD_DEVICE void store_run_of(const uint32_t (*word)[words], const byte_weights &weights,
+                            const td_modulus &modulus, int8_t *at)
+{
+    run_of_residues residues;
+    TD_UNROLL
+    for (int i = 0; i < RUN / 4; i++)
+        residues.of[i] = residues_of<words>(word + 4 * i, weights, modulus);
+    *reinterpret_cast<run_of_residues *>(at) = residues;
 }
 
 /* `fixed` moduli, or if it is 0 so many: unrolled, what the tables hold becomes part of the instructions. */
@@ -80,15 +119,23 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int mod
     TD_UNROLL
     for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
     TD_UNROLL
-    for (int t = 0; t < count; t++) {
-        const td_byte_weights &weights = which ? td_tables.b[t] : td_tables.a[count][t];
-        run_of_residues residues;
-        TD_UNROLL
-        for (int i = 0; i < RUN / 4; i++)
-            residues.of[i] = residues_of<words>(word + 4 * i, weights, td_tables.modulus[t]);
-        *reinterpret_cast<run_of_residues *>(at) = residues;
-        at += step;
-    }
+    for (int t = 0; t < count; t++, at += step)
+        store_run_of<words>(word, which ? td_tables.b[t] : td_tables.a[count][t],
+                            td_tables.modulus[t], at);
+}
+
+/* TD_DENSE_MODULI. */
+template <int which>
+TD_DEVICE void store_dense_residues(const uint64_t *bits, const int *exponent, int8_t *at,
+                                    int64_t step)
+{
+    uint32_t word[RUN][TD_DENSE_WORDS];
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
+    TD_UNROLL_N(1)
+    for (int t = 0; t < TD_DENSE_MODULI; t++, at += step)
+        store_run_of<TD_DENSE_WORDS>(word, which ? td_dense_table.b[t] : td_dense_table.a[t],
+                                     td_dense_table.modulus[t], at);
 }
 
 template <int which>
@@ -99,8 +146,10 @@ TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int 
         store_residues<2, TD_COMMON_MODULI, which>(bits, exponent, moduli, at, step);
     else if (moduli <= TD_SHORT_MODULI)
         store_residues<2, 0, which>(bits, exponent, moduli, at, step);
-    else
+    else if (moduli <= TD_MAX_MODULI)
         store_residues<3, 0, which>(bits, exponent, moduli, at, step);
+    else
+        store_dense_residues<which>(bits, exponent, at, step);
 }
 
 /* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have all
@@ -110,6 +159,12 @@ TD_DEVICE int place_in_tile(int line, int l)
     const int banks = 16; /* of 8 bytes */
     static_assert(2 * RUN == 16, "two runs fill them");
     return line * TILE_K + (l ^ (((l / banks) ^ line) % RUN + (line & RUN)));
+}
+
+/* False if a member has no moduli. */
+TD_DEVICE bool has_residues(const td_residues &p, int batch)
+{
+    return p.fixed.choice[batch].parameter != 0;
 }
 
 /* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
@@ -210,18 +265,21 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const 
     td_begin_kernel();
     const tiles all = tiles_of(p.fixed);
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
-    if (p.fixed.batch == 1 && p.fixed.choice[0].parameter == 0) return;
+    if (p.fixed.batch == 1 && !has_residues(p, 0)) return;
     int next = (int)blockIdx.x, own = next;
-    td_async_pipeline<stages>(
-        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
-        [&](int stage) {
-            copy_tile(p, place_of(p.fixed, all, next), shared + stage * (TILE_BYTES / 8));
-            next += (int)gridDim.x;
-        },
-        [&](int stage) {
-            store_run(p, place_of(p.fixed, all, own), shared + stage * (TILE_BYTES / 8));
-            own += (int)gridDim.x;
-        });
+    td_async_pipeline<stages>((all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+                              [&](int stage) {
+                                  const td_fixed_place at = place_of(p.fixed, all, next);
+                                  if (has_residues(p, at.batch))
+                                      copy_tile(p, at, shared + stage * (TILE_BYTES / 8));
+                                  next += (int)gridDim.x;
+                              },
+                              [&](int stage) {
+                                  const td_fixed_place at = place_of(p.fixed, all, own);
+                                  if (has_residues(p, at.batch))
+                                      store_run(p, at, shared + stage * (TILE_BYTES / 8));
+                                  own += (int)gridDim.x;
+                              });
 }
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)

@@ -47,11 +47,11 @@ TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
 {
     const int m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n), pairs = (m_tiles + 1) / 2;
     const int64_t tiles = (int64_t)m_tiles * n_tiles;
+    const bool all = dense == tiles && !target.is_dense;
     int row, column;
-    if (own >= (dense == tiles ? pairs * n_tiles : dense)) return -1;
+    if (own >= (all ? pairs * n_tiles : dense)) return -1;
     td_tile_of(own, pairs, n_tiles, &row, &column);
-    return dense == tiles ? 2 * row + column * m_tiles
-                          : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
+    return all ? 2 * row + column * m_tiles : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
 }
 
 /* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense ones, whichever block is free. All threads

@@ -62,7 +62,7 @@ TD_DEVICE bool load_masks(const td_target &target, int row, int col,
 template <class function> TD_DEVICE void each_group(const td_repair &p, function work)
 {
     TD_SHARED(uint16_t, masks, [STRIP][GROUP_SUBTILES]);
-    td_each_open_tile(p.target, [&](int tile) {
+    td_each_open_tile(p.target, p.takes_dense, [&](int tile) {
         int row, col;
         strip_at(p, tile, &row, &col);
         if (!load_masks(p.target, row, col, masks)) return;

@@ -6,6 +6,7 @@
 
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
+#include "dense.h"
 #include "estimate.h"
 #include "figures.h"
 #include "part.h"
@@ -15,7 +16,7 @@ typedef struct {
     const td_scheme *scheme;
     int count; /* of moduli, instead of what was asked for; 0: that */
     td_finish_kind kind;
-    bool leaves_tiles; /* see td_finish */
+    td_left_tiles leaves_tiles;
 } ozaki_mode;
 
 typedef struct {
@@ -27,6 +28,10 @@ typedef struct {
     size_t line[2], shift, shifted, choice, counts;
     size_t units[2], tops[2], bounds[2], line_again[2], done;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+
+    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_bytes;    /* that planes have for it at least */
+    size_t dense_scratch;
 } ozaki_plan;
 
 typedef struct {
@@ -73,6 +78,15 @@ static bool certifies(const ozaki_product *product)
     return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
+/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
+static td_left_tiles left_tiles_of(const ozaki_product *product)
+{
+    const ozaki_mode *mode = product->mode;
+    const bool is_exact = mode->leaves_tiles == TD_LEAVES_EXACT;
+    return is_exact && mode->kind != TD_FINISH_EXACT && !certifies(product) ? TD_LEAVES_NO_TILES
+                                                                            : mode->leaves_tiles;
+}
+
 static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
@@ -97,6 +111,8 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     plan->masks = td_reserve(&end, plan->batch * mask_bytes);
     plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
+    plan->dense_scratch =
+        td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, plan->batch));
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
     plan->plane_bytes =
         product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
@@ -105,8 +121,12 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
         if (plan->plane_bytes < least) plan->plane_bytes = least;
         plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
     }
+    if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
+    plan->dense = (td_scheme_sizes){0};
+    if (left_tiles_of(product) == TD_LEAVES_EXACT)
+        plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
 static void lay_out(ozaki_plan *plan, const ozaki_product *product)
@@ -144,10 +164,15 @@ static size_t make_plan(void *of, size_t limit)
     const td_problem *p = product->p;
     ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
+    plan->dense_bytes = 0;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
     if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
+    if (left_tiles_of(product) == TD_LEAVES_EXACT)
+        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
+    lay_out(plan, product);
+    if (plan->bytes > limit) plan->dense_bytes = 0;
     for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
         if (!shrink(plan)) return 0;
     return plan->bytes;
@@ -235,12 +260,16 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
-                   .leaves_tiles = product->mode->leaves_tiles},
+                   .leaves_tiles = left_tiles_of(product)},
     };
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
+        s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
     s.finish.target.open_count = counts_at(plan, p, at + plan->counts).tiles +
                                  (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
+        s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
         s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
@@ -297,6 +326,20 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
     return td_estimate_part_run(&estimate);
 }
 
+/* Dense tiles of a part, which has been multiplied and finished. */
+static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part *s,
+                             unsigned long long *repaired)
+{
+    const td_dense_part dense = {.device = product->device,
+                                 .fixed = s->fixed,
+                                 .finish = s->finish,
+                                 .sizes = product->plan.dense,
+                                 .workspace = s->workspace,
+                                 .repaired = repaired,
+                                 .stream = s->stream};
+    return td_dense_part_run(&dense);
+}
+
 static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
 {
     const td_scheme_part s = scheme_part_of(product, part);
@@ -306,13 +349,17 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
     if (error != cudaSuccess) return error;
     product->touched = true; /* by the first of several kernels, even if another fails */
+    unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
+    const bool has_dense = s.finish.leaves_tiles == TD_LEAVES_EXACT;
     error = product->mode->scheme->finish(&s);
+    if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
     if (error != cudaSuccess) return error;
     const td_repair repair = {
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
-        .repaired = product->counters ? &product->counters->repaired : NULL,
+        .takes_dense = has_dense,
+        .repaired = repaired,
         .line = {s.finish.line[0], s.finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
         .shift = s.fixed.shift,
@@ -361,6 +408,8 @@ static cudaError_t prepare_mode(const ozaki_mode *mode)
         error = td_estimate_prepare();
         if (error == cudaSuccess) error = td_panels_prepare();
     }
+    if (error == cudaSuccess && mode->leaves_tiles == TD_LEAVES_EXACT)
+        error = td_dense_part_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
     return error == cudaSuccess ? mode->scheme->prepare() : error;
 }
@@ -407,17 +456,17 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, false)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, false)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, true)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64)
 
 static const ozaki_mode *faithful_mode(bool by_fp64)
 {
     static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                        false},
-                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, false};
+                                        TD_LEAVES_EXACT},
+                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_LEAVES_EXACT};
     return by_fp64 ? &fp64 : &residues;
 }
 

@@ -3,7 +3,7 @@
 #define TD_SCHEME_H
 
 #include "../../kernels/arithmetic/logarithm.h"
-#include "../../kernels/ozaki/ozaki.h"
+#include "../../kernels/ozaki/residues.h"
 #include "engine.h"
 #include "panels.h"
 
@@ -13,8 +13,9 @@ typedef struct {
     td_parameter parameter;
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
-    int64_t k_pass;  /* a multiple of TD_K_PAD */
-    char *workspace; /* of scheme->bytes(), 256-byte aligned */
+    td_wanted_tiles wanted; /* residues: tiles of C that are */
+    int64_t k_pass;         /* a multiple of TD_K_PAD */
+    char *workspace;        /* of scheme->bytes(), 256-byte aligned */
     void *cublas_workspace;
     size_t cublas_bytes;
     cudaStream_t stream;
@@ -78,6 +79,9 @@ static inline int32_t td_scheme_need_of_estimate(int64_t k)
 {
     return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
 }
+
+/* Residues, of C's part: of one that has been multiplied. */
+td_residue_product td_scheme_residue_product(const td_scheme_part *part);
 
 extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices,
     td_scheme_double_slices;

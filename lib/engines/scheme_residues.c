@@ -30,8 +30,8 @@ typedef struct {
 static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
     const int moduli = most_moduli(parameter);
-    layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)},
-                .pieces = td_panel_pieces(m, n, k_pass, batch)};
+    layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)}, .pieces = 1};
+    if (moduli <= TD_MAX_MODULI) l.pieces = td_panel_pieces(m, n, k_pass, batch);
     for (int o = 0; o < 2; o++)
         l.plane[o] = td_reserve(&l.bytes, moduli * l.lines[o] * k_pass * batch);
     l.member_c = l.lines[0] * n;
@@ -116,6 +116,7 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
         .pieces = (int)td_smaller(
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
+        .wanted = part->wanted,
     };
     return td_panels_run(part->device, &panels, part->stream);
 }
@@ -133,10 +134,10 @@ static cudaError_t multiply(const td_scheme_part *part)
     return td_scheme_passes(part, &l, multiply_pass);
 }
 
-static cudaError_t finish(const td_scheme_part *part)
+td_residue_product td_scheme_residue_product(const td_scheme_part *part)
 {
     const layout l = layout_of(part);
-    const td_residue_product product = {
+    return (td_residue_product){
         .residue = (int8_t *)(part->workspace + l.residue),
         .plane_step = l.plane_c,
         .batch_step = l.member_c,
@@ -145,6 +146,11 @@ static cudaError_t finish(const td_scheme_part *part)
         .pieces = l.pieces,
         .crt = td_crt_of_device(part->finish.kind),
     };
+}
+
+static cudaError_t finish(const td_scheme_part *part)
+{
+    const td_residue_product product = td_scheme_residue_product(part);
     return td_residues_finish(&product, base_moduli(part->parameter), most_moduli(part->parameter),
                               &part->finish, part->fixed.batch, part->stream);
 }

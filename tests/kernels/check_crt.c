@@ -248,7 +248,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
         .lines_of_member = {p->m, p->n},
         .choice = choice,
         .ranks = {ranks, (int64_t)d->ld, member},
-        .leaves_tiles = p->seed % 2 == 0};
+        .leaves_tiles = p->seed % 2 == 0 ? TD_LEAVES_BINARY64 : TD_LEAVES_NO_TILES};
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(text(p));
     CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
