@@ -283,8 +283,8 @@ template <int stages, bool along_a, bool along_b> struct passage {
     uint32_t steps, whole; /* all; those of K_STEP elements of lines that are there */
     bool in_pairs;         /* what is copied */
     const double *a, *b;   /* the thread's first chunks of the step to be filled next */
-    shared_place to_a, to_b, x,
-        y; /* in stage 0: where they go, and where the lane's first elements are */
+    shared_place to_a, to_b; /* where they go in stage 0 */
+    shared_place x, y;       /* the lane's first elements there */
 
     TD_INSIDE static int stage(uint32_t step) { return (int)(step % stages) * STAGE; }
 
