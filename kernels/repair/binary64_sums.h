@@ -279,10 +279,10 @@ template <int stages, bool along_a, bool along_b> struct passage {
     const tile_operands &operands;
     td_copy_ring &ring;
     double *slabs;
-    int elements;          /* of k in a step: K_STEP, or half as many where blocks have no more */
-    uint32_t steps, whole; /* all; those of K_STEP elements of lines that are there */
-    bool in_pairs;         /* what is copied */
-    const double *a, *b;   /* the thread's first chunks of the step to be filled next */
+    int elements;            /* of k in a step: K_STEP, or half as many where blocks have no more */
+    uint32_t steps, whole;   /* all; those of K_STEP elements of lines that are there */
+    bool in_pairs;           /* what is copied */
+    const double *a, *b;     /* the thread's first chunks of the step to be filled next */
     shared_place to_a, to_b; /* where they go in stage 0 */
     shared_place x, y;       /* the lane's first elements there */
 
