@@ -127,6 +127,42 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
     atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
 }
 
+/* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of them, cleared at first, and then each
+ * time that they are closed. All threads take part in both. */
+enum { TD_NOTES = 32 };
+struct td_tile_notes {
+    int32_t tile[TD_NOTES], count[TD_NOTES], is_sparse[TD_NOTES];
+};
+
+TD_DEVICE void td_clear_notes(td_tile_notes &notes)
+{
+    if (threadIdx.x < TD_NOTES) notes.count[threadIdx.x] = notes.is_sparse[threadIdx.x] = 0;
+    __syncthreads();
+}
+
+TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    const int i = (int)threadIdx.x;
+    __syncthreads();
+    if (target.open_count && i < TD_NOTES && notes.count[i]) {
+        const bool is_dense = notes.count[i] > TD_FEW && !notes.is_sparse[i];
+        const int place = atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + is_dense], 1);
+        target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] =
+            notes.tile[i];
+    }
+    td_clear_notes(notes);
+}
+
+/* What a thread leaves of a tile, whose note is number i. */
+TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, bool may_be_dense)
+{
+    if (!mask) return;
+    notes.tile[i] = tile;
+    atomicAdd(&notes.count[i], __popc(mask));
+    if (!may_be_dense) notes.is_sparse[i] = 1;
+}
+
 /* Numbers of a column's subtile, or as many of a line: loaded and stored together. */
 template <class number> struct alignas(16) td_quad {
     number of[TD_SUBTILE];

@@ -84,37 +84,47 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #endif
 }
 
-/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a stage: two where that fits. */
-static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int *stages)
+/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a stage: `wanted` where they fit. */
+static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int wanted, int *stages)
 {
     int most = 0;
     const cudaError_t error = td_block_shared_bytes(&most);
-    *stages = most >= blocks * 2 * bytes ? 2 : 1;
+    *stages = most >= blocks * wanted * bytes ? wanted : 1;
     return error;
 }
 
+/* Who shares a pipeline: all threads of a block, or of a warp. */
+enum td_team { TD_BY_BLOCK, TD_BY_WARP };
+template <td_team team> TD_DEVICE void td_meet()
+{
+    if (team == TD_BY_BLOCK)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+
 /* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
- * block take part. Copies of an earlier pipeline are done, and all threads have read them. */
-template <int stages, class fetch_function, class work_function>
-TD_DEVICE void td_async_pipeline(int64_t steps, fetch_function fetch, work_function work)
+ * team take part. Copies of an earlier pipeline are done, and all threads have read them. */
+template <int stages, td_team team = TD_BY_BLOCK, class number, class fetch_function,
+          class work_function>
+TD_DEVICE void td_async_pipeline(number steps, fetch_function fetch, work_function work)
 {
     TD_UNROLL
     for (int s = 0; s < stages - 1; s++) {
         if (s < steps) fetch(s);
         td_async_copy_commit();
     }
-    int read = 0, write = stages - 1;
-    for (int64_t step = 0; step < steps; step++) {
+    int read = 0;
+    for (number left = steps; left > 0; left--) {
         if (stages > 1) td_async_copy_wait<(stages > 1 ? stages - 2 : 0)>();
-        __syncthreads(); /* this stage is there, and nobody reads the one before any more */
-        if (step + stages - 1 < steps) fetch(write);
+        td_meet<team>(); /* this stage is there, and nobody reads the one before any more */
+        if (left > stages - 1) fetch(read == 0 ? stages - 1 : read - 1);
         td_async_copy_commit();
         if (stages == 1) {
             td_async_copy_wait<0>();
-            __syncthreads();
+            td_meet<team>();
         }
         work(read);
-        write = read;
         read = read + 1 == stages ? 0 : read + 1;
     }
 }

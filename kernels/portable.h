@@ -17,6 +17,8 @@
  *       type *name: the block's dynamic shared memory, 128-byte aligned
  *   TD_CONSTANT(type, name, value);
  *       a table that kernels read, computed by the compiler
+ *   TD_LANE_CONSTANT(type, name, value);
+ *       the same where the lanes of a warp read different places
  *   TD_PARAMETER
  *       before a kernel's parameter: functions that are not inlined may have its address
  *   TD_DEVICE_CALL
@@ -59,7 +61,8 @@
 
 #define TD_SHARED(type, name, dims) __shared__ type name dims
 
-#define TD_CONSTANT(type, name, value) static __constant__ const type name = value
+#define TD_CONSTANT(type, name, value)      static __constant__ const type name = value
+#define TD_LANE_CONSTANT(type, name, value) static __device__ const type name = value
 
 #define TD_PARAMETER   const __grid_constant__
 #define TD_DEVICE_CALL static __device__ __noinline__
@@ -103,13 +106,13 @@ static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...),
 
 TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
-/* Waits until the kernels before are done and what they wrote is there; then the next one may be put in place. Every thread's first
- * statement. */
+/* Lets the next kernel be put in place, as soon as all blocks of this one are, and waits until the kernels before are done and what
+ * they wrote is there. Every thread's first statement. */
 static __device__ __forceinline__ void td_begin_kernel()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
@@ -139,7 +142,8 @@ static __device__ __forceinline__ void td_begin_kernel()
     auto &name = *static_cast<type(*) dims>(                                                       \
         hostgpu_static_shared(&hostgpu_key_##name, #name, sizeof(type dims)))
 
-#define TD_CONSTANT(type, name, value) static constexpr type name = value
+#define TD_CONSTANT(type, name, value)      static constexpr type name = value
+#define TD_LANE_CONSTANT(type, name, value) static constexpr type name = value
 
 #define TD_PARAMETER   const
 #define TD_DEVICE_CALL static __attribute__((noinline))

@@ -59,8 +59,8 @@ typedef struct {
 enum { TD_LINE_GROUP = 64 };
 TD_BOTH int td_place_of_line(int line)
 {
-    const int lane = line / 16 % 4, pair = line / 2 % 8;
-    return line - line % TD_LINE_GROUP + 8 * pair + 2 * lane + line % 2;
+    const unsigned i = (unsigned)line, lane = i / 16 % 4, pair = i / 2 % 8;
+    return (int)(i - i % TD_LINE_GROUP + 8 * pair + 2 * lane + i % 2);
 }
 
 /* Planes of a member that are wanted; on the device. */

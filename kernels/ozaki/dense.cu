@@ -157,5 +157,6 @@ cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaSt
 
 cudaError_t td_dense_prepare(void)
 {
-    return td_load(cudaSuccess, dense_choose_kernel, dense_finish_kernel);
+    const cudaError_t error = td_load(cudaSuccess, dense_choose_kernel, dense_finish_kernel);
+    return error == cudaSuccess ? td_dense_residues_prepare() : error;
 }

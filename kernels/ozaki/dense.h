@@ -33,7 +33,11 @@ typedef struct {
 } td_dense_finish;
 cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream);
 
+/* td_residues_run where choices are TD_DENSE_MODULI moduli or none. */
+cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
+
 cudaError_t td_dense_prepare(void);
+cudaError_t td_dense_residues_prepare(void); /* part of it */
 
 #ifdef __cplusplus
 }

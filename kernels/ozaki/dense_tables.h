@@ -11,7 +11,13 @@ enum {
     TD_DENSE_OFFSET = 153 /* ... to which this power of two is added */
 };
 
-/* Of numbers of 20 bytes. */
+struct td_modulus {
+    uint32_t p;
+    float inverse;
+};
+
+/* Residues of numbers of 20 bytes times a factor modulo p: their bytes times what these stand for mod p, added up from `start` on, so
+ * that the sum's bits are those of a binary32 between 2^23 and 2^24. */
 struct td_dense_weights {
     uint32_t word[TD_DENSE_WORDS], start;
 };
@@ -28,7 +34,8 @@ static constexpr td_dense_weights td_make_dense_weights(uint32_t factor, uint32_
     td_dense_weights w = {};
     for (int byte = 0; byte < 4 * TD_DENSE_WORDS; byte++)
         w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
-    w.start = td_start_of_bytes(factor, TD_DENSE_OFFSET, p);
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    w.start = 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, TD_DENSE_OFFSET, p);
     return w;
 }
 

@@ -5,7 +5,8 @@
 
 #include "../access.h"
 #include "../arithmetic/logarithm.h"
-#include "../async_copy.h"
+#include "../divisor.h"
+#include "line_tile.h"
 #include "ozaki.h"
 
 enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
@@ -26,26 +27,8 @@ enum { FRACTION = 20, ZEROS = 28 };
 
 /* ---- measuring ---- */
 
-/* Starts the copies of a tile; zeros past the ends. */
-TD_DEVICE void copy_tile(const td_operand &o, const double *data, int line0, int64_t l0,
-                         uint64_t (*tile)[TD_UNIT + 1])
-{
-    const bool along = o.k_step == 1;
-    const int inner = (int)threadIdx.x % 64, outer = (int)threadIdx.x / 64;
-    const int lines = o.lines - line0 - (along ? outer : inner);
-    const int64_t elements = o.k - l0 - (along ? inner : outer),
-                  apart = PARTS * (along ? o.line_step : o.k_step);
-    const double *from =
-        data + td_operand_at(o, line0 + (along ? outer : inner), l0 + (along ? inner : outer));
-    uint64_t *to = along ? &tile[outer][inner] : &tile[inner][outer];
-    const int to_apart = along ? PARTS * (TD_UNIT + 1) : (int)PARTS;
-    TD_UNROLL
-    for (int step = 0; step < 64 / PARTS; step++) {
-        const bool inside =
-            lines > (along ? PARTS * step : 0) && elements > (along ? 0 : PARTS * step);
-        td_async_copy8(to + step * to_apart, inside ? from + step * apart : data, inside);
-    }
-}
+/* As it is in shared memory. */
+typedef td_line_tile<TD_TILE, TD_UNIT, TD_UNIT + 1, THREADS> tile_shape;
 
 TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
 TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
@@ -151,43 +134,40 @@ struct elements {
 
 /* ---- elements that are normal numbers of which the lower half is not 0 ---- */
 
-TD_DEVICE bool are_full(const uint64_t *bits)
+/* False if there are others: then the rest is of no use. Leaves the upper halves of magnitudes. */
+template <bool has_shifts>
+TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], summary *s)
 {
     uint32_t least = ~0u, most = 0, least_low = ~0u;
+    int peak = INT32_MIN, logs = 0, low = TD_NO_LOW;
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        least = min(least, (uint32_t)(bits[i] >> 32));
-        most = max(most, (uint32_t)(bits[i] >> 32));
-        least_low = min(least_low, (uint32_t)bits[i]);
-    }
-    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
-}
-
-template <bool has_shifts> TD_DEVICE summary summarise_full(const uint64_t *bits, const elements &e)
-{
-    int most = INT32_MIN, logs = 0, low = TD_NO_LOW;
-    TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) {
+        const uint64_t bits = e.at[i * PARTS];
+        const uint32_t lower = (uint32_t)bits;
         const int shift = has_shifts ? elements::shift_of(e, i) : 0;
-        const int high = (int)(bits[i] >> 32), log = (high >> 12) + TD_LOG * shift;
-        most = max(most, log);
+        high[i] = upper_half(bits);
+        least = min(least, high[i]);
+        most = max(most, high[i]);
+        least_low = min(least_low, lower);
+        const int log = (int)(high[i] >> 12) + TD_LOG * shift;
+        peak = max(peak, log);
         logs += log;
-        low = min(low, (high >> 20) + shift + __ffs((int)(uint32_t)bits[i]));
+        low = min(low, (int)(high[i] >> 20) + shift + __ffs((int)lower));
     }
-    return {most + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+    *s = {peak + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
 }
 
 /* What is cut off is never 0. */
 template <bool has_shifts>
-TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, const elements &e, int top)
+TD_DEVICE sums_of_unit sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
 {
     sums_of_unit sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
         const int shift = has_shifts ? elements::shift_of(e, i) : 0;
-        const uint32_t high = (uint32_t)(bits[i] >> 32);
-        const int drop = min(9 + 1023 + top - ((int)(high >> 20) + shift), 31);
-        const uint32_t magnitude = (((high & 0xfffffu) | 1u << 20) >> drop) + 1;
+        const int drop = min(9 + 1023 + top - ((int)(high[i] >> 20) + shift), 31);
+        const uint32_t magnitude = (((high[i] & 0xfffffu) | 1u << 20) >> drop) + 1;
         sums.magnitudes += magnitude;
         sums.squares += magnitude * magnitude;
     }
@@ -195,6 +175,12 @@ TD_DEVICE sums_of_unit sums_of_full(const uint64_t *bits, const elements &e, int
 }
 
 /* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+
+TD_DEVICE void load_magnitudes(const uint64_t *at, uint64_t (&bits)[PER_THREAD])
+{
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(at[i * PARTS]);
+}
 
 TD_DEVICE bool are_normal(const uint64_t *bits)
 {
@@ -305,15 +291,17 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
     const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
     const elements mine = elements_of(tile[line], part, left, shift, sign);
+    uint32_t high[PER_THREAD];
     uint64_t bits[PER_THREAD];
-    TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
-    const bool full = mine.count == PER_THREAD && are_full(bits);
-    const bool normal = !has_shifts && !full && are_normal(bits);
-    if (full)
-        summaries[part][line] = summarise_full<has_shifts>(bits, mine);
-    else
-        summaries[part][line] = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    summary own;
+    const bool full = mine.count == PER_THREAD && summarise_full<has_shifts>(mine, high, &own);
+    bool normal = false;
+    if (!full) {
+        load_magnitudes(mine.at, bits);
+        normal = !has_shifts && are_normal(bits);
+        own = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
+    }
+    summaries[part][line] = own;
     __syncthreads();
     summary all = summaries[0][line];
     TD_UNROLL
@@ -321,10 +309,9 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     const int top = all.peak >> 8;
     sums[part][line] = {0, 0};
     if (full && all.low != TD_SPECIAL)
-        sums[part][line] = sums_of_full<has_shifts>(bits, mine, top);
+        sums[part][line] = sums_of_full<has_shifts>(high, mine, top);
     else if (all.low != TD_SPECIAL && top != NO_TOP && normal) {
-        TD_UNROLL
-        for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(tile[line][part + i * PARTS]);
+        load_magnitudes(mine.at, bits);
         sums[part][line] = sums_of_normal(bits, top);
     } else if (all.low != TD_SPECIAL && top != NO_TOP) {
         sums[part][line] = sums_of_any(mine, top);
@@ -333,35 +320,37 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, c
     if (to) *to = unit_of(all, sums, line);
 }
 
-/* Units of the lines from line_first on, of both operands of all members: along k first. */
+/* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
 struct tiles {
-    int line_first, units, strips, count;
+    int line_first, count;
+    td_divisor units, strips, matrix; /* tiles of a line, of a unit, of a matrix */
 };
 
 static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
-    tiles t;
-    t.line_first = line_first;
-    t.units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
-    t.strips = td_tiles(lines);
-    t.count = t.units * t.strips * 2 * p->batch;
-    return t;
+    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT), strips = td_tiles(lines);
+    return {line_first, units * strips * 2 * p->batch, td_divisor_of(units), td_divisor_of(strips),
+            td_divisor_of(units * strips)};
 }
 
 struct place {
     int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
 };
 
-TD_DEVICE place place_of(const tiles &t, int number)
+TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
 {
-    const int rest = number / t.units, matrix = rest / t.strips,
-              in_strip = rest % t.strips * TD_TILE;
-    return {matrix % 2, matrix / 2, in_strip, t.line_first + in_strip, number % t.units};
+    int in_matrix, unit, strip;
+    const int matrix = td_divide(number, t.matrix, &in_matrix), which = matrix % 2;
+    if (p.operand[which].k_step == 1)
+        strip = td_divide(in_matrix, t.units, &unit);
+    else
+        unit = td_divide(in_matrix, t.strips, &strip);
+    return {which, matrix / 2, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
 }
 
-/* A tile, and the largest exponents along k of both operands. */
+/* A tile, which is copied to its beginning, and the largest exponents along k of both operands. */
 struct tile_of_units {
-    uint64_t of[TD_TILE][TD_UNIT + 1];
+    uint64_t of[tile_shape::lines][tile_shape::pitch];
     int32_t tops[2][TD_UNIT];
 };
 

@@ -240,7 +240,8 @@ TD_DEVICE_CALL void close_unit(const td_measure &p, const place &at, int line_fi
     if (td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
 }
 
-enum { BLOCKS = 3 };
+/* Blocks of a multiprocessor, and tiles that each has in shared memory, where these fit. */
+enum { BLOCKS = 2, STAGES = 3 };
 static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
 
 /* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
@@ -261,8 +262,8 @@ template <bool again> struct needs {
     }
 };
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any, and then the lines too. With two
- * stages a tile is copied while the one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
+/* Without shifts, and the largest exponents along k; or again with shifts, where there are any, and then the lines too. With several
+ * stages tiles are copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -275,29 +276,30 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     unsigned needed = 0; /* a bit for each stage */
     needs<again> need = {-1, false};
     if (again && p.batch == 1) { /* a look at the first tile decides on all */
-        (void)needs<again>::of(need, p, place_of(all, next));
+        (void)needs<again>::of(need, p, place_of(p, all, next));
         if (!need.is_shifted) return;
     }
     td_async_pipeline<stages>(
         (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
         [&](int stage) {
-            const place at = place_of(all, next);
+            const place at = place_of(p, all, next);
             const td_operand &o = p.operand[at.which];
             next += (int)gridDim.x;
             needed &= ~(1u << stage);
             if (!needs<again>::of(need, p, at)) return;
             needed |= 1u << stage;
-            copy_tile(o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                      (int64_t)at.unit * TD_UNIT, tile[stage].of);
+            td_copy_line_tile<tile_shape>(
+                o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
+                (int64_t)at.unit * TD_UNIT, o.k, reinterpret_cast<uint64_t *>(&tile[stage]));
             if (again) copy_tops(p, at, tile[stage]);
         },
         [&](int stage) {
-            const place at = place_of(all, own);
+            const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            measure_units<again>(p, at, all.units, tile[stage]);
+            measure_units<again>(p, at, all.units.by, tile[stage]);
             if (again)
-                close_unit(p, at, all.line_first, all.units,
+                close_unit(p, at, all.line_first, all.units.by,
                            *reinterpret_cast<line_parts *>(&tile[stage]));
         });
 }
@@ -318,8 +320,8 @@ static __global__ void clear_kernel(const td_measure p)
 
 static void (*kernel_of(bool again, int stages))(td_measure, tiles)
 {
-    if (again) return stages == 2 ? measure_kernel<true, 2> : measure_kernel<true, 1>;
-    return stages == 2 ? measure_kernel<false, 2> : measure_kernel<false, 1>;
+    if (again) return stages == STAGES ? measure_kernel<true, STAGES> : measure_kernel<true, 1>;
+    return stages == STAGES ? measure_kernel<false, STAGES> : measure_kernel<false, 1>;
 }
 
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
@@ -328,7 +330,7 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
               bytes = (int)sizeof(tile_of_units);
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, &stages);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, STAGES, &stages);
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
@@ -337,7 +339,7 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
                                *p, all);
         if (error != cudaSuccess || again) continue;
         const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units);
+        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units.by);
     }
     return error;
 }
@@ -352,7 +354,7 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 cudaError_t td_lines_prepare(void)
 {
     cudaError_t error = td_load(cudaSuccess, clear_kernel, lines_kernel);
-    for (int stages = 1; stages <= 2; stages++)
+    for (const int stages : {1, (int)STAGES})
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));
             error = td_allow_shared(error, kernel_of(again, stages),

@@ -17,8 +17,9 @@ enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
         67, 61
 enum { TD_DENSE_MODULI = 42 };
 
-/* Products of 127 * 127 over this many elements of k stay in int32 (modulo 256, they may wrap), with room for a residue. */
-enum { TD_RESIDUE_K = 1 << 17 };
+/* Products of 128 * 128 over this many elements of k stay in int32 (modulo 256, they may wrap), with room for a residue. A multiple of
+ * what k is padded to. */
+enum { TD_RESIDUE_K = (1 << 17) - 64 };
 
 /* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded to whole numbers: the
  * products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P the product of `moduli` moduli (Cauchy and

@@ -12,19 +12,18 @@
 
 enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P_LIMBS = 5 };
 
-/* Numbers are cut into bytes after TD_OFFSET_SHORT or TD_OFFSET_LONG, a power of two, is added, which makes them positive. */
-enum { TD_OFFSET_SHORT = 63, TD_OFFSET_LONG = 79, TD_SHORT_MODULI = 15 };
+/* Numbers are cut into pieces v_i of 32 bits, sum of (v_i - 2^31) 2^(TD_PIECE_BITS i): so many for up to TD_SHORT_MODULI moduli, and
+ * for more. */
+enum { TD_PIECE_BITS = 30, TD_SHORT_PIECES = 2, TD_LONG_PIECES = 3, TD_SHORT_MODULI = 15 };
 
-/* Residues modulo p of numbers of 12 bytes: byte b times 256^b factor mod p, added up, is the number times factor. The sum
- * starts at such a multiple of p, less the offset, that its bits are those of a binary32 between 2^23 and 2^24. */
-struct td_byte_weights {
-    uint32_t word[3];  /* of four bytes */
-    uint32_t start[2]; /* with TD_OFFSET_SHORT, TD_OFFSET_LONG */
-};
-
-struct td_modulus {
-    uint32_t p;
-    float inverse; /* of p */
+/* Residues of numbers times a factor modulo p: the pieces' bytes times what these stand for mod p, added up. The sum starts at such a
+ * multiple of p, less what the 2^31 make, that its bits are those of a binary32 between 2^23 and 2^24. */
+struct alignas(16) td_byte_weights {
+    uint32_t piece[TD_LONG_PIECES]; /* of four bytes */
+    uint32_t minus_p;
+    uint32_t start[2]
+                  [2]; /* of TD_SHORT_PIECES, TD_LONG_PIECES; twice: the tensor cores take it so */
+    float inverse;     /* of p */
 };
 
 /* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue modulo their product G; X
@@ -36,11 +35,13 @@ template <int limbs> struct td_group {
     uint32_t limb[limbs];       /* P / G */
 };
 
+struct td_residue_weights {
+    td_byte_weights zeros, b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
+};
+
 struct td_residue_tables {
-    td_modulus modulus[TD_MAX_MODULI];
-    td_byte_weights b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
-    td_group<TD_P_LIMBS> group[TD_MAX_MODULI + 1][TD_GROUPS];              /* by N */
-    uint32_t less_product[TD_MAX_MODULI + 1][TD_P_LIMBS]; /* -P modulo 2^(32 TD_P_LIMBS) by N */
+    td_group<TD_P_LIMBS> group[TD_MAX_MODULI + 1][TD_GROUPS]; /* by N */
+    uint32_t less_product[TD_MAX_MODULI + 1][TD_P_LIMBS];     /* -P modulo 2^(32 TD_P_LIMBS) by N */
 };
 
 static constexpr uint32_t td_moduli[TD_DENSE_MODULI] = {TD_MODULI, TD_MORE_MODULI};
@@ -53,20 +54,21 @@ static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p
     return r;
 }
 
-/* Where sums of bytes start, less 2^offset factor. */
-static constexpr uint32_t td_start_of_bytes(uint32_t factor, int offset, uint32_t p)
-{
-    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
-    return 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, offset, p);
-}
-
 static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
 {
     td_byte_weights w = {};
-    for (int byte = 0; byte < 12; byte++)
-        w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
-    w.start[0] = td_start_of_bytes(factor, TD_OFFSET_SHORT, p);
-    w.start[1] = td_start_of_bytes(factor, TD_OFFSET_LONG, p);
+    uint32_t less = 0; /* what the 2^31 make */
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    w.minus_p = 0u - p;
+    w.inverse = 1.0f / (float)p;
+    for (int i = 0; i < TD_LONG_PIECES; i++) {
+        const int exponent = TD_PIECE_BITS * i;
+        for (int byte = 0; byte < 4; byte++)
+            w.piece[i] |= td_power_mod(factor, exponent + 8 * byte, p) << (8 * byte);
+        less = (less + td_power_mod(factor, exponent + 31, p)) % p;
+        for (int e = 0; e < 2 && i + 1 >= TD_SHORT_PIECES; e++)
+            w.start[i + 1 - TD_SHORT_PIECES][e] = 0x4b000000u - (1u << 23) + multiple + p - less;
+    }
     return w;
 }
 
@@ -127,22 +129,23 @@ template <int limbs> static constexpr td_group<limbs> td_make_group(int moduli, 
     return group;
 }
 
+static constexpr td_residue_weights td_make_residue_weights()
+{
+    td_residue_weights weights = {};
+    for (int t = 0; t < TD_MAX_MODULI; t++) weights.b[t] = td_make_weights(1, td_moduli[t]);
+    for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++)
+        for (int t = 0; t < moduli; t++)
+            weights.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
+    return weights;
+}
+
 static constexpr td_residue_tables td_make_residue_tables()
 {
     td_residue_tables tables = {};
-    for (int t = 0; t < TD_MAX_MODULI; t++) {
-        const uint32_t p = td_moduli[t];
-        tables.modulus[t].p = p;
-        tables.modulus[t].inverse = 1.0f / (float)p;
-        tables.b[t] = td_make_weights(1, p);
-    }
     for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
         uint32_t(&limb)[TD_P_LIMBS] = tables.less_product[moduli];
         limb[0] = 1;
-        for (int t = 0; t < moduli; t++) {
-            tables.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
-            td_multiply_limbs(limb, td_moduli[t]);
-        }
+        for (int t = 0; t < moduli; t++) td_multiply_limbs(limb, td_moduli[t]);
         td_negate_limbs(limb);
         for (int g = 0; TD_GROUP * g < moduli; g++)
             tables.group[moduli][g] = td_make_group<TD_P_LIMBS>(moduli, g);

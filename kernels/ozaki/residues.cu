@@ -1,228 +1,209 @@
+/* residues.cu - operands into residues. The tensor cores multiply the bytes of numbers by those of powers of two modulo p: what they
+ * add up is short, and becomes a centred residue by two operations. */
 #include "residues.h"
 
+#include "../divisor.h"
 #include "../int8/panels.h"
-#include "../async_copy.h"
-#include "dense_tables.h"
-#include "fixed_tile.h"
+#include "line_tile.h"
+#include "numbers.h"
 
-/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their
- * stores fill lines of the caches. */
-enum { TILE_K = 128, LINES = 16, RUN = 8, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
+TD_LANE_CONSTANT(td_residue_weights, td_weights, td_make_residue_weights());
 
-struct alignas(RUN) run_of_residues {
-    uint32_t of[RUN / 4];
+/* A warp has every WARPS-th line of a tile, a RUN of it at a time. */
+enum { LINES = 16, TILE_K = 128, RUN = 64, WARPS = 4, THREADS = 32 * WARPS };
+
+/* What is the same for all lines of a tile. */
+struct tile_place {
+    int which, batch, lines; /* from the first one on, padded */
+    int line0, in_pass;
+    int count, k_padded; /* of the pass */
+    int64_t first;
 };
 
-/* RN(x 2^exponent) + 2^offset in words of 32 bits. */
-TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[3])
+/* One tile with what belongs to its lines, as it is in shared memory. Lines begin in different banks. */
+typedef td_line_tile<LINES, TILE_K, TILE_K + 2, THREADS> shape;
+struct alignas(16) tile {
+    uint64_t element[shape::lines * shape::pitch];
+    uint32_t line[LINES]; /* low and scale of the record */
+    int32_t moduli, is_shifted;
+    tile_place place;
+};
+
+struct alignas(16) pair_of_elements {
+    uint64_t of[2];
+};
+
+/* ---- residues ---- */
+
+/* Lane 4 g + q makes residues modulo two of 16 moduli, g and g + 8, of sixteen elements of a run, from 16 q on. */
+enum { ROWS = 16, LANE_ROWS = 2, LANES = 4 };
+
+/* Of elements 2 lane and 2 lane + 1 of a run. */
+template <int pieces> struct lane_numbers {
+    uint32_t of[2][pieces];
+};
+
+TD_DEVICE const td_byte_weights &weights_of(int which, int moduli, int t)
 {
-    int q;
-    const uint64_t m = td_significand64(bits, &q);
-    const int h = q + exponent; /* |x| 2^exponent = m 2^h */
-    const int up = min(max(h, 0), 31);
-    const uint64_t low = h < 0 ? td_shift_rounding(m, -h) : m << up;
-    const uint64_t sign = bits >> 63 ? ~0ull : 0ull, number = (low ^ sign) - sign;
-    const uint32_t high = h > 0 ? (uint32_t)(m >> (64 - up)) : 0u;
-    const uint32_t borrow = sign && low ? ~0u : 0u; /* of -low from the high word */
-    word[2] = (sign ? 0u - high : high) + borrow + (1u << (TD_OFFSET_LONG - 64));
-    word[1] = (uint32_t)(number >> 32);
-    word[0] = (uint32_t)number;
+    const int own = min(t, TD_MAX_MODULI - 1);
+    return which ? td_weights.b[own] : td_weights.a[moduli][own];
 }
 
-/* Numbers are below 2^62, and their leading bit is put at 2^61: after the longest shift less than half is left. */
-TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[2])
+#if TD_HAS_CUDA_DEVICE
+
+/* The tensor cores' operands: in a product, k belongs to four lanes, but the weights of all but one of these are zeros. */
+template <int pieces> struct lane_moduli {
+    uint32_t weights[LANES][pieces][LANE_ROWS], start[2 * LANE_ROWS], minus_p[LANE_ROWS];
+    float inverse[LANE_ROWS];
+};
+
+/* A number that the compiler neither copies nor makes anew: the tensor cores take registers that are next to each other. */
+TD_DEVICE uint32_t load_operand(const uint32_t &from)
 {
-    const int field = (int)(bits >> 52 & 0x7ff);
-    uint64_t m = (bits << 9 & ((1ull << 61) - 1)) | 1ull << 61;
-    int down = 1084 - exponent - field; /* |x| 2^exponent = m 2^-down */
-    if (field == 0) {                   /* zero or subnormal */
-        int q;
-        m = td_significand64(bits, &q) << 9;
-        down = 9 - q - exponent;
-    }
-    down = min(down, 63);
-    const uint64_t kept = m >> down, rest = m << 1 << (63 - down);
-    const uint32_t rest_high = (uint32_t)(rest >> 32), below = (uint32_t)rest | (rest_high & 1u);
-    const uint32_t half_units = (rest_high >> 1 | (below ? 1u : 0u)) + ((uint32_t)kept & 1u);
-    const uint64_t sign = bits >> 63 ? ~0ull : 0ull;
-    const uint64_t number =
-        ((kept + (half_units > 0x40000000u)) ^ sign) - sign + (1ull << TD_OFFSET_SHORT);
-    word[0] = (uint32_t)number;
-    word[1] = (uint32_t)(number >> 32);
+    uint32_t number;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(number) : "l"(&from));
+    return number;
 }
 
-/* RN(x 2^exponent) + 2^TD_DENSE_OFFSET. */
-TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[TD_DENSE_WORDS])
+template <int pieces>
+TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli, int first)
 {
-    int q;
-    const uint64_t x = td_significand64(bits, &q);
-    const int h = q + exponent; /* less than 32 TD_DENSE_WORDS - 53 */
-    const uint64_t m = h < 0 ? td_shift_rounding(x, -h) : x;
-    const int64_t sign = -(int64_t)(bits >> 63);
-    int64_t carry = 0;
+    const int lane = (int)(threadIdx.x % 32);
     TD_UNROLL
-    for (int i = 0; i < TD_DENSE_WORDS; i++) {
-        const int up = max(h, 0) - 32 * i; /* m 2^up: its last word */
-        const uint64_t part = up >= 0 ? m << min(up, 63) : m >> min(-up, 63);
-        const uint32_t own = up < 32 ? (uint32_t)part : 0u;
-        carry += ((int64_t)own ^ sign) - sign;
-        if (i == TD_DENSE_OFFSET / 32) carry += 1ll << (TD_DENSE_OFFSET % 32);
-        word[i] = (uint32_t)carry;
-        carry >>= 32;
-    }
-}
-
-TD_DEVICE uint32_t start_of(const td_byte_weights &weights, int words)
-{
-    return weights.start[words - 2];
-}
-TD_DEVICE uint32_t start_of(const td_dense_weights &weights, int) { return weights.start; }
-
-/* The centred residues of four numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
- * by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 1 / 4 p before it rounds, and no residue of an odd p
- * is nearer than 1 / 2 to p / 2. The constants have no influence on the lowest byte. */
-template <int words, class byte_weights>
-TD_DEVICE uint32_t residues_of(const uint32_t (*word)[words], const byte_weights &weights,
-                               const td_modulus &modulus)
-{
-    uint32_t r[4];
-    TD_UNROLL
-    for (int i = 0; i < 4; i++) {
-        uint32_t sum = start_of(weights, words);
+    for (int i = 0; i < LANE_ROWS; i++) {
+        const td_byte_weights &row = weights_of(which, moduli, first + lane / LANES + 8 * i);
         TD_UNROLL
-        for (int w = 0; w < words; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
-        const float quotient = td_fma(td_from_bits32(sum), modulus.inverse, 0x1.8p23f);
-        r[i] = sum - td_bits32(quotient) * modulus.p;
-    }
-    return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
-}
-
-/* Of RUN elements, modulo t. */
-template <int words, class byte_weights>
-TD_DEVICE void store_run_of(const uint32_t (*word)[words], const byte_weights &weights,
-                            const td_modulus &modulus, int8_t *at)
-{
-    run_of_residues residues;
-    TD_UNROLL
-    for (int i = 0; i < RUN / 4; i++)
-        residues.of[i] = residues_of<words>(word + 4 * i, weights, modulus);
-    *reinterpret_cast<run_of_residues *>(at) = residues;
-}
-
-/* `fixed` moduli, or if it is 0 so many: unrolled, what the tables hold becomes part of the instructions. */
-template <int words, int fixed, int which>
-TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int moduli, int8_t *at,
-                              int64_t step)
-{
-    const int count = fixed ? fixed : moduli;
-    uint32_t word[RUN][words];
-    TD_UNROLL
-    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
-    TD_UNROLL
-    for (int t = 0; t < count; t++, at += step)
-        store_run_of<words>(word, which ? td_tables.b[t] : td_tables.a[count][t],
-                            td_tables.modulus[t], at);
-}
-
-/* TD_DENSE_MODULI. */
-template <int which>
-TD_DEVICE void store_dense_residues(const uint64_t *bits, const int *exponent, int8_t *at,
-                                    int64_t step)
-{
-    uint32_t word[RUN][TD_DENSE_WORDS];
-    TD_UNROLL
-    for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
-    TD_UNROLL_N(1)
-    for (int t = 0; t < TD_DENSE_MODULI; t++, at += step)
-        store_run_of<TD_DENSE_WORDS>(word, which ? td_dense_table.b[t] : td_dense_table.a[t],
-                                     td_dense_table.modulus[t], at);
-}
-
-template <int which>
-TD_DEVICE void store_residues_of(const uint64_t *bits, const int *exponent, int moduli, int8_t *at,
-                                 int64_t step)
-{
-    if (moduli == TD_COMMON_MODULI)
-        store_residues<2, TD_COMMON_MODULI, which>(bits, exponent, moduli, at, step);
-    else if (moduli <= TD_SHORT_MODULI)
-        store_residues<2, 0, which>(bits, exponent, moduli, at, step);
-    else if (moduli <= TD_MAX_MODULI)
-        store_residues<3, 0, which>(bits, exponent, moduli, at, step);
-    else
-        store_dense_residues<which>(bits, exponent, at, step);
-}
-
-/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have all
- * runs of a line. */
-TD_DEVICE int place_in_tile(int line, int l)
-{
-    const int banks = 16; /* of 8 bytes */
-    static_assert(2 * RUN == 16, "two runs fill them");
-    return line * TILE_K + (l ^ (((l / banks) ^ line) % RUN + (line & RUN)));
-}
-
-/* False if a member has no moduli. */
-TD_DEVICE bool has_residues(const td_residues &p, int batch)
-{
-    return p.fixed.choice[batch].parameter != 0;
-}
-
-/* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
-TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
-{
-    const td_operand &o = p.fixed.operand[at.which];
-    const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)LINES;
-    const int inner = tid % inner_size, outer = tid / inner_size, apart = THREADS / inner_size;
-    const int64_t step = apart * (at.along ? o.line_step : o.k_step);
-    const int lines = o.lines - at.line0;
-    const int64_t elements = at.count - at.in_pass;
-    const double *from = data + td_operand_at(o, at.line0 + (at.along ? outer : inner),
-                                              at.first + at.in_pass + (at.along ? inner : outer));
-    TD_UNROLL
-    for (int i = 0; i < RUN; i++) {
-        const int line = at.along ? outer + i * apart : inner,
-                  l = at.along ? inner : outer + i * apart;
-        const bool inside = line < lines && l < elements;
-        td_async_copy8(&tile[place_in_tile(line, l)], inside ? from + i * step : data, inside);
+        for (int j = 0; j < LANES; j++) {
+            const td_byte_weights &from = lane % LANES == j ? row : td_weights.zeros;
+            TD_UNROLL
+            for (int w = 0; w < pieces; w++) own.weights[j][w][i] = load_operand(from.piece[w]);
+        }
+        TD_UNROLL
+        for (int e = 0; e < 2; e++)
+            own.start[2 * i + e] = load_operand(row.start[pieces - TD_SHORT_PIECES][e]);
+        own.minus_p[i] = row.minus_p;
+        own.inverse[i] = row.inverse;
     }
 }
 
-/* Residues of RUN elements of a line. */
-TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const double *tile)
+/* The tensor cores see the numbers of all lanes. */
+template <int pieces> TD_DEVICE const lane_numbers<pieces> *share(const lane_numbers<pieces> &own)
 {
-    const td_operand &o = p.fixed.operand[at.which];
-    const int own_line = (int)threadIdx.x / RUNS, own_l = (int)threadIdx.x % RUNS * RUN;
-    const int line = at.line0 + own_line, place = at.which ? line : td_place_of_line(line);
-    const int64_t in_pass = at.in_pass + own_l, l = at.first + in_pass;
-    const int64_t k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
-    if (line >= at.padded_lines || in_pass >= k_padded) return;
-    td_line record = {0, 0, 0, 0, 0, TD_SPECIAL, 0};
-    if (line < o.lines)
-        record = p.fixed.line[at.which][at.batch * p.fixed.lines_of_member[at.which] + line];
-    const int16_t *shifts = p.fixed.shifted[at.batch] ? p.fixed.shift + at.batch * o.k + l : NULL;
-    uint64_t bits[RUN];
-    int exponent[RUN];
-    TD_UNROLL
-    for (int i = 0; i < RUN; i++) {
-        const int shift = shifts && in_pass + i < at.count ? shifts[i] : 0;
-        exponent[i] = record.scale + (at.which ? -shift : shift);
-        bits[i] =
-            record.low == TD_SPECIAL ? 0 : td_bits64(tile[place_in_tile(own_line, own_l + i)]);
-    }
-    const int moduli = p.fixed.choice[at.batch].parameter;
-    int8_t *to =
-        p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * k_padded + in_pass;
-    if (at.which)
-        store_residues_of<1>(bits, exponent, moduli, to, p.plane_step[1]);
-    else
-        store_residues_of<0>(bits, exponent, moduli, to, p.plane_step[0]);
+    return &own;
 }
 
-/* Tiles of both operands of all members: along k first. */
-struct tiles {
-    int along_k, strips, count;
+/* sum = start + 16 x 32 bytes times 32 x 8 bytes; x and y are the first half of k, x2 and y2 the second. */
+TD_DEVICE void multiply_bytes(const uint32_t (&x)[2], const uint32_t (&x2)[2], uint32_t y,
+                              uint32_t y2, const uint32_t (&start)[4], uint32_t (&sum)[4])
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%10, %11, %12, %13};"
+        : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
+        : "r"(x[0]), "r"(x[1]), "r"(x2[0]), "r"(x2[1]), "r"(y), "r"(y2), "r"(start[0]),
+          "r"(start[1]), "r"(start[2]), "r"(start[3]));
+#elif defined(__CUDA_ARCH__)
+    TD_UNROLL
+    for (int i = 0; i < 4; i += 2) {
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0, %1}, {%2}, {%3}, {%4, %5};"
+            : "=r"(sum[i]), "=r"(sum[i + 1])
+            : "r"(x[i / 2]), "r"(y), "r"(start[i]), "r"(start[i + 1]));
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+r"(sum[i]), "+r"(sum[i + 1])
+            : "r"(x2[i / 2]), "r"(y2));
+    }
+#endif
+}
+
+/* Sums of both rows, of two elements each: `half` 0 or 1 of those that lanes 8 q + j and 8 q + 4 + j have. */
+template <int pieces>
+TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers, int j,
+                         int half, uint32_t (&sum)[4])
+{
+    const uint32_t(&piece)[pieces] = numbers->of[half];
+    multiply_bytes(own.weights[j][0], own.weights[j][1], piece[0], piece[1], own.start, sum);
+    if constexpr (pieces == TD_LONG_PIECES) {
+        const uint32_t start[4] = {sum[0], sum[1], sum[2], sum[3]};
+        multiply_bytes(own.weights[j][2], {0, 0}, piece[2], 0, start, sum);
+    }
+}
+
+#else
+
+template <int pieces> struct lane_moduli {
+    uint32_t weights[pieces][LANE_ROWS], start[LANE_ROWS], minus_p[LANE_ROWS];
+    float inverse[LANE_ROWS];
 };
+
+template <int pieces>
+TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli, int first)
+{
+    for (int i = 0; i < LANE_ROWS; i++) {
+        const td_byte_weights &row =
+            weights_of(which, moduli, first + (int)(threadIdx.x % 32) / LANES + 8 * i);
+        for (int w = 0; w < pieces; w++) own.weights[w][i] = row.piece[w];
+        own.start[i] = row.start[pieces - TD_SHORT_PIECES][0];
+        own.minus_p[i] = row.minus_p;
+        own.inverse[i] = row.inverse;
+    }
+}
+
+template <int pieces> TD_DEVICE const lane_numbers<pieces> *share(const lane_numbers<pieces> &own)
+{
+    TD_SHARED(lane_numbers<pieces>, all, [WARPS][32]);
+    __syncwarp(); /* the last ones are used */
+    all[threadIdx.x / 32][threadIdx.x % 32] = own;
+    __syncwarp();
+    return all[threadIdx.x / 32];
+}
+
+template <int pieces>
+TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers, int j,
+                         int half, uint32_t (&sum)[4])
+{
+    for (int i = 0; i < 4; i++) {
+        const lane_numbers<pieces> &from = numbers[8 * (threadIdx.x % LANES) + 4 * (i % 2) + j];
+        sum[i] = own.start[i / 2];
+        for (int w = 0; w < pieces; w++)
+            sum[i] = __dp4a(from.of[half][w], own.weights[w][i / 2], sum[i]);
+    }
+}
+
+#endif
+
+/* The residue in the lowest byte. The sum's bits are those of a binary32 x < 2^23 + 2^20, whose quotient by p rounds to a whole number if
+ * 1.5 2^23 is added: wrong by less than 5 / 8 p before it rounds, and no residue of an odd p is nearer than 1 / 2 to p / 2. So one that is
+ * may become that of the other sign: modulo 255, -128 for 127. The constants have no influence on that byte. */
+TD_DEVICE uint32_t residue_of(uint32_t sum, float inverse, uint32_t minus_p)
+{
+    return sum + td_bits32(td_fma(td_from_bits32(sum), inverse, 0x1.8p23f)) * minus_p;
+}
+
+/* Of the lane's moduli and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
+typedef td_quad<uint32_t> lane_residues[LANE_ROWS];
+
+template <int pieces>
+TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers,
+                             lane_residues &residues)
+{
+    TD_UNROLL
+    for (int w = 0; w < 2; w++) {
+        uint32_t sum[4][4]; /* two lanes' two halves */
+        TD_UNROLL
+        for (int e = 0; e < 4; e++) add_bytes<pieces>(own, numbers, 2 * w + e / 2, e % 2, sum[e]);
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) {
+            uint32_t r[4];
+            TD_UNROLL
+            for (int e = 0; e < 4; e++)
+                r[e] = residue_of(sum[e][i], own.inverse[i / 2], own.minus_p[i / 2]);
+            residues[i / 2].of[w + i % 2 * 2] = __byte_perm(
+                __byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+        }
+    }
+}
+
+/* ---- lines ---- */
 
 TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {
@@ -230,71 +211,198 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
     return (fixed.operand[which].lines + pad - 1) / pad * pad;
 }
 
-TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)
+/* The numbers of a lane's two elements by whole numbers: in_pass is the first one's place. Seldom needed where there is much binary64. */
+template <int pieces>
+TD_DEVICE_CALL lane_numbers<pieces> cut_numbers(const td_fixed &fixed, const tile_place &at,
+                                                uint32_t record, bool is_shifted, int in_pass,
+                                                uint64_t x0, uint64_t x1)
 {
-    tiles t;
-    t.along_k = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
-    t.strips = (max(padded_lines(fixed, 0), padded_lines(fixed, 1)) + LINES - 1) / LINES;
-    t.count = t.along_k * t.strips * 2 * fixed.batch;
-    return t;
+    const int16_t low = (int16_t)record, scale = (int16_t)(record >> 16);
+    const int16_t *const shift = fixed.shift + at.batch * fixed.operand[0].k + at.first + in_pass;
+    const uint64_t x[2] = {x0, x1};
+    lane_numbers<pieces> numbers;
+    TD_UNROLL
+    for (int i = 0; i < 2; i++) {
+        const int own = is_shifted && in_pass + i < at.count ? shift[i] : 0;
+        td_cut_number(low == TD_SPECIAL ? 0 : x[i], scale + (at.which ? -own : own), numbers.of[i]);
+    }
+    return numbers;
+}
+
+/* One run of a line. */
+template <int pieces>
+TD_DEVICE lane_numbers<pieces> numbers_of(const td_residues &p, const tile_place &at,
+                                          uint32_t record, bool is_shifted, int run,
+                                          const pair_of_elements &x)
+{
+    const int scale = (int16_t)(record >> 16);
+    lane_numbers<pieces> numbers;
+    if (p.by_binary64 && !is_shifted && (int16_t)record != TD_SPECIAL && td_is_near(scale)) {
+        const double unit = td_near_power(scale - TD_PIECE_BITS * (pieces - 1));
+        TD_UNROLL
+        for (int i = 0; i < 2; i++)
+            td_cut_double<pieces>(td_from_bits64(x.of[i]), unit, numbers.of[i]);
+    } else {
+        const int in_pass = at.in_pass + run + (int)(threadIdx.x % 32 * 2);
+        numbers = cut_numbers<pieces>(p.fixed, at, record, is_shifted, in_pass, x.of[0], x.of[1]);
+    }
+    return numbers;
+}
+
+/* Residues modulo ROWS moduli from `first` on. */
+template <int pieces> TD_DEVICE void store_lines(const td_residues &p, const tile &from, int first)
+{
+    const tile_place &at = from.place;
+    const int lane = (int)threadIdx.x % 32, t = first + lane / LANES, moduli = from.moduli;
+    const int runs = min((int)TILE_K, at.k_padded - at.in_pass), lines = min((int)LINES, at.lines);
+    const int64_t step = p.plane_step[at.which];
+    const bool is_shifted = from.is_shifted;
+    const int rows = (t < moduli) + (t + 8 < moduli);
+    lane_moduli<pieces> own;
+    find_moduli(own, at.which, moduli, first);
+    int8_t *const to = p.plane[at.which] + t * step +
+                       (int64_t)at.batch * padded_lines(p.fixed, at.which) * at.k_padded +
+                       at.in_pass + lane % LANES * (RUN / 4);
+    TD_UNROLL_N(1)
+    for (int i = (int)(threadIdx.x / 32); i < lines; i += WARPS) {
+        const int line = at.line0 + i, place = at.which ? line : td_place_of_line(line);
+        const pair_of_elements *x =
+            reinterpret_cast<const pair_of_elements *>(&from.element[i * shape::pitch]) + lane;
+        const uint32_t record = from.line[i];
+        int8_t *to_line = to + (int64_t)place * at.k_padded;
+        TD_UNROLL_N(1)
+        for (int run = 0; run < runs; run += RUN, to_line += RUN, x += RUN / 2) {
+            const lane_numbers<pieces> numbers =
+                numbers_of<pieces>(p, at, record, is_shifted, run, *x);
+            lane_residues residues;
+            find_residues<pieces>(own, share(numbers), residues);
+            if (rows > 0) *reinterpret_cast<td_quad<uint32_t> *>(to_line) = residues[0];
+            if (rows > 1) *reinterpret_cast<td_quad<uint32_t> *>(to_line + 8 * step) = residues[1];
+        }
+    }
+}
+
+/* Has its own registers: more than most products need. */
+TD_DEVICE_CALL void store_lines_of_many(const td_residues &p, const tile &from)
+{
+    TD_UNROLL_N(1)
+    for (int first = 0; first < from.moduli; first += ROWS)
+        store_lines<TD_LONG_PIECES>(p, from, first);
+}
+
+/* ---- tiles ---- */
+
+/* Of both operands of all members: first those that are neighbours in memory, as far as GROUP strips. */
+enum { GROUP = 16 };
+struct tiles {
+    td_divisor along_k, group, matrix; /* tiles of a strip, of a group of strips, of a matrix */
+    int strips, count;
+};
+
+static tiles tiles_of(const td_fixed &fixed)
+{
+    const int along_k = (int)((fixed.k_count + TILE_K - 1) / TILE_K),
+              most = max(padded_lines(fixed, 0), padded_lines(fixed, 1)),
+              strips = (most + LINES - 1) / LINES, matrix = along_k * strips;
+    return {td_divisor_of(along_k), td_divisor_of(GROUP * along_k), td_divisor_of(matrix), strips,
+            2 * fixed.batch * matrix};
 }
 
 /* Of the tile with that number. */
-TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int number)
+TD_DEVICE tile_place place_of(const td_fixed &fixed, const tiles &t, int number)
 {
-    td_fixed_place at;
-    const int rest = number / t.along_k, matrix = rest / t.strips;
+    tile_place at;
+    int in_matrix, in_group, in_k, strip;
+    const int matrix = td_divide(number, t.matrix, &in_matrix);
     at.which = matrix % 2;
     at.batch = matrix / 2;
-    at.line0 = rest % t.strips * LINES;
-    at.padded_lines = padded_lines(fixed, at.which);
+    if (fixed.operand[at.which].k_step == 1) {
+        strip = td_divide(in_matrix, t.along_k, &in_k);
+    } else {
+        strip = GROUP * td_divide(in_matrix, t.group, &in_group);
+        const int height = min((int)GROUP, t.strips - strip);
+        in_k = in_group / height;
+        strip += in_group % height;
+    }
+    at.line0 = strip * LINES;
+    at.lines = padded_lines(fixed, at.which) - at.line0;
+    at.in_pass = in_k * TILE_K;
+    at.count = (int)fixed.k_count;
+    at.k_padded = (at.count + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
     at.first = fixed.k_first;
-    at.count = fixed.k_count;
-    at.in_pass = (int64_t)(number % t.along_k) * TILE_K;
-    at.along = fixed.operand[at.which].k_step == 1;
     return at;
 }
 
-enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 4 };
-
-/* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
-template <int stages>
-static __global__ void __launch_bounds__(THREADS, BLOCKS) residues_kernel(const td_residues p)
+/* Starts the copies of a tile; what is past the ends is zeros. */
+TD_DEVICE void fetch_tile(const td_residues &p, const tile_place &at, tile &to)
 {
-    TD_DYNAMIC_SHARED(double, shared);
+    const td_operand &o = p.fixed.operand[at.which];
+    const int tid = (int)threadIdx.x;
+    td_copy_line_tile<shape>(o, td_member<const double>(o.matrix, p.fixed.batch_first + at.batch),
+                             at.line0, at.first + at.in_pass, at.first + at.count, to.element);
+    if (tid < LINES) {
+        const td_line *const record =
+            p.fixed.line[at.which] + at.batch * p.fixed.lines_of_member[at.which] + at.line0 + tid;
+        static_assert(offsetof(td_line, scale) == offsetof(td_line, low) + 2, "one word");
+        if (at.line0 + tid < o.lines)
+            td_async_copy<4>(&to.line[tid], &record->low);
+        else
+            to.line[tid] = 0;
+    } else if (tid == LINES) {
+        td_async_copy<4>(&to.moduli, &p.fixed.choice[at.batch].parameter);
+    } else if (tid == LINES + 1) {
+        td_async_copy<4>(&to.is_shifted, &p.fixed.shifted[at.batch]);
+    } else if (tid == LINES + 2) {
+        to.place = at;
+    }
+}
+
+TD_DEVICE void work_on_tile(const td_residues &p, const tile &from)
+{
+    if (from.moduli <= TD_SHORT_MODULI)
+        store_lines<TD_SHORT_PIECES>(p, from, 0);
+    else
+        store_lines_of_many(p, from);
+}
+
+/* ---- all of it ---- */
+
+/* With several stages tiles are copied while one before is worked on. Grid: as many blocks as there are places. */
+template <int stages, int blocks>
+static __global__ void __launch_bounds__(THREADS, blocks)
+    residues_kernel(TD_PARAMETER td_residues p, TD_PARAMETER tiles all)
+{
+    TD_DYNAMIC_SHARED(tile, shared);
     td_begin_kernel();
-    const tiles all = tiles_of(p.fixed);
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
-    if (p.fixed.batch == 1 && !has_residues(p, 0)) return;
-    int next = (int)blockIdx.x, own = next;
-    td_async_pipeline<stages>((all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+    if (p.fixed.batch == 1 && p.fixed.choice[0].parameter == 0) return;
+    int next = (int)blockIdx.x;
+    td_async_pipeline<stages>((all.count - next + (int)gridDim.x - 1) / (int)gridDim.x,
                               [&](int stage) {
-                                  const td_fixed_place at = place_of(p.fixed, all, next);
-                                  if (has_residues(p, at.batch))
-                                      copy_tile(p, at, shared + stage * (TILE_BYTES / 8));
+                                  fetch_tile(p, place_of(p.fixed, all, next), shared[stage]);
                                   next += (int)gridDim.x;
                               },
-                              [&](int stage) {
-                                  const td_fixed_place at = place_of(p.fixed, all, own);
-                                  if (has_residues(p, at.batch))
-                                      store_run(p, at, shared + stage * (TILE_BYTES / 8));
-                                  own += (int)gridDim.x;
-                              });
+                              [&](int stage) { work_on_tile(p, shared[stage]); });
 }
+
+enum { BLOCKS = 5, STAGES = 2 };
 
 cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
 {
+    const tiles all = tiles_of(p->fixed);
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, &stages);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, sizeof(tile), STAGES, &stages);
     if (error != cudaSuccess) return error;
-    const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
-    return TD_LAUNCH_NEXT(stages == 2 ? residues_kernel<2> : residues_kernel<1>, blocks, THREADS,
-                          stages * TILE_BYTES, stream, *p);
+    return TD_LAUNCH_NEXT(
+        (stages == STAGES ? residues_kernel<STAGES, BLOCKS> : residues_kernel<1, BLOCKS>),
+        (unsigned)min(BLOCKS * multiprocessors, all.count), THREADS, stages * sizeof(tile), stream,
+        *p, all);
 }
 
 cudaError_t td_residues_prepare(void)
 {
-    const cudaError_t error = td_load(cudaSuccess, residues_kernel<1>, residues_kernel<2>);
-    return td_allow_shared(error, residues_kernel<2>, 2 * TILE_BYTES);
+    const cudaError_t error =
+        td_load(cudaSuccess, residues_kernel<STAGES, BLOCKS>, residues_kernel<1, BLOCKS>);
+    return td_allow_shared(error, residues_kernel<STAGES, BLOCKS>, STAGES * sizeof(tile));
 }

@@ -15,6 +15,7 @@ typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
+    bool by_binary64;      /* with the same bits */
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 
@@ -22,6 +23,9 @@ cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
  * good. */
 typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
 td_crt td_crt_of_device(td_finish_kind kind);
+
+/* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
+bool td_has_much_binary64(void);
 
 /* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
 typedef struct {

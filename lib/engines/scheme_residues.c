@@ -1,7 +1,7 @@
 /* scheme_residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
 #include "../../kernels/ozaki/moduli.h"
-#include "../../kernels/ozaki/residues.h"
+#include "../../kernels/ozaki/dense.h"
 #include "part.h"
 #include "scheme.h"
 
@@ -80,12 +80,14 @@ static layout layout_of(const td_scheme_part *part)
 
 static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    td_residues residues = {.fixed = part->fixed};
+    td_residues residues = {.fixed = part->fixed, .by_binary64 = td_has_much_binary64()};
     for (int o = 0; o < 2; o++) {
         residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
     }
-    return td_residues_run(&residues, part->stream);
+    return most_moduli(part->parameter) > TD_MAX_MODULI
+               ? td_dense_residues_run(&residues, part->stream)
+               : td_residues_run(&residues, part->stream);
 }
 
 static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)

@@ -1,0 +1,284 @@
+/* check_residues.c - residues of both operands against whole numbers of 128 bits: by binary64 arithmetic and by whole numbers, every
+ * number of moduli, layouts, passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros, lines
+ * that are special. Padding is zeros, and nothing else is written.
+ *
+ * usage: check_residues [CASES [SEED]] */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/arithmetic/float32.h"
+#include "../../kernels/int8/panels.h"
+#include "../../kernels/ozaki/moduli.h"
+#include "../../kernels/ozaki/residues.h"
+#include "../support/random.h"
+#include "device.h"
+
+__extension__ typedef __int128 wide;
+
+static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
+
+static int cases = 200;
+static uint64_t first_seed = 1;
+
+enum { MEMBERS = 2, GUARD = 256, POISON = 0x5a };
+
+typedef struct {
+    uint64_t seed;
+    int lines[2], padded[2], k, first, count, k_padded, moduli;
+    bool is_along[2], has_shifts, has_special_lines, has_far_scales;
+} residue_case;
+
+static const char *text(const residue_case *p)
+{
+    static char buffer[192];
+    snprintf(buffer, sizeof buffer,
+             "seed %llu: %d and %d lines, k %d from %d of %d, moduli %d, along %d %d%s%s%s",
+             (unsigned long long)p->seed, p->lines[0], p->lines[1], p->count, p->first, p->k,
+             p->moduli, p->is_along[0], p->is_along[1], p->has_shifts ? ", shifts" : "",
+             p->has_special_lines ? ", special lines" : "",
+             p->has_far_scales ? ", far scales" : "");
+    return buffer;
+}
+
+static int round_up(int x, int to) { return (x + to - 1) / to * to; }
+
+static residue_case random_case(uint64_t seed)
+{
+    test_random r = random_start(seed);
+    residue_case p = {.seed = seed,
+                      .lines = {random_int(&r, 1, 130), random_int(&r, 1, 70)},
+                      .k = random_int(&r, 1, 400),
+                      .moduli = random_int(&r, 0, 1) ? random_int(&r, 14, 16)
+                                                     : random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI),
+                      .is_along = {random_int(&r, 0, 1), random_int(&r, 0, 1)},
+                      .has_shifts = random_int(&r, 0, 2) == 0,
+                      .has_special_lines = random_int(&r, 0, 2) == 0,
+                      .has_far_scales = random_int(&r, 0, 3) == 0};
+    if (random_int(&r, 0, 2) == 0) p.first = random_int(&r, 0, p.k - 1);
+    p.count = random_int(&r, 0, 1) ? p.k - p.first : random_int(&r, 1, p.k - p.first);
+    p.k_padded = round_up(p.count, TD_K_PAD);
+    p.padded[0] = round_up(p.lines[0], TD_LINE_GROUP);
+    p.padded[1] = round_up(p.lines[1], TD_LINE_PAD);
+    return p;
+}
+
+typedef struct {
+    double *element[2]; /* [batch][line][k], or [batch][k][line] */
+    td_line *line[2];
+    int16_t *shift;
+    int32_t shifted[MEMBERS];
+} residue_data;
+
+static int scale_of(const residue_case *p, const residue_data *d, int o, int z, int line, int l)
+{
+    const int shift = d->shifted[z] ? d->shift[z * p->k + l] : 0;
+    return d->line[o][z * p->lines[o] + line].scale + (o ? -shift : shift);
+}
+
+static size_t element_at(const residue_case *p, int o, int z, int line, int l)
+{
+    const size_t lines = (size_t)p->lines[o], k = (size_t)p->k;
+    return p->is_along[o] ? ((size_t)z * lines + (size_t)line) * k + (size_t)l
+                          : ((size_t)z * k + (size_t)l) * lines + (size_t)line;
+}
+
+/* x 2^scale is below 2^bits, or half a whole number, or next to that. */
+static double random_element(test_random *r, int bits, int scale)
+{
+    const int kind = random_int(r, 0, 9);
+    double x = ldexp((double)(random_bits(r) >> 11 | 1ull << 52), bits - 53);
+    if (kind == 0) return random_int(r, 0, 1) ? -0.0 : 0.0;
+    if (kind < 4) x = ldexp(x, -random_int(r, 0, bits + 3));
+    if (kind == 4) x = floor(ldexp(x, -random_int(r, 4, bits))) + 0.5;
+    if (kind == 5) x = nextafter(floor(ldexp(x, -random_int(r, 4, bits))) + 0.5, INFINITY);
+    if (kind == 6) x = ldexp(x, -random_int(r, 0, 2000));
+    if (x >= ldexp(1, bits)) x = 0.5;
+    return ldexp(random_int(r, 0, 1) ? -x : x, -scale);
+}
+
+static residue_data make_data(const residue_case *p)
+{
+    test_random r = random_start(~p->seed);
+    const int bits = (td_level(p->moduli, p->k) >> 8) - 1;
+    residue_data d = {.shift = malloc(MEMBERS * (size_t)p->k * sizeof(int16_t))};
+    for (int z = 0; z < MEMBERS; z++) d.shifted[z] = p->has_shifts && random_int(&r, 0, 2) > 0;
+    for (int i = 0; i < MEMBERS * p->k; i++) d.shift[i] = (int16_t)random_int(&r, -300, 300);
+    for (int o = 0; o < 2; o++) {
+        d.line[o] = malloc(MEMBERS * (size_t)p->lines[o] * sizeof(td_line));
+        d.element[o] = malloc(MEMBERS * (size_t)(p->lines[o] * p->k) * sizeof(double));
+        for (int z = 0; z < MEMBERS; z++)
+            for (int i = 0; i < p->lines[o]; i++) {
+                const bool is_special = p->has_special_lines && random_int(&r, 0, 7) == 0;
+                const int far = p->has_shifts ? 600 : 1020;
+                d.line[o][z * p->lines[o] + i] = (td_line){
+                    .low = is_special ? TD_SPECIAL : -50,
+                    .scale = (int16_t)(p->has_far_scales ? random_int(&r, -900, far + bits)
+                                                         : random_int(&r, -60, 90))};
+                for (int l = 0; l < p->k; l++)
+                    d.element[o][element_at(p, o, z, i, l)] =
+                        is_special && random_int(&r, 0, 3) == 0
+                            ? NAN
+                            : random_element(&r, bits < 1 ? 1 : bits, scale_of(p, &d, o, z, i, l));
+            }
+    }
+    return d;
+}
+
+/* RN(x 2^scale), ties to even. */
+static wide number_of(double x, int scale)
+{
+    int q;
+    const uint64_t m = td_significand64(td_bits64(x), &q);
+    const int h = q + scale;
+    wide number = h >= 0 ? (wide)m << (h < 70 ? h : 70) : 0;
+    if (h < 0 && h > -56) {
+        const uint64_t kept = m >> -h, rest = m - (kept << -h), half = 1ull << (-h - 1);
+        number = (wide)(kept + (rest > half || (rest == half && kept % 2)));
+    }
+    return x < 0 ? -number : number;
+}
+
+/* Of P / p modulo p, P the product of `count` moduli and p the t-th. */
+static int inverse_of(int count, int t)
+{
+    int others = 1, inverse = 1;
+    for (int i = 0; i < count; i++)
+        if (i != t) others = others * (moduli[i] % moduli[t]) % moduli[t];
+    while (others * inverse % moduli[t] != 1) inverse++;
+    return inverse;
+}
+
+static int8_t residue_of(wide number, int weight, int p)
+{
+    const int residue = (int)((number % p + p) % p) * weight % p;
+    return (int8_t)(residue > p / 2 ? residue - p : residue);
+}
+
+static void check_planes(const residue_case *p, const residue_data *d, int o, const int8_t *planes)
+{
+    const size_t member = (size_t)p->padded[o] * (size_t)p->k_padded;
+    for (int t = 0; t < p->moduli; t++) {
+        const int weight = o ? 1 : inverse_of(p->moduli, t);
+        for (int z = 0; z < MEMBERS; z++)
+            for (int i = 0; i < p->padded[o]; i++) {
+                const int8_t *const got =
+                    planes + ((size_t)t * MEMBERS + (size_t)z) * member +
+                    (size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded;
+                const bool is_zero =
+                    i >= p->lines[o] || d->line[o][z * p->lines[o] + i].low == TD_SPECIAL;
+                for (int l = 0; l < p->k_padded; l++) {
+                    const int own = p->first + l;
+                    const wide number = is_zero || l >= p->count
+                                            ? 0
+                                            : number_of(d->element[o][element_at(p, o, z, i, own)],
+                                                        scale_of(p, d, o, z, i, own));
+                    const int8_t want = residue_of(number, weight, moduli[t]);
+                    /* The largest may have the other sign. */
+                    const bool is_largest = 2 * abs(want) + 1 == moduli[t];
+                    CHECK(got[l] == want ||
+                              (is_largest && got[l] == want - (want > 0 ? 1 : -1) * moduli[t]),
+                          "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o,
+                          moduli[t], z, i, l, got[l], want, text(p));
+                }
+            }
+    }
+    for (size_t i = 0; i < GUARD; i++)
+        CHECK(planes[(size_t)p->moduli * MEMBERS * member + i] == POISON, "past the end: %s",
+              text(p));
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *device = NULL;
+    CHECK_CUDA(cudaMalloc(&device, bytes));
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+static td_operand operand_of(const residue_case *p, int o, void *data)
+{
+    return (td_operand){.matrix = {.data = data, .stride = (int64_t)p->lines[o] * p->k},
+                        .line_step = p->is_along[o] ? p->k : 1,
+                        .k_step = p->is_along[o] ? 1 : p->lines[o],
+                        .k = p->k,
+                        .lines = p->lines[o]};
+}
+
+static void check_way(const residue_case *p, const residue_data *d, bool by_binary64)
+{
+    td_choice choices[MEMBERS];
+    for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = p->moduli};
+    int16_t *const shift = upload(d->shift, MEMBERS * (size_t)p->k * sizeof(int16_t));
+    int32_t *const shifted = upload(d->shifted, sizeof d->shifted);
+    td_choice *const choice = upload(choices, sizeof choices);
+    void *element[2], *line[2];
+    int8_t *host[2];
+    size_t bytes[2];
+    td_residues residues = {.fixed = {.alpha = {.value.binary64 = 1},
+                                      .batch = MEMBERS,
+                                      .k_first = p->first,
+                                      .k_count = p->count,
+                                      .shift = shift,
+                                      .shifted = shifted,
+                                      .choice = choice},
+                            .by_binary64 = by_binary64};
+    for (int o = 0; o < 2; o++) {
+        const size_t lines = MEMBERS * (size_t)p->lines[o],
+                     plane = MEMBERS * (size_t)p->padded[o] * (size_t)p->k_padded;
+        bytes[o] = plane * (size_t)p->moduli + GUARD;
+        host[o] = malloc(bytes[o]);
+        memset(host[o], POISON, bytes[o]);
+        element[o] = upload(d->element[o], lines * (size_t)p->k * sizeof(double));
+        line[o] = upload(d->line[o], lines * sizeof(td_line));
+        residues.plane[o] = upload(host[o], bytes[o]);
+        residues.plane_step[o] = (int64_t)plane;
+        residues.fixed.operand[o] = operand_of(p, o, element[o]);
+        residues.fixed.line[o] = line[o];
+        residues.fixed.lines_of_member[o] = p->lines[o];
+    }
+    CHECK_CUDA(td_residues_run(&residues, NULL));
+    device_check_clean(text(p));
+    for (int o = 0; o < 2; o++) {
+        CHECK_CUDA(cudaMemcpy(host[o], residues.plane[o], bytes[o], cudaMemcpyDeviceToHost));
+        check_planes(p, d, o, host[o]);
+        free(host[o]);
+        device_free(residues.plane[o]);
+        device_free(element[o]);
+        device_free(line[o]);
+    }
+    device_free(shift);
+    device_free(shifted);
+    device_free(choice);
+}
+
+static void residues_are_right(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < cases; i++) {
+        const residue_case p = random_case(first_seed + (uint64_t)i);
+        residue_data d = make_data(&p);
+        check_way(&p, &d, false);
+        check_way(&p, &d, true);
+        for (int o = 0; o < 2; o++) {
+            free(d.element[o]);
+            free(d.line[o]);
+        }
+        free(d.shift);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(residues_are_right)};
+    device_require();
+    if (td_residues_prepare() != cudaSuccess) return 1;
+    if (test_is_sanitized()) cases = 20;
+    if (argc > 1) cases = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+    test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
