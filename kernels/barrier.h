@@ -7,7 +7,7 @@
 
 #include "portable.h"
 
-#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+#if TD_HAS_CUDA_DEVICE
 
 TD_DEVICE uint32_t td_shared_address(const void *p)
 {
