@@ -323,8 +323,6 @@ int main(int argc, char **argv)
     device_require();
     if (td_crt_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
-    if (argc > 1) cases = atoi(argv[1]);
-    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
-    test_note("%d cases from seed %llu", cases, (unsigned long long)first_seed);
+    test_take_cases(argc, argv, &cases, &first_seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { TEXT_BYTES = 1024 };
 
@@ -51,4 +52,11 @@ const char *test_power(double x)
     else
         snprintf(text, sizeof texts[0], "%s2^%.2f", x < 0.0 ? "-" : "", log2(fabs(x)));
     return text;
+}
+
+void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)
+{
+    if (argc > 1) *cases = atoi(argv[1]);
+    if (argc > 2) *first_seed = strtoull(argv[2], NULL, 10);
+    test_note("%d cases from seed %llu", *cases, (unsigned long long)*first_seed);
 }

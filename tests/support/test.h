@@ -45,6 +45,9 @@ static inline int test_is_sanitized(void)
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 
+/* The arguments of a test of random cases, [CASES [SEED]], in the place of what is given; says what will be run. */
+void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed);
+
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
 const char *test_power(double x);
 
