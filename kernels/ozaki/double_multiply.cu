@@ -5,6 +5,7 @@
  * All sums are exact: order plays no part. Of the two operands of the tensor cores the first is B: then each lane has
  * neighbouring rows of C. */
 #include "../async_copy.h"
+#include "../tensor64.h"
 #include "double_tile.h"
 
 namespace
@@ -32,24 +33,6 @@ TD_DEVICE int place_of(int line, int l) { return line * K_STEP + (l ^ (line % 4 
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 
-/* sums += 16 x 8 times 8 x 8. Of x, a lane has lines lane / 4 and that + 8 of element lane % 4, then the same of element
- * lane % 4 + 4; of y, line lane / 4 of both elements. */
-TD_DEVICE void multiply_matrices(double (&s)[4], const double (&x)[4], const double (&y)[2])
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+d"(s[0]), "+d"(s[1]), "+d"(s[2]), "+d"(s[3])
-        : "d"(x[0]), "d"(x[1]), "d"(x[2]), "d"(x[3]), "d"(y[0]), "d"(y[1]));
-#elif defined(__CUDA_ARCH__)
-    TD_UNROLL
-    for (int q = 0; q < 4; q++) /* quarters: lower or upper lines of x, first or second elements */
-        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-            : "+d"(s[q % 2 * 2]), "+d"(s[q % 2 * 2 + 1])
-            : "d"(x[q]), "d"(y[q / 2]));
-#endif
-}
-
 /* Adds the products of one stage; x0 and y0 are the first lines of the warp's tile in it. */
 TD_DEVICE void multiply_stage(warp_sums &sums, const double *stage, int x0, int y0)
 {
@@ -68,7 +51,7 @@ TD_DEVICE void multiply_stage(warp_sums &sums, const double *stage, int x0, int 
         }
         TD_UNROLL
         for (int i = 0; i < COLUMN_MMAS; i++) TD_UNROLL
-        for (int j = 0; j < ROW_MMAS; j++) multiply_matrices(sums[i][j], columns[i], rows[j]);
+        for (int j = 0; j < ROW_MMAS; j++) td_multiply64(sums[i][j], columns[i], rows[j]);
     }
 }
 

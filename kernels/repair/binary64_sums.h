@@ -4,6 +4,7 @@
 #define TD_BINARY64_SUMS_H
 
 #include "../copy_ring.h"
+#include "../tensor64.h"
 #include "binary64.h"
 
 /* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; a stage in shared memory has K_STEP elements of k of
@@ -144,30 +145,12 @@ struct fragments {
     double a[HEIGHT][4], b[WIDTH][2];
 };
 
-/* Loads and products stay in the order in which they stand: the loads of one step run beside the products of the one before. */
+/* Loads, like products, stay in the order in which they stand: those of one step run beside the products of the one before. */
 TD_DEVICE double load_in_order(shared_place at)
 {
     double x;
     asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at));
     return x;
-}
-
-/* c += a b, 16 x 8 times 8 x 8. */
-TD_DEVICE void multiply_in_order(double (&c)[4], const double (&a)[4], const double (&b)[2])
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#else
-    TD_UNROLL
-    for (int q = 0; q < 4; q++) /* lower or upper rows, first or second half of k */
-        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, "
-                     "{%0, %1};"
-                     : "+d"(c[q % 2 * 2]), "+d"(c[q % 2 * 2 + 1])
-                     : "d"(a[q]), "d"(b[q / 2]));
-#endif
 }
 
 /* Where the lane's elements of a warp's lines begin, from where the lines do. */
@@ -207,7 +190,7 @@ TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, 
 {
     TD_UNROLL
     for (int i = 0; i < PRODUCTS; i++) {
-        multiply_in_order(sums[i / WIDTH][i % WIDTH], own.a[i / WIDTH], own.b[i % WIDTH]);
+        td_multiply64(sums[i / WIDTH][i % WIDTH], own.a[i / WIDTH], own.b[i % WIDTH]);
         TD_UNROLL
         for (int f = i * FRAGMENTS / PRODUCTS; f < (i + 1) * FRAGMENTS / PRODUCTS; f++)
             load_fragment<along_a, along_b>(next, x, y, f);
