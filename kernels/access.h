@@ -93,6 +93,14 @@ TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, func
         work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
 }
 
+/* A place in the lists, for a tile of few elements or a dense one. */
+TD_DEVICE void td_list_tile(const td_target &target, int tile, bool is_dense)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    const int place = atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + is_dense], 1);
+    target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
+}
+
 /* More elements of a tile than this count no more as exact sums: these are made in groups then. */
 enum { TD_TILE_OF_SUMS = 320 };
 
@@ -114,17 +122,12 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
     }
     __syncthreads();
     if (threadIdx.x) return;
-    int32_t *const own = target.open_tile + blockIdx.z * tiles, *const counts =
-                                                                    target.open_count +
-                                                                    TD_OPEN_COUNTS * blockIdx.z;
-    if (count <= most) {
-        own[atomicAdd(&counts[0], 1)] = tile;
-        return;
-    }
-    own[tiles - 1 - atomicAdd(&counts[1], 1)] = tile;
-    if (!target.is_dense) return;
+    const bool is_dense = count > most;
+    td_list_tile(target, tile, is_dense);
+    if (!is_dense || !target.is_dense) return;
     target.is_dense[blockIdx.z * tiles + tile] = 1;
-    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
+    atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + 3],
+              min(count, (int)TD_TILE_OF_SUMS));
 }
 
 /* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of them, cleared at first, and then each
@@ -142,15 +145,10 @@ TD_DEVICE void td_clear_notes(td_tile_notes &notes)
 
 TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
 {
-    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
     const int i = (int)threadIdx.x;
     __syncthreads();
-    if (target.open_count && i < TD_NOTES && notes.count[i]) {
-        const bool is_dense = notes.count[i] > TD_FEW && !notes.is_sparse[i];
-        const int place = atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + is_dense], 1);
-        target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] =
-            notes.tile[i];
-    }
+    if (target.open_count && i < TD_NOTES && notes.count[i])
+        td_list_tile(target, notes.tile[i], notes.count[i] > TD_FEW && !notes.is_sparse[i]);
     td_clear_notes(notes);
 }
 
