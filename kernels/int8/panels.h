@@ -63,6 +63,13 @@ TD_BOTH int td_place_of_line(int line)
     return (int)(i - i % TD_LINE_GROUP + 8 * pair + 2 * lane + i % 2);
 }
 
+/* What the lines of op(A) (0) or op(B) (1) are padded to. */
+TD_BOTH int td_padded_lines(int lines, int which)
+{
+    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
+    return (lines + pad - 1) / pad * pad;
+}
+
 /* Planes of a member that are wanted; on the device. */
 TD_BOTH int td_planes_wanted(const td_panels *p, int member)
 {

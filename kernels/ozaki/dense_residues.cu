@@ -4,6 +4,7 @@
 #include "dense.h"
 #include "dense_tables.h"
 #include "fixed_tile.h"
+#include "numbers.h"
 
 /* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their
  * stores fill lines of the caches. */
@@ -34,9 +35,7 @@ TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[TD_DENSE_W
     }
 }
 
-/* The centred residues of four numbers as bytes. The sum of bytes is the significand of a binary32 x < 2^24, whose quotient
- * by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 1 / 4 p before it rounds, and no residue of an odd p
- * is nearer than 1 / 2 to p / 2. The constants have no influence on the lowest byte. */
+/* The residues of four numbers as bytes. */
 TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_DENSE_WORDS],
                                const td_dense_weights &weights, const td_modulus &modulus)
 {
@@ -46,10 +45,9 @@ TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_DENSE_WORDS],
         uint32_t sum = weights.start;
         TD_UNROLL
         for (int w = 0; w < TD_DENSE_WORDS; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
-        const float quotient = td_fma(td_from_bits32(sum), modulus.inverse, 0x1.8p23f);
-        r[i] = sum - td_bits32(quotient) * modulus.p;
+        r[i] = td_residue_of(sum, modulus.inverse, modulus.minus_p);
     }
-    return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+    return td_lowest_bytes(r);
 }
 
 /* Of RUN elements, modulo all moduli. */
@@ -143,8 +141,7 @@ struct tiles {
 
 TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {
-    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
-    return (fixed.operand[which].lines + pad - 1) / pad * pad;
+    return td_padded_lines(fixed.operand[which].lines, which);
 }
 
 TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)

@@ -12,8 +12,8 @@ enum {
 };
 
 struct td_modulus {
-    uint32_t p;
-    float inverse;
+    uint32_t minus_p;
+    float inverse; /* of p */
 };
 
 /* Residues of numbers of 20 bytes times a factor modulo p: their bytes times what these stand for mod p, added up from `start` on, so
@@ -34,8 +34,7 @@ static constexpr td_dense_weights td_make_dense_weights(uint32_t factor, uint32_
     td_dense_weights w = {};
     for (int byte = 0; byte < 4 * TD_DENSE_WORDS; byte++)
         w.word[byte / 4] |= td_power_mod(factor, 8 * byte, p) << (8 * (byte % 4));
-    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
-    w.start = 0x4b000000u - (1u << 23) + multiple + p - td_power_mod(factor, TD_DENSE_OFFSET, p);
+    w.start = td_start_of_sum(td_power_mod(factor, TD_DENSE_OFFSET, p), p);
     return w;
 }
 
@@ -45,7 +44,7 @@ static constexpr td_dense_tables td_make_dense_tables()
     tables.less_product[0] = 1;
     for (int t = 0; t < TD_DENSE_MODULI; t++) {
         const uint32_t p = td_moduli[t];
-        tables.modulus[t].p = p;
+        tables.modulus[t].minus_p = 0u - p;
         tables.modulus[t].inverse = 1.0f / (float)p;
         tables.b[t] = td_make_dense_weights(1, p);
         tables.a[t] = td_make_dense_weights(td_inverse(TD_DENSE_MODULI, t), p);

@@ -89,8 +89,7 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS) magnitudes_kernel(con
     td_begin_kernel();
     td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const td_operand &o = p.fixed.operand[at.which];
-    const int pad = at.which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
-    at.padded_lines = (o.lines + pad - 1) / pad * pad;
+    at.padded_lines = td_padded_lines(o.lines, at.which);
     if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated ||
         at.line0 >= at.padded_lines)
         return;
@@ -172,17 +171,14 @@ struct rank_state {
     unsigned count[RANKS];
 };
 
-/* What a line is to the exactness of its elements; see td_is_exact. */
-TD_DEVICE int exactness_of(const td_estimate &p, const td_line &line)
+/* What a line is to the exactness of its elements, by the scales of candidates (td_is_exact). */
+TD_DEVICE int exactness_of(const td_estimate &p, const td_line &line, const int *scale)
 {
-    const int candidates = p.choose.candidates;
     if (line.low == TD_NO_LOW || line.low == TD_SPECIAL) return ALWAYS;
-    if (p.finish.cut.digits) {
-        const int low = line.low + td_scale_of(p.choose, p.choose.candidate[0], line);
-        return low < 0 ? (int)INEXACT : low / p.finish.cut.bits;
-    }
-    for (int c = 0; c < candidates; c++)
-        if (line.low + td_scale_of(p.choose, p.choose.candidate[c], line) >= 0) return c;
+    if (p.finish.cut.digits)
+        return line.low + scale[0] < 0 ? (int)INEXACT : (line.low + scale[0]) / p.finish.cut.bits;
+    for (int c = 0; c < p.choose.candidates; c++)
+        if (line.low + scale[c] >= 0) return c;
     return TD_CHOICES;
 }
 
@@ -206,10 +202,12 @@ TD_DEVICE void summarise_line(const td_estimate &p, int which, int first, int i,
     all.mean[which][quad].of[e] = line.mean;
     all.sum[which][quad].of[e] = line.sum;
     all.terms[which][quad].of[e] = 2 * (line.sum - line.norm);
-    all.exact[which][quad].of[e] = exactness_of(p, line);
-    for (int c = 0; c < p.choose.candidates; c++)
-        all.scale[c][which][quad].of[e] =
-            TD_LOG * td_scale_of(p.choose, p.choose.candidate[c], line);
+    int scale[TD_CHOICES];
+    for (int c = 0; c < p.choose.candidates; c++) {
+        scale[c] = td_scale_of(p.choose, p.choose.candidate[c], line);
+        all.scale[c][which][quad].of[e] = TD_LOG * scale[c];
+    }
+    all.exact[which][quad].of[e] = exactness_of(p, line, scale);
 }
 
 /* How much more an element has than it needs if its lines' scales are 0: by the estimate, or by the means of its lines' logarithms.

@@ -1,4 +1,5 @@
-/* numbers.h - elements of A' and B' in the pieces that residues are made from (residue_tables.h): RN(x 2^exponent), ties to even. */
+/* numbers.h - elements of A' and B' in the pieces that residues are made from (residue_tables.h): RN(x 2^exponent), ties to even; and
+ * the residues of sums of bytes. */
 #ifndef TD_NUMBERS_H
 #define TD_NUMBERS_H
 
@@ -69,6 +70,21 @@ TD_DEVICE double td_near_power(int e)
 TD_DEVICE bool td_is_near(int exponent)
 {
     return exponent >= TD_PIECE_BITS * (TD_LONG_PIECES - 1) - 1022 && exponent <= 1023;
+}
+
+/* The residue in the lowest byte. The sum's bits are those of a binary32 x < 2^23 + 2^21, whose quotient by p rounds to a whole number if
+ * 1.5 2^23 is added: wrong by less than 5 / 8 p before it rounds, and no residue of an odd p is nearer than 1 / 2 to p / 2. So one that is
+ * may become that of the other sign: modulo 255, -128 for 127. The constants have no influence on that byte. */
+TD_DEVICE uint32_t td_residue_of(uint32_t sum, float inverse, uint32_t minus_p)
+{
+    return sum + td_bits32(td_fma(td_from_bits32(sum), inverse, 0x1.8p23f)) * minus_p;
+}
+
+/* Those of four words. */
+TD_DEVICE uint32_t td_lowest_bytes(const uint32_t (&word)[4])
+{
+    return __byte_perm(__byte_perm(word[0], word[1], 0x0040), __byte_perm(word[2], word[3], 0x0040),
+                       0x5410);
 }
 
 #endif

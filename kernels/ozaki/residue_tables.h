@@ -54,11 +54,17 @@ static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p
     return r;
 }
 
+/* Where a sum of bytes starts that is to be less by so much than a multiple of p, less < p. */
+static constexpr uint32_t td_start_of_sum(uint32_t less, uint32_t p)
+{
+    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
+    return 0x4b000000u - (1u << 23) + multiple + p - less;
+}
+
 static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
 {
     td_byte_weights w = {};
     uint32_t less = 0; /* what the 2^31 make */
-    const uint32_t multiple = ((1u << 23) + p - 1) / p * p;
     w.minus_p = 0u - p;
     w.inverse = 1.0f / (float)p;
     for (int i = 0; i < TD_LONG_PIECES; i++) {
@@ -67,7 +73,7 @@ static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
             w.piece[i] |= td_power_mod(factor, exponent + 8 * byte, p) << (8 * byte);
         less = (less + td_power_mod(factor, exponent + 31, p)) % p;
         for (int e = 0; e < 2 && i + 1 >= TD_SHORT_PIECES; e++)
-            w.start[i + 1 - TD_SHORT_PIECES][e] = 0x4b000000u - (1u << 23) + multiple + p - less;
+            w.start[i + 1 - TD_SHORT_PIECES][e] = td_start_of_sum(less, p);
     }
     return w;
 }

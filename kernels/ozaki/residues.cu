@@ -171,14 +171,6 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
 
 #endif
 
-/* The residue in the lowest byte. The sum's bits are those of a binary32 x < 2^23 + 2^20, whose quotient by p rounds to a whole number if
- * 1.5 2^23 is added: wrong by less than 5 / 8 p before it rounds, and no residue of an odd p is nearer than 1 / 2 to p / 2. So one that is
- * may become that of the other sign: modulo 255, -128 for 127. The constants have no influence on that byte. */
-TD_DEVICE uint32_t residue_of(uint32_t sum, float inverse, uint32_t minus_p)
-{
-    return sum + td_bits32(td_fma(td_from_bits32(sum), inverse, 0x1.8p23f)) * minus_p;
-}
-
 /* Of the lane's moduli and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
 typedef td_quad<uint32_t> lane_residues[LANE_ROWS];
 
@@ -196,9 +188,8 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
             uint32_t r[4];
             TD_UNROLL
             for (int e = 0; e < 4; e++)
-                r[e] = residue_of(sum[e][i], own.inverse[i / 2], own.minus_p[i / 2]);
-            residues[i / 2].of[w + i % 2 * 2] = __byte_perm(
-                __byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+                r[e] = td_residue_of(sum[e][i], own.inverse[i / 2], own.minus_p[i / 2]);
+            residues[i / 2].of[w + i % 2 * 2] = td_lowest_bytes(r);
         }
     }
 }
@@ -207,8 +198,7 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
 
 TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {
-    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
-    return (fixed.operand[which].lines + pad - 1) / pad * pad;
+    return td_padded_lines(fixed.operand[which].lines, which);
 }
 
 /* The numbers of a lane's two elements by whole numbers: in_pass is the first one's place. Seldom needed where there is much binary64. */
