@@ -2,11 +2,12 @@
  *
  * Usage: products [--csv FILE] [--burst] [--family NAME] [MODE ...]     (default ozaki2 faithful)
  *
- * --burst: without the second time; --family: square, update, update+C0 or other alone.
+ * --burst: without the second time; --family: square, update, update+C0, transposed, other or batch alone.
  *
- * Squares, updates of rank 256 to 1024 with and without C0, and shapes that are much longer one way. For each: the median time
- * of single calls ("burst"), and the mean of calls back to back for most of a second ("sustained": the device is then as warm as
- * its power limit lets it be); the largest error of 24 x 24 sampled elements in |A||B| + |beta||C0|. Prints Markdown. */
+ * Squares, updates of rank 256 to 1024 with and without C0, all operations, shapes that are much longer one way, and a batch. For
+ * each: the median time of single calls ("burst"), and the mean of calls back to back for most of a second ("sustained": the
+ * device is then as warm as its power limit lets it be); the largest error of 24 x 24 sampled elements of the last member in
+ * |A||B| + |beta||C0|. Prints Markdown. */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,54 +17,109 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
+#include "../lib/device.h"
+#include "../lib/engines/engine.h"
 #include "samples.h"
 #include "table.h"
 #include "timing.h"
 
 const char program_name[] = "products";
 
-enum { MOST_CALLS = 20000 };
+enum { MOST_CALLS = 20000, MOST_MODES = 8 };
 static const double burst_seconds = 0.15, sustained_seconds = 0.7;
 
 typedef struct {
     int m, n, k;
     double beta;
-    const char *family; /* of drawings */
+    const char *family, *ops; /* family: of drawings; ops: of A and of B */
+    int batch;
 } shape;
 
 static const shape shapes[] = {
-    {512, 512, 512, 0, "square"},       {1024, 1024, 1024, 0, "square"},
-    {2048, 2048, 2048, 0, "square"},    {4096, 4096, 4096, 0, "square"},
-    {8192, 8192, 8192, 0, "square"},    {16384, 16384, 16384, 0, "square"},
-    {8192, 8192, 256, 0, "update"},     {8192, 8192, 512, 0, "update"},
-    {8192, 8192, 1024, 0, "update"},    {8192, 8192, 2048, 0, "update"},
-    {8192, 8192, 256, 1, "update+C0"},  {8192, 8192, 512, 1, "update+C0"},
-    {8192, 8192, 1024, 1, "update+C0"}, {16384, 2048, 2048, 0, "other"},
-    {100000, 512, 512, 0, "other"},     {512, 512, 100000, 0, "other"},
+    {512, 512, 512, 0, "square", "NN", 1},        {1024, 1024, 1024, 0, "square", "NN", 1},
+    {2048, 2048, 2048, 0, "square", "NN", 1},     {4096, 4096, 4096, 0, "square", "NN", 1},
+    {8192, 8192, 8192, 0, "square", "NN", 1},     {16384, 16384, 16384, 0, "square", "NN", 1},
+    {8192, 8192, 256, 0, "update", "NN", 1},      {8192, 8192, 512, 0, "update", "NN", 1},
+    {8192, 8192, 1024, 0, "update", "NN", 1},     {8192, 8192, 2048, 0, "update", "NN", 1},
+    {8192, 8192, 256, 1, "update+C0", "NN", 1},   {8192, 8192, 512, 1, "update+C0", "NN", 1},
+    {8192, 8192, 1024, 1, "update+C0", "NN", 1},  {4096, 4096, 4096, 0, "transposed", "NT", 1},
+    {4096, 4096, 4096, 0, "transposed", "TN", 1}, {4096, 4096, 4096, 0, "transposed", "TT", 1},
+    {16384, 2048, 2048, 0, "other", "NT", 1},     {100000, 512, 512, 0, "other", "NN", 1},
+    {512, 512, 100000, 0, "other", "NN", 1},      {512, 512, 512, 0, "batch", "NN", 64},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
+/* A mode of Tandem, or cuBLAS: engine is NULL. */
+typedef struct {
+    const char *text;
+    const td_engine *engine;
+    td_parameter parameter;
+} mode;
+
+/* op(A), op(B) and C are column-major without padding, members one after the other; a and b are A and B as they are stored. */
 typedef struct {
     const shape *s;
-    const char *mode; /* NULL: cuBLAS */
+    const mode *way;
     cublasHandle_t handle;
-    double *a, *b, *c;
+    td_device *device;
+    double *op_a, *op_b, *a, *b, *c;
 } product;
+
+static int64_t elements(int rows, int columns) { return (int64_t)rows * columns; }
+
+static bool is_transposed(const shape *s, int operand) { return s->ops[operand] == 'T'; }
+
+static td_matrix matrix_of(double *data, int rows, int columns, bool transposed)
+{
+    return (td_matrix){
+        .data = data, .ld = transposed ? columns : rows, .stride = elements(rows, columns)};
+}
+
+static td_problem problem_of(const product *p)
+{
+    const shape *s = p->s;
+    return (td_problem){.kind = TD_PRODUCT,
+                        .type = TD_BINARY64,
+                        .op_a = is_transposed(s, 0) ? TD_OP_T : TD_OP_N,
+                        .op_b = is_transposed(s, 1) ? TD_OP_T : TD_OP_N,
+                        .m = s->m,
+                        .n = s->n,
+                        .k = s->k,
+                        .alpha.value.binary64 = 1.0,
+                        .beta.value.binary64 = s->beta,
+                        .a = matrix_of(p->a, s->m, s->k, is_transposed(s, 0)),
+                        .b = matrix_of(p->b, s->k, s->n, is_transposed(s, 1)),
+                        .c = matrix_of(p->c, s->m, s->n, false),
+                        .batch = s->batch};
+}
+
+static bool multiply_native(const product *p, const td_problem *x)
+{
+    const double one = 1.0;
+    const cublasOperation_t op_a = x->op_a == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = x->op_b == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int m = p->s->m, n = p->s->n, k = p->s->k;
+    const int lda = (int)x->a.ld, ldb = (int)x->b.ld;
+    if (x->batch == 1)
+        return cublas_succeeded(cublasDgemm(p->handle, op_a, op_b, m, n, k, &one, p->a, lda, p->b,
+                                            ldb, &p->s->beta, p->c, m),
+                                "cublasDgemm");
+    return cublas_succeeded(cublasDgemmStridedBatched(
+                                p->handle, op_a, op_b, m, n, k, &one, p->a, lda, x->a.stride, p->b,
+                                ldb, x->b.stride, &p->s->beta, p->c, m, x->c.stride, (int)x->batch),
+                            "cublasDgemmStridedBatched");
+}
 
 static bool multiply(const void *context)
 {
     const product *p = context;
-    const shape *s = p->s;
-    const double one = 1.0;
-    if (!p->mode)
-        return cublas_succeeded(cublasDgemm(p->handle, CUBLAS_OP_N, CUBLAS_OP_N, s->m, s->n, s->k,
-                                            &one, p->a, s->m, p->b, s->k, &s->beta, p->c, s->m),
-                                "cublasDgemm");
-    const tandem_status status =
-        tandem_dgemm(p->mode, TANDEM_OP_N, TANDEM_OP_N, s->m, s->n, s->k, 1.0, p->a, s->m, p->b,
-                     s->k, s->beta, p->c, s->m, NULL);
-    if (status != TANDEM_OK) complain("%s: %s", p->mode, tandem_last_message());
-    return status == TANDEM_OK;
+    const td_problem x = problem_of(p);
+    if (!p->way->engine) return multiply_native(p, &x);
+    if (td_engine_run(p->way->engine, &x, p->way->parameter, p->device,
+                      td_device_limit(p->device, 0), NULL) == TD_RUN_DONE)
+        return true;
+    complain("%s refuses the product", p->way->text);
+    return false;
 }
 
 typedef struct {
@@ -92,21 +148,29 @@ static bool measure_sustained(const product *p, double burst, double *seconds)
 
 static const data_distribution distribution = {0.5, 0.5};
 
-static bool fill_c(const product *p)
+static int64_t result_elements(const shape *s) { return s->batch * elements(s->m, s->n); }
+
+static bool fill(double *numbers, unsigned seed, int64_t count)
 {
     bool filled = false;
-    CHECK_CUDA(data_fill(TYPE_DOUBLE, distribution, 3, (int64_t)p->s->m * p->s->n, p->c));
+    CHECK_CUDA(data_fill(TYPE_DOUBLE, distribution, seed, count, numbers));
     filled = true;
 out:
     return filled;
+}
+
+/* The last member's. */
+static double *last_result(const product *p)
+{
+    return p->c + (p->s->batch - 1) * elements(p->s->m, p->s->n);
 }
 
 /* The error of a single call, C0 being new. */
 static bool measure_error(const product *p, const exact_product *exact, double *err)
 {
     exact_errors errors;
-    if (!fill_c(p) || !multiply(p) ||
-        !samples_compare(exact, TYPE_DOUBLE, p->s->m, p->s->n, p->c, &errors))
+    if (!fill(p->c, 3, result_elements(p->s)) || !multiply(p) ||
+        !samples_compare(exact, TYPE_DOUBLE, p->s->m, p->s->n, last_result(p), &errors))
         return false;
     *err = errors.err;
     return true;
@@ -117,14 +181,14 @@ typedef struct {
     const char *csv, *family;
     bool is_burst;
     int modes;
-    char **mode;
+    mode *mode; /* cuBLAS first */
 } request;
 
 static bool print_line(const table *out, const request *asked, const product *p,
                        const exact_product *exact)
 {
     const shape *s = p->s;
-    const double operations = 2.0 * s->m * s->n * s->k;
+    const double operations = 2.0 * s->m * s->n * s->k * s->batch;
     double err = NAN, sustained = NAN;
     timing t;
     if (!measure_error(p, exact, &err) || !timing_measure(multiply, p, burst_seconds, &t) ||
@@ -136,7 +200,9 @@ static bool print_line(const table *out, const request *asked, const product *p,
     table_put(&line, "%d", s->n);
     table_put(&line, "%d", s->k);
     table_put(&line, "%g", s->beta);
-    table_put(&line, "%s", p->mode ? p->mode : "native");
+    table_put(&line, "%s", s->ops);
+    table_put(&line, "%d", s->batch);
+    table_put(&line, "%s", p->way->text);
     table_put(&line, "%.4f", t.seconds * 1e3);
     table_put(&line, "%.1f", operations / t.seconds * 1e-12);
     table_put(&line, "%.1f", operations / sustained * 1e-12);
@@ -145,34 +211,65 @@ static bool print_line(const table *out, const request *asked, const product *p,
     return true;
 }
 
-static bool make_operands(product *p)
+/* op(A) or op(B), and what is stored of it: the transpose, if the shape says so. */
+static bool make_operand(const product *p, int operand, int rows, int columns, double **op,
+                         double **stored)
 {
-    const shape *s = p->s;
+    const double one = 1.0, zero = 0.0;
+    const int64_t count = elements(rows, columns) * p->s->batch;
     bool made = false;
-    CHECK_CUDA(cudaMalloc((void **)&p->a, sizeof(double) * (size_t)s->m * (size_t)s->k));
-    CHECK_CUDA(cudaMalloc((void **)&p->b, sizeof(double) * (size_t)s->k * (size_t)s->n));
-    CHECK_CUDA(cudaMalloc((void **)&p->c, sizeof(double) * (size_t)s->m * (size_t)s->n));
-    CHECK_CUDA(data_fill(TYPE_DOUBLE, distribution, 1, (int64_t)s->m * s->k, p->a));
-    CHECK_CUDA(data_fill(TYPE_DOUBLE, distribution, 2, (int64_t)s->k * s->n, p->b));
-    made = fill_c(p);
+    CHECK_CUDA(cudaMalloc((void **)op, sizeof(double) * (size_t)count));
+    if (!fill(*op, 1 + (unsigned)operand, count)) goto out;
+    *stored = *op;
+    made = true;
+    if (!is_transposed(p->s, operand)) goto out;
+    made = false;
+    *stored = NULL;
+    CHECK_CUDA(cudaMalloc((void **)stored, sizeof(double) * (size_t)count));
+    CHECK_CUBLAS(cublasDgeam(p->handle, CUBLAS_OP_T, CUBLAS_OP_N, columns, rows, &one, *op, rows,
+                             &zero, *stored, columns, *stored, columns));
+    made = true;
 out:
     return made;
 }
 
+static bool make_matrices(product *p)
+{
+    const shape *s = p->s;
+    bool made = false;
+    CHECK_CUDA(cudaMalloc((void **)&p->c, sizeof(double) * (size_t)result_elements(s)));
+    made = make_operand(p, 0, s->m, s->k, &p->op_a, &p->a) &&
+           make_operand(p, 1, s->k, s->n, &p->op_b, &p->b) && fill(p->c, 3, result_elements(s));
+out:
+    return made;
+}
+
+static void free_matrices(product *p)
+{
+    if (p->a != p->op_a) cudaFree(p->a);
+    if (p->b != p->op_b) cudaFree(p->b);
+    cudaFree(p->op_a);
+    cudaFree(p->op_b);
+    cudaFree(p->c);
+}
+
 static bool run_shape(const table *out, const request *asked, product p)
 {
+    const shape *s = p.s;
+    const int64_t last = s->batch - 1;
     exact_product *exact = NULL;
-    bool good = make_operands(&p);
-    if (good) exact = samples_multiply(TYPE_DOUBLE, p.s->m, p.s->n, p.s->k, p.a, p.b);
-    good = exact && samples_update(exact, 1.0, p.s->beta, TYPE_DOUBLE, p.s->m, p.s->n, p.c);
-    for (int i = -1; i < asked->modes && good; i++) {
-        p.mode = i < 0 ? NULL : asked->mode[i];
+    bool good = make_matrices(&p);
+    if (good)
+        exact =
+            samples_multiply(TYPE_DOUBLE, s->m, s->n, s->k, p.op_a + last * elements(s->m, s->k),
+                             p.op_b + last * elements(s->k, s->n));
+    good = exact && samples_update(exact, 1.0, s->beta, TYPE_DOUBLE, s->m, s->n, last_result(&p));
+    for (int i = 0; i < asked->modes && good; i++) {
+        p.way = &asked->mode[i];
         good = print_line(out, asked, &p, exact);
     }
     exact_free(exact);
-    cudaFree(p.a);
-    cudaFree(p.b);
-    cudaFree(p.c);
+    free_matrices(&p);
     return good;
 }
 
@@ -187,7 +284,7 @@ static bool describe(const table *out, cublasHandle_t handle)
     CHECK_CUDA(cudaDriverGetVersion(&driver));
     table_remark(out, "Device: %s. cuBLAS %d; CUDA runtime %d, driver's %d. Tandem %s.", name.text,
                  cublas, runtime, driver, tandem_version());
-    table_remark(out, "Data (u-.5)exp(g/2), op N N, alpha 1.");
+    table_remark(out, "Data (u-.5)exp(g/2), alpha 1.");
     described = true;
 out:
     return described;
@@ -195,13 +292,18 @@ out:
 
 static bool run(const request *asked)
 {
-    static const char *const names[] = {"family", "m",  "n",       "k",         "beta",
-                                        "mode",   "ms", "TFLOP/s", "sustained", "err"};
+    static const char *const names[] = {"family", "m",    "n",  "k",       "beta",      "op",
+                                        "batch",  "mode", "ms", "TFLOP/s", "sustained", "err"};
     table out = {names, sizeof names / sizeof *names, NULL};
     product p = {0};
     bool good = false;
     if (!table_open(&out, asked->csv)) return false;
     CHECK_CUBLAS(cublasCreate(&p.handle));
+    p.device = td_device_current();
+    if (!p.device) {
+        complain("no device that runs Tandem's kernels");
+        goto out;
+    }
     good = describe(&out, p.handle);
     if (good) table_print_head(&out);
     for (int i = 0; i < SHAPES && good; i++) {
@@ -214,6 +316,27 @@ out:
     return table_close(&out, asked->csv) && good;
 }
 
+/* cuBLAS, and the modes; false, with a message, if there is no such mode. */
+static bool parse_modes(int count, char **texts, request *asked)
+{
+    static mode modes[MOST_MODES + 1] = {{.text = "native"}};
+    if (count > MOST_MODES) {
+        complain("%d modes given; allowed: up to %d", count, MOST_MODES);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        mode *m = &modes[1 + i];
+        m->text = texts[i];
+        m->engine = td_engine_parse(texts[i], &m->parameter);
+        if (m->engine && m->engine->run) continue;
+        complain("there is no mode '%s' that emulates; `tandem modes` lists them", texts[i]);
+        return false;
+    }
+    asked->modes = 1 + count;
+    asked->mode = modes;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
@@ -221,17 +344,16 @@ int main(int argc, char **argv)
                                             {"burst", no_argument, NULL, 'b'},
                                             {NULL, 0, NULL, 0}};
     static char *usual[] = {"ozaki2", "faithful"};
-    request asked = {.modes = 2, .mode = usual};
+    request asked = {0};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == '?') return 2;
+        if (option == '?') return BAD_OPTIONS;
         if (option == 'c') asked.csv = optarg;
         if (option == 'f') asked.family = optarg;
         if (option == 'b') asked.is_burst = true;
     }
-    if (optind < argc) {
-        asked.modes = argc - optind;
-        asked.mode = argv + optind;
-    }
+    if (!(optind < argc ? parse_modes(argc - optind, argv + optind, &asked)
+                        : parse_modes(2, usual, &asked)))
+        return BAD_OPTIONS;
     return run(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
