@@ -9,7 +9,7 @@
 #include "modes.h"
 
 /* A product with repairs, of several tiles. */
-static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130,  70, 300, 1, 2, 3, 1,
+static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 70,   66, 130, 1, 2, 3, 1,
                            1.5,          -0.5,        61,          false};
 
 static void check_modes(void)

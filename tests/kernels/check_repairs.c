@@ -209,7 +209,8 @@ static void one_rounding_at_every_edge(void **unused)
 {
     (void)unused;
     for (int n = 0; n < EXACT; n++)
-        for (int i = 0; i < EDGES; i++) check_edge(names[n], &edges[i]);
+        for (int i = 0; i < EDGES; i += test_is_sanitized() ? 5 : 1)
+            check_edge(names[n], &edges[i]);
 }
 
 /* How much modes faithful and faithful:fp64 repair */

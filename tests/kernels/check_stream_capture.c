@@ -12,7 +12,7 @@ static const mode *tested;
 
 static int replays(void) { return test_is_sanitized() ? 1 : 3; }
 
-static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130,  70, 1100, 1, 2, 3, 1,
+static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130,  70, 545, 1, 2, 3, 1,
                            1.5,          -0.5,        61,          false};
 
 static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, const problem *p,
