@@ -1,0 +1,190 @@
+/* check_graph.c - graphs as objects: clones, children, memory that they allocate, and what they hold. Also run with HOSTGPU_SEED. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "captures.h"
+
+static void test_clones_and_children(void **state)
+{
+    cudaGraph_t graph, clone = NULL, parent = NULL;
+    cudaGraphNode_t first = NULL, second = NULL;
+    cudaGraphExec_t one = NULL, two = NULL;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(launch_update(2, 1, 1, x, stream));
+    expect_success(launch_update(3, 0, 1, x, stream));
+    graph = end();
+    expect_success(cudaGraphClone(&clone, graph));
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_success(cudaGraphAddChildGraphNode(&first, parent, NULL, 0, graph));
+    expect_success(cudaGraphAddChildGraphNode(&second, parent, &first, 1, clone));
+    assert_int_equal(node_count(clone), 2);
+    expect_success(cudaGraphInstantiate(&one, graph, 0));
+    expect_success(cudaGraphInstantiate(&two, graph, 0));
+    expect_success(cudaGraphDestroy(graph));
+
+    x[0] = 0;
+    expect_success(cudaGraphLaunch(one, stream));
+    assert_true(x[0] == 3);
+    expect_success(cudaGraphLaunch(two, stream));
+    assert_true(x[0] == 21);
+    run(clone, 1);
+    assert_true(x[0] == 129);
+    x[0] = 0;
+    run(parent, 1);
+    assert_true(x[0] == 21);
+    expect_success(cudaGraphExecDestroy(one));
+    expect_success(cudaGraphExecDestroy(two));
+}
+
+static void test_circles_are_refused(void **state)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t a = NULL, b = NULL;
+    cudaGraphExec_t executable = NULL;
+
+    (void)state;
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphAddEmptyNode(&a, graph, NULL, 0));
+    expect_success(cudaGraphAddEmptyNode(&b, graph, &a, 1));
+    expect_success(cudaGraphAddDependencies(graph, &b, &a, NULL, 1));
+    expect_error(cudaGraphInstantiate(&executable, graph, 0), cudaErrorInvalidValue);
+    expect_success(cudaGraphDestroy(graph));
+}
+
+/* ---- memory and objects of graphs ---- */
+
+/* What one capture allocates and frees. */
+static cudaGraph_t capture_memory(void)
+{
+    double *memory = NULL;
+    struct cudaPointerAttributes attributes;
+
+    begin(cudaStreamCaptureModeGlobal);
+    expect_success(cudaMallocAsync((void **)&memory, 8, stream));
+    expect_success(cudaPointerGetAttributes(&attributes, memory));
+    assert_int_equal(attributes.type, cudaMemoryTypeDevice);
+    expect_success(cudaMemsetAsync(memory, 0, 8, stream)); /* NaN, without this */
+    expect_success(launch_update(0, 6, 1, memory, stream));
+    expect_success(cudaMemcpyAsync(x, memory, 8, cudaMemcpyDeviceToDevice, stream));
+    expect_success(cudaFreeAsync(memory, stream));
+    return end();
+}
+
+static void test_memory_of_a_graph(void **state)
+{
+    cudaGraph_t graph = capture_memory(), clone = NULL, parent = NULL;
+    cudaGraphExec_t executable = NULL, second = NULL;
+    cudaGraphNode_t node = NULL;
+    enum cudaGraphNodeType type;
+    size_t count = 1, before, after, total;
+
+    (void)state;
+    expect_success(cudaGraphGetNodes(graph, &node, &count));
+    expect_success(cudaGraphNodeGetType(node, &type));
+    assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
+    expect_error(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_error(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph), cudaErrorNotSupported);
+    expect_success(cudaGraphDestroy(parent));
+
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_error(cudaGraphInstantiate(&second, graph, 0), cudaErrorNotSupported);
+    for (int i = 0; i < 2; i++) {
+        x[0] = 0;
+        expect_success(cudaGraphLaunch(executable, stream));
+        assert_true(x[0] == 6);
+    }
+    expect_success(cudaGraphExecDestroy(executable));
+    expect_success(cudaGraphInstantiate(&second, graph, 0)); /* now that it is the only one */
+    expect_success(cudaGraphExecDestroy(second));
+    expect_success(cudaMemGetInfo(&before, &total));
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaMemGetInfo(&after, &total));
+    assert_int_equal(after, before + 8);
+}
+
+static void test_only_its_own_memory(void **state)
+{
+    void *memory = NULL;
+
+    (void)state;
+    expect_success(cudaMallocAsync(&memory, 8, stream));
+    begin(cudaStreamCaptureModeGlobal);
+    expect_error(cudaFreeAsync(memory, stream), cudaErrorInvalidValue);
+    run(end(), 1);
+    expect_success(cudaFreeAsync(memory, stream));
+}
+
+/* An object lives as long as any graph or executable that came of the one it was given to. */
+static void test_user_objects(void **state)
+{
+    int destroyed = 0;
+    cudaUserObject_t object = NULL;
+    cudaGraph_t graph, clone = NULL, parent = NULL;
+    cudaGraphExec_t executable = NULL;
+    cudaGraphNode_t node = NULL;
+
+    (void)state;
+    expect_success(
+        cudaUserObjectCreate(&object, &destroyed, add_one, 1, cudaUserObjectNoDestructorSync));
+    begin(cudaStreamCaptureModeGlobal);
+    graph = end();
+    expect_success(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    expect_success(cudaGraphClone(&clone, graph));
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaGraphCreate(&parent, 0));
+    expect_success(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph));
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaGraphDestroy(parent));
+    expect_success(cudaGraphExecDestroy(executable));
+    assert_int_equal(destroyed, 0);
+    expect_success(cudaGraphDestroy(clone));
+    assert_int_equal(destroyed, 1);
+
+    expect_success(
+        cudaUserObjectCreate(&object, &destroyed, add_one, 1, cudaUserObjectNoDestructorSync));
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphRetainUserObject(graph, object, 2, 0));
+    expect_success(cudaUserObjectRelease(object, 1));
+    expect_success(cudaGraphReleaseUserObject(graph, object, 1));
+    expect_error(cudaGraphReleaseUserObject(graph, object, 2), cudaErrorInvalidValue);
+    assert_int_equal(destroyed, 1);
+    expect_success(cudaGraphReleaseUserObject(graph, object, 1));
+    assert_int_equal(destroyed, 2);
+    expect_success(cudaGraphDestroy(graph));
+}
+
+static void test_an_executable_ends_with_its_context(void **state)
+{
+    cudaGraphExec_t executable = NULL;
+    cudaGraph_t graph;
+
+    (void)state;
+    begin(cudaStreamCaptureModeGlobal);
+    graph = end();
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaDeviceReset());
+    assert_int_equal(set_up(NULL), 0);
+    expect_error(cudaGraphLaunch(executable, stream), cudaErrorInvalidResourceHandle);
+    expect_success(cudaGraphExecDestroy(executable));
+    run(graph, 1); /* a graph does not */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CAPTURE_TEST(test_clones_and_children),
+        CAPTURE_TEST(test_circles_are_refused),
+        CAPTURE_TEST(test_memory_of_a_graph),
+        CAPTURE_TEST(test_only_its_own_memory),
+        CAPTURE_TEST(test_user_objects),
+        CAPTURE_TEST(test_an_executable_ends_with_its_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
