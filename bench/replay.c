@@ -4,8 +4,9 @@
  *
  * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of names: the calls of programs
  * (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed back to back with others like it, for so many seconds
- * (default 0.006) in each mode, in rounds over the modes, so that the device is as warm for each; operands are random. `ran` is what
- * ran (of auto, the mode that it took), `predicted` what the model says of that. Prints CSV; bench/replay_report.py adds up. */
+ * (default 0.006) in each mode, in rounds over the modes, so that the device is as warm for each; what two modes run alike is
+ * timed once. Operands are random. `ran` is what ran (of auto, the mode that it took), `predicted` what the model says of that.
+ * Prints CSV; bench/replay_report.py adds up. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,6 +127,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The first of the modes that ran the same as mode j: one measurement serves both. */
+static int first_like(const mode *ran, int j)
+{
+    int i = 0;
+    while (strcmp(ran[i].text, ran[j].text) != 0) i++;
+    return i;
+}
+
 static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, int count,
                       double budget)
 {
@@ -142,6 +151,7 @@ static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, in
     for (int j = 0; j < count; j++) ran[j] = resolve(&modes[j], &p, measure_model(m));
     for (int i = 0; i < ROUNDS; i++)
         for (int j = 0; j < count; j++) {
+            if (first_like(ran, j) < j) continue;
             seconds[j][i] = measure_seconds(m, s, ran[j].engine, ran[j].parameter, budget / ROUNDS);
             if (seconds[j][i] >= 0.0) continue;
             complain("%s refuses %" PRId64 " x %" PRId64 " x %" PRId64, ran[j].text, s->m, s->n,
@@ -149,8 +159,9 @@ static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, in
             return false;
         }
     for (int j = 0; j < count; j++) {
-        qsort(seconds[j], ROUNDS, sizeof *seconds[j], ascending);
-        print_line(out, r, &modes[j], &ran[j], seconds[j][ROUNDS / 2],
+        const int first = first_like(ran, j);
+        if (first == j) qsort(seconds[j], ROUNDS, sizeof *seconds[j], ascending);
+        print_line(out, r, &modes[j], &ran[j], seconds[first][ROUNDS / 2],
                    td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &p));
     }
     return true;
