@@ -223,8 +223,9 @@ template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
     own.piece = (int)blockIdx.y % p.pieces;
     own.plane = (int)blockIdx.y / p.pieces;
     own.member = (int)blockIdx.z;
-    own.first = td_step_of_piece(&p, K_STEP, own.piece);
-    own.end = td_step_of_piece(&p, K_STEP, own.piece + 1);
+    own.first = TD_PIECE_K / K_STEP * td_first_of_piece(&p, own.piece);
+    own.end = min(TD_PIECE_K / K_STEP * td_first_of_piece(&p, own.piece + 1),
+                  (int)((p.k + K_STEP - 1) / K_STEP));
     return own;
 }
 

@@ -17,8 +17,8 @@ namespace
 {
 
 enum {
-    K_STEP = 128,   /* bytes of a line in one stage */
-    PRODUCT_K = 32, /* of one instruction */
+    K_STEP = TD_PIECE_K, /* bytes of a line in one stage */
+    PRODUCT_K = 32,      /* of one instruction */
     GROUP_THREADS = 128,
     HALVES = 2, /* of a tile's columns: 64 are what one instruction takes */
     COLUMNS = 64 * HALVES
@@ -80,9 +80,9 @@ TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_p
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
         if (!td_is_wanted(p, units, index)) continue;
         const td_unit unit = td_unit_of(p, units, index);
-        const int end = td_step_of_piece(&p, K_STEP, unit.piece + 1);
+        const int end = td_first_of_piece(&p, unit.piece + 1);
         TD_UNROLL_N(1)
-        for (int step = td_step_of_piece(&p, K_STEP, unit.piece); step < end; step++) {
+        for (int step = td_first_of_piece(&p, unit.piece); step < end; step++) {
             int8_t *const stage = shared + at.stage * s::stage_bytes;
             uint64_t *const full = &barrier.full[at.stage];
             td_barrier_wait(&barrier.empty[at.stage], at.parity);
@@ -192,8 +192,7 @@ TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::col
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
         if (!td_is_wanted(p, units, index)) continue;
         const int piece = td_piece_of(p, units, index);
-        const int steps =
-            td_step_of_piece(&p, K_STEP, piece + 1) - td_step_of_piece(&p, K_STEP, piece);
+        const int steps = td_first_of_piece(&p, piece + 1) - td_first_of_piece(&p, piece);
         if (turn == group) {
             unit_sums<s> sums;
             td_turn_wait(1 + group);
