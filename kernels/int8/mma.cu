@@ -196,19 +196,26 @@ TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t ste
 
 /* row and column are those of the warp's tile. */
 template <td_reduction how>
-TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums,
-                              int64_t row, int64_t column, const td_sum_modulus &modulus)
+TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums &sums, int64_t row,
+                              int64_t column, const td_sum_modulus &modulus)
 {
-    const int lane = (int)threadIdx.x % 32;
-    int8_t *const c = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
-                      own.piece * p.piece_c + row + lane % 4 * TD_LANE_LINES;
+    enum { COLUMNS = 2 * COLUMN_MMAS, APART = MMA_COLUMNS / 2 };
+    const int lane = (int)threadIdx.x % 32, first = (int)column + lane / 4, left = (int)p.n - first;
+    const int64_t step = APART * p.ld_c;
+    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
+                 own.piece * p.piece_c + first * p.ld_c + row + lane % 4 * TD_LANE_LINES;
     if (row >= p.m) return;
+    if (p.accumulate) {
+        TD_UNROLL
+        for (int i = 0; i < COLUMNS; i++)
+            if (i * APART < left) td_add_residues<4>(&sums[i / 2][0][i % 2 * 2], to + i * step);
+    }
     TD_UNROLL
-    for (int i = 0; i < 2 * COLUMN_MMAS; i++) {
-        const int64_t at = column + lane / 4 + i * MMA_COLUMNS / 2;
-        int32_t mine[TD_LANE_LINES];
-        td_gather<4>(&sums[i / 2][0][i % 2 * 2], mine);
-        if (at < p.n) td_store_residues<how>(c + at * p.ld_c, mine, modulus, p.accumulate);
+    for (int i = 0; i < COLUMNS; i++) {
+        const td_quad<uint32_t> residues =
+            td_residues_of_lane<how, 4>(&sums[i / 2][0][i % 2 * 2], modulus);
+        if (i * APART < left) *reinterpret_cast<td_quad<uint32_t> *>(to) = residues;
+        to += step;
     }
 }
 

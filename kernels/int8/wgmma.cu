@@ -139,9 +139,10 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s> &at, cons
     return last;
 }
 
-template <td_reduction how, class s>
-TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_sums<s> &sums,
-                          const td_sum_modulus &modulus)
+/* Calls work(sums, place in C, is it in C) for each of this lane's groups of TD_LANE_LINES. */
+template <class s, class function>
+TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
+                          function work)
 {
     const int warp = (int)threadIdx.x % GROUP_THREADS / 32, lane = (int)threadIdx.x % 32;
     const int row = unit.row + lane % 4 * TD_LANE_LINES,
@@ -153,20 +154,31 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_su
         TD_UNROLL
         for (int g = 0; g < s::rows / TD_LINE_GROUP; g++) {
             TD_UNROLL
-            for (int h = 0; h < 2; h++) {
-                int32_t own[TD_LANE_LINES];
-                td_gather<4>(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h], own);
-                if (column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m)
-                    td_store_residues<how>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP, own,
-                                           modulus, p.accumulate);
-            }
+            for (int h = 0; h < 2; h++)
+                work(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h],
+                     c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP,
+                     column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m);
         }
     }
 }
 
+template <td_reduction how, class s>
+TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
+                          const td_sum_modulus &modulus)
+{
+    if (p.accumulate)
+        each_group<s>(p, unit, sums, [](int32_t *own, const int8_t *at, bool inside) {
+            if (inside) td_add_residues<4>(own, at);
+        });
+    each_group<s>(p, unit, sums, [&](const int32_t *own, int8_t *at, bool inside) {
+        const td_quad<uint32_t> residues = td_residues_of_lane<how, 4>(own, modulus);
+        if (inside) *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
+    });
+}
+
 template <class s>
 TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                           int index, const unit_sums<s> &sums)
+                           int index, unit_sums<s> &sums)
 {
     const td_unit unit = td_unit_of(p, units, index);
     if (p.type == TD_PANEL_LOGARITHM) {
