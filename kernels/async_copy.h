@@ -55,6 +55,18 @@ TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
 #endif
 }
 
+/* 16 bytes, both ends aligned to as many; zeros if `inside` is false. */
+TD_DEVICE void td_async_copy16(void *shared, const void *global, bool inside)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(inside ? 16 : 0));
+#else
+    *static_cast<int4 *>(shared) = inside ? *static_cast<const int4 *>(global) : int4{};
+#endif
+}
+
 /* The first `count` bytes of 16, both ends aligned to as many; zeros for the others. */
 TD_DEVICE void td_async_copy16(void *shared, const void *global, int count)
 {

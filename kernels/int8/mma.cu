@@ -1,11 +1,12 @@
 /* mma.cu - products of residues on the tensor cores, by the instructions for a warp (on a host device: in plain C).
  *
- * A warp makes 64 x 64 elements of C, a block a tile of rows x columns warps. K_STEP of k of both panels pass through
- * shared memory at a time, one 64-byte row for each line, in as many stages as are copied ahead. Of the two operands of the
- * tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
+ * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k of all lines of both
+ * panels pass through shared memory at a time, in stages that are copied ahead. Of the two operands of the tensor cores the
+ * first is B: then each lane has neighbouring rows of C, which is column-major. */
 #include "panels.h"
 
 #include "../async_copy.h"
+#include "../barrier.h"
 #include "../tile_order.h"
 #include "residue.h"
 
@@ -13,246 +14,384 @@ namespace
 {
 
 enum {
-    WARP_TILE = 64, /* rows, and columns, of C */
-    K_STEP = 64,    /* bytes of a line in one stage */
-    CHUNK = 16,     /* bytes that are copied, and loaded for the tensor cores, together */
-    CHUNKS = K_STEP / CHUNK
+    WARP_ROWS = TD_LINE_GROUP, /* of C that a warp makes */
+    CHUNK = 16, /* bytes that are copied, and loaded for the tensor cores, together */
+    MMA_K = 32, /* a product of the tensor cores: of k, of columns and of rows of C */
+    MMA_COLUMNS = 16,
+    MMA_ROWS = 8,
+    ROW_MMAS = WARP_ROWS / MMA_ROWS
 };
 
-/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and line
- * 8 j + 2 (lane % 4) + e of A. It is how m16n8 products of the tensor cores are spread over a warp. */
-enum { MMA_COLUMNS = 16, MMA_ROWS = 8, COLUMN_MMAS = 4, ROW_MMAS = 8 };
-typedef int32_t warp_sums[COLUMN_MMAS][ROW_MMAS][4];
-
-template <int warp_rows, int warp_columns, int stage_count> struct shape {
+/* A block's warps, the columns of C of each, bytes of a line in a stage, stages, and how many blocks a multiprocessor is to
+ * have. */
+template <int warp_rows, int warp_columns, int columns_of_warp, int bytes, int stage_count,
+          int block_count>
+struct shape {
     enum {
         threads = 32 * warp_rows * warp_columns,
-        rows = WARP_TILE * warp_rows,
-        columns = WARP_TILE * warp_columns,
+        column_mmas = columns_of_warp / MMA_COLUMNS,
+        rows = WARP_ROWS * warp_rows,
+        columns = columns_of_warp * warp_columns,
         lines = rows + columns,
-        stage_bytes = lines * K_STEP,
+        k_step = bytes,
+        chunks = k_step / CHUNK,
         stages = stage_count,
-        shared_bytes = stages * stage_bytes
+        stage_bytes = lines * k_step,
+        shared_bytes = stages * stage_bytes,
+        blocks = block_count
     };
 };
 
-/* The large tile needs least of the L2; with two stages it fits devices with little shared memory. */
-using large = shape<2, 4, 4>;
-using large_in_little = shape<2, 4, 2>;
-using small = shape<1, 1, 4>;
+/* The large tile takes all registers, and least of what shared memory and the L2 can do; with shorter stages two blocks fit
+ * devices with little shared memory. */
+using large = shape<2, 2, 96, 128, 2, 2>;
+using large_in_little = shape<2, 2, 96, 64, 2, 2>;
+using small = shape<1, 1, 64, 64, 4, 7>;
+
+/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and line
+ * 8 j + 2 (lane % 4) + e of A. It is how products of the tensor cores are spread over a warp. */
+template <class tile> using warp_sums = int32_t[tile::column_mmas][ROW_MMAS][4];
 
 #if TD_HAS_CUDA_DEVICE
 
 /* Where chunk `chunk` of a line is: eight neighbouring lines have the same chunk in different banks. */
-TD_DEVICE int place(int line, int chunk)
+template <class tile> TD_DEVICE int place(int line, int chunk)
 {
-    return line * K_STEP + (chunk ^ (line / 2 % CHUNKS)) * CHUNK;
+    return line * tile::k_step + (chunk ^ (line / (8 / tile::chunks) % tile::chunks)) * CHUNK;
 }
 
 /* Four 8 x 16 matrices of bytes, a row of which is at the address that each lane gives. */
-TD_DEVICE void load_matrices(uint32_t (&to)[4], const int8_t *row)
+TD_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"((unsigned)__cvta_generic_to_shared(row))
+                 : "r"(row)
                  : "memory");
 }
 
-/* sums += 16 x 32 bytes times 32 x 8 bytes. */
+/* sums += 16 x 32 bytes times 32 x 8 bytes; volatile, so that they stay in this order among the loads. */
 TD_DEVICE void multiply_matrices(int32_t (&s)[4], const uint32_t (&x)[4], const uint32_t *y)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
         : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
 #elif defined(__CUDA_ARCH__)
     TD_UNROLL
     for (int q = 0; q < 4; q++) /* quarters: lower or upper columns, first or second half of k */
-        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        asm volatile(
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
             : "+r"(s[q % 2 * 2]), "+r"(s[q % 2 * 2 + 1])
             : "r"(x[q]), "r"(y[q / 2]));
 #endif
 }
 
-/* Adds the products of one stage; x are the lines of B, y those of A, of the warp's tile. */
-TD_DEVICE void multiply_stage(warp_sums &sums, const int8_t *x, const int8_t *y)
-{
-    const int lane = (int)threadIdx.x % 32;
-    TD_UNROLL
-    for (int half = 0; half < K_STEP / 32; half++) {
-        const int8_t *from_x = x + place(lane % 16, 2 * half + lane / 16);
-        const int8_t *from_y = y + place(lane % 8 + lane / 16 * 8, 2 * half + lane / 8 % 2);
-        uint32_t columns[COLUMN_MMAS][4], rows[ROW_MMAS / 2][4];
+/* A warp's products, in steps of MMA_K. What the tensor cores are to read is loaded half a step before, to registers that
+ * they have just read for the last time: half of the rows at a time, and each group of columns once both halves have met it.
+ * So what was loaded last of a stage is multiplied while what is first in the next one is loaded. */
+template <class tile> struct warp_products {
+    enum { STEPS = tile::k_step / MMA_K, HALF = ROW_MMAS / 2 };
+    warp_sums<tile> &sums;
+    uint32_t columns[tile::column_mmas][4], rows[2][HALF / 2][4];
+    uint32_t x, y; /* this lane's places in the first stage */
+
+    /* x0 and y0 are the warp's first lines there, of B and of A. */
+    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0) : sums(own)
+    {
+        const int lane = (int)threadIdx.x % 32;
+        x = td_shared_address(x0 + place<tile>(lane % 16, lane / 16));
+        y = td_shared_address(y0 + place<tile>(lane % 8 + lane / 16 * 8, lane / 8 % 2));
         TD_UNROLL
-        for (int i = 0; i < COLUMN_MMAS; i++)
-            load_matrices(columns[i], from_x + i * MMA_COLUMNS * K_STEP);
+        for (int i = 0; i < tile::column_mmas; i++) load_columns(0, 0, i);
+        load_rows(0, 0, 0);
+    }
+
+    /* A step is two chunks, whose places differ in the same bits as their numbers. */
+    static TD_INSIDE uint32_t further(uint32_t at, int stage, int step)
+    {
+        return (at + (uint32_t)stage) ^ (uint32_t)(step * MMA_K);
+    }
+
+    TD_INSIDE void load_columns(int stage, int step, int i)
+    {
+        load_matrices(columns[i], further(x, stage, step) + i * MMA_COLUMNS * tile::k_step);
+    }
+
+    TD_INSIDE void load_rows(int stage, int step, int half)
+    {
         TD_UNROLL
-        for (int j = 0; j < ROW_MMAS / 2; j++)
-            load_matrices(rows[j], from_y + j * 2 * MMA_ROWS * K_STEP);
+        for (int j = 0; j < HALF / 2; j++)
+            load_matrices(rows[half][j], further(y, stage, step) +
+                                             (half * HALF + 2 * j) * MMA_ROWS * tile::k_step);
+    }
+
+    TD_INSIDE void multiply(int i, int half)
+    {
         TD_UNROLL
-        for (int i = 0; i < COLUMN_MMAS; i++) {
-            TD_UNROLL
-            for (int j = 0; j < ROW_MMAS; j++)
-                multiply_matrices(sums[i][j], columns[i], &rows[j / 2][j % 2 * 2]);
+        for (int j = 0; j < HALF; j++)
+            multiply_matrices(sums[i][half * HALF + j], columns[i], &rows[half][j / 2][j % 2 * 2]);
+    }
+
+    TD_INSIDE void multiply_first(int stage, int step)
+    {
+        load_rows(stage, step, 1);
+        TD_UNROLL
+        for (int i = 0; i < tile::column_mmas; i++) multiply(i, 0);
+    }
+
+    /* The other half; stage and step are those that come next. */
+    TD_INSIDE void multiply_second(int stage, int step)
+    {
+        load_rows(stage, step, 0);
+        TD_UNROLL
+        for (int i = 0; i < tile::column_mmas; i++) {
+            multiply(i, 1);
+            load_columns(stage, step, i);
         }
     }
-}
+
+    /* Loads the rest of a stage. */
+    TD_INSIDE void read(int stage)
+    {
+        TD_UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            multiply_first(stage, step);
+            if (step + 1 < STEPS) multiply_second(stage, step + 1);
+        }
+    }
+
+    /* The rest of its products. */
+    TD_INSIDE void finish(int next) { multiply_second(next, 0); }
+};
 
 #else
 
-TD_DEVICE int place(int line, int chunk) { return line * K_STEP + chunk * CHUNK; }
-
-/* int16, which compilers multiply and add in pairs, if they leave the loops loops. */
-TD_DEVICE void widen(int16_t *to, const int8_t *from)
+template <class tile> TD_DEVICE int place(int line, int chunk)
 {
-    TD_UNROLL_N(1)
-    for (int l = 0; l < K_STEP; l++) to[l] = from[l];
+    return line * tile::k_step + chunk * CHUNK;
 }
 
-TD_DEVICE int32_t dot(const int16_t *x, const int16_t *y)
+/* int16, which compilers multiply and add in pairs, if they leave the loops loops. */
+template <int count> TD_DEVICE void widen(int16_t (&to)[count], const int8_t *from)
+{
+    TD_UNROLL_N(1)
+    for (int l = 0; l < count; l++) to[l] = from[l];
+}
+
+template <int count> TD_DEVICE int32_t dot(const int16_t (&x)[count], const int16_t (&y)[count])
 {
     int32_t sum = 0;
     TD_UNROLL_N(1)
-    for (int l = 0; l < K_STEP; l++) sum += x[l] * y[l];
+    for (int l = 0; l < count; l++) sum += x[l] * y[l];
     return sum;
 }
 
-TD_DEVICE void multiply_stage(warp_sums &sums, const int8_t *x, const int8_t *y)
-{
-    const int lane = (int)threadIdx.x % 32;
-    int16_t column[K_STEP], rows[2 * ROW_MMAS][K_STEP];
-    for (int j = 0; j < 2 * ROW_MMAS; j++)
-        widen(rows[j], y + (j / 2 * MMA_ROWS + lane % 4 * 2 + j % 2) * K_STEP);
-    for (int i = 0; i < 2 * COLUMN_MMAS; i++) {
-        widen(column, x + (i * MMA_COLUMNS / 2 + lane / 4) * K_STEP);
-        for (int j = 0; j < 2 * ROW_MMAS; j++) {
-            int32_t *sum = &sums[i / 2][j / 2][i % 2 * 2 + j % 2];
-            *sum = (int32_t)((uint32_t)*sum + (uint32_t)dot(column, rows[j]));
+/* A thread's products, all of a stage at once. */
+template <class tile> struct warp_products {
+    enum { K = tile::k_step, COLUMNS = 2 * tile::column_mmas, ROWS = 2 * ROW_MMAS };
+    warp_sums<tile> &sums;
+    const int8_t *x, *y;
+
+    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0) : sums(own)
+    {
+        const int lane = (int)threadIdx.x % 32;
+        x = x0 + lane / 4 * K;
+        y = y0 + lane % 4 * 2 * K;
+    }
+
+    TD_INSIDE void read(int stage)
+    {
+        int16_t column[K], rows[ROWS][K];
+        for (int j = 0; j < ROWS; j++) widen(rows[j], y + stage + (j / 2 * MMA_ROWS + j % 2) * K);
+        for (int i = 0; i < COLUMNS; i++) {
+            widen(column, x + stage + i * MMA_COLUMNS / 2 * K);
+            for (int j = 0; j < ROWS; j++) {
+                int32_t *sum = &sums[i / 2][j / 2][i % 2 * 2 + j % 2];
+                *sum = (int32_t)((uint32_t)*sum + (uint32_t)dot(column, rows[j]));
+            }
         }
     }
-}
+
+    TD_INSIDE void finish(int) {}
+};
 
 #endif
 
 /* What a block makes. */
 struct job {
-    int64_t row, column;
-    int plane, piece, member;
-    int first, end; /* steps of k */
+    int row, column, plane, piece, member;
+    int first, end; /* of k */
 };
 
-/* Both panels of the block's tile, from this thread's chunk of the first line that it copies. */
+/* One panel, from the chunk on that this thread copies first. */
+struct source {
+    const int8_t *chunk;
+    int ld, left; /* lines from there to the panel's last one */
+
+    TD_INSIDE source(const int8_t *panel, int line, int lines, int ld_panel) : ld(ld_panel)
+    {
+        const int own = min(line, lines - 1);
+        chunk = panel + (int64_t)own * ld;
+        left = lines - 1 - own;
+    }
+
+    /* So many lines further; the last one for those beyond the panel: what that gives is not stored. */
+    TD_INSIDE const int8_t *further(int lines) const
+    {
+        return chunk + (uint64_t)(uint32_t)min(lines, left) * (uint32_t)ld;
+    }
+
+    /* From here on the compiler does not know `left`: else it would keep the distances of all lines, for which there are
+     * too few registers. */
+    TD_INSIDE void forget()
+    {
+#if TD_HAS_CUDA_DEVICE
+        asm volatile("" : "+r"(left));
+#endif
+    }
+};
+
+/* What a thread copies: the same chunk of every APART-th line, to stages of [columns, then rows][k_step]. */
 template <class tile> struct sources {
-    enum { apart = tile::threads / CHUNKS, count = tile::lines / apart }; /* lines of this thread */
-    const int8_t *chunk[count];
+    enum { APART = tile::threads / tile::chunks };
+    static_assert(APART % 8 == 0, "a thread's places differ by whole lines");
+    source a, b;
+    int8_t *to; /* in the first stage */
+    int left;   /* bytes of k from the chunk on */
+
+    static TD_INSIDE int line() { return (int)threadIdx.x / tile::chunks; }
+    static TD_INSIDE int chunk() { return (int)threadIdx.x % tile::chunks; }
+
+    TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared)
+        : a(static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a +
+                own.first + chunk() * CHUNK,
+            own.row + line(), (int)p.m, (int)p.ld_a),
+          b(static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b +
+                own.first + chunk() * CHUNK,
+            own.column + line(), (int)p.n, (int)p.ld_b),
+          to(shared + place<tile>(line(), chunk())), left(own.end - own.first - chunk() * CHUNK)
+    {
+    }
+
+    /* Starts the copies of the next step to a stage, with zeros past the end of k. */
+    TD_INSIDE void copy(int stage)
+    {
+        const bool inside = left > 0;
+        a.forget();
+        b.forget();
+        TD_UNROLL
+        for (int i = 0; i < tile::lines; i += APART)
+            td_async_copy16(to + stage + i * tile::k_step,
+                            i < tile::columns ? b.further(i) : a.further(i - tile::columns),
+                            inside);
+        a.chunk += tile::k_step;
+        b.chunk += tile::k_step;
+        left -= tile::k_step;
+    }
 };
 
-/* Lines beyond the panels are copies of the last one; what they give is not stored. */
+/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage. */
 template <class tile>
-TD_DEVICE void find_sources(sources<tile> &s, const td_panels &p, const job &own)
+TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int steps,
+                               const int8_t *x0, const int8_t *y0)
 {
-    const int64_t first = (int64_t)own.first * K_STEP;
-    const int8_t *a =
-        static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a + first;
-    const int8_t *b =
-        static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b + first;
     TD_UNROLL
-    for (int i = 0; i < sources<tile>::count; i++) {
-        const int line = (int)threadIdx.x / CHUNKS + i * sources<tile>::apart;
-        s.chunk[i] = line < tile::columns
-                         ? b + min(own.column + line, p.n - 1) * p.ld_b
-                         : a + min(own.row + line - tile::columns, p.m - 1) * p.ld_a;
-        s.chunk[i] += threadIdx.x % CHUNKS * CHUNK;
+    for (int s = 0; s < tile::stages; s++) {
+        if (s < steps) from.copy(s * tile::stage_bytes);
+        td_async_copy_commit();
     }
-}
-
-/* Starts the copies of one step to a stage: [columns, then rows][K_STEP]. */
-template <class tile> TD_DEVICE void fetch(sources<tile> &s, int8_t *stage)
-{
-    const int line = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS;
-    static_assert(sources<tile>::apart % (2 * CHUNKS) == 0,
-                  "a thread's places differ by whole lines");
-    int8_t *to = stage + place(line, chunk);
-    TD_UNROLL
-    for (int i = 0; i < sources<tile>::count; i++) {
-        td_async_copy16(to + i * sources<tile>::apart * K_STEP, s.chunk[i]);
-        s.chunk[i] += K_STEP;
+    td_async_copy_wait<tile::stages - 1>();
+    __syncthreads();
+    warp_products<tile> products(sums, x0, y0);
+    int stage = 0;
+    TD_ROLLED
+    for (int left = steps; left > 0; left--) {
+        const int next =
+            stage + tile::stage_bytes < tile::shared_bytes ? stage + tile::stage_bytes : 0;
+        products.read(stage);
+        td_async_copy_wait<tile::stages - 2>();
+        __syncthreads(); /* the next stage is there, and nobody reads this one any more */
+        if (left > tile::stages) from.copy(stage);
+        td_async_copy_commit();
+        products.finish(next);
+        stage = next;
     }
-}
-
-/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines of a stage. */
-template <class tile>
-TD_DEVICE void multiply_panels(warp_sums &sums, sources<tile> &from, int64_t steps, int8_t *shared,
-                               int x0, int y0)
-{
-    td_async_pipeline<tile::stages>(
-        steps, [&](int stage) { fetch<tile>(from, shared + stage * tile::stage_bytes); },
-        [&](int stage) {
-            const int8_t *lines = shared + stage * tile::stage_bytes;
-            multiply_stage(sums, lines + x0 * K_STEP, lines + y0 * K_STEP);
-        });
 }
 
 /* row and column are those of the warp's tile. */
-template <td_reduction how>
-TD_DEVICE void store_residues(const td_panels &p, const job &own, const warp_sums &sums,
-                              int64_t row, int64_t column, const td_sum_modulus &modulus)
+template <td_reduction how, class tile>
+TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums<tile> &sums, int row,
+                              int column, const td_sum_modulus &modulus)
 {
-    const int lane = (int)threadIdx.x % 32;
-    int8_t *const c = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
-                      own.piece * p.piece_c + row + lane % 4 * TD_LANE_LINES;
+    enum { COLUMNS = 2 * tile::column_mmas, APART = MMA_COLUMNS / 2 };
+    const int lane = (int)threadIdx.x % 32, first = column + lane / 4, left = (int)p.n - first;
+    const int64_t step = APART * p.ld_c;
+    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
+                 own.piece * p.piece_c + first * p.ld_c + row + lane % 4 * TD_LANE_LINES;
     if (row >= p.m) return;
+    if (p.accumulate) {
+        TD_UNROLL
+        for (int i = 0; i < COLUMNS; i++)
+            if (i * APART < left) td_add_residues<4>(&sums[i / 2][0][i % 2 * 2], to + i * step);
+    }
     TD_UNROLL
-    for (int i = 0; i < 2 * COLUMN_MMAS; i++) {
-        const int64_t at = column + lane / 4 + i * MMA_COLUMNS / 2;
-        int32_t mine[TD_LANE_LINES];
-        td_gather<4>(&sums[i / 2][0][i % 2 * 2], mine);
-        if (at < p.n) td_store_residues<how>(c + at * p.ld_c, mine, modulus, p.accumulate);
+    for (int i = 0; i < COLUMNS; i++) {
+        const td_quad<uint32_t> residues =
+            td_residues_of_lane<how, 4>(&sums[i / 2][0][i % 2 * 2], modulus);
+        if (i * APART < left) *reinterpret_cast<td_quad<uint32_t> *>(to) = residues;
+        to += step;
     }
 }
 
 template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
 {
     int row_tile, column_tile;
-    job own;
-    td_tile_of_block((int)((p.m + tile::rows - 1) / tile::rows),
-                     (int)((p.n + tile::columns - 1) / tile::columns), &row_tile, &column_tile);
-    own.row = (int64_t)row_tile * tile::rows;
-    own.column = (int64_t)column_tile * tile::columns;
-    own.piece = (int)blockIdx.y % p.pieces;
-    own.plane = (int)blockIdx.y / p.pieces;
+    job own = {};
+    own.plane = (int)blockIdx.y;
     own.member = (int)blockIdx.z;
-    own.first = td_step_of_piece(&p, K_STEP, own.piece);
-    own.end = td_step_of_piece(&p, K_STEP, own.piece + 1);
+    own.end = (int)p.k;
+    td_tile_of_block(((int)p.m + tile::rows - 1) / tile::rows,
+                     ((int)p.n + tile::columns - 1) / tile::columns, &row_tile, &column_tile);
+    own.row = row_tile * tile::rows;
+    own.column = column_tile * tile::columns;
+    if (p.pieces > 1) {
+        own.piece = own.plane % p.pieces;
+        own.plane /= p.pieces;
+        own.first = TD_PIECE_K * td_first_of_piece(&p, own.piece);
+        own.end = min(own.end, TD_PIECE_K * td_first_of_piece(&p, own.piece + 1));
+    }
     return own;
 }
 
 /* Grid: tile, plane * pieces + piece, batch member. */
 template <class tile>
-__global__ void __launch_bounds__(tile::threads) residue_products_kernel(const td_panels p)
+__global__ void __launch_bounds__(tile::threads, tile::blocks)
+    residue_products_kernel(const td_panels p)
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     const job own = job_of_block<tile>(p);
     if (own.plane >= td_planes_wanted(&p, own.member) ||
         !td_has_wanted(&p, own.member, own.row, own.column, tile::rows, tile::columns))
         return; /* the whole block, before any barrier */
-    const int warp = (int)threadIdx.x / 32, warp_rows = tile::rows / WARP_TILE;
-    const int x0 = warp / warp_rows * WARP_TILE, y0 = warp % warp_rows * WARP_TILE;
-    warp_sums sums = {};
-    sources<tile> from;
-    find_sources<tile>(from, p, own);
-    multiply_panels<tile>(sums, from, own.end - own.first, shared, x0, tile::columns + y0);
-    const int64_t row = own.row + y0, column = own.column + x0;
+    const int warp = td_uniform((int)threadIdx.x / 32), warp_rows = tile::rows / WARP_ROWS;
+    const int x0 = warp / warp_rows * tile::column_mmas * MMA_COLUMNS,
+              y0 = warp % warp_rows * WARP_ROWS;
+    warp_sums<tile> sums = {};
+    sources<tile> from(p, own, shared);
+    multiply_panels<tile>(sums, from, (own.end - own.first + tile::k_step - 1) / tile::k_step,
+                          shared + x0 * tile::k_step, shared + (tile::columns + y0) * tile::k_step);
+    const int row = own.row + y0, column = own.column + x0;
     if (p.type == TD_PANEL_LOGARITHM) {
-        store_residues<TD_LOGARITHM_OF_SUM>(p, own, sums, row, column, {});
+        store_residues<TD_LOGARITHM_OF_SUM, tile>(p, own, sums, row, column, {});
         return;
     }
     const td_sum_modulus modulus = td_moduli_of_sums.of[own.plane];
     if (p.k <= modulus.short_k)
-        store_residues<TD_SHORT_SUM>(p, own, sums, row, column, modulus);
+        store_residues<TD_SHORT_SUM, tile>(p, own, sums, row, column, modulus);
     else
-        store_residues<TD_LONG_SUM>(p, own, sums, row, column, modulus);
+        store_residues<TD_LONG_SUM, tile>(p, own, sums, row, column, modulus);
 }
 
 template <class tile> int64_t tiles_of(const td_panels *p)

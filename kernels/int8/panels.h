@@ -91,14 +91,13 @@ TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t 
     return any != 0;
 }
 
-/* A piece has at least so many elements of k, but for the last. */
+/* A piece has a multiple of so many elements of k, one at least; the last one may end with k. */
 enum { TD_PIECE_K = 128 };
 
-/* Steps of `step` elements of k, the last one perhaps with zeros, of which `piece` of p->pieces begins with: a piece ends where
- * the next begins. */
-TD_BOTH int td_step_of_piece(const td_panels *p, int step, int piece)
+/* The multiple that `piece` of p->pieces begins with: a piece ends where the next begins. */
+TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
 {
-    return (int)((p->k + step - 1) / step * piece / p->pieces);
+    return (int)((p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece / p->pieces);
 }
 
 /* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where

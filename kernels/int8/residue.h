@@ -69,38 +69,37 @@ TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
     return c - td_bits32(td_fma(x, modulus.inverse, 0x1.8p23f)) * modulus.p;
 }
 
-template <td_reduction how>
-TD_DEVICE uint32_t td_residues_of(const int32_t *sum, const td_sum_modulus &modulus)
+/* A lane's sums of a group of lines, which are neighbours in C: pairs, so far apart in its registers. */
+enum { TD_LANE_LINES = 16 };
+template <int apart> TD_BOTH int td_place_of_sum(int line) { return line / 2 * apart + line % 2; }
+
+/* Of four neighbours. */
+template <td_reduction how, int apart = 2>
+TD_DEVICE uint32_t td_residues_of(const int32_t *sums, const td_sum_modulus &modulus)
 {
     uint32_t r[4];
     TD_UNROLL
-    for (int i = 0; i < 4; i++) r[i] = td_residue_of<how>(sum[i], modulus);
+    for (int i = 0; i < 4; i++) r[i] = td_residue_of<how>(sums[td_place_of_sum<apart>(i)], modulus);
     return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
 }
 
-/* A lane's sums of a group of lines: pairs, so far apart in its registers. */
-enum { TD_LANE_LINES = 16 };
-template <int apart> TD_DEVICE void td_gather(const int32_t *sums, int32_t (&own)[TD_LANE_LINES])
+template <td_reduction how, int apart>
+TD_DEVICE td_quad<uint32_t> td_residues_of_lane(const int32_t *sums, const td_sum_modulus &modulus)
 {
+    td_quad<uint32_t> residues;
     TD_UNROLL
-    for (int i = 0; i < TD_LANE_LINES; i++) own[i] = sums[i / 2 * apart + i % 2];
+    for (int i = 0; i < 4; i++)
+        residues.of[i] = td_residues_of<how, apart>(&sums[td_place_of_sum<apart>(4 * i)], modulus);
+    return residues;
 }
 
-/* Adds them to what is there, which they fit with, or puts them there. */
-template <td_reduction how>
-TD_DEVICE void td_store_residues(int8_t *to, int32_t (&sum)[TD_LANE_LINES],
-                                 const td_sum_modulus &modulus, bool accumulate)
+/* Adds the residues that are there, which they fit with. */
+template <int apart> TD_DEVICE void td_add_residues(int32_t *sums, const int8_t *from)
 {
-    td_quad<uint32_t> *const residues = reinterpret_cast<td_quad<uint32_t> *>(to);
-    if (accumulate) {
-        const td_quad<uint32_t> old = *residues;
-        TD_UNROLL
-        for (int i = 0; i < TD_LANE_LINES; i++) sum[i] += (int8_t)(old.of[i / 4] >> (i % 4 * 8));
-    }
-    td_quad<uint32_t> result;
+    const td_quad<uint32_t> old = *reinterpret_cast<const td_quad<uint32_t> *>(from);
     TD_UNROLL
-    for (int i = 0; i < 4; i++) result.of[i] = td_residues_of<how>(&sum[4 * i], modulus);
-    *residues = result;
+    for (int i = 0; i < TD_LANE_LINES; i++)
+        sums[td_place_of_sum<apart>(i)] += (int8_t)(old.of[i / 4] >> (i % 4 * 8));
 }
 
 #endif

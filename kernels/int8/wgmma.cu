@@ -17,8 +17,8 @@ namespace
 {
 
 enum {
-    K_STEP = 128,   /* bytes of a line in one stage */
-    PRODUCT_K = 32, /* of one instruction */
+    K_STEP = TD_PIECE_K, /* bytes of a line in one stage */
+    PRODUCT_K = 32,      /* of one instruction */
     GROUP_THREADS = 128,
     HALVES = 2, /* of a tile's columns: 64 are what one instruction takes */
     COLUMNS = 64 * HALVES
@@ -80,9 +80,9 @@ TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_p
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
         if (!td_is_wanted(p, units, index)) continue;
         const td_unit unit = td_unit_of(p, units, index);
-        const int end = td_step_of_piece(&p, K_STEP, unit.piece + 1);
+        const int end = td_first_of_piece(&p, unit.piece + 1);
         TD_UNROLL_N(1)
-        for (int step = td_step_of_piece(&p, K_STEP, unit.piece); step < end; step++) {
+        for (int step = td_first_of_piece(&p, unit.piece); step < end; step++) {
             int8_t *const stage = shared + at.stage * s::stage_bytes;
             uint64_t *const full = &barrier.full[at.stage];
             td_barrier_wait(&barrier.empty[at.stage], at.parity);
@@ -139,9 +139,10 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s> &at, cons
     return last;
 }
 
-template <td_reduction how, class s>
-TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_sums<s> &sums,
-                          const td_sum_modulus &modulus)
+/* Calls work(sums, place in C, is it in C) for each of this lane's groups of TD_LANE_LINES. */
+template <class s, class function>
+TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
+                          function work)
 {
     const int warp = (int)threadIdx.x % GROUP_THREADS / 32, lane = (int)threadIdx.x % 32;
     const int row = unit.row + lane % 4 * TD_LANE_LINES,
@@ -153,20 +154,31 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, const unit_su
         TD_UNROLL
         for (int g = 0; g < s::rows / TD_LINE_GROUP; g++) {
             TD_UNROLL
-            for (int h = 0; h < 2; h++) {
-                int32_t own[TD_LANE_LINES];
-                td_gather<4>(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h], own);
-                if (column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m)
-                    td_store_residues<how>(c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP, own,
-                                           modulus, p.accumulate);
-            }
+            for (int h = 0; h < 2; h++)
+                work(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h],
+                     c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP,
+                     column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m);
         }
     }
 }
 
+template <td_reduction how, class s>
+TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
+                          const td_sum_modulus &modulus)
+{
+    if (p.accumulate)
+        each_group<s>(p, unit, sums, [](int32_t *own, const int8_t *at, bool inside) {
+            if (inside) td_add_residues<4>(own, at);
+        });
+    each_group<s>(p, unit, sums, [&](const int32_t *own, int8_t *at, bool inside) {
+        const td_quad<uint32_t> residues = td_residues_of_lane<how, 4>(own, modulus);
+        if (inside) *reinterpret_cast<td_quad<uint32_t> *>(at) = residues;
+    });
+}
+
 template <class s>
 TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                           int index, const unit_sums<s> &sums)
+                           int index, unit_sums<s> &sums)
 {
     const td_unit unit = td_unit_of(p, units, index);
     if (p.type == TD_PANEL_LOGARITHM) {
@@ -192,8 +204,7 @@ TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::col
     for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
         if (!td_is_wanted(p, units, index)) continue;
         const int piece = td_piece_of(p, units, index);
-        const int steps =
-            td_step_of_piece(&p, K_STEP, piece + 1) - td_step_of_piece(&p, K_STEP, piece);
+        const int steps = td_first_of_piece(&p, piece + 1) - td_first_of_piece(&p, piece);
         if (turn == group) {
             unit_sums<s> sums;
             td_turn_wait(1 + group);

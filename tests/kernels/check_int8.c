@@ -211,12 +211,12 @@ static int8_t logarithm_of(int64_t sum)
 
 /* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
 static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
-                            const int8_t *got, int plane, int member, int piece, int step)
+                            const int8_t *got, int plane, int member, int piece)
 {
     const size_t matrix = (size_t)(plane * p->batch + member), line = (size_t)(p->k + p->pad_k);
     const size_t at = ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
-    const int first = step * td_step_of_piece(panels, step, piece),
-              end = step * td_step_of_piece(panels, step, piece + 1);
+    const int first = TD_PIECE_K * td_first_of_piece(panels, piece),
+              end = TD_PIECE_K * td_first_of_piece(panels, piece + 1);
     const int count = (end < p->k ? end : p->k) - first, lines = lines_c(p),
               modulus = moduli[plane];
     for (int j = 0; j < p->n; j++)
@@ -237,8 +237,7 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
     return -1;
 }
 
-/* `step`: elements of k that the row does not cut. */
-static void check_case(const td_panel_row *row, const int8_case *p, int step)
+static void check_case(const td_panel_row *row, const int8_case *p)
 {
     int8_data d = make_data(p);
     const td_panels panels = panels_of(p, &d);
@@ -250,7 +249,7 @@ static void check_case(const td_panel_row *row, const int8_case *p, int step)
     for (int piece = 0; piece < p->pieces; piece++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch && wrong < 0; member++)
-                wrong = check_matrix(p, &panels, &d, got, plane, member, piece, step);
+                wrong = check_matrix(p, &panels, &d, got, plane, member, piece);
     CHECK(wrong == -1, "%s, element %lld of C's storage: %s", row->name, (long long)wrong, text(p));
     CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0,
           "%s writes past C: %s", row->name, text(p));
@@ -259,13 +258,11 @@ static void check_case(const td_panel_row *row, const int8_case *p, int step)
 }
 
 static const td_panels any_residues = {.type = TD_PANEL_RESIDUE};
-static int step_of(const td_panel_row *row) { return strcmp(row->name, "wgmma") == 0 ? 128 : 64; }
 
 static void check_all_rows(const int8_case *p)
 {
     for (int i = 0; i < TD_PANEL_ROWS; i++)
-        if (td_panel_rows[i].suits(&any_residues))
-            check_case(&td_panel_rows[i], p, step_of(&td_panel_rows[i]));
+        if (td_panel_rows[i].suits(&any_residues)) check_case(&td_panel_rows[i], p);
 }
 
 static void random_shapes(void **unused)
