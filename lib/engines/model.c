@@ -52,15 +52,16 @@ td_card td_card_of(const char *name, const int value[TD_CARD_ATTRIBUTES])
 }
 
 /* Multiply-adds of a multiprocessor in a clock, and the share of those of tensor cores that kernels reach. A device counts as the
- * last row that its compute capability is not below. CUDA C++ Programming Guide, "Throughput of native arithmetic instructions";
+ * last row that its compute capability is not below. The shares from 80 on are what the row `mma` reaches of its instructions on an
+ * H200 (docs/kernels.md). CUDA C++ Programming Guide, "Throughput of native arithmetic instructions";
  * tensor cores: the makers' papers on each architecture. */
 static const struct {
     int capability; /* 10 major + minor */
     double fp32, fp64, matrix64, int8, share;
 } units[] = {
-    {75, 64, 2, 2, 1024, 0.5},     {80, 64, 32, 64, 2048, 0.5},   {86, 128, 2, 2, 1024, 0.5},
+    {75, 64, 2, 2, 1024, 0.5},     {80, 64, 32, 64, 2048, 0.7},   {86, 128, 2, 2, 1024, 0.75},
     {90, 128, 64, 128, 4096, 0.7}, {100, 128, 64, 64, 8192, 0.3}, {103, 128, 2, 2, 512, 0.5},
-    {120, 128, 2, 2, 1024, 0.5},
+    {120, 128, 2, 2, 1024, 0.75},
 };
 
 td_rates td_rates_of(const td_card *card)
