@@ -374,7 +374,8 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
 TD_DEVICE void decide(const td_estimate &p)
 {
     if (threadIdx.x == 0) {
-        const td_choice choice = cheapest(p);
+        td_choice choice = cheapest(p);
+        choice.room = p.choose.choice[blockIdx.z].room;
         p.choose.choice[blockIdx.z] = choice;
         if (p.choose.planes) atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
     }
