@@ -42,6 +42,23 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
     return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
 }
 
+/* The bits of the elements of a subtile that are in C. */
+TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
+{
+    unsigned mask = 0;
+    for (int j = 0; j < min((int)TD_SUBTILE, target.n - col) && row < target.m; j++)
+        mask |= ((1u << min((int)TD_SUBTILE, target.m - row)) - 1) << (TD_SUBTILE * j);
+    return mask;
+}
+
+/* The td_room that all elements of the block's member are left to. */
+TD_DEVICE td_room td_room_for_all(const td_target &target)
+{
+    return target.open_count
+               ? (td_room)target.open_count[TD_OPEN_COUNTS * blockIdx.z + TD_OPEN_COUNTS - 1]
+               : TD_ROOM_FOR_SOME;
+}
+
 /* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
 static inline dim3 td_grid_of_tiles(const td_target &target, unsigned parts, int batch)
 {

@@ -11,6 +11,10 @@
 extern "C" {
 #endif
 
+/* Of all pairs of lines, binary64 has for sums of some no room, or room if their elements are scaled (repair/binary64.h), or as they
+ * are. */
+typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM } td_room;
+
 /* A tile is TD_TILE x TD_TILE elements of C; a strip is TD_TILE lines, a line being a row of op(A) or a column of op(B). */
 enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TILE / TD_SUBTILE) };
 
@@ -36,8 +40,9 @@ typedef struct {
     uint16_t *masks;
 
     /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many
-     * of these were taken up, and how many of their elements count as exact sums (td_close_tile); and [batch][tile] which: those from the
-     * first on, these, the dense ones, from the last back. NULL: any tile may have one. */
+     * of these were taken up, how many of their elements count as exact sums (td_close_tile), and a td_room: if it is not 0 all elements
+     * are left to binary64, whose room it tells, and there are neither masks nor a list; and [batch][tile] which: those from the first on,
+     * these, the dense ones, from the last back. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;
     uint8_t *is_dense; /* [batch][tile]; NULL: not recorded */
 } td_target;
@@ -67,7 +72,7 @@ typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
 /* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead of a second
  * exact product (../ozaki/dense.h) they change no bit. */
-enum { TD_FEW = 16, TD_OPEN_COUNTS = 4 };
+enum { TD_FEW = 16, TD_OPEN_COUNTS = 5 };
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {

@@ -8,6 +8,7 @@
 
 #include <type_traits>
 
+#include "../warp.h"
 #include "lu.h"
 #include "number.h"
 
@@ -53,19 +54,7 @@ template <class number, int rows> struct td_lu_rows {
     int info;
 };
 
-/* The largest of all lanes of a warp. */
-TD_DEVICE unsigned td_warp_max(unsigned x)
-{
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(~0u, x);
-#else
-    TD_UNROLL
-    for (int d = 16; d > 0; d /= 2) x = max(x, __shfl_xor_sync(~0u, x, d));
-    return x;
-#endif
-}
-
-/* The same of each group of `lanes`. */
+/* The largest of each group of `lanes`. */
 template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
 {
     if constexpr (lanes == 32) {

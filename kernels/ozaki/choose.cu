@@ -1,12 +1,12 @@
 /* choose.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
 #include "choose.h"
 
+#include "../last_block.h"
+#include "../warp.h"
+
 enum { THREADS = 256 };
 
-/* The largest floor(((norm + sum) / 2 - mean) / TD_LOG) of an operand's lines, and of those that the first candidate rounds. */
-struct spread {
-    int all, rounded;
-};
+/* Numbers of td_spread are above this; for lines without a mean. */
 enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
 
 TD_DEVICE int spread_of(const td_line &line)
@@ -15,18 +15,52 @@ TD_DEVICE int spread_of(const td_line &line)
     return max(0, (((line.norm + line.sum) >> 1) - line.mean) >> 8);
 }
 
-TD_DEVICE void measure_spread(const td_choose &p, int which, spread *seen)
+/* Raises what is seen of an operand by the block's share of lines. */
+TD_DEVICE void measure_spread(const td_choose &p, int which, td_spread_of_lines *seen)
 {
-    spread mine = {NO_LINE, NO_LINE};
-    for (int i = (int)threadIdx.x; i < p.lines[which]; i += (int)blockDim.x) {
-        const td_line line = p.line[which][(int64_t)blockIdx.z * p.lines[which] + i];
+    enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
+    int mine[TD_SPREADS] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
+    const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
+    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
+         i += (int)(gridDim.x * blockDim.x)) {
+        const td_line line = lines[i];
+        if (line.low == TD_SPECIAL) mine[SPECIAL] = 0;
         if (!td_is_counted(line)) continue;
-        mine.all = max(mine.all, spread_of(line));
+        mine[ALL] = max(mine[ALL], spread_of(line));
         if (td_scale_of(p, p.candidate[0], line) + line.low < 0)
-            mine.rounded = max(mine.rounded, spread_of(line));
+            mine[ROUNDED] = max(mine[ROUNDED], spread_of(line));
+        mine[PEAK] = max(mine[PEAK], line.peak >> 8);
+        mine[DEPTH] = max(mine[DEPTH], -line.low);
+        mine[SCALED_DEPTH] = max(mine[SCALED_DEPTH], -line.low - td_binary64_scale(line));
     }
-    if (mine.all != NO_LINE) atomicMax(&seen->all, mine.all);
-    if (mine.rounded != NO_LINE) atomicMax(&seen->rounded, mine.rounded);
+    TD_UNROLL
+    for (int s = 0; s < TD_SPREADS; s++) {
+        const int most = td_warp_max(mine[s] - NO_LINE);
+        if (most && threadIdx.x % 32 == 0) atomicMax(&seen->above[s], most);
+    }
+}
+
+/* The same of all lines: the largest of floor(((norm + sum) / 2 - mean) / TD_LOG), and of those that the first candidate rounds; of
+ * the exponents, and less those of the lowest bits, as lines are and in the units of binary64.h; whether any is special. */
+struct spread {
+    int all, rounded, peak, depth, scaled_depth;
+    bool has_special;
+};
+TD_DEVICE spread spread_seen(const td_spread_of_lines &seen)
+{
+    const volatile int32_t *above = seen.above; /* other blocks have raised them */
+    return {above[0] + NO_LINE, above[1] + NO_LINE, above[2] + NO_LINE,
+            above[3] + NO_LINE, above[4] + NO_LINE, above[5] != 0};
+}
+
+/* What binary64 has for sums of all lines of both operands. */
+TD_DEVICE td_room room_of(const td_choose &p, const spread &a, const spread &b)
+{
+    if (a.all == NO_LINE || b.all == NO_LINE) return TD_ROOM_IF_SCALED;
+    if (!td_has_room_scaled(-a.scaled_depth, -b.scaled_depth)) return TD_ROOM_FOR_SOME;
+    return !a.has_special && !b.has_special && td_has_room(a.peak + b.peak, -a.depth - b.depth, p.k)
+               ? TD_ROOM
+               : TD_ROOM_IF_SCALED;
 }
 
 /* A pair of lines is certified by the first candidate if neither is rounded, or if both spread little. */
@@ -64,8 +98,9 @@ struct spreads {
 
 TD_DEVICE void add_spreads(const td_choose &p, int which, spreads *seen)
 {
+    const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
     for (int i = (int)threadIdx.x; i < p.lines[which]; i += (int)blockDim.x) {
-        const td_line line = p.line[which][(int64_t)blockIdx.z * p.lines[which] + i];
+        const td_line line = lines[i];
         if (!td_is_counted(line)) continue;
         atomicAdd(&seen->norm, (unsigned long long)max(line.norm - line.peak, 0));
         atomicAdd(&seen->lines, 1u);
@@ -94,7 +129,7 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
 }
 
 /* Lines for which a launch of its own takes longer than one block. */
-enum { FEW_LINES = 4096 };
+enum { FEW_LINES = 4 * THREADS };
 TD_HOST_DEVICE bool are_few(const td_choose &p)
 {
     return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES;
@@ -123,24 +158,32 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
     scale_few_lines(p, has_lines);
 }
 
-/* Grid: 1, 1, batch member. */
+/* By one thread. */
+TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open)
+{
+    td_choice choice = p.candidate[0];
+    if (is_open) {
+        const td_spread &seen = p.spread[blockIdx.z];
+        const spread of[2] = {spread_seen(seen.of[0]), spread_seen(seen.of[1])};
+        if (certifies_all(p, of)) choice.is_estimated = 0;
+        choice.room = room_of(p, of[0], of[1]);
+    }
+    if (!has_lines) choice.is_estimated = 0;
+    p.choice[blockIdx.z] = choice;
+    if (p.planes && !(is_open && choice.is_estimated))
+        atomicMax(p.planes, (unsigned long long)choice.parameter);
+}
+
+/* Grid: blocks over lines, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
 {
     td_begin_kernel();
-    TD_SHARED(spread, seen, [2]);
     const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1;
-    if (threadIdx.x < 2) seen[threadIdx.x] = {NO_LINE, NO_LINE};
-    __syncthreads();
-    for (int o = 0; o < 2 && is_open; o++) measure_spread(p, o, &seen[o]);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        td_choice choice = p.candidate[0];
-        if (is_open && certifies_all(p, seen)) choice.is_estimated = 0;
-        if (!has_lines) choice.is_estimated = 0;
-        p.choice[blockIdx.z] = choice;
-        if (p.planes && !(is_open && choice.is_estimated))
-            atomicMax(p.planes, (unsigned long long)choice.parameter);
-    }
+    for (int o = 0; o < 2 && is_open; o++) measure_spread(p, o, &p.spread[blockIdx.z].of[o]);
+    const bool decides =
+        is_open ? td_is_last(&p.spread[blockIdx.z].blocks, 1, (int)gridDim.x) : blockIdx.x == 0;
+    if (!decides) return;
+    if (threadIdx.x == 0) choose(p, has_lines, is_open);
     scale_few_lines(p, has_lines);
 }
 
@@ -155,15 +198,16 @@ static __global__ void scale_kernel(const td_choose p)
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 {
-    const dim3 members(1, 1, (unsigned)p->batch);
+    const int lines = max(p->lines[0], p->lines[1]), few = are_few(*p);
+    const unsigned blocks = few ? 1 : (unsigned)min(256, (lines + THREADS - 1) / THREADS);
+    const dim3 members(1, 1, (unsigned)p->batch), grid(blocks, 1, (unsigned)p->batch);
     cudaError_t error =
         p->rule == TD_SCALE_BY_DIGITS
             ? TD_LAUNCH_NEXT(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
-            : TD_LAUNCH_NEXT(choose_kernel, members, 4 * THREADS, 0, stream, *p);
-    if (error != cudaSuccess || are_few(*p)) return error;
-    const int lines = max(p->lines[0], p->lines[1]);
-    const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
-    return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p);
+            : TD_LAUNCH_NEXT(choose_kernel, grid, few ? 4 * THREADS : THREADS, 0, stream, *p);
+    if (error != cudaSuccess || few) return error;
+    return TD_LAUNCH_NEXT(scale_kernel, dim3(blocks, 1, 2 * (unsigned)p->batch), THREADS, 0, stream,
+                          *p);
 }
 
 cudaError_t td_choose_prepare(void)

@@ -1,9 +1,12 @@
-/* choose.h - the scales that a choice gives to lines; for kernels. */
+/* choose.h - the units and scales of lines; for kernels. */
 #ifndef TD_CHOOSE_H
 #define TD_CHOOSE_H
 
 #include "../repair/binary64.h"
 #include "ozaki.h"
+
+/* Exponent of a line's unit in the estimate: magnitudes are mostly below 2^4 of them. */
+TD_DEVICE int td_estimate_unit(const td_line &line) { return (line.typical >> 8) - 4; }
 
 /* TD_SCALE_BY_NORM. */
 TD_DEVICE int td_scale_by_norm(const td_choice &choice, const td_line &line)
@@ -27,15 +30,34 @@ TD_DEVICE int td_digits_of(const td_choose &p, const td_choice &choice, const td
     return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
 }
 
-/* Sets the scales of lines first, first + step, ... of a member's operand. */
+/* The lines of a member's operand as they are measured in the end. */
+TD_DEVICE const td_line *td_measured_lines(const td_choose &p, int which, int batch)
+{
+    const bool again = p.line_again[which] && p.shifted[batch];
+    return (again ? p.line_again[which] : p.line[which]) + (int64_t)batch * p.lines[which];
+}
+
+/* Sets lines first, first + step, ... of a member's operand, with their scales. */
 TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int first, int step)
 {
+    enum { AT_ONCE = 4 }; /* loads under way together */
     const td_choice choice = p.choice[batch];
+    const td_line *from = td_measured_lines(p, which, batch);
+    td_line *to = p.line[which] + (int64_t)batch * p.lines[which];
+    const int lines = p.lines[which];
     int most = 0;
-    for (int i = first; i < p.lines[which]; i += step) {
-        td_line *line = &p.line[which][(int64_t)batch * p.lines[which] + i];
-        line->scale = (int16_t)td_scale_of(p, choice, *line);
-        most = max(most, td_digits_of(p, choice, *line));
+    for (int i = first; i < lines && from != to; i += step) to[i] = from[i];
+    for (; first < lines; first += AT_ONCE * step) {
+        int16_t scale[AT_ONCE];
+        TD_UNROLL
+        for (int e = 0; e < AT_ONCE; e++) {
+            td_line line = to[min(first + e * step, lines - 1)];
+            line.scale = scale[e] = (int16_t)td_scale_of(p, choice, line);
+            most = max(most, td_digits_of(p, choice, line));
+        }
+        TD_UNROLL
+        for (int e = 0; e < AT_ONCE; e++)
+            if (first + e * step < lines) to[first + e * step].scale = scale[e];
     }
     if (p.planes && (unsigned long long)most > *p.planes)
         atomicMax(p.planes, (unsigned long long)most);

@@ -49,7 +49,8 @@ typedef struct {
 int td_rank_blocks(int m, int n);
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
 
-cudaError_t td_estimate_prepare(void);
+cudaError_t td_magnitudes_prepare(void);
+cudaError_t td_estimate_prepare(void); /* both */
 
 #ifdef __cplusplus
 }

@@ -194,10 +194,7 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
 /* Leaves a subtile to the repair kernel; returns its mask. */
 TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
 {
-    unsigned mask = 0;
-    for (int j = 0; j < TD_SUBTILE; j++)
-        for (int i = 0; i < TD_SUBTILE; i++)
-            if (row + i < target.m && col + j < target.n) mask |= 1u << (TD_SUBTILE * j + i);
+    const unsigned mask = td_whole_mask(target, row, col);
     if (mask) *td_target_mask(target, row, col) = (uint16_t)mask;
     return mask;
 }
@@ -238,9 +235,25 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
     });
 }
 
-/* The same of members whose choice is to leave all of C. */
+/* True if all tiles of C have more than TD_FEW elements. */
+TD_DEVICE bool td_are_tiles_large(const td_target &target)
+{
+    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1;
+    return rows * columns > TD_FEW;
+}
+
+/* The same of members whose choice is to leave all of C: to binary64, without a word of each tile, if it has room for all. */
 TD_DEVICE void td_leave_tiles(const td_finish &finish)
 {
+    const int room = finish.choice[blockIdx.z].room;
+    if (room != TD_ROOM_FOR_SOME && finish.leaves_tiles == TD_LEAVES_BINARY64 &&
+        finish.target.open_count && td_are_tiles_large(finish.target)) {
+        int32_t *const counts = finish.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+        if (blockIdx.x > 0 || threadIdx.x > 0) return;
+        counts[1] = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+        counts[TD_OPEN_COUNTS - 1] = room;
+        return;
+    }
     td_each_tile(finish.target, [&](int tile) {
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);

@@ -117,14 +117,13 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
 
 /* Where a thread's elements of a line are, and the shifts. */
 struct elements {
-    const uint64_t *at;   /* every PARTS-th */
-    const int16_t *shift; /* the same; NULL: none */
-    int sign;             /* of the shifts */
+    const uint64_t *at;        /* every PARTS-th */
+    const td_quad<int> *shift; /* NULL: none */
     int count;
 
     TD_DEVICE int shift_of(const elements &e, int i)
     {
-        return e.shift ? e.sign * e.shift[i * PARTS] : 0;
+        return e.shift ? e.shift[i / TD_SUBTILE].of[i % TD_SUBTILE] : 0;
     }
     TD_DEVICE int log(const elements &e, int i, uint64_t bits)
     {
@@ -273,24 +272,29 @@ TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], 
     return u;
 }
 
+/* What is added to the exponents of a tile's elements, part by part. */
+struct shifts_of_tile {
+    td_quad<int> of[PARTS][PER_THREAD / TD_SUBTILE];
+};
+
 /* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
-TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left, const int16_t *shift,
-                               int sign)
+TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left,
+                               const shifts_of_tile *shifts)
 {
     const int64_t count = (left - part + PARTS - 1) / PARTS;
-    return {line + part, shift ? shift + part : NULL, sign,
+    return {line + part, shifts ? shifts->of[part] : NULL,
             (int)max((int64_t)0, min((int64_t)PER_THREAD, count))};
 }
 
 /* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
 template <bool has_shifts>
-TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left, const int16_t *shift,
-                            int sign, unit *to)
+TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left,
+                            const shifts_of_tile &shifts, unit *to)
 {
     TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
     TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
     const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
-    const elements mine = elements_of(tile[line], part, left, shift, sign);
+    const elements mine = elements_of(tile[line], part, left, has_shifts ? &shifts : NULL);
     uint32_t high[PER_THREAD];
     uint64_t bits[PER_THREAD];
     summary own;
@@ -364,14 +368,15 @@ TD_DEVICE void copy_tops(const td_measure &p, const place &at, tile_of_units &ti
 
 /* Half of what B's exponent is above A's is the shift of an element of k. The first tiles leave it in memory. */
 TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left,
-                           const tile_of_units &tile, int16_t *shift)
+                           const tile_of_units &tile, shifts_of_tile &shifts)
 {
-    const int own = (int)threadIdx.x;
-    if (own < min((int64_t)TD_UNIT, left)) {
+    const int own = (int)threadIdx.x, part = own % PARTS, i = own / PARTS;
+    if (own < TD_UNIT) {
         const int a = tile.tops[0][own], b = tile.tops[1][own];
-        shift[own] = (int16_t)(a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1);
-        if (at.which == 0 && at.line0 == 0)
-            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = shift[own];
+        const int shift = own >= left || a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1;
+        shifts.of[part][i / TD_SUBTILE].of[i % TD_SUBTILE] = at.which ? -shift : shift;
+        if (own < left && at.which == 0 && at.line0 == 0)
+            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = (int16_t)shift;
     }
     __syncthreads();
 }
@@ -382,17 +387,17 @@ TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
                              const tile_of_units &tile)
 {
     TD_SHARED(int, top, [PARTS][TD_UNIT]);
-    TD_SHARED(int16_t, shift, [TD_UNIT]);
+    TD_SHARED(shifts_of_tile, shifts, );
     const td_operand &o = p.operand[at.which];
     const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
     const int line = (int)threadIdx.x;
-    unit *to = static_cast<unit *>(p.units[at.which]) +
+    unit *to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
                ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
     if (again)
-        find_shifts(p, at, left, tile, shift);
+        find_shifts(p, at, left, tile, shifts);
     else
         find_tops(tile.of, top);
-    measure_tile<again>(tile.of, left, again ? shift : NULL, at.which ? -1 : 1,
+    measure_tile<again>(tile.of, left, shifts,
                         line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
     int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
     if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);

@@ -72,8 +72,8 @@ struct line_parts {
     line_sums sums[GROUPS][LINES];
 };
 
-/* The records of LINES lines, by all threads of a block; to: the line's, or NULL. */
-TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &parts, td_line *to)
+/* The records of LINES lines, by all threads of a block: the first LINES have them. */
+TD_DEVICE td_line measure_lines(const units_of_line &units, int64_t k, line_parts &parts)
 {
     const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
     parts.summaries[group][line] = summarise_units(units);
@@ -83,39 +83,14 @@ TD_DEVICE void measure_lines(const units_of_line &units, int64_t k, line_parts &
     for (int i = 1; i < GROUPS; i++) all = join(all, parts.summaries[i][line]);
     parts.sums[group][line] = sum_units(units, all.peak >> 8);
     __syncthreads();
-    if (!to) return;
     line_sums sums = parts.sums[0][line];
-    for (int i = 1; i < GROUPS; i++) {
+    TD_UNROLL
+    for (int i = 1; i < GROUPS && group == 0; i++) {
         sums.logs += parts.sums[i][line].logs;
         sums.magnitudes += parts.sums[i][line].magnitudes;
         sums.squares += parts.sums[i][line].squares;
     }
-    *to = line_of(all.peak, all.low, all.zeros, sums, k);
-}
-
-/* The same from in_strip on of those that are measured together. */
-TD_DEVICE void measure_lines_at(const td_measure &p, int which, int batch, int line_first,
-                                int in_strip, int units, td_line *const *line, line_parts &parts)
-{
-    const td_operand &o = p.operand[which];
-    const int group = (int)threadIdx.x / LINES, own = in_strip + (int)threadIdx.x % LINES;
-    const bool exists = line_first + own < o.lines;
-    const unit *from =
-        static_cast<const unit *>(p.units[which]) + (int64_t)batch * units * p.strip_lines + own;
-    td_line *to = line[which] + (int64_t)batch * o.lines + line_first + own;
-    measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts,
-                  group == 0 && exists ? to : NULL);
-}
-
-/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(TD_PARAMETER td_measure p, int line_first, int units)
-{
-    td_begin_kernel();
-    TD_SHARED(line_parts, parts, );
-    const int which = (int)blockIdx.z % 2, in_strip = (int)blockIdx.x * LINES;
-    if (line_first + in_strip >= p.operand[which].lines || td_scalar_value(p.alpha) == 0.0) return;
-    measure_lines_at(p, which, (int)blockIdx.z / 2, line_first, in_strip, units, p.line, parts);
+    return line_of(all.peak, all.low, all.zeros, sums, k);
 }
 
 /* ---- shifts ---- */
@@ -127,16 +102,17 @@ enum { LEAST_SPREAD = 16 };
 struct difference {
     int most, least;
 };
+constexpr difference NO_DIFFERENCE = {INT32_MIN, INT32_MAX};
 
-TD_DEVICE difference join_differences(int most, int least)
+TD_DEVICE difference join_differences(const difference &own)
 {
     TD_SHARED(difference, all, );
     __syncthreads();
-    if (threadIdx.x == 0) all = {INT32_MIN, INT32_MAX};
+    if (threadIdx.x == 0) all = NO_DIFFERENCE;
     __syncthreads();
-    if (most >= least) {
-        atomicMax(&all.most, most);
-        atomicMin(&all.least, least);
+    if (own.most >= own.least) {
+        atomicMax(&all.most, own.most);
+        atomicMin(&all.least, own.least);
     }
     __syncthreads();
     return all;
@@ -146,17 +122,14 @@ TD_DEVICE difference join_differences(int most, int least)
 TD_DEVICE bool may_spread(const td_measure &p, int batch)
 {
     const int64_t bounds = td_bounds(p.operand[0].k);
-    difference all[2];
-    TD_UNROLL
+    difference all[2] = {NO_DIFFERENCE, NO_DIFFERENCE};
+    for (int64_t i = threadIdx.x; i < bounds; i += blockDim.x) TD_UNROLL
     for (int o = 0; o < 2; o++) {
-        const int32_t *const bound = p.bounds[o] + batch * 2 * bounds;
-        all[o] = {INT32_MIN, INT32_MAX};
-        for (int64_t i = threadIdx.x; i < bounds; i += blockDim.x) {
-            all[o].most = max(all[o].most, bound[2 * i]);
-            all[o].least = min(all[o].least, bound[2 * i + 1]);
-        }
-        all[o] = join_differences(all[o].most, all[o].least);
+        const int32_t *const bound = p.bounds[o] + 2 * (batch * bounds + i);
+        all[o] = {max(all[o].most, bound[0]), min(all[o].least, bound[1])};
     }
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) all[o] = join_differences(all[o]);
     return all[0].least == INT32_MIN || all[1].least == INT32_MIN ||
            all[1].most - all[0].least - (all[1].least - all[0].most) > LEAST_SPREAD;
 }
@@ -166,83 +139,89 @@ TD_DEVICE bool spreads(const td_measure &p, int batch)
 {
     const int64_t k = p.operand[0].k;
     const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
-    difference seen = {INT32_MIN, INT32_MAX};
+    difference seen = NO_DIFFERENCE;
     if (!may_spread(p, batch)) return false;
+    TD_UNROLL_N(8) /* loads under way together */
     for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
-        if (a[l] == INT32_MIN || b[l] == INT32_MIN) continue;
-        seen.most = max(seen.most, b[l] - a[l]);
-        seen.least = min(seen.least, b[l] - a[l]);
+        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
+        const int own = both ? b[l] - a[l] : 0;
+        seen.most = both ? max(seen.most, own) : seen.most;
+        seen.least = both ? min(seen.least, own) : seen.least;
     }
-    seen = join_differences(seen.most, seen.least);
+    seen = join_differences(seen);
     return seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
 }
 
-/* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down; for all threads of a block. */
-TD_DEVICE int64_t mean_rise(const td_line *line, const td_line *line_again, int lines)
+/* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down. */
+TD_DEVICE int64_t mean_rise(const td_rise &rise, int which)
 {
-    TD_SHARED(unsigned long long, rise, );
-    TD_SHARED(unsigned, count, );
-    int64_t own_rise = 0;
-    unsigned own_count = 0;
-    __syncthreads();
-    if (threadIdx.x == 0) rise = count = 0;
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < lines; i += (int)blockDim.x) {
-        const td_line a = line[i], b = line_again[i];
-        if (a.low == TD_SPECIAL || a.low == TD_NO_LOW) continue;
-        own_rise += ((b.norm + b.sum) >> 1) - ((a.norm + a.sum) >> 1);
-        own_count++;
-    }
-    atomicAdd(&rise, (unsigned long long)own_rise); /* modulo 2^64 */
-    atomicAdd(&count, own_count);
-    __syncthreads();
-    if (count == 0) return 0;
-    const int64_t all = (int64_t)rise, each = all / count;
-    return each - (all % count < 0);
+    const int64_t all = (int64_t)rise.sum[which], count = rise.lines[which];
+    return count == 0 ? 0 : all / count - (all % count < 0);
 }
 
-/* Keeps the shifts, and the lines as they are with them, if these make norms smaller. By all threads of a block. */
-TD_DEVICE void keep_shifts(const td_measure &p, int batch)
+/* The block's lines are measured with shifts: adds what these have changed. The last block of a member decides whether they are kept,
+ * which they are if they make norms smaller. All threads take part; `counts`: the thread has a line. */
+TD_DEVICE void close_lines(const td_measure &p, int which, int batch, const td_line &line,
+                           const td_line &again, bool counts)
 {
-    const int lines[2] = {p.operand[0].lines, p.operand[1].lines};
-    td_line *line[2];
-    const td_line *line_again[2];
-    int64_t rise = 0;
-    for (int o = 0; o < 2; o++) {
-        line[o] = p.line[o] + (int64_t)batch * lines[o];
-        line_again[o] = p.line_again[o] + (int64_t)batch * lines[o];
-        rise += mean_rise(line[o], line_again[o], lines[o]);
+    TD_SHARED(unsigned long long, sum, ); /* modulo 2^64 */
+    TD_SHARED(unsigned, lines, );
+    td_rise *const rise = &p.rise[batch];
+    const int64_t own = ((again.norm + again.sum) >> 1) - ((line.norm + line.sum) >> 1);
+    int blocks = 0;
+    for (int o = 0; o < 2; o++) blocks += (p.operand[o].lines + LINES - 1) / LINES;
+    if (threadIdx.x == 0) sum = lines = 0;
+    __syncthreads();
+    if (counts && line.low != TD_SPECIAL && line.low != TD_NO_LOW) {
+        atomicAdd(&sum, (unsigned long long)own);
+        atomicAdd(&lines, 1u);
     }
-    for (int o = 0; o < 2 && rise < 0; o++)
-        for (int i = (int)threadIdx.x; i < lines[o]; i += (int)blockDim.x)
-            line[o][i] = line_again[o][i];
-    if (threadIdx.x == 0) p.shifted[batch] = rise < 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&rise->sum[which], sum);
+        atomicAdd(&rise->lines[which], lines);
+    }
+    if (td_is_last(&rise->blocks, 1, blocks) && threadIdx.x == 0)
+        p.shifted[batch] = mean_rise(*rise, 0) + mean_rise(*rise, 1) < 0;
+}
+
+/* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
+enum { PLAIN = 1, AGAIN = 2 };
+
+/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS)
+    lines_kernel(TD_PARAMETER td_measure p, int line_first, int units, int passes)
+{
+    td_begin_kernel();
+    TD_SHARED(line_parts, parts, );
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const td_operand &o = p.operand[which];
+    const int in_strip = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES,
+              own = in_strip + (int)threadIdx.x % LINES, line = line_first + own;
+    if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
+    const bool exists = line < o.lines, counts = exists && group == 0;
+    const int64_t first = (int64_t)batch * units * p.strip_lines + own,
+                  record = (int64_t)batch * o.lines + line;
+    td_line *const to = &p.line[which][record];
+    if (passes & PLAIN) {
+        const unit *from = static_cast<const unit *>(p.units[which]) + first;
+        const td_line made =
+            measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+        if (counts) *to = made;
+    }
+    if (!(passes & AGAIN) || !p.shifted[batch]) return;
+    const unit *from = static_cast<const unit *>(p.units_again[which]) + first;
+    __syncthreads();
+    const td_line again =
+        measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+    if (counts) p.line_again[which][record] = again;
+    close_lines(p, which, batch, counts ? *to : again, again, counts);
 }
 
 /* ---- all of it ---- */
 
-/* A block has measured a unit of a strip again. Who measures the last of a strip makes its lines; who makes the last of a member
- * decides on its shifts. All threads take part. */
-TD_DEVICE_CALL void close_unit(const td_measure &p, const place &at, int line_first, int units,
-                               line_parts &parts)
-{
-    const int strips = td_tiles(p.operand[0].lines),
-              all_strips = strips + td_tiles(p.operand[1].lines);
-    int32_t *const done = p.done + at.batch * (int64_t)(1 + all_strips);
-    const int strip = at.which * strips + at.line0 / TD_TILE;
-    if (!td_is_last(&done[1 + strip], 1, units)) return;
-    TD_UNROLL_N(1)
-    for (int half = 0; half < TD_TILE; half += LINES) {
-        __syncthreads();
-        measure_lines_at(p, at.which, at.batch, line_first, at.in_strip + half, units, p.line_again,
-                         parts);
-    }
-    if (td_is_last(&done[0], 1, all_strips)) keep_shifts(p, at.batch);
-}
-
 /* Blocks of a multiprocessor, and tiles that each has in shared memory, where these fit. */
 enum { BLOCKS = 2, STAGES = 3 };
-static_assert(sizeof(line_parts) <= sizeof(tile_of_units), "they take a tile's place");
 
 /* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
  * leaves word of it. All threads take part. */
@@ -262,8 +241,8 @@ template <bool again> struct needs {
     }
 };
 
-/* Without shifts, and the largest exponents along k; or again with shifts, where there are any, and then the lines too. With several
- * stages tiles are copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
+/* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
+ * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -298,9 +277,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
             measure_units<again>(p, at, all.units.by, tile[stage]);
-            if (again)
-                close_unit(p, at, all.line_first, all.units.by,
-                           *reinterpret_cast<line_parts *>(&tile[stage]));
         });
 }
 
@@ -311,10 +287,9 @@ static __global__ void clear_kernel(const td_measure p)
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
     const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
-    const int64_t counts = td_done_counts(p.operand[0].lines, p.operand[1].lines, p.batch);
     for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
     for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
-    for (int64_t i = first; i < counts; i += step) p.done[i] = 0;
+    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {};
     for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }
 
@@ -324,10 +299,12 @@ static void (*kernel_of(bool again, int stages))(td_measure, tiles)
     return stages == STAGES ? measure_kernel<false, STAGES> : measure_kernel<false, 1>;
 }
 
+/* Lines as they are, or again; where all are measured together they are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(p->operand[0].lines, p->operand[1].lines),
               bytes = (int)sizeof(tile_of_units);
+    const bool together = lines <= p->strip_lines;
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, STAGES, &stages);
@@ -337,9 +314,12 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
         error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
                                *p, all);
-        if (error != cudaSuccess || again) continue;
+        if (error != cudaSuccess || (together && !again)) continue;
         const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units.by);
+        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units.by,
+                               together ? PLAIN | AGAIN
+                               : again  ? AGAIN
+                                        : PLAIN);
     }
     return error;
 }

@@ -27,6 +27,7 @@ typedef struct {
     int32_t need_of_estimate; /* see estimate.h */
     int32_t is_estimated;     /* abs(A')abs(B') is, and decides ... */
     int32_t rank; /* ... this choice among the candidates, and which elements it certifies */
+    int32_t room; /* a td_room: what binary64 has for sums of all lines, where this is estimated */
 
     /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
     int32_t rest;
@@ -93,6 +94,14 @@ typedef struct {
     td_left_tiles leaves_tiles;
 } td_finish;
 
+/* What shifts change: the sum over an operand's lines of (norm + sum) / 2 with them, less those without; of how many lines; and how
+ * many blocks have added theirs. */
+typedef struct {
+    unsigned long long sum[2];
+    uint32_t lines[2];
+    int32_t blocks;
+} td_rise;
+
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
 typedef struct {
     td_operand operand[2];
@@ -100,15 +109,15 @@ typedef struct {
     int64_t batch_first;
     int batch;
 
-    /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time. */
-    void *units[2];
+    /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time; without shifts and with them. */
+    void *units[2], *units_again[2];
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
     int32_t *tops[2];       /* scratch: [batch][k] */
     int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
-    int32_t *done;          /* scratch: td_done_counts() */
-    td_line *line[2];       /* [batch][lines] */
-    td_line *line_again[2]; /* scratch: the same, with shifts */
+    td_rise *rise;          /* scratch: [batch] */
+    td_line *line[2];       /* [batch][lines]: without shifts */
+    td_line *line_again[2]; /* the same with them, of members that are shifted */
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 
@@ -121,27 +130,36 @@ size_t td_unit_bytes(void);
 enum { TD_BOUND = 32 };
 TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
-/* How far the strips of a batch of operands are measured again. */
-TD_BOTH int64_t td_done_counts(int64_t lines_a, int64_t lines_b, int64_t batch)
-{
-    const int64_t strips = (lines_a + TD_TILE - 1) / TD_TILE + (lines_b + TD_TILE - 1) / TD_TILE;
-    return batch * (1 + strips);
-}
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
+
+/* What lines of both operands are at most, above a number below all; how many blocks have looked. */
+enum { TD_SPREADS = 6 };
+typedef struct {
+    int32_t above[TD_SPREADS];
+} td_spread_of_lines;
+typedef struct {
+    td_spread_of_lines of[2];
+    int32_t blocks;
+} td_spread;
 
 /* Decides, and sets the scales. */
 typedef enum { TD_SCALE_BY_NORM, TD_SCALE_BY_PEAK, TD_SCALE_BY_DIGITS } td_scale_rule;
 typedef struct {
     td_line *line[2]; /* [batch][lines] */
+    const td_line *line_again
+        [2]; /* the same of members that are shifted, which go to `line`; NULL: they are there */
+    const int32_t *shifted;
     int lines[2];
     int batch;
     td_scalar alpha; /* no line is read if it is 0 */
+    int64_t k;
     td_scale_rule rule;
     /* TD_SCALE_BY_DIGITS: scale = parameter * bits - 2 - floor(peak / TD_LOG), and planes are a line's digits from the first to the
      * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int width;
-    int peak_limit; /* ... this */
-    int candidates; /* 1: as given. More: the first, if it certifies all pairs of lines, else what the estimate finds */
+    int peak_limit;    /* ... this */
+    td_spread *spread; /* scratch: [batch], zeros */
+    int candidates; /* 1: as given, without scratch. More: the first, if it certifies all pairs of lines, else what the estimate finds */
     td_choice candidate[TD_CHOICES];
     /* A pair of lines counts as certified with the first candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up
      * to less than so much. */

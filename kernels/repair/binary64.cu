@@ -6,10 +6,12 @@
 namespace
 {
 
-/* Where both operands' lines begin, how many rows there are, and whether all elements are masked. */
+/* Where both operands' lines begin, how many rows there are, and whether all elements are masked; the room for all of C, or
+ * TD_ROOM_FOR_SOME: then there are masks. */
 struct block_place {
     int row, column, rows;
     bool is_whole;
+    td_room room;
 };
 
 /* What the block knows of its lines. */
@@ -26,8 +28,14 @@ struct shared_state {
 };
 
 /* A tile's masked elements, by all threads. */
-TD_DEVICE int count_masked(const td_target &target, int row, int column, int *count)
+TD_DEVICE int count_masked(const td_target &target, td_room room, int row, int column, int *count)
 {
+    if (room) {
+        const int all = min((int)TD_TILE, target.m - row) * min((int)TD_TILE, target.n - column);
+        __syncthreads();
+        if (threadIdx.x == 0) *count = all;
+        return all;
+    }
     row += (int)threadIdx.x % (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     column += (int)threadIdx.x / (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     static_assert((int)THREADS >= (int)TD_SUBTILES, "a thread counts one subtile's elements");
@@ -85,11 +93,13 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
 TD_DEVICE block_place place_of(const td_target &target, int tile, shared_state &shared)
 {
     const int m_tiles = td_tiles(target.m), tile_row = tile % m_tiles, other = tile_row ^ 1;
-    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, false};
+    const td_room room = (td_room)td_uniform(td_room_for_all(target));
+    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, false, room};
     __syncthreads();
-    const int own = count_masked(target, at.row, at.column, &shared.masked[0]);
+    const int own = count_masked(target, room, at.row, at.column, &shared.masked[0]);
     const int others =
-        other < m_tiles ? count_masked(target, other * TD_TILE, at.column, &shared.masked[1]) : 0;
+        other < m_tiles ? count_masked(target, room, other * TD_TILE, at.column, &shared.masked[1])
+                        : 0;
     if (own == 0 || (tile_row % 2 && own > TD_FEW && others > 0)) at.rows = 0;
     if (own != 0 && tile_row % 2 == 0 && others > TD_FEW) at.rows = ROWS;
     at.is_whole = own + (at.rows == ROWS ? others : 0) == at.rows * TD_TILE;
@@ -123,8 +133,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
 TD_DEVICE bool has_room(const line_summary &s, int64_t k)
 {
     if (s.peak[0] == INT32_MIN || s.peak[1] == INT32_MIN) return true;
-    return s.peak[0] + s.peak[1] + 2 + 64 - td_clz64((uint64_t)k) <= 1023 &&
-           s.low[0] + s.low[1] >= TD_BINARY64_LEAST;
+    return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
 /* x 2^e, which binary64 has, or nobody asks for. */
@@ -171,12 +180,13 @@ struct pass {
     bool is_scaled, of_special, of_others;
 };
 
-TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, bool is_whole, int row, int column)
+TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place &at, int row,
+                         int column)
 {
     const td_target &target = p.target;
     const int bit = column % TD_SUBTILE * TD_SUBTILE + row % TD_SUBTILE;
-    if (!is_whole && (row >= target.m || column >= target.n ||
-                      !(*td_target_mask(target, row, column) >> bit & 1)))
+    if (!at.is_whole && (row >= target.m || column >= target.n ||
+                         (!at.room && !(*td_target_mask(target, row, column) >> bit & 1))))
         return false;
     if (own.of_special == own.of_others) return true;
     return own.of_special ==
@@ -198,7 +208,7 @@ TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass 
         const int in_row = warp_row() + 16 * i + q / 2 * 8 + lane / 4;
         const int in_column = warp_column() + 8 * j + lane % 4 * 2 + q % 2;
         const int row = at.row + in_row, column = at.column + in_column;
-        if (!is_wanted(p, own, at.is_whole, row, column)) continue;
+        if (!is_wanted(p, own, at, row, column)) continue;
         double sum = sums[i][j][q];
         if (own.is_scaled)
             sum = unscale(sum, shared.scale[in_row] + shared.scale[ROWS + in_column]);
@@ -221,7 +231,7 @@ TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, d
                                     at.row,
                                     at.column};
     bool has_to_scale = false, has_special = false;
-    if (p.line[0]) {
+    if (p.line[0] && at.room != TD_ROOM) {
         summarise_lines(p, at, shared);
         has_special = td_uniform(shared.lines.has_special) != 0;
         has_to_scale = !td_uniform(has_room(shared.lines, p.operand[0].k));

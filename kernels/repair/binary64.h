@@ -31,12 +31,23 @@ TD_DEVICE int td_binary64_scale(const td_line &line)
     return td_is_counted(line) ? TD_BINARY64_TOP - (line.peak >> 8) : 0;
 }
 
+/* The same of sums of k products of lines as they are, or of many: exponents of both largest and both lowest bits, added up. */
+TD_DEVICE bool td_has_room(int peaks, int lows, int64_t k)
+{
+    return peaks + 2 + 64 - td_clz64((uint64_t)k) <= 1023 && lows >= TD_BINARY64_LEAST;
+}
+
+/* The lowest bits that are set in two lines, or in many, are these in units that binary64 counts in: their products have room. */
+TD_DEVICE bool td_has_room_scaled(int low_a, int low_b)
+{
+    return min(min(low_a, low_b), low_a + low_b) >= TD_BINARY64_LEAST;
+}
+
 /* True if all products of two lines' elements have room. Lines of zeros have, and special ones do not ask. */
 TD_DEVICE bool td_fits_binary64(const td_line &a, const td_line &b)
 {
-    const int low[2] = {a.low + td_binary64_scale(a), b.low + td_binary64_scale(b)};
-    if (!td_is_counted(a) || !td_is_counted(b)) return true;
-    return min(min(low[0], low[1]), low[0] + low[1]) >= TD_BINARY64_LEAST;
+    return !td_is_counted(a) || !td_is_counted(b) ||
+           td_has_room_scaled(a.low + td_binary64_scale(a), b.low + td_binary64_scale(b));
 }
 
 #endif

@@ -84,13 +84,14 @@ template <bool along, int lines, int width> struct chunks {
         return along ? o.line_step : o.k_step;
     }
 
-    /* Starts the copies of a slab that is whole. */
-    static TD_INSIDE void copy(const td_operand &o, const double *from, shared_place to)
+    /* Starts the copies of a slab that is whole; rows are `step` bytes apart. */
+    static TD_INSIDE void copy(const double *from, uint32_t step, shared_place to)
     {
         TD_UNROLL
         for (int i = 0; i < COUNT; i++)
             td_async_copy<8 * width>(further(to, i * ROWS_APART * ROW_STEP),
-                                     from + i * (ROWS_APART * row_step(o)));
+                                     reinterpret_cast<const char *>(from) +
+                                         (uint64_t)step * (uint32_t)(i * ROWS_APART));
     }
 
     /* Of one that is not, with zeros for what is not there. */
@@ -134,7 +135,22 @@ TD_DEVICE_CALL void copy_edges(const tile_operands &t, int64_t l0, int elements,
                                            elements, stage + SLAB);
 }
 
+/* The same of a whole step, single elements. */
+template <bool along_a, bool along_b>
+TD_DEVICE_CALL void copy_singles(const tile_operands &t, int64_t l0, double *stage)
+{
+    typedef chunks<along_a, ROWS, 1> of_a;
+    typedef chunks<along_b, COLUMNS, 1> of_b;
+    of_a::copy(t.first_a() + l0 * t.a.k_step + of_a::in_memory(t.a),
+               (uint32_t)(8 * of_a::row_step(t.a)), place_in_shared(stage + of_a::in_slab()));
+    of_b::copy(t.first_b() + l0 * t.b.k_step + of_b::in_memory(t.b),
+               (uint32_t)(8 * of_b::row_step(t.b)),
+               place_in_shared(stage + SLAB + of_b::in_slab()));
+}
+
 /* ---- products ---- */
+
+enum { PRODUCTS = HEIGHT * WIDTH }; /* for each PRODUCT_K elements */
 
 /* The next PRODUCT_K elements of a warp's lines. */
 #if TD_HAS_TENSOR_BINARY64
@@ -160,7 +176,10 @@ TD_DEVICE int own_element(const placing &in)
     return lane / 4 * in.line_step + lane % 4 * in.k_step;
 }
 
-enum { FRAGMENTS = 4 * HEIGHT + 2 * WIDTH, PRODUCTS = HEIGHT * WIDTH };
+enum {
+    FRAGMENTS = 4 * HEIGHT + 2 * WIDTH,
+    LOADS = 4
+}; /* LOADS after a product, until all are loaded */
 
 /* Loads fragment f of those whose first elements are at x and y. */
 template <bool along_a, bool along_b>
@@ -183,16 +202,18 @@ TD_DEVICE void load(fragments &next, shared_place x, shared_place y)
     for (int f = 0; f < FRAGMENTS; f++) load_fragment<along_a, along_b>(next, x, y, f);
 }
 
-/* Adds products to the sums, and loads what comes next. */
-template <bool along_a, bool along_b>
+/* Adds products to the sums, and loads what comes next. between(i) is called after product i, before loads: what it does runs beside
+ * products. */
+template <bool along_a, bool along_b, class function>
 TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, shared_place x,
-                        shared_place y)
+                        shared_place y, function between)
 {
     TD_UNROLL
     for (int i = 0; i < PRODUCTS; i++) {
         td_multiply64(sums[i / WIDTH][i % WIDTH], own.a[i / WIDTH], own.b[i % WIDTH]);
+        between(i);
         TD_UNROLL
-        for (int f = i * FRAGMENTS / PRODUCTS; f < (i + 1) * FRAGMENTS / PRODUCTS; f++)
+        for (int f = i * LOADS; f < min((i + 1) * LOADS, (int)FRAGMENTS); f++)
             load_fragment<along_a, along_b>(next, x, y, f);
     }
 }
@@ -214,10 +235,11 @@ TD_DEVICE void load(fragments &next, shared_place x, shared_place y)
     next = {x, y};
 }
 
-template <bool along_a, bool along_b>
+template <bool along_a, bool along_b, class function>
 TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, shared_place x,
-                        shared_place y)
+                        shared_place y, function between)
 {
+    for (int i = 0; i < PRODUCTS; i++) between(i);
     constexpr placing in_a = placing_of(along_a, ROWS), in_b = placing_of(along_b, COLUMNS);
     const int row = (int)threadIdx.x % WARP / 4, column = (int)threadIdx.x % 4 * 2;
     for (int l = 0; l < PRODUCT_K; l++)
@@ -233,14 +255,14 @@ TD_DEVICE void multiply(warp_sums &sums, const fragments &own, fragments &next, 
 
 #endif
 
-/* First row and column of the thread's warp in its block. */
+/* First row and column of the thread's warp in its block: those of an upper tile are on different parts of the multiprocessor. */
 TD_DEVICE int warp_row()
 {
-    return td_uniform((int)threadIdx.x / WARP) % (ROWS / WARP_ROWS) * WARP_ROWS;
+    return td_uniform((int)threadIdx.x / WARP) / (COLUMNS / WARP_COLUMNS) * WARP_ROWS;
 }
 TD_DEVICE int warp_column()
 {
-    return td_uniform((int)threadIdx.x / WARP) / (ROWS / WARP_ROWS) * WARP_COLUMNS;
+    return td_uniform((int)threadIdx.x / WARP) % (COLUMNS / WARP_COLUMNS) * WARP_COLUMNS;
 }
 
 /* Adds a block's sums, and begins the next. */
@@ -259,27 +281,20 @@ TD_DEVICE void end_block(warp_sums &total, warp_sums &sums)
 
 /* A block's way through k for a tile, in steps. */
 template <int stages, bool along_a, bool along_b> struct passage {
+    typedef chunks<along_a, ROWS, 2> of_a;
+    typedef chunks<along_b, COLUMNS, 2> of_b;
     const tile_operands &operands;
     td_copy_ring &ring;
     double *slabs;
     int elements;            /* of k in a step: K_STEP, or half as many where blocks have no more */
-    uint32_t steps, whole;   /* all; those of K_STEP elements of lines that are there */
-    bool in_pairs;           /* what is copied */
+    uint32_t steps, whole;   /* all; those of K_STEP elements of lines that are there ... */
+    uint32_t pairs;          /* ... where pairs are copied */
+    uint32_t step_a, step_b; /* bytes from row to row of chunks */
     const double *a, *b;     /* the thread's first chunks of the step to be filled next */
     shared_place to_a, to_b; /* where they go in stage 0 */
     shared_place x, y;       /* the lane's first elements there */
 
     TD_INSIDE static int stage(uint32_t step) { return (int)(step % stages) * STAGE; }
-
-    template <int width> TD_INSIDE void start()
-    {
-        typedef chunks<along_a, ROWS, width> of_a;
-        typedef chunks<along_b, COLUMNS, width> of_b;
-        a = operands.first_a() + of_a::in_memory(operands.a);
-        b = operands.first_b() + of_b::in_memory(operands.b);
-        to_a = place_in_shared(slabs + of_a::in_slab());
-        to_b = place_in_shared(slabs + SLAB + of_b::in_slab());
-    }
 
     TD_INSIDE passage(const tile_operands &tile, td_copy_ring &own_ring, double *own_slabs)
         : operands(tile), ring(own_ring), slabs(own_slabs)
@@ -287,44 +302,64 @@ template <int stages, bool along_a, bool along_b> struct passage {
         const td_operand &o_a = tile.a, &o_b = tile.b;
         elements = min(td_binary64_block(o_a.k), (int)K_STEP);
         steps = (uint32_t)((o_a.k + elements - 1) / elements);
-        whole =
-            elements == K_STEP && tile.row + ROWS <= o_a.lines && tile.column + COLUMNS <= o_b.lines
-                ? (uint32_t)(o_a.k / K_STEP)
-                : 0;
-        in_pairs = has_aligned_pairs(o_a, tile.first_a()) && has_aligned_pairs(o_b, tile.first_b());
-        if (in_pairs)
-            start<2>();
-        else
-            start<1>();
+        const int64_t row_a = 8 * chunks<along_a, ROWS, 1>::row_step(o_a),
+                      row_b = 8 * chunks<along_b, COLUMNS, 1>::row_step(o_b);
+        step_a = (uint32_t)row_a;
+        step_b = (uint32_t)row_b;
+        whole = elements == K_STEP && tile.row + ROWS <= o_a.lines &&
+                        tile.column + COLUMNS <= o_b.lines && max(row_a, row_b) <= UINT32_MAX
+                    ? (uint32_t)(o_a.k / K_STEP)
+                    : 0;
+        pairs = has_aligned_pairs(o_a, tile.first_a()) && has_aligned_pairs(o_b, tile.first_b())
+                    ? whole
+                    : 0;
+        a = tile.first_a() + of_a::in_memory(o_a);
+        b = tile.first_b() + of_b::in_memory(o_b);
+        to_a = place_in_shared(slabs + of_a::in_slab());
+        to_b = place_in_shared(slabs + SLAB + of_b::in_slab());
         x = place_in_shared(slabs + warp_row() * placing_of(along_a, ROWS).line_step +
                             own_element(placing_of(along_a, ROWS)));
         y = place_in_shared(slabs + SLAB + warp_column() * placing_of(along_b, COLUMNS).line_step +
                             own_element(placing_of(along_b, COLUMNS)));
     }
 
-    template <int width> TD_INSIDE void copy_whole(uint32_t step)
+    /* A chunk's successor in the next step. */
+    template <bool along> TD_INSIDE static const double *later(const double *chunk, uint32_t step)
     {
-        chunks<along_a, ROWS, width>::copy(operands.a, a, further(to_a, stage(step)));
-        chunks<along_b, COLUMNS, width>::copy(operands.b, b, further(to_b, stage(step)));
-        a += K_STEP * operands.a.k_step;
-        b += K_STEP * operands.b.k_step;
+        return reinterpret_cast<const double *>(reinterpret_cast<const char *>(chunk) +
+                                                (along ? 8 : (uint64_t)step) * K_STEP);
     }
 
-    /* Starts the copies of a step, if there is one. */
-    TD_INSIDE void fill(uint32_t step)
+    TD_INSIDE void copy_a(uint32_t step)
     {
-        if (step >= steps) return;
-        td_ring_claim<stages>(ring, step);
-        if (step < whole && in_pairs)
-            copy_whole<2>(step);
-        else if (step < whole)
-            copy_whole<1>(step);
-        else {
-            const int64_t l0 = (int64_t)step * elements;
+        of_a::copy(a, step_a, further(to_a, stage(step)));
+        a = later<along_a>(a, step_a);
+    }
+    TD_INSIDE void copy_b(uint32_t step)
+    {
+        of_b::copy(b, step_b, further(to_b, stage(step)));
+        b = later<along_b>(b, step_b);
+    }
+
+    /* The copies of a step that are not of aligned pairs. */
+    TD_INSIDE void copy_others(uint32_t step)
+    {
+        const int64_t l0 = (int64_t)step * elements;
+        if (step < whole)
+            copy_singles<along_a, along_b>(operands, l0, slabs + stage(step));
+        else
             copy_edges<along_a, along_b>(
                 operands, l0, (int)min(operands.a.k - l0, (int64_t)elements), slabs + stage(step));
-        }
-        td_ring_fill<stages>(ring, step);
+    }
+
+    /* Starts the copies of a step, if there is one, in PRODUCTS parts: late ones, since loads of fragments wait for them. */
+    TD_INSIDE void fill(uint32_t step, int part)
+    {
+        if (part == PRODUCTS - 4 && step < steps) td_ring_claim<stages>(ring, step);
+        if (part == PRODUCTS - 4 && step < steps && step >= pairs) copy_others(step);
+        if (part == PRODUCTS - 3 && step < pairs) copy_a(step);
+        if (part == PRODUCTS - 2 && step < pairs) copy_b(step);
+        if (part == PRODUCTS - 1 && step < steps) td_ring_fill<stages>(ring, step);
     }
 };
 
@@ -347,23 +382,30 @@ TD_DEVICE void add_up(const tile_operands &tile, td_copy_ring &ring, double *sla
     fragments even, odd;
     td_ring_start<stages>(ring);
     TD_ROLLED
-    for (uint32_t i = 0; i < ahead; i++) way.fill(i);
+    for (uint32_t i = 0; i < ahead; i++) TD_UNROLL
+    for (int part = 0; part < PRODUCTS; part++) way.fill(i, part);
     wait(0);
     load<along_a, along_b>(even, way.x, way.y);
     TD_ROLLED
-    for (uint32_t step = 0; step < way.steps;) {
+    for (uint32_t step = 0; is_idle && step < way.steps; step++) {
+        TD_UNROLL
+        for (int part = 0; part < PRODUCTS; part++) way.fill(step + ahead, part);
+        if (step + 1 < way.steps) wait(step + 1);
+        td_ring_release<stages>(ring, step);
+    }
+    TD_ROLLED
+    for (uint32_t step = 0; !is_idle && step < way.steps;) {
         const uint32_t end = min(way.steps, step + steps_of_block);
         TD_ROLLED
         for (; step < end; step++) {
             const int own = way.stage(step), next = way.stage(step + 1);
-            way.fill(step + ahead);
-            if (!is_idle)
-                multiply<along_a, along_b>(sums, even, odd, further(way.x, own + half_a),
-                                           further(way.y, own + half_b));
-            if (step + 1 < way.steps) wait(step + 1);
-            if (!is_idle)
-                multiply<along_a, along_b>(sums, odd, even, further(way.x, next),
-                                           further(way.y, next));
+            multiply<along_a, along_b>(sums, even, odd, further(way.x, own + half_a),
+                                       further(way.y, own + half_b),
+                                       [&](int part) { way.fill(step + ahead, part); });
+            multiply<along_a, along_b>(sums, odd, even, further(way.x, next), further(way.y, next),
+                                       [&](int part) {
+                                           if (part == 0 && step + 1 < way.steps) wait(step + 1);
+                                       });
             td_ring_release<stages>(ring, step);
         }
         end_block(total, sums);

@@ -26,7 +26,7 @@ typedef struct {
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, counts;
-    size_t units[2], tops[2], bounds[2], line_again[2], done;
+    size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
@@ -59,6 +59,7 @@ static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
     int32_t *ranked;          /* [batch] */
+    td_spread *spread;        /* [batch] */
     int32_t *tiles;           /* [part][batch][TD_OPEN_COUNTS] */
     int64_t words;            /* of 32 bits, in all */
 } ozaki_counts;
@@ -67,8 +68,9 @@ static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char 
 {
     ozaki_counts c = {.open = (unsigned long long *)memory};
     c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
-    c.tiles = c.ranked + plan->batch;
-    c.words = plan->batch * (2 * TD_CHOICES + 1 + TD_OPEN_COUNTS * parts_of(plan, p));
+    c.spread = (td_spread *)(c.ranked + plan->batch);
+    c.tiles = (int32_t *)(c.spread + plan->batch);
+    c.words = c.tiles - (int32_t *)memory + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p);
     return c;
 }
 
@@ -89,17 +91,16 @@ static td_left_tiles left_tiles_of(const ozaki_product *product)
 
 static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
 {
-    const int64_t units = td_ceil_div(p->k, TD_UNIT) * plan->batch;
+    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
+                  units = td_ceil_div(p->k, TD_UNIT) * batch * (int64_t)td_unit_bytes();
     for (int o = 0; o < 2; o++) {
-        plan->units[o] = td_reserve(&end, units * plan->strip_lines * (int64_t)td_unit_bytes());
-        plan->tops[o] = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int32_t));
-        plan->bounds[o] =
-            td_reserve(&end, td_bounds(p->k) * plan->batch * 2 * (int64_t)sizeof(int32_t));
-        plan->line_again[o] =
-            td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
+        plan->units[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->tops[o] = td_reserve(&end, p->k * words);
+        plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
+        plan->line_again[o] = td_reserve(&end, lines_of(p, o) * batch * (int64_t)sizeof(td_line));
     }
-    plan->done =
-        td_reserve(&end, td_done_counts(p->m, p->n, plan->batch) * (int64_t)sizeof(int32_t));
+    plan->rise = td_reserve(&end, batch * (int64_t)sizeof(td_rise));
     if (end > plan->bytes) plan->bytes = end;
 }
 
@@ -188,7 +189,10 @@ static td_choose choose_of(const ozaki_product *product, int batch)
     td_choose choose = {.lines = {(int)p->m, (int)p->n},
                         .batch = batch,
                         .alpha = p->alpha,
+                        .k = p->k,
                         .choice = (td_choice *)(at + product->plan.choice),
+                        .spread = counts_at(&product->plan, p, at + product->plan.counts).spread,
+                        .shifted = (const int32_t *)(at + product->plan.shifted),
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
     product->mode->scheme->choose(product->parameter, p->k, &choose);
@@ -209,16 +213,17 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
-        .done = (int32_t *)(at + plan->done),
+        .rise = (td_rise *)(at + plan->rise),
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts_at(plan, p, at + plan->counts).words,
     };
-    const td_choose choose = choose_of(product, batch);
+    td_choose choose = choose_of(product, batch);
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
+        measure.units_again[o] = at + plan->units_again[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
-        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
+        choose.line_again[o] = measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
         measure.line[o] = choose.line[o];
     }
     cudaError_t error = td_measure_run(&measure, p->stream);

@@ -177,7 +177,31 @@ static void tiles_open_in_patterns(void **unused)
     if (test_is_sanitized()) return;
     check_pattern(every_other, 130, 140, false, "every other line");
     check_pattern(all, 130, 70, true, "all");
+    check_pattern(all, 67, 132, false, "all, a tile of 12 among them");
     check_pattern(all, 1, 300, false, "all of a row");
+}
+
+/* The same of small numbers: sums are subnormal, and binary64 has room for their products only if lines are scaled. */
+static double small_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return ldexp(hides_in_front(r, line, l, k), l < k / 2 ? -360 : -470);
+}
+
+static double small_behind(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return ldexp(hides_behind(r, line, l, k), l < k / 2 ? -360 : -450);
+}
+
+static void all_are_left_to_scaled_sums(void **unused)
+{
+    (void)unused;
+    opens = all;
+    for (int form = 0; form < 2; form++) {
+        const planted of = {130, 90, 128, small_in_front, small_behind, form != 0};
+        const checked seen = check(names[0], &of, SEED + 60 + (uint64_t)form);
+        CHECK(seen.parameter == 0, "%d moduli though all is open", seen.parameter);
+        CHECK(seen.repaired == of.m * of.n, "%d of all repaired", (int)seen.repaired);
+    }
 }
 
 /* All of abs(A)abs(B) is one pair of elements that are below their lines' units: nothing of it is seen. */
@@ -222,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_of_programs),
         cmocka_unit_test(tiles_open_in_patterns),
+        cmocka_unit_test(all_are_left_to_scaled_sums),
         cmocka_unit_test(what_the_estimate_does_not_see),
         cmocka_unit_test(sums_in_parts),
     };

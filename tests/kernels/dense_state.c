@@ -126,12 +126,14 @@ static void measure(dense_state *s, const dense_case *c)
                           .strip_lines = (int)strip,
                           .shift = reserve(s, k * c->batch * 2),
                           .shifted = reserve(s, c->batch * 4),
-                          .done = reserve(s, td_done_counts(size[0], size[1], c->batch) * 4),
+                          .rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
                           .clear = reserve(s, 4),
                           .clear_count = 1};
     for (int o = 0; o < 2; o++) {
         const int64_t records = size[o] * c->batch * (int64_t)sizeof(td_line);
         measure.units[o] =
+            reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
+        measure.units_again[o] =
             reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
         measure.tops[o] = reserve(s, k * c->batch * 4);
         measure.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
@@ -142,6 +144,17 @@ static void measure(dense_state *s, const dense_case *c)
     s->shift = measure.shift;
     s->shifted = measure.shifted;
     CHECK_CUDA(td_measure_run(&measure, NULL));
+    const td_choose choose = {
+        .line = {measure.line[0], measure.line[1]},
+        .line_again = {measure.line_again[0], measure.line_again[1]},
+        .shifted = measure.shifted,
+        .lines = {(int)size[0], (int)size[1]},
+        .batch = c->batch,
+        .alpha = s->target.alpha,
+        .candidates = 1,
+        .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
+    };
+    CHECK_CUDA(td_choose_run(&choose, NULL));
 }
 
 /* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
