@@ -60,23 +60,26 @@ TD_DEVICE void take_rows(const block &b, rows_of_thread &mine, int (&row)[block:
         TD_UNROLL
         for (int c = 0; c < PANEL; c += PIECE) l.read(x[r] + c, is_active ? slot : 0, c);
     }
-    mine.is_alone = b.n - j0 <= 32;
 }
 
-/* The panel of columns j0 .. end. Warps without rows only keep the others company. */
+/* The panel of columns j0 .. end. Warps without rows have no part in it. */
 template <class number, class block, class exchange, class rows_of_thread>
 TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, int j0, int end,
                             int *pivots)
 {
     enum { PANEL = block::PANEL, LANES = block::LANES };
     int row[block::ROWS];
-    mine.is_idle = (int)threadIdx.x / 32 * 32 >= b.n - j0;
+    mine.threads = min((int)blockDim.x, (b.n - j0 + 31) / 32 * 32);
+    const bool is_idle = (int)threadIdx.x >= mine.threads;
     td_lu_bring_up<number>(b, j0, end);
-    if (mine.is_idle && threadIdx.x % 32 == 0) td_lu_leave(e);
+    if (is_idle && threadIdx.x % 32 == 0) td_lu_leave(e);
     __syncthreads();
     number x[block::ROWS][PANEL];
     take_rows(b, mine, row, j0, x);
-    td_lu_panel<LANES>(mine, x, e, j0, end);
+    if (is_idle)
+        td_stand_by(mine.threads, end - j0);
+    else
+        td_lu_panel<LANES>(mine, x, e, j0, end);
     td_lu_end_panel(b, mine, row, j0, end, x, pivots);
 }
 

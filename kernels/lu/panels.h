@@ -236,7 +236,10 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
                 left[r].read(b.shared(from), slots[r]);
         }
     }
-    td_team_sync<LANES>();
+    if (LANES == 32)
+        __syncwarp();
+    else
+        __syncthreads();
     for (int i = tid; i < PANEL * (end - j0); i += threads)
         b.a[first + i % PANEL + (j0 + i / PANEL) * b.lda] = u[i % PANEL * tile::LD + i / PANEL];
     TD_UNROLL

@@ -47,8 +47,7 @@ template <class number, int rows> struct td_lu_rows {
     int position[rows];
     bool is_active[rows]; /* may still become a pivot */
     bool has_pivots;      /* else the row at position j is pivot j */
-    bool is_alone;        /* no other warp of the block has rows */
-    bool is_idle;         /* this thread's warp has none */
+    int threads;          /* of the block, its first, whose warps have rows */
     int before[rows];     /* of a row that has become a pivot: its position then */
     int info;
 };
@@ -177,12 +176,34 @@ TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[mo
     }
 }
 
-template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
+/* A barrier of the block's first `threads` threads, 64 or more, which are whole warps. On the host the others come, too. */
+TD_DEVICE void td_first_warps_sync(int threads)
 {
-    if (lanes == TD_LU_BLOCK && !is_alone)
-        __syncthreads();
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+#else
+    (void)threads;
+    __syncthreads();
+#endif
+}
+
+/* Of a team of lanes, or of those of a block's warps that have rows. */
+template <int lanes> TD_DEVICE void td_team_sync(int threads)
+{
+    if (lanes == TD_LU_BLOCK && threads > 32)
+        td_first_warps_sync(threads);
     else
         __syncwarp();
+}
+
+/* For threads of the other warps, through a panel of so many columns. */
+TD_DEVICE void td_stand_by(int threads, int columns)
+{
+#if TD_HAS_CUDA_DEVICE
+    (void)threads, (void)columns;
+#else
+    for (int column = 0; threads > 32 && column < columns; column++) td_first_warps_sync(threads);
+#endif
 }
 
 /* What the pivot row of the step before leaves of the thread's active rows in columns `from` .. `to`. */
@@ -235,13 +256,13 @@ TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     }
 }
 
-/* A step's first part, for column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them
- * still to do. Offers the best of the thread's warp, or smaller team. */
+/* Column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them still to do. */
 template <int lanes, class number, int rows, int most, class exchange>
-TD_DEVICE void td_lu_offer(const td_lu_rows<number, rows> &mine, number (&x)[rows][most],
-                           exchange &e, int own, int group, int to, int column, int j)
+TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
+                          int group, int to, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
+    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
     const number *up = e.candidates[mine.up].of + group;
     const bool is_first = column == 0 && group == 0;
     number pivots[rows];
@@ -268,20 +289,10 @@ TD_DEVICE void td_lu_offer(const td_lu_rows<number, rows> &mine, number (&x)[row
                          td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
     }
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
-}
+    td_team_sync<lanes>(mine.threads);
 
-template <int lanes, class number, int rows, int most, class exchange>
-TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                          int group, int to, int column, int j)
-{
-    constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
-    const bool is_idle = lanes == TD_LU_BLOCK && mine.is_idle;
-    if (!is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
-    td_team_sync<lanes>(mine.is_alone);
-    if (is_idle) return;
     mine.up = own;
-    if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
+    if (lanes == TD_LU_BLOCK && mine.threads > 32) mine.up = td_lu_winner(e, first);
     td_lu_take(mine, x, e.candidates[mine.up], column, j);
 }
 
