@@ -1,12 +1,12 @@
 /* lu - batched LU, inverses and solutions by Tandem's kernels beside cuBLAS's, in one run.
  *
- * Usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] [--shapes]
+ * Usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] [--routine NAME] [--shapes]
  *
  * For each type, size and batch: the median time of cublas?getrfBatched, getriBatched, getrsBatched and trsmBatched with n
  * right-hand sides, and matinvBatched where it exists, and of the kernels that answer them when Tandem is preloaded; the
  * share of the time in which the matrix could be read and written once at the device's measured copy rate; and how many
- * matrices have other pivots or info than cuBLAS's. --shapes adds every shape of the kernels, from which their table is
- * made. Markdown on stdout, and CSV in a file. */
+ * matrices have other pivots or info than cuBLAS's. --routine is for one of them alone. --shapes adds every shape of the
+ * kernels, from which their table is made. Markdown on stdout, and CSV in a file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     const char *csv, *types;
     list sizes, batches;
+    int routine; /* LU_ROUTINES: all */
     bool shapes;
 } options;
 
@@ -39,9 +40,18 @@ static bool parse_list(const char *option, const char *text, long most, list *ou
     return out->count > 0;
 }
 
+static bool parse_routine(const char *text, int *out)
+{
+    for (*out = 0; *out < LU_ROUTINES; ++*out)
+        if (strcmp(text, lu_routine_names[*out]) == 0) return true;
+    complain("--routine: %s, which is none of getrf, getri, getrs, trsm and matinv", text);
+    return false;
+}
+
 static bool parse(int argc, char **argv, options *o)
 {
-    *o = (options){.types = "SDCZ",
+    *o = (options){.routine = LU_ROUTINES,
+                   .types = "SDCZ",
                    .sizes = {{4, 8, 16, 24, 32, 33, 48, 64, 96, 128, 160, 190}, 12},
                    .batches = {{10000}, 1}};
     for (int i = 1; i < argc; i++) {
@@ -56,7 +66,9 @@ static bool parse(int argc, char **argv, options *o)
             o->csv = value;
         else if (strcmp(option, "--types") == 0 && strspn(value, "SDCZ") == strlen(value))
             o->types = value;
-        else if (strcmp(option, "--sizes") != 0 && strcmp(option, "--batches") != 0)
+        else if (strcmp(option, "--routine") == 0) {
+            if (!parse_routine(value, &o->routine)) return false;
+        } else if (strcmp(option, "--sizes") != 0 && strcmp(option, "--batches") != 0)
             goto usage;
         else if (!parse_list(option, value, option[2] == 's' ? TD_LU_MOST : 1000000,
                              option[2] == 's' ? &o->sizes : &o->batches))
@@ -64,7 +76,8 @@ static bool parse(int argc, char **argv, options *o)
     }
     return true;
 usage:
-    complain("usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] [--shapes]");
+    complain("usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] "
+             "[--routine NAME] [--shapes]");
     return false;
 }
 
@@ -137,9 +150,9 @@ static bool print_time(bench *b, lu_routine routine, const char *shape, double n
 
 static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 {
-    static const char *const factor_shapes[] = {"lanes 8",    "lanes 16",  "lanes 32",
-                                                "warp",       "shared",    "shared + 1",
-                                                "shared + 2", "shared + 3"};
+    static const char *const factor_shapes[] = {"lanes 8", "lanes 16",   "lanes 32",   "warp",
+                                                "shared",  "shared + 1", "shared + 2", "shared + 3",
+                                                "pairs",   "pairs + 1",  "pairs + 2",  "pairs + 3"};
     const lu_work *w = &b->work;
     double seconds;
     char text[TABLE_WIDTH];
@@ -162,6 +175,8 @@ static bool run_problem(bench *b, td_lu_type type, int n, int batch)
     if (!lu_work_prepare(&b->work, type, n, batch)) return false;
     for (lu_routine routine = LU_GETRF; routine < LU_ROUTINES; routine++) {
         double native, seconds;
+        const int only = b->options->routine;
+        if (only != LU_ROUTINES && routine != (lu_routine)only) continue;
         if (routine == LU_MATINV && n > TD_LU_MOST_INVERTED) continue;
         if (!lu_work_time(&b->work, routine, LU_CUBLAS, runs, &native) ||
             !lu_work_time(&b->work, routine, -1, runs, &seconds) ||

@@ -44,95 +44,116 @@ static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK,
 /* ---- larger matrices ---- */
 
 /* Takes the thread's rows of a panel from the passage. */
-template <class number, class block, class rows_of_thread>
-TD_DEVICE void take_rows(const block &b, rows_of_thread &mine, int (&row)[block::ROWS], int j0,
-                         number (&x)[block::ROWS][block::PANEL])
+template <class number, int rows, class block>
+TD_DEVICE void take_rows(const block &b, td_lu_rows<number, rows> &mine, int (&row)[rows], int j0,
+                         number (&x)[rows][block::PANEL])
 {
     enum { PANEL = block::PANEL, PIECE = td_pack<number>::COUNT };
     const auto l = b.passage(j0 / PANEL);
     TD_UNROLL
-    for (int r = 0; r < block::ROWS; r++) {
-        const int slot = (int)threadIdx.x + r * (int)blockDim.x;
-        const bool is_active = slot < b.n - j0;
+    for (int r = 0; r < rows; r++) {
+        const int slot = (int)threadIdx.x + r * mine.threads;
+        const bool is_active = (int)threadIdx.x < mine.threads && slot < b.n - j0;
         mine.is_active[r] = is_active;
         row[r] = is_active ? b.w.rows[j0 + slot] : 0;
         mine.position[r] = is_active ? b.w.positions[j0 + slot] : INT_MAX;
         TD_UNROLL
         for (int c = 0; c < PANEL; c += PIECE) l.read(x[r] + c, is_active ? slot : 0, c);
     }
-    mine.is_alone = b.n - j0 <= 32;
 }
 
-/* The panel of columns j0 .. end. Warps without rows only keep the others company. */
-template <class number, class block, class exchange, class rows_of_thread>
-TD_DEVICE void factor_panel(const block &b, exchange &e, rows_of_thread &mine, int j0, int end,
-                            int *pivots)
+/* The panel of columns j0 .. end, once it is up to date. Warps without rows have no part in it. */
+template <class number, int rows, class block, class exchange>
+TD_DEVICE void factor_panel(const block &b, exchange &e, int j0, int end, int *pivots, int &info)
 {
-    enum { PANEL = block::PANEL, LANES = block::LANES };
-    int row[block::ROWS];
-    mine.is_idle = (int)threadIdx.x / 32 * 32 >= b.n - j0;
-    td_lu_bring_up<number>(b, j0, end);
-    if (mine.is_idle && threadIdx.x % 32 == 0) td_lu_leave(e);
+    enum { PANEL = block::PANEL, LANES = block::LANES, OF_WARP = 32 * rows };
+    td_lu_rows<number, rows> mine = {};
+    mine.reach = pivots ? (int)TD_LU_ANY : 0;
+    mine.threads = (b.n - j0 + OF_WARP - 1) / OF_WARP * 32;
+    mine.info = info;
+    const bool is_idle = LANES != 32 && td_uniform((int)threadIdx.x) >= mine.threads;
+    if (is_idle && threadIdx.x % 32 == 0) td_lu_leave(e, (int)threadIdx.x / 32);
     __syncthreads();
-    number x[block::ROWS][PANEL];
+    int row[rows];
+    number x[rows][PANEL];
     take_rows(b, mine, row, j0, x);
-    td_lu_panel<LANES>(mine, x, e, j0, end);
+    if (is_idle)
+        td_stand_by(mine.threads, end - j0);
+    else
+        td_lu_panel<LANES>(mine, x, e, j0, end);
     td_lu_end_panel(b, mine, row, j0, end, x, pivots);
+    info = mine.info;
 }
 
-/* Blocks that a multiprocessor's registers are divided by: of TD_LU_MOST threads, or of one warp. */
-template <class number> struct blocks_of {
-    enum { MOST = sizeof(number) == 4 ? 3 : 2, WARPS = td_lu_is_wide<number>::value ? 8 : 12 };
-};
+/* How a block has a matrix: in tiles of 32 rows, `tiles` for each of at most `warps` warps. In a panel a thread has as many
+ * rows, or one as soon as all threads together have that many left. */
+template <class number, int tiles_, int warps_> struct arrangement {
+    enum { TILES = tiles_, WARPS = warps_, LANES = warps_ == 1 ? 32 : (int)TD_LU_BLOCK };
+    typedef td_lu_block<number, TILES, LANES> block;
+    typedef td_lu_exchange<number, block::PANEL, WARPS> exchange;
+    enum { WIDE = td_lu_is_wide<number>::value, SINGLE = sizeof(number) == 4 };
 
-/* A block for each matrix, `rows` rows a thread, the first in_a panels in A; lanes: 32 for blocks of one warp, else
- * TD_LU_BLOCK. */
-template <class number, int rows, int lanes>
-static __global__ void __launch_bounds__(lanes == 32 ? 32 : TD_LU_MOST,
-                                         lanes == 32 ? (int)blocks_of<number>::WARPS
-                                                     : (int)blocks_of<number>::MOST)
+    /* Blocks that a multiprocessor's registers are divided by. */
+    enum { OF_ONE = SINGLE ? 16 : WIDE ? 8 : 12, OF_MANY = SINGLE ? TILES == 1 ? 3 : 4 : 2 };
+    enum { BLOCKS = WARPS == 1 ? OF_ONE : OF_MANY };
+
+    static int bytes(int n, int in_a)
+    {
+        return (int)sizeof(exchange) + td_lu_workplace_bytes<number, LANES>(n, in_a);
+    }
+    static int threads(int n)
+    {
+        const int rows = TILES > 1 && n <= 32 * WARPS ? 64 : 32;
+        return min((n + rows - 1) / rows, (int)WARPS) * 32;
+    }
+};
+template <class number> using in_warp = arrangement<number, 2, 1>;
+template <class number> using in_rows = arrangement<number, 1, TD_LU_WARPS>;
+template <class number> using in_pairs = arrangement<number, 2, TD_LU_WARPS / 2>;
+
+/* A block for each matrix, the first in_a panels in A. */
+template <class number, class arranged>
+static __global__ void __launch_bounds__(32 * arranged::WARPS, (int)arranged::BLOCKS)
     factor_rows(const td_lu_factors p, int in_a)
 {
-    typedef td_lu_block<number, rows, lanes> block;
-    enum { PANEL = block::PANEL };
-    typedef td_lu_exchange<number, PANEL, lanes == 32 ? 1 : TD_LU_WARPS> exchange;
+    typedef typename arranged::block block;
+    typedef typename arranged::exchange exchange;
+    enum { PANEL = block::PANEL, LANES = arranged::LANES, TILES = arranged::TILES };
     TD_DYNAMIC_SHARED(char, shared);
     exchange &e = *reinterpret_cast<exchange *>(shared);
-    const block b = {td_lu_lay_out<number, lanes>(shared + sizeof(exchange), p.n, in_a),
+    const block b = {td_lu_lay_out<number, LANES>(shared + sizeof(exchange), p.n, in_a),
                      static_cast<number *>(p.a[blockIdx.x]), p.lda, p.n, in_a};
     const int n = p.n, tid = (int)threadIdx.x;
     td_lu_clear(e);
     for (int i = tid; i < n; i += (int)blockDim.x) b.w.rows[i] = b.w.positions[i] = (uint8_t)i;
     __syncthreads();
 
-    td_lu_rows<number, rows> mine = {};
-    mine.has_pivots = p.pivots != nullptr;
     int *pivots = p.pivots ? p.pivots + (int64_t)blockIdx.x * n : nullptr;
+    int info = 0;
     TD_ROLLED
-    for (int j0 = 0; j0 < n; j0 += PANEL)
-        factor_panel<number>(b, e, mine, j0, min(n, j0 + PANEL), pivots);
+    for (int j0 = 0; j0 < n; j0 += PANEL) {
+        const int end = min(n, j0 + PANEL);
+        td_lu_bring_up<number>(b, j0, end);
+        if (TILES > 1 && n - j0 > (int)blockDim.x)
+            factor_panel<number, TILES>(b, e, j0, end, pivots, info);
+        else
+            factor_panel<number, 1>(b, e, j0, end, pivots, info);
+    }
     td_lu_store_rows<number>(b);
     td_lu_interchange<number>(b);
-    if (tid == 0) p.info[blockIdx.x] = mine.info;
+    if (tid == 0) p.info[blockIdx.x] = info;
 }
 
 /* ---- launches ---- */
 
-template <class number, int lanes> static int rows_bytes(int n, int in_a)
-{
-    enum { PANEL = td_lu_tile<number>::PANEL };
-    return (int)sizeof(td_lu_exchange < number, PANEL, lanes == 32 ? 1 : TD_LU_WARPS >) +
-           td_lu_workplace_bytes<number, lanes>(n, in_a);
-}
-
 /* The fewest panels to leave in A for `more` blocks than fit a multiprocessor without any; -1: there are none. */
-template <class number> static int panels_in_a(int n, int more, int shared_bytes)
+template <class arranged> static int panels_in_a(int n, int more, int shared_bytes)
 {
-    enum { RESERVED = 1024, PANEL = td_lu_tile<number>::PANEL }; /* of each block */
+    enum { RESERVED = 1024, PANEL = arranged::block::PANEL }; /* of each block */
     const int all = shared_bytes + RESERVED;
-    const int blocks = all / (rows_bytes<number, TD_LU_BLOCK>(n, 0) + RESERVED) + more;
+    const int blocks = all / (arranged::bytes(n, 0) + RESERVED) + more;
     for (int in_a = 0; in_a * PANEL < n && blocks > 0; in_a++)
-        if (blocks * (rows_bytes<number, TD_LU_BLOCK>(n, in_a) + RESERVED) <= all) return in_a;
+        if (blocks * (arranged::bytes(n, in_a) + RESERVED) <= all) return in_a;
     return -1;
 }
 
@@ -144,19 +165,21 @@ static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
                      (unsigned)block, 0, stream, *p);
 }
 
-template <class number, int rows, int lanes>
-static cudaError_t launch_rows(const td_lu_factors *p, int in_a, cudaStream_t stream)
+template <class number, class arranged>
+static cudaError_t launch_rows(const td_lu_factors *p, int more, cudaStream_t stream)
 {
-    const size_t bytes = (size_t)rows_bytes<number, lanes>(p->n, in_a);
-    const unsigned threads = (unsigned)((p->n + 32 * rows - 1) / (32 * rows) * 32);
-    return TD_LAUNCH((factor_rows<number, rows, lanes>), (unsigned)p->batch, threads, bytes, stream,
+    int bytes = 0;
+    const cudaError_t error = td_block_shared_bytes(&bytes);
+    if (error != cudaSuccess) return error;
+    const int in_a = arranged::WARPS == 1 ? 0 : panels_in_a<arranged>(p->n, more, bytes);
+    if (in_a < 0) return cudaErrorInvalidConfiguration;
+    return TD_LAUNCH((factor_rows<number, arranged>), (unsigned)p->batch,
+                     (unsigned)arranged::threads(p->n), (size_t)arranged::bytes(p->n, in_a), stream,
                      *p, in_a);
 }
 
 template <class number> static cudaError_t launch(const td_lu_factors *p, cudaStream_t stream)
 {
-    int bytes = 0, in_a = 0;
-    cudaError_t error = cudaSuccess;
     switch (p->shape) {
     case TD_LU_LANES_8:
         return launch_lanes<number, 8>(p, stream);
@@ -165,12 +188,11 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
     case TD_LU_LANES_32:
         return launch_lanes<number, 32>(p, stream);
     case TD_LU_WARP:
-        return launch_rows<number, 2, 32>(p, 0, stream);
+        return launch_rows<number, in_warp<number>>(p, 0, stream);
     default:
-        error = td_block_shared_bytes(&bytes);
-        in_a = panels_in_a<number>(p->n, p->shape - TD_LU_SHARED, bytes);
-        if (error == cudaSuccess && in_a < 0) error = cudaErrorInvalidConfiguration;
-        return error == cudaSuccess ? launch_rows<number, 1, TD_LU_BLOCK>(p, in_a, stream) : error;
+        if (p->shape < TD_LU_PAIRS)
+            return launch_rows<number, in_rows<number>>(p, p->shape - TD_LU_SHARED, stream);
+        return launch_rows<number, in_pairs<number>>(p, p->shape - TD_LU_PAIRS, stream);
     }
 }
 
@@ -184,9 +206,12 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_WARP:
-        return n <= 64 && rows_bytes<number, 32>(n, 0) <= shared_bytes;
+        return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
-        return n <= TD_LU_MOST && panels_in_a<number>(n, shape - TD_LU_SHARED, shared_bytes) >= 0;
+        if (n > TD_LU_MOST) return false;
+        if (shape < TD_LU_PAIRS)
+            return panels_in_a<in_rows<number>>(n, shape - TD_LU_SHARED, shared_bytes) >= 0;
+        return panels_in_a<in_pairs<number>>(n, shape - TD_LU_PAIRS, shared_bytes) >= 0;
     }
 }
 
@@ -194,8 +219,9 @@ template <class number> static cudaError_t prepare()
 {
     cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8>, factor_lanes<number, 16>,
                                 factor_lanes<number, 32>);
-    error = td_allow_shared(error, factor_rows<number, 2, 32>, INT_MAX);
-    return td_allow_shared(error, factor_rows<number, 1, TD_LU_BLOCK>, INT_MAX);
+    error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
+    error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
+    return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);
 }
 
 bool td_lu_shape_fits(td_lu_type type, int n, int shape)

@@ -21,9 +21,9 @@ TD_DEVICE td_lu_ends td_lu_factor_lanes(exchange &e, const number *a, int lda, i
     td_lu_rows<number, 1> mine = {};
     const int row = (int)threadIdx.x % lanes;
     const bool has_row = a && row < n;
-    mine.position[0] = row;
+    mine.position[0] = has_row ? row : INT_MAX;
     mine.is_active[0] = has_row;
-    mine.has_pivots = has_pivots;
+    mine.reach = has_pivots ? (int)TD_LU_ANY : 0;
     TD_UNROLL
     for (int c = 0; c < lanes; c++)
         x[0][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);

@@ -44,6 +44,10 @@ typedef enum {
     TD_LU_SHARED_1, /* the same but for the first panels, so that one more block fits a multiprocessor; ... */
     TD_LU_SHARED_2, /* ... two more; ... */
     TD_LU_SHARED_3,
+    TD_LU_PAIRS, /* a thread for two rows, or for one from the panel on from which there are enough; the rest alike */
+    TD_LU_PAIRS_1,
+    TD_LU_PAIRS_2,
+    TD_LU_PAIRS_3,
     TD_LU_SHAPES
 } td_lu_shape;
 

@@ -139,47 +139,62 @@ template <class real> TD_DEVICE td_complex<real> td_conjugate(td_complex<real> a
 TD_DEVICE float td_sum_of_parts(td_complex<float> a) { return td_add(fabsf(a.re), fabsf(a.im)); }
 TD_DEVICE double td_sum_of_parts(td_complex<double> a) { return td_add64(fabs(a.re), fabs(a.im)); }
 
-/* Keys order as magnitudes do, the low one where the high ones are equal. */
+/* Keys order as magnitudes do, the low one where the high ones are equal. High ones have their first bit set: 0 is no
+ * number's. */
 struct td_key {
     unsigned high, low;
 };
+enum : unsigned { TD_KEY = 0x80000000u };
+
+/* True for all keys but those of numbers that have a normal reciprocal and, if complex, a square well within the range. */
+template <class real> TD_DEVICE bool td_key_is_extreme(unsigned high)
+{
+    constexpr bool is_wide = sizeof(real) == 8;
+    constexpr int shift = is_wide ? 20 : 23, low = is_wide ? 1023 - 1000 : 127 - 100;
+    constexpr unsigned exponents = is_wide ? 2000 : 220;
+    return high - (TD_KEY | (unsigned)low << shift) >= exponents << shift;
+}
 
 TD_DEVICE td_key td_key_of(float a)
 {
-    const unsigned bits = td_bits32(a) & 0x7fffffffu;
-    return {bits <= 0x7f800000u ? bits : 0, 0};
+#if TD_HAS_CUDA_DEVICE
+    return {td_bits32(fminf(-fabsf(a), -0.0f)), 0}; /* -0 for a NaN */
+#else
+    return {td_bits32(a == a ? -fabsf(a) : -0.0f), 0};
+#endif
 }
 TD_DEVICE td_key td_key_of(double a)
 {
-    const unsigned high = (unsigned)__double2hiint(a) & 0x7fffffffu,
-                   low = (unsigned)__double2loint(a);
-    const bool is_nan = high >= 0x7ff00000u && (high > 0x7ff00000u || low != 0);
-    return {is_nan ? 0 : high, is_nan ? 0 : low};
+    const unsigned high = (unsigned)__double2hiint(a) | TD_KEY, low = (unsigned)__double2loint(a);
+    const bool is_nan = high >= 0xfff00000u && (high > 0xfff00000u || low != 0);
+    return {is_nan ? TD_KEY : high, is_nan ? 0 : low};
 }
 
 /* Complex numbers are ordered by the square of their magnitude. Squares that are not well within the range make room at
  * its ends for the sum of the parts, shortened: from 0 to 2^-100 and from 2^120, or from 2^-1000 and 2^1000. */
 TD_DEVICE td_key td_key_of(td_complex<float> a)
 {
-    const float square = td_fma(a.re, a.re, td_mul(a.im, a.im));
-    if (square >= 0x1p-100f && square < 0x1p120f) return {td_bits32(square), 0};
+    const unsigned minus_square = td_bits32(td_fma(-a.re, a.re, td_mul(-a.im, a.im)));
+    if (!td_key_is_extreme<float>(minus_square)) return {minus_square, 0};
     const float sum = td_sum_of_parts(a);
-    const unsigned bits = td_bits32(sum);
-    if (sum != sum || bits == 0x7f800000u) return {sum != sum ? 0 : bits, 0};
-    if (square < 1.0f) return {(bits + 3) >> 2, 0};
-    return {td_bits32(0x1p120f) + ((bits - td_bits32(0x1p58f)) >> 4), 0};
+    const unsigned bits = td_bits32(sum) | TD_KEY;
+    if (sum != sum || bits == 0xff800000u) return {sum != sum ? TD_KEY : bits, 0};
+    if (sum < 1.0f) return {TD_KEY | ((bits - TD_KEY + 3) >> 2), 0};
+    return {(TD_KEY | td_bits32(0x1p120f)) + ((bits - (TD_KEY | td_bits32(0x1p58f))) >> 4), 0};
 }
 TD_DEVICE td_key td_key_of(td_complex<double> a)
 {
-    const double square = td_fma64(a.re, a.re, td_mul64(a.im, a.im));
-    const unsigned low = (unsigned)__double2loint(square);
-    if (square >= 0x1p-1000 && square < 0x1p1000) return {(unsigned)__double2hiint(square), low};
+    const double minus_square = td_fma64(-a.re, a.re, td_mul64(-a.im, a.im));
+    const unsigned high = (unsigned)__double2hiint(minus_square),
+                   low = (unsigned)__double2loint(minus_square);
+    if (!td_key_is_extreme<double>(high)) return {high, low};
     const double sum = td_sum_of_parts(a);
     const unsigned bits = (unsigned)__double2hiint(sum);
-    if (sum != sum) return {0, 0};
-    if (bits == 0x7ff00000u || sum == 0.0) return {bits, low};
-    if (square < 1.0) return {(bits >> 5) + 1, low};
-    return {(unsigned)__double2hiint(0x1p1000) + ((bits - (unsigned)__double2hiint(0x1p498)) >> 5),
+    if (sum != sum) return {TD_KEY, 0};
+    if (bits == 0x7ff00000u || sum == 0.0) return {TD_KEY | bits, low};
+    if (sum < 1.0) return {TD_KEY | ((bits >> 5) + 1), low};
+    return {(TD_KEY | (unsigned)__double2hiint(0x1p1000)) +
+                ((bits - (unsigned)__double2hiint(0x1p498)) >> 5),
             low};
 }
 

@@ -7,12 +7,14 @@
 
 #include "tile.h"
 
+enum { TD_LU_COUNTS = TD_LU_MOST / 32 };
+
 /* What is in the block's shared memory beside the exchange. */
 template <class number> struct td_lu_workplace {
     number *
         u; /* PANEL rows of U in the present panel's columns: two of them, or one for blocks of one warp */
     number *l;     /* what the panels leave behind: rows, by slot */
-    int *counts;   /* [warp] */
+    int *counts;   /* TD_LU_COUNTS: [row of a thread][warp] */
     uint8_t *rows; /* of A: of the pivots, by position; then of the others, in the order of slots */
     uint8_t *positions; /* of the latter, where they are when a panel begins */
     uint8_t *slots;     /* [panel][row] */
@@ -44,7 +46,7 @@ template <class number, int lanes> TD_HOST_DEVICE int td_lu_workplace_bytes(int 
     constexpr int panel = td_lu_tile<number>::PANEL;
     typedef td_lu_u<number, lanes> u;
     const int numbers = (int)u::COUNT * (int)u::NUMBERS + td_lu_numbers_of_l<number>(n, in_a);
-    return numbers * (int)sizeof(number) + TD_LU_WARPS * (int)sizeof(int) + 2 * n +
+    return numbers * (int)sizeof(number) + TD_LU_COUNTS * (int)sizeof(int) + 2 * n +
            (n + panel - 1) / panel * n;
 }
 
@@ -56,7 +58,7 @@ TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
     w.u = reinterpret_cast<number *>(shared);
     w.l = w.u + (int)u::COUNT * (int)u::NUMBERS;
     w.counts = reinterpret_cast<int *>(w.l + td_lu_numbers_of_l<number>(n, in_a));
-    w.rows = reinterpret_cast<uint8_t *>(w.counts + TD_LU_WARPS);
+    w.rows = reinterpret_cast<uint8_t *>(w.counts + TD_LU_COUNTS);
     w.positions = w.rows + n;
     w.slots = w.positions + n;
     return w;
@@ -120,8 +122,8 @@ template <class number> struct td_lu_columns_store {
 };
 
 /* A block's matrix. */
-template <class number, int rows_, int lanes_> struct td_lu_block {
-    enum { PANEL = td_lu_tile<number>::PANEL, ROWS = rows_, LANES = lanes_ };
+template <class number, int tiles_, int lanes_> struct td_lu_block {
+    enum { PANEL = td_lu_tile<number>::PANEL, TILES = tiles_, LANES = lanes_ };
     td_lu_workplace<number> w;
     number *a;
     int64_t lda;
@@ -175,15 +177,15 @@ TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
 /* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
 template <class number, class block>
 TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
-                                const typename td_lu_tile<number>::sums (&s)[block::ROWS])
+                                const typename td_lu_tile<number>::sums (&s)[block::TILES])
 {
     typedef td_lu_tile<number> tile;
-    enum { PANEL = tile::PANEL, RUN = tile::RUN, ROWS = block::ROWS };
+    enum { PANEL = tile::PANEL, RUN = tile::RUN, TILES = block::TILES };
     const int lane = (int)threadIdx.x % 32;
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int r = 0; r < TILES; r++) TD_UNROLL
     for (int i = 0; i < 4; i++) {
-        const int k = td_lu_tile_rows<ROWS>::first(r) + td_lu_tile_row(i) - from * PANEL;
+        const int k = td_lu_tile_rows<TILES>::first(r) + td_lu_tile_row(i) - from * PANEL;
         if (k >= 0 && k < PANEL) TD_UNROLL
         for (int j = 0; j < tile::COLUMNS; j += RUN)
             td_write_packs<RUN>(u + k * tile::LD + td_lu_tile_column<number>(j), s[r][i] + j);
@@ -208,11 +210,11 @@ TD_DEVICE void td_lu_find_slots(int (&slots)[4], const block &b, int from, int a
  * the rows after them. One barrier. */
 template <class number, class block>
 TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
-                           const td_lu_tile_rows<block::ROWS> &at,
-                           typename td_lu_tile<number>::sums (&s)[block::ROWS])
+                           const td_lu_tile_rows<block::TILES> &at,
+                           typename td_lu_tile<number>::sums (&s)[block::TILES])
 {
     typedef td_lu_tile<number> tile;
-    enum { PANEL = tile::PANEL, LANES = block::LANES, ROWS = block::ROWS };
+    enum { PANEL = tile::PANEL, LANES = block::LANES, TILES = block::TILES };
     typedef td_lu_u<number, LANES> u_of;
     constexpr bool uses_mma = td_lu_uses_mma<number>::value;
     const int first = from * PANEL, after = first + PANEL;
@@ -221,11 +223,11 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
     number *u = b.w.u + from % u_of::COUNT * u_of::NUMBERS;
     if (LANES == 32) __syncwarp();
     if (first / 32 % (threads / 32) == tid / 32) td_lu_solve_rows<number>(b, from, u, s);
-    int slots[ROWS][4];
-    bool is_concerned[ROWS];
-    td_lu_left<number> left[uses_mma ? ROWS : 1];
+    int slots[TILES][4];
+    bool is_concerned[TILES];
+    td_lu_left<number> left[uses_mma ? TILES : 1];
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < TILES; r++) {
         is_concerned[r] = at.first(r) + 31 >= after && at.first(r) < b.n;
         if (!is_concerned[r]) continue;
         td_lu_find_slots(slots[r], b, from, after, at, r);
@@ -236,11 +238,16 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
                 left[r].read(b.shared(from), slots[r]);
         }
     }
-    td_team_sync<LANES>();
-    for (int i = tid; i < PANEL * (end - j0); i += threads)
-        b.a[first + i % PANEL + (j0 + i / PANEL) * b.lda] = u[i % PANEL * tile::LD + i / PANEL];
+    if (LANES == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+    const int k = tid % PANEL;
+    number *to = b.a + first + k + (j0 + tid / PANEL) * b.lda;
+    for (int j = tid / PANEL; j < end - j0; j += threads / PANEL, to += threads / PANEL * b.lda)
+        *to = u[k * tile::LD + j];
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < TILES; r++) {
         if (!is_concerned[r]) continue;
         if constexpr (uses_mma)
             left[r].subtract_product(s[r], u, at.first(r) + 15 < after ? 1 : 0);
@@ -255,26 +262,28 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
 template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &b, int j0, int end)
 {
     typedef td_lu_tile<number> tile;
-    enum { PIECE = td_pack<number>::COUNT, ROWS = block::ROWS };
-    td_lu_tile_rows<ROWS> at;
-    typename tile::sums s[ROWS];
+    enum { PIECE = td_pack<number>::COUNT, TILES = block::TILES };
+    td_lu_tile_rows<TILES> at;
+    typename tile::sums s[TILES];
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int r = 0; r < TILES; r++) TD_UNROLL
     for (int i = 0; i < 4; i++) {
-        const int index = at.first(r) + td_lu_tile_row(i), row = index < b.n ? b.w.rows[index] : -1;
-        at.of[r][i] = row;
+        const int index = at.first(r) + td_lu_tile_row(i);
+        at.of[r][i] = index < b.n ? b.w.rows[index] : -1;
+    }
+    TD_UNROLL
+    for (int j = 0; j < tile::COLUMNS; j++) {
+        const int column = min(j0 + td_lu_tile_column<number>(j), end - 1);
+        const number *from = b.a + column * b.lda;
         TD_UNROLL
-        for (int j = 0; j < tile::COLUMNS; j++) {
-            const int column = j0 + td_lu_tile_column<number>(j);
-            s[r][i][j] =
-                row >= 0 && column < end ? b.a[row + column * b.lda] : td_number<number>(0);
-        }
+        for (int r = 0; r < TILES; r++) TD_UNROLL
+        for (int i = 0; i < 4; i++) s[r][i][j] = from[max(at.of[r][i], 0)];
     }
     for (int from = 0; from < j0 / tile::PANEL; from++)
         td_lu_apply<number>(b, from, j0, end, at, s);
     const auto l = b.passage(j0 / tile::PANEL);
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) TD_UNROLL
+    for (int r = 0; r < TILES; r++) TD_UNROLL
     for (int i = 0; i < 4; i++) {
         const int slot = at.first(r) + td_lu_tile_row(i) - j0;
         if (slot >= 0 && slot < b.n - j0) TD_UNROLL
@@ -285,20 +294,21 @@ template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &
 
 /* The numbers of this thread's rows among the active ones, in the order of their slots. Ends with a barrier. */
 template <int rows>
-TD_DEVICE void td_lu_number_active(const bool (&is_active)[rows], int *counts, int (&numbers)[rows])
+TD_DEVICE void td_lu_number_active(const bool (&is_active)[rows], int warps, int *counts,
+                                   int (&numbers)[rows])
 {
-    const int warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    const int warp = (int)threadIdx.x / 32;
     unsigned active[rows];
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         active[r] = __ballot_sync(~0u, is_active[r]);
-        if (threadIdx.x % 32 == 0) counts[r * warps + warp] = __popc(active[r]);
+        if (threadIdx.x % 32 == 0 && warp < warps) counts[r * warps + warp] = __popc(active[r]);
     }
     __syncthreads();
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         numbers[r] = __popc(active[r] & ((1u << threadIdx.x % 32) - 1));
-        for (int w = 0; w < r * warps + warp; w++) numbers[r] += counts[w];
+        for (int w = 0; warp < warps && w < r * warps + warp; w++) numbers[r] += counts[w];
     }
 }
 
@@ -316,27 +326,29 @@ TD_DEVICE void td_lu_store_row(const block &b, int panel, int slot, const number
 }
 
 /* Ends a panel: the thread's rows get their slots. Two barriers. */
-template <class number, class block, class rows_of_thread>
-TD_DEVICE void td_lu_end_panel(const block &b, const rows_of_thread &mine,
-                               const int (&rows)[block::ROWS], int j0, int end,
-                               const number (&x)[block::ROWS][block::PANEL], int *pivots)
+template <class number, int rows, class block>
+TD_DEVICE void td_lu_end_panel(const block &b, const td_lu_rows<number, rows> &mine,
+                               const int (&row)[rows], int j0, int end,
+                               const number (&x)[rows][block::PANEL], int *pivots)
 {
-    enum { ROWS = block::ROWS, PANEL = block::PANEL };
-    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
-    bool is_left[ROWS];
-    int numbers[ROWS];
+    enum { PANEL = block::PANEL };
+    const int tid = (int)threadIdx.x;
+    bool has_row[rows], is_left[rows];
+    int numbers[rows];
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++)
-        is_left[r] = tid + r * threads < b.n - j0 && mine.position[r] >= end;
-    td_lu_number_active(is_left, b.w.counts, numbers);
+    for (int r = 0; r < rows; r++) {
+        has_row[r] = tid < mine.threads && tid + r * mine.threads < b.n - j0;
+        is_left[r] = has_row[r] && mine.position[r] >= end;
+    }
+    td_lu_number_active(is_left, mine.threads / 32, b.w.counts, numbers);
     TD_UNROLL
-    for (int r = 0; r < ROWS; r++) {
-        if (tid + r * threads >= b.n - j0) continue;
+    for (int r = 0; r < rows; r++) {
+        if (!has_row[r]) continue;
         const int slot = is_left[r] ? PANEL + numbers[r] : mine.position[r] - j0;
         if (pivots && !is_left[r]) pivots[j0 + slot] = mine.before[r] + 1;
-        b.w.rows[j0 + slot] = (uint8_t)rows[r];
+        b.w.rows[j0 + slot] = (uint8_t)row[r];
         b.w.positions[j0 + slot] = (uint8_t)mine.position[r];
-        b.w.slots[j0 / PANEL * b.n + rows[r]] = (uint8_t)slot;
+        b.w.slots[j0 / PANEL * b.n + row[r]] = (uint8_t)slot;
         td_lu_store_row(b, j0 / PANEL, slot, x[r]);
     }
     __syncthreads();

@@ -14,45 +14,44 @@
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache. The
- * host has no use for it. */
+/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache, which
+ * blocks share that are at different steps. The host has no use for it. */
 template <class number, int most> struct td_lu_group {
     enum { WIDE = td_lu_is_wide<number>::value, COMPLEX = td_is_complex<number>::value };
-    enum { REAL = WIDE && most > 16 ? 8 : most, OF_TYPE = !COMPLEX ? REAL : WIDE ? 8 : 4 };
+    enum { IS_PANEL = most == (WIDE && COMPLEX ? 8 : 16), NARROW = IS_PANEL ? 4 : most };
+    enum { OF_TYPE = COMPLEX ? WIDE && !IS_PANEL ? 8 : 4 : WIDE ? 8 : (int)NARROW };
     enum { MOST = TD_HAS_CUDA_DEVICE ? OF_TYPE : 4, value = most < MOST ? most : MOST };
 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
 template <class number, int columns> struct td_lu_candidate {
     alignas(16) number of[columns];
-    alignas(16) number reciprocal;
     struct alignas(16) {
+        number reciprocal;
+        int place; /* the position; of a pivot that is not simply divided by: + 256 times how it is */
         unsigned low; /* key */
-        int position;
-        int shift; /* of the reciprocal; IS_ZERO */
-    } row;
+    } pivot;
 };
-enum { TD_LU_IS_ZERO = 2 };
+enum { TD_LU_POSITION = 255, TD_LU_IS_ZERO = 1, TD_LU_IS_SCALED = 3 /* + td_inverse's shift */ };
 
 /* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a smaller team. */
 template <class number, int columns, int teams> struct td_lu_exchange {
     enum { TEAMS = teams };
     td_lu_candidate<number, columns> candidates[2 * teams];
-    alignas(16) unsigned keys[2 * teams]; /* 0: no candidate */
+    alignas(16) unsigned keys[2 * teams]; /* less than TD_KEY: no candidate */
 };
 
-/* What a thread knows of its rows and its team. */
+/* What a thread knows of its rows and its team. Of the step before, whose update is still to be done, l is in x. */
 template <class number, int rows> struct td_lu_rows {
-    number l[rows]; /* of the step before, whose update is still to be done, ... */
-    int up;         /* ... and the candidate that became its pivot row */
-    int position[rows];
+    int up;             /* of a block: the candidate that became the pivot row of the step before */
+    int position[rows]; /* of no row: INT_MAX */
     bool is_active[rows]; /* may still become a pivot */
-    bool has_pivots;      /* else the row at position j is pivot j */
-    bool is_alone;        /* no other warp of the block has rows */
-    bool is_idle;         /* this thread's warp has none */
-    int before[rows];     /* of a row that has become a pivot: its position then */
+    int reach;   /* a candidate's position is at most so far from the pivot's: 0 without pivots */
+    int threads; /* of the block, its first, whose warps have rows */
+    int before[rows]; /* of a row that has become a pivot: its position then */
     int info;
 };
+enum { TD_LU_ANY = TD_LU_MOST };
 
 /* The largest of each group of `lanes`. */
 template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
@@ -70,11 +69,12 @@ template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
 template <int lanes>
 TD_DEVICE bool td_lanes_choose(unsigned key, unsigned best, unsigned low, int position)
 {
-    bool mine = key == best && key != 0;
+    bool mine = key == best;
     const unsigned first_lane = threadIdx.x % 32 / lanes * lanes;
     const unsigned group = __ballot_sync(~0u, mine) >> first_lane & (~0u >> (32 - lanes));
     const bool is_tie = (group & (group - 1)) != 0;
     if (lanes == 32 ? is_tie : __any_sync(~0u, is_tie)) {
+        mine = mine && key != 0;
         const unsigned lowest = td_lanes_max<lanes>(mine ? low : 0);
         mine = mine && low == lowest;
         const unsigned first = td_lanes_max<lanes>(mine ? ~(unsigned)position : 0);
@@ -110,20 +110,59 @@ template <int count, class number> TD_DEVICE void td_write_packs(number *to, con
     }
 }
 
-/* The number of the block's candidate among those of its warps, which begin at `first`. */
-template <class exchange> TD_DEVICE int td_lu_winner(const exchange &e, int first)
+/* The largest of `count` keys and where it is; may_tie is set if two that were compared are equal. */
+template <int count>
+TD_DEVICE unsigned td_lu_largest(const unsigned *keys, int &where, bool &may_tie)
 {
-    const unsigned key = e.keys[first + threadIdx.x % TD_LU_WARPS];
-    const unsigned who =
-        __ballot_sync(~0u, key == td_lanes_max<32>(key)) & ((1u << TD_LU_WARPS) - 1);
-    int winner = first + __ffs((int)who) - 1;
-    for (unsigned rest = who & (who - 1); rest; rest &= rest - 1) {
-        const auto &a = e.candidates[first + __ffs((int)rest) - 1].row,
-                   &b = e.candidates[winner].row;
-        if (a.low > b.low || (a.low == b.low && a.position < b.position))
-            winner = first + __ffs((int)rest) - 1;
+    if constexpr (count == 1) {
+        where = 0;
+        return *keys;
+    } else {
+        constexpr int half = count / 2;
+        int left, right;
+        const unsigned a = td_lu_largest<half>(keys, left, may_tie),
+                       b = td_lu_largest<half>(keys + half, right, may_tie);
+        may_tie = may_tie | (a == b);
+        where = b > a ? half + right : left;
+        return max(a, b);
     }
-    return winner;
+}
+
+/* The number of the block's candidate among those of its first warps, which begin at `first`. All threads of a warp
+ * come to the same, and the one branch ends where it began: or else the compiler would not know that the warp stays together,
+ * and would keep what it computes beside warp operations twice. */
+template <int warps, class exchange> TD_DEVICE int td_lu_winner(const exchange &e, int first)
+{
+    unsigned keys[warps];
+    int winner;
+    bool may_tie = false;
+    td_read_packs<warps>(keys, e.keys + first);
+    td_lu_largest<warps>(keys, winner, may_tie);
+    if (may_tie) {
+        td_rare();
+        unsigned best = 0, best_low = 0;
+        int best_position = 0;
+        TD_ROLLED
+        for (int w = 0; w < warps; w++) {
+            const auto &pivot = e.candidates[first + w].pivot;
+            const unsigned key = e.keys[first + w], low = pivot.low;
+            const int position = pivot.place & TD_LU_POSITION;
+            const bool is_first =
+                (low > best_low) | ((low == best_low) & (position < best_position));
+            if ((w == 0) | (key > best) | ((key == best) & is_first))
+                winner = w, best = key, best_low = low, best_position = position;
+        }
+    }
+    return first + winner;
+}
+
+/* The same for as many warps as have rows: the team's own where it is alone. */
+template <class exchange>
+TD_DEVICE int td_lu_block_winner(const exchange &e, int first, int own, int threads)
+{
+    if (threads == 32) return own;
+    if (exchange::TEAMS > 4 && threads > 4 * 32) return td_lu_winner<exchange::TEAMS>(e, first);
+    return td_lu_winner<4>(e, first);
 }
 
 /* The best of a thread's rows. */
@@ -137,17 +176,17 @@ template <class number, int rows>
 TD_DEVICE td_lu_best<number> td_lu_best_of(const td_lu_rows<number, rows> &mine,
                                            const number (&pivots)[rows], int j)
 {
-    td_lu_best<number> best = {0, 0, 0, mine.position[0], td_number<number>(1)};
+    td_lu_best<number> best = {};
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
-        const bool is_candidate = mine.is_active[r] && (mine.has_pivots || mine.position[r] == j);
+        const int position = mine.position[r];
+        const bool is_candidate = (unsigned)(position - j) <= (unsigned)mine.reach;
         const td_key size = td_key_of(pivots[r]);
-        const unsigned key = is_candidate ? size.high + 1 : 0;
-        bool is_better = key > best.key;
-        if (r > 0 && key == best.key && key != 0)
-            is_better =
-                size.low > best.low || (size.low == best.low && mine.position[r] < best.position);
-        if (is_better) best = {key, size.low, r, mine.position[r], pivots[r]};
+        const unsigned key = is_candidate ? size.high : 0;
+        const bool is_lower =
+            (size.low > best.low) | ((size.low == best.low) & (position < best.position));
+        const bool is_better = r == 0 || (key > best.key) | ((key == best.key) & is_lower);
+        if (is_better) best = {key, size.low, r, position, pivots[r]};
     }
     return best;
 }
@@ -166,18 +205,46 @@ TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[mo
     }
 }
 
-template <int lanes> TD_DEVICE void td_team_sync(bool is_alone = false)
+/* A barrier of the block's first `threads` threads, 64 or more, which are whole warps. On the host the others come, too. */
+TD_DEVICE void td_first_warps_sync(int threads)
 {
-    if (lanes == TD_LU_BLOCK && !is_alone)
-        __syncthreads();
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+#else
+    (void)threads;
+    __syncthreads();
+#endif
+}
+
+/* Of a team of lanes, or of those of a block's warps that have rows. */
+template <int lanes> TD_DEVICE void td_team_sync(int threads)
+{
+    if (lanes == TD_LU_BLOCK && threads > 32)
+        td_first_warps_sync(threads);
     else
         __syncwarp();
 }
 
-/* What the pivot row of the step before leaves of the thread's active rows in columns `from` .. `to`. */
+/* For threads of the other warps, through a panel of so many columns. */
+TD_DEVICE void td_stand_by(int threads, int columns)
+{
+#if TD_HAS_CUDA_DEVICE
+    (void)threads, (void)columns;
+#else
+    for (int column = 0; threads > 32 && column < columns; column++) td_first_warps_sync(threads);
+#endif
+}
+
+/* Where the column before `column` is. */
+template <int most> TD_DEVICE constexpr int td_lu_before(int column)
+{
+    return (column + most - 1) % most;
+}
+
+/* What the pivot row of the step before leaves of the thread's active rows right of `column`, to `to`. */
 template <class number, int rows, int most>
-TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine, int from,
-                            int to, const number *up)
+TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine,
+                            int column, int to, const number *up)
 {
     constexpr int count = td_pack<number>::COUNT, size = td_lu_group<number, most>::value;
     TD_UNROLL
@@ -185,14 +252,15 @@ TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, ro
         if (group > 0 && group >= to) continue;
         TD_UNROLL
         for (int c = group; c < group + size; c += count) {
-            if (c + count <= from) continue;
+            if (c + count <= column + 1) continue;
             number u[count];
             td_read_packs<count>(u, up + c);
             TD_UNROLL
             for (int r = 0; r < rows; r++)
                 if (mine.is_active[r]) TD_UNROLL
             for (int i = 0; i < count; i++)
-                if (c + i >= from) x[r][c + i] = td_minus(x[r][c + i], mine.l[r], u[i]);
+                if (c + i > column)
+                    x[r][c + i] = td_minus(x[r][c + i], x[r][td_lu_before<most>(column)], u[i]);
         }
     }
 }
@@ -202,89 +270,98 @@ template <class number, int rows, int most>
 TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most],
                           const td_lu_candidate<number, most> &winner, int column, int j)
 {
-    const auto at = winner.row;
-    const number reciprocal = winner.reciprocal;
+    const number reciprocal = winner.pivot.reciprocal;
+    const int place = winner.pivot.place, position = place & TD_LU_POSITION;
     TD_UNROLL
-    for (int r = 0; r < rows; r++) mine.l[r] = td_times(x[r][column], reciprocal);
-    if (at.shift != 0) {
+    for (int r = 0; r < rows; r++) {
+        const bool is_pivot = mine.position[r] == position;
+        if (is_pivot) mine.before[r] = position;
+        mine.is_active[r] = mine.is_active[r] && !is_pivot;
+        mine.position[r] = is_pivot ? j : mine.position[r] == j ? position : mine.position[r];
+    }
+    number left[rows];
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) left[r] = td_times(x[r][column], reciprocal);
+    if (place > TD_LU_POSITION) {
         td_rare();
-        const bool is_zero = at.shift == TD_LU_IS_ZERO;
+        const int how = place >> 8;
+        const bool is_zero = how == TD_LU_IS_ZERO;
         TD_UNROLL
         for (int r = 0; r < rows; r++)
-            mine.l[r] = is_zero ? x[r][column] : td_divided(x[r][column], reciprocal, at.shift);
+            left[r] = is_zero ? x[r][column]
+                              : td_divided(x[r][column], reciprocal, how - (int)TD_LU_IS_SCALED);
         if (is_zero && mine.info == 0) mine.info = j + 1;
     }
     TD_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const bool is_pivot = mine.position[r] == at.position;
-        if (is_pivot) mine.before[r] = at.position;
-        mine.is_active[r] = mine.is_active[r] && !is_pivot;
-        if (mine.is_active[r]) x[r][column] = mine.l[r];
-        mine.position[r] = is_pivot ? j : mine.position[r] == j ? at.position : mine.position[r];
-    }
+    for (int r = 0; r < rows; r++)
+        if (mine.is_active[r]) x[r][column] = left[r];
 }
 
-/* A step's first part, for column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them
- * still to do. Offers the best of the thread's warp, or smaller team. */
+/* The place of the candidate that a thread offers, and the reciprocal for pivots that have none at once. */
+template <class number>
+TD_DEVICE int td_lu_place(const td_lu_best<number> &best, number &reciprocal)
+{
+    typedef typename td_real_of<number>::type real;
+    if (!td_key_is_extreme<real>(best.key)) return best.position;
+    td_rare();
+    if (td_is_zero(best.pivot)) return best.position + 256 * TD_LU_IS_ZERO;
+    td_inverse<number> inverse = {reciprocal, 0};
+    td_mend_inverse(inverse, best.pivot);
+    reciprocal = inverse.of;
+    return best.position + (inverse.shift ? 256 * (inverse.shift + TD_LU_IS_SCALED) : 0);
+}
+
+/* Column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them still to do. */
 template <int lanes, class number, int rows, int most, class exchange>
-TD_DEVICE void td_lu_offer(const td_lu_rows<number, rows> &mine, number (&x)[rows][most],
-                           exchange &e, int own, int group, int to, int column, int j)
+TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
+                          int group, int to, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const number *up = e.candidates[mine.up].of + group;
+    const int team = lanes == exchange::TEAMS * 32 ? 0 : (int)threadIdx.x / width;
+    const int first = column % 2 * exchange::TEAMS, own = first + team;
+    const int before = exchange::TEAMS - first + team;
+    const number *up = e.candidates[lanes == TD_LU_BLOCK ? mine.up : before].of + group;
     const bool is_first = column == 0 && group == 0;
+    const number next = is_first ? td_number<number>(0) : up[column];
     number pivots[rows];
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         if (!is_first && mine.is_active[r])
-            x[r][column] = td_minus(x[r][column], mine.l[r], up[column]);
+            x[r][column] = td_minus(x[r][column], x[r][td_lu_before<most>(column)], next);
         pivots[r] = x[r][column];
     }
     const td_lu_best<number> best = td_lu_best_of(mine, pivots, j);
     const unsigned most_key = td_lanes_max<width>(best.key);
-    td_inverse<number> inverse = {td_reciprocal(best.pivot), 0};
-    if (!is_first) td_lu_update(x, mine, column + 1, to, up);
-    td_mend_inverse(inverse, best.pivot);
-    td_pin(inverse.of);
+    number reciprocal = td_reciprocal(best.pivot);
+    if (!is_first) td_lu_update(x, mine, column, to, up);
+    td_pin(reciprocal);
 
     auto &candidate = e.candidates[own];
     if (td_lanes_choose<width>(best.key, most_key, best.low, best.position)) {
         TD_UNROLL
         for (int r = 0; r < rows; r++)
             if (best.row == r) td_lu_publish(candidate.of + group, column + 1, to, x[r]);
-        candidate.reciprocal = inverse.of;
-        candidate.row = {best.low, best.position,
-                         td_is_zero(best.pivot) ? (int)TD_LU_IS_ZERO : inverse.shift};
+        const int place = td_lu_place(best, reciprocal);
+        candidate.pivot = {reciprocal, place, best.low};
     }
     if (lanes == TD_LU_BLOCK && threadIdx.x % 32 == 0) e.keys[own] = most_key;
+    td_team_sync<lanes>(mine.threads);
+
+    mine.up = lanes == TD_LU_BLOCK ? td_lu_block_winner(e, first, own, mine.threads) : own;
+    td_lu_take(mine, x, e.candidates[mine.up], column, j);
 }
 
-template <int lanes, class number, int rows, int most, class exchange>
-TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
-                          int group, int to, int column, int j)
+/* One thread of a warp that offers no candidates, or no more; a barrier follows. Its keys are less than any candidate's, and
+ * no other warp's. */
+template <class exchange> TD_DEVICE void td_lu_leave(exchange &e, int warp)
 {
-    constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const int first = column % 2 * exchange::TEAMS, own = first + (int)threadIdx.x / width;
-    const bool is_idle = lanes == TD_LU_BLOCK && mine.is_idle;
-    if (!is_idle) td_lu_offer<lanes>(mine, x, e, own, group, to, column, j);
-    td_team_sync<lanes>(mine.is_alone);
-    if (is_idle) return;
-    mine.up = own;
-    if (lanes == TD_LU_BLOCK && !mine.is_alone) mine.up = td_lu_winner(e, first);
-    td_lu_take(mine, x, e.candidates[mine.up], column, j);
+    e.keys[warp] = e.keys[exchange::TEAMS + warp] = (unsigned)warp;
 }
 
 /* All threads of the block, before the first panel; a barrier follows. */
 template <class exchange> TD_DEVICE void td_lu_clear(exchange &e)
 {
-    for (int i = (int)threadIdx.x; i < 2 * exchange::TEAMS; i += (int)blockDim.x) e.keys[i] = 0;
-}
-
-/* One thread of a warp that offers no more candidates; a barrier follows. */
-template <class exchange> TD_DEVICE void td_lu_leave(exchange &e)
-{
-    const int warp = (int)threadIdx.x / 32;
-    e.keys[warp] = e.keys[exchange::TEAMS + warp] = 0;
+    for (int i = (int)threadIdx.x; i < exchange::TEAMS; i += (int)blockDim.x) td_lu_leave(e, i);
 }
 
 /* The first columns of x become its last. */

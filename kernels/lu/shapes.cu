@@ -1,17 +1,21 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu2/lu.csv. No bits depend on it. */
+ * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv. No bits depend on it. */
 #include "factor.h"
+
+enum { SHAPES_OF_TYPE = 10 };
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
 static const struct {
     int to;
     td_lu_shape shape;
-} shapes[TD_LU_TYPES][8] = {
+} shapes[TD_LU_TYPES][SHAPES_OF_TYPE] = {
     [TD_LU_S] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
-                 {168, TD_LU_SHARED},
+                 {144, TD_LU_SHARED},
+                 {168, TD_LU_SHARED_1},
+                 {200, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
                  {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
@@ -19,28 +23,31 @@ static const struct {
                  {32, TD_LU_LANES_32},
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
-                 {200, TD_LU_SHARED_3},
-                 {240, TD_LU_SHARED_2},
-                 {TD_LU_MOST, TD_LU_SHARED_3}},
+                 {144, TD_LU_PAIRS_3},
+                 {168, TD_LU_SHARED_3},
+                 {240, TD_LU_PAIRS_2},
+                 {TD_LU_MOST, TD_LU_PAIRS_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
-                 {112, TD_LU_SHARED},
+                 {112, TD_LU_PAIRS},
                  {168, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
-                 {TD_LU_MOST, TD_LU_SHARED_2}},
+                 {TD_LU_MOST, TD_LU_SHARED_3}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_SHARED},
                  {32, TD_LU_LANES_32},
-                 {56, TD_LU_WARP},
-                 {TD_LU_MOST, TD_LU_SHARED_3}},
+                 {56, TD_LU_PAIRS},
+                 {80, TD_LU_PAIRS_3},
+                 {168, TD_LU_SHARED_3},
+                 {TD_LU_MOST, TD_LU_PAIRS_3}},
 };
 
 int td_lu_shape_of(td_lu_type type, int n)
 {
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < SHAPES_OF_TYPE; i++)
         if (n <= shapes[type][i].to && td_lu_shape_fits(type, n, shapes[type][i].shape))
             return shapes[type][i].shape;
     return TD_LU_SHARED_1;
