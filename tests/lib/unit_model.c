@@ -186,11 +186,11 @@ static const struct {
     {H200, "fp64", "auto", 1024, 1024, 1024, 1, "native"},
     {H200, "fp64", "auto", 8192, 8192, 128, 1, "native"},
     {H200, "fp64", "auto", 200000, 512, 512, 1, "native"},
-    {H200, "fp64", "auto", 4096, 4096, 4096, 1, "native"}, /* 16 % are not enough */
+    {H200, "fp64", "auto", 4096, 4096, 4096, 1, "native"}, /* 22 % are not enough */
     {H200, "fp64", "auto", 8192, 8192, 8192, 1, "ozaki2"},
     {H200, "fp64", "auto", 16384, 16384, 16384, 1, "ozaki2"},
     {H200, "fp64", "auto", 64, 64, 64, 1000, "native"},
-    {H200, "fp64", "eager", 128, 128, 128, 1, "ozaki2"},
+    {H200, "fp64", "eager", 1024, 1024, 1024, 1, "ozaki2"},
     {H200, "faithful", "auto", 8192, 8192, 8192, 1, "faithful"},
     {H200, "faithful", "auto", 64, 64, 64, 1, "faithful"},
     {H200, "52", "auto", 4096, 4096, 4096, 1, "faithful"},
