@@ -72,7 +72,7 @@ typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
 /* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead of a second
  * exact product (../ozaki/dense.h) they change no bit. */
-enum { TD_FEW = 16, TD_OPEN_COUNTS = 5 };
+enum { TD_FEW = 8, TD_OPEN_COUNTS = 5 };
 
 /* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
 typedef struct {

@@ -6,7 +6,7 @@
 #include "ref_ozaki.h"
 
 /* Tiles of C, and the elements of one that are worth exact sums. */
-enum { REF_TILE = 64, REF_FEW = 16 };
+enum { REF_TILE = 64, REF_FEW = 8 };
 
 /* A product on its way. */
 typedef struct {
