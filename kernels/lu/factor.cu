@@ -35,9 +35,11 @@ static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK,
     const td_lu_ends ends =
         td_lu_factor_lanes<lanes>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x);
     __syncwarp();
-    if (has_matrix && rank < p.n) TD_UNROLL
-    for (int c = 0; c < lanes; c++)
-        if (c < p.n) a[ends.position + (int64_t)c * p.lda] = x[0][c];
+    if (has_matrix && rank < p.n) {
+        TD_UNROLL
+        for (int c = 0; c < lanes; c++)
+            if (c < p.n) a[ends.position + (int64_t)c * p.lda] = x[0][c];
+    }
     if (has_matrix && rank == 0) p.info[member] = ends.info;
 }
 

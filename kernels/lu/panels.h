@@ -183,12 +183,15 @@ TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
     enum { PANEL = tile::PANEL, RUN = tile::RUN, TILES = block::TILES };
     const int lane = (int)threadIdx.x % 32;
     TD_UNROLL
-    for (int r = 0; r < TILES; r++) TD_UNROLL
-    for (int i = 0; i < 4; i++) {
-        const int k = td_lu_tile_rows<TILES>::first(r) + td_lu_tile_row(i) - from * PANEL;
-        if (k >= 0 && k < PANEL) TD_UNROLL
-        for (int j = 0; j < tile::COLUMNS; j += RUN)
-            td_write_packs<RUN>(u + k * tile::LD + td_lu_tile_column<number>(j), s[r][i] + j);
+    for (int r = 0; r < TILES; r++) {
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) {
+            const int k = td_lu_tile_rows<TILES>::first(r) + td_lu_tile_row(i) - from * PANEL;
+            if (k < 0 || k >= PANEL) continue;
+            TD_UNROLL
+            for (int j = 0; j < tile::COLUMNS; j += RUN)
+                td_write_packs<RUN>(u + k * tile::LD + td_lu_tile_column<number>(j), s[r][i] + j);
+        }
     }
     __syncwarp();
     if (lane < PANEL) td_lu_solve_column(u + lane, b.shared(from));
@@ -283,12 +286,15 @@ template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &
         td_lu_apply<number>(b, from, j0, end, at, s);
     const auto l = b.passage(j0 / tile::PANEL);
     TD_UNROLL
-    for (int r = 0; r < TILES; r++) TD_UNROLL
-    for (int i = 0; i < 4; i++) {
-        const int slot = at.first(r) + td_lu_tile_row(i) - j0;
-        if (slot >= 0 && slot < b.n - j0) TD_UNROLL
-        for (int j = 0; j < tile::COLUMNS; j += PIECE)
-            td_write_packs<PIECE>(l.piece(slot, td_lu_tile_column<number>(j)), s[r][i] + j);
+    for (int r = 0; r < TILES; r++) {
+        TD_UNROLL
+        for (int i = 0; i < 4; i++) {
+            const int slot = at.first(r) + td_lu_tile_row(i) - j0;
+            if (slot < 0 || slot >= b.n - j0) continue;
+            TD_UNROLL
+            for (int j = 0; j < tile::COLUMNS; j += PIECE)
+                td_write_packs<PIECE>(l.piece(slot, td_lu_tile_column<number>(j)), s[r][i] + j);
+        }
     }
 }
 
@@ -318,11 +324,15 @@ TD_DEVICE void td_lu_store_row(const block &b, int panel, int slot, const number
 {
     enum { PANEL = block::PANEL, PIECE = td_pack<number>::COUNT };
     const auto l = b.shared(panel);
-    if (panel >= b.in_a || slot < PANEL) TD_UNROLL
-    for (int c = 0; c < PANEL; c += PIECE) td_write_packs<PIECE>(l.piece(slot, c), x + c);
-    if (panel < b.in_a) TD_UNROLL
-    for (int c = 0; c < PANEL; c++)
-        if (panel * PANEL + c < b.n) *b.in_place(panel)(slot, c) = x[c];
+    if (panel >= b.in_a || slot < PANEL) {
+        TD_UNROLL
+        for (int c = 0; c < PANEL; c += PIECE) td_write_packs<PIECE>(l.piece(slot, c), x + c);
+    }
+    if (panel < b.in_a) {
+        TD_UNROLL
+        for (int c = 0; c < PANEL; c++)
+            if (panel * PANEL + c < b.n) *b.in_place(panel)(slot, c) = x[c];
+    }
 }
 
 /* Ends a panel: the thread's rows get their slots. Two barriers. */

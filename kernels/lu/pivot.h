@@ -257,10 +257,13 @@ TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, ro
             td_read_packs<count>(u, up + c);
             TD_UNROLL
             for (int r = 0; r < rows; r++)
-                if (mine.is_active[r]) TD_UNROLL
-            for (int i = 0; i < count; i++)
-                if (c + i > column)
-                    x[r][c + i] = td_minus(x[r][c + i], x[r][td_lu_before<most>(column)], u[i]);
+                if (mine.is_active[r]) {
+                    TD_UNROLL
+                    for (int i = 0; i < count; i++)
+                        if (c + i > column)
+                            x[r][c + i] =
+                                td_minus(x[r][c + i], x[r][td_lu_before<most>(column)], u[i]);
+                }
         }
     }
 }

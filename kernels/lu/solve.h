@@ -216,10 +216,10 @@ template <class number> struct td_strip_products {
             }
             TD_UNROLL
             for (int part = 0; part < parts; part++) {
-                if (part == 0 && parts == 2) TD_UNROLL
-                for (int e = 0; e < 4; e++) x[e] = k % 2 ? -x[e] : x[e];
-                if (part == 1) TD_UNROLL
-                for (int e = 0; e < 4; e++) x[e] = k % 2 ? -x[e] : x[e];
+                if (parts == 2) {
+                    TD_UNROLL
+                    for (int e = 0; e < 4; e++) x[e] = k % 2 ? -x[e] : x[e];
+                }
                 TD_UNROLL
                 for (int t = 0; t < 4; t++) {
                     double y[2];

@@ -223,9 +223,11 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
         if (steps > 0) td_carry<format>(total, w.slot, is_first || w.next_slot);
         return;
     }
-    if (!is_first && !zero) TD_UNROLL
-    for (int e = 0; e < elements; e++)
-        total[e] = format::add(w.slot[e * td_tile<format>::threads], total[e]);
+    if (!is_first && !zero) {
+        TD_UNROLL
+        for (int e = 0; e < elements; e++)
+            total[e] = format::add(w.slot[e * td_tile<format>::threads], total[e]);
+    }
     td_join_tile<format>(p.output, total, w.tile_m, w.tile_n);
 }
 
