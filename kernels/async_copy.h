@@ -43,40 +43,24 @@ template <int bytes> TD_DEVICE void td_async_copy(uint32_t shared, const void *g
 }
 #endif
 
-/* 8 bytes, both ends aligned to as many; zeros if `inside` is false. */
-TD_DEVICE void td_async_copy8(void *shared, const void *global, bool inside)
+/* 8 or 16 bytes, both ends aligned to as many; zeros if `inside` is false. */
+template <int bytes>
+TD_DEVICE void td_async_copy_inside(void *shared, const void *global, bool inside)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(shared)),
-                 "l"(global), "r"(inside ? 8 : 0));
+    const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
+    const int count = inside ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
+                     "r"(count));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
+                     "n"(bytes), "r"(count));
 #else
-    *static_cast<uint64_t *>(shared) = inside ? *static_cast<const uint64_t *>(global) : 0;
-#endif
-}
-
-/* 16 bytes, both ends aligned to as many; zeros if `inside` is false. */
-TD_DEVICE void td_async_copy16(void *shared, const void *global, bool inside)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(shared)),
-                 "l"(global), "r"(inside ? 16 : 0));
-#else
-    *static_cast<int4 *>(shared) = inside ? *static_cast<const int4 *>(global) : int4{};
-#endif
-}
-
-/* The first `count` bytes of 16, both ends aligned to as many; zeros for the others. */
-TD_DEVICE void td_async_copy16(void *shared, const void *global, int count)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(shared)),
-                 "l"(global), "r"(count));
-#else
-    memset(shared, 0, 16);
-    memcpy(shared, global, (size_t)count);
+    struct alignas(bytes) chunk {
+        unsigned char of[bytes];
+    };
+    *static_cast<chunk *>(shared) = inside ? *static_cast<const chunk *>(global) : chunk{};
 #endif
 }
 

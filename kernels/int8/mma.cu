@@ -283,9 +283,9 @@ template <class tile> struct sources {
         b.forget();
         TD_UNROLL
         for (int i = 0; i < tile::lines; i += APART)
-            td_async_copy16(to + stage + i * tile::k_step,
-                            i < tile::columns ? b.further(i) : a.further(i - tile::columns),
-                            inside);
+            td_async_copy_inside<16>(
+                to + stage + i * tile::k_step,
+                i < tile::columns ? b.further(i) : a.further(i - tile::columns), inside);
         a.chunk += tile::k_step;
         b.chunk += tile::k_step;
         left -= tile::k_step;

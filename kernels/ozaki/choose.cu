@@ -15,10 +15,12 @@ TD_DEVICE int spread_of(const td_line &line)
     return max(0, (((line.norm + line.sum) >> 1) - line.mean) >> 8);
 }
 
+/* What td_spread_of_lines has. */
+enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
+
 /* Raises what is seen of an operand by the block's share of lines. */
 TD_DEVICE void measure_spread(const td_choose &p, int which, td_spread_of_lines *seen)
 {
-    enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
     int mine[TD_SPREADS] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
     const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
@@ -49,8 +51,8 @@ struct spread {
 TD_DEVICE spread spread_seen(const td_spread_of_lines &seen)
 {
     const volatile int32_t *above = seen.above; /* other blocks have raised them */
-    return {above[0] + NO_LINE, above[1] + NO_LINE, above[2] + NO_LINE,
-            above[3] + NO_LINE, above[4] + NO_LINE, above[5] != 0};
+    return {above[ALL] + NO_LINE,   above[ROUNDED] + NO_LINE,      above[PEAK] + NO_LINE,
+            above[DEPTH] + NO_LINE, above[SCALED_DEPTH] + NO_LINE, above[SPECIAL] != 0};
 }
 
 /* What binary64 has for sums of all lines of both operands. */

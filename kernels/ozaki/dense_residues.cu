@@ -100,7 +100,8 @@ TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double 
         const int line = at.along ? outer + i * apart : inner,
                   l = at.along ? inner : outer + i * apart;
         const bool inside = line < lines && l < elements;
-        td_async_copy8(&tile[place_in_tile(line, l)], inside ? from + i * step : data, inside);
+        td_async_copy_inside<8>(&tile[place_in_tile(line, l)], inside ? from + i * step : data,
+                                inside);
     }
 }
 

@@ -41,7 +41,7 @@ TD_DEVICE void td_copy_tile_by(const td_operand &o, const double *data, int line
     for (int s = 0; s < tile::steps; s++) {
         const bool inside =
             along ? line + s * APART < o.lines && l < end : line < o.lines && l + s * APART < end;
-        td_async_copy8(to + s * TO_APART, inside ? from + s * step : data, inside);
+        td_async_copy_inside<8>(to + s * TO_APART, inside ? from + s * step : data, inside);
     }
 }
 

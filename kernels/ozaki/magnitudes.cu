@@ -176,8 +176,7 @@ cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
     td_fixed padded = p->fixed;
     padded.k_count = p->k_padded;
     for (int o = 0; o < 2; o++)
-        padded.operand[o].lines =
-            (padded.operand[o].lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP * TD_LINE_GROUP;
+        padded.operand[o].lines = td_padded_lines(padded.operand[o].lines, o);
     return TD_LAUNCH_NEXT(magnitudes_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0,
                           stream, *p);
 }

@@ -102,9 +102,9 @@ template <bool along, int lines, int width> struct chunks {
                   columns_left = (along ? elements : lines_left) - column();
         TD_ROLLED
         for (int i = 0; i < COUNT; i++)
-            td_async_copy8(slab + in_slab() + i * ROWS_APART * ROW_STEP,
-                           from + in_memory(o) + i * ROWS_APART * row_step(o),
-                           i * ROWS_APART < rows_left && 0 < columns_left);
+            td_async_copy_inside<8>(slab + in_slab() + i * ROWS_APART * ROW_STEP,
+                                    from + in_memory(o) + i * ROWS_APART * row_step(o),
+                                    i * ROWS_APART < rows_left && 0 < columns_left);
     }
 };
 
