@@ -89,12 +89,14 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
                  b_bytes = (size_t)s->n * (size_t)s->k * TD_COMMON_MODULI,
                  c_bytes = (size_t)s->m * (size_t)s->n * TD_COMMON_MODULI;
     const td_choice choice = {.parameter = TD_COMMON_MODULI};
-    void *a = NULL, *b = NULL, *c = NULL, *on_device = NULL;
+    void *a = NULL, *b = NULL, *c = NULL, *on_device = NULL, *next_unit = NULL;
     bool good = false;
     if (!make_panel(a_bytes, &a) || !make_panel(b_bytes, &b)) goto out;
     CHECK_CUDA(cudaMalloc(&c, c_bytes));
     CHECK_CUDA(cudaMalloc(&on_device, sizeof choice));
     CHECK_CUDA(cudaMemcpy(on_device, &choice, sizeof choice, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMalloc(&next_unit, sizeof(uint32_t)));
+    CHECK_CUDA(cudaMemset(next_unit, 0, sizeof(uint32_t)));
     const td_panels panels = {.type = TD_PANEL_RESIDUE,
                               .m = s->m,
                               .n = s->n,
@@ -111,7 +113,8 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
                               .planes = TD_COMMON_MODULI,
                               .batch = 1,
                               .choice = on_device,
-                              .pieces = 1};
+                              .pieces = 1,
+                              .next_unit = next_unit};
     good = true;
     for (int i = 0; i < TD_PANEL_ROWS && good; i++)
         if (td_panel_rows[i].suits(&panels))
@@ -121,6 +124,7 @@ out:
     cudaFree(b);
     cudaFree(c);
     cudaFree(on_device);
+    cudaFree(next_unit);
     return good;
 }
 

@@ -7,13 +7,13 @@
 /* Tile rows that neighbouring blocks go through before the next column of tiles. */
 enum { TD_TILE_GROUP = 16 };
 
-/* Of a tile's number, in tiles. */
-TD_DEVICE void td_tile_of(int tile, int row_tiles, int column_tiles, int *row, int *column)
+/* Of a tile's number, in tiles; `rows` of these to a group. */
+TD_DEVICE void td_tile_of(int tile, int row_tiles, int column_tiles, int *row, int *column,
+                          int rows = TD_TILE_GROUP)
 {
-    const int group = tile / (TD_TILE_GROUP * column_tiles);
-    const int rest = tile % (TD_TILE_GROUP * column_tiles);
-    const int height = min((int)TD_TILE_GROUP, row_tiles - group * TD_TILE_GROUP);
-    *row = group * TD_TILE_GROUP + rest % height;
+    const int group = tile / (rows * column_tiles), rest = tile % (rows * column_tiles);
+    const int height = min(rows, row_tiles - group * rows);
+    *row = group * rows + rest % height;
     *column = rest / height;
 }
 

@@ -47,6 +47,7 @@ typedef struct {
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
     td_wanted_tiles wanted;
+    uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
 
     /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
      * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */

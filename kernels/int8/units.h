@@ -28,20 +28,14 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
 }
 
 template <int tile_rows, int tile_columns>
-TD_DEVICE int td_piece_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
-                          int index)
-{
-    return p.pieces == 1 ? 0 : index / units.tiles % p.pieces;
-}
-
-template <int tile_rows, int tile_columns>
 TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
                              int index)
 {
     int rest = index / units.tiles;
     td_unit unit = {};
+    /* As high as the tiles of all multiprocessors at a time are wide, or so. */
     td_tile_of(index - rest * units.tiles, units.row_tiles, units.column_tiles, &unit.row,
-               &unit.column);
+               &unit.column, 1536 / tile_rows);
     unit.row *= tile_rows;
     unit.column *= tile_columns;
     if (p.pieces > 1) {

@@ -1,6 +1,7 @@
 /* wgmma.cu - products of residues on the tensor cores of sm_90a, by warpgroups that take turns: while one waits for its last
- * products, reduces its sums and stores them, the next one multiplies. Another warpgroup has the copies made, of K_STEP of k of
- * both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each multiprocessor.
+ * products, reduces its sums and stores them, the next one multiplies. Another warpgroup finds what to multiply and has the copies
+ * made, of K_STEP of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
+ * multiprocessor.
  *
  * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
 #include "panels.h"
@@ -21,7 +22,8 @@ enum {
     PRODUCT_K = 32,      /* of one instruction */
     GROUP_THREADS = 128,
     HALVES = 2, /* of a tile's columns: 64 are what one instruction takes */
-    COLUMNS = 64 * HALVES
+    COLUMNS = 64 * HALVES,
+    QUEUE = 8 /* units that warpgroups may be apart */
 };
 
 /* 65536 registers are what all threads have. */
@@ -46,54 +48,99 @@ using small = schedule<128, 3, 6>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-template <class s> struct barriers {
-    uint64_t full[s::stages], empty[s::stages];
-};
-
-/* Stage of the step that is next, and its parity. */
-template <class s> struct position {
-    int stage;
+/* A place in a ring of barriers, and its parity: of a stage of copies, or of a unit. */
+template <int size> struct position {
+    int place;
     uint32_t parity;
 };
 
-template <class s> TD_DEVICE void advance(position<s> &at, int steps)
+template <int size> TD_DEVICE void advance(position<size> &at, int places)
 {
-    at.stage += steps;
-    at.parity ^= (uint32_t)(at.stage / s::stages) & 1u;
-    at.stage %= s::stages;
+    at.place += places;
+    at.parity ^= (uint32_t)(at.place / size) & 1u;
+    at.place %= size;
 }
 
-template <class s> TD_DEVICE void next(position<s> &at)
+template <int size> TD_DEVICE void next(position<size> &at)
 {
-    if (++at.stage < s::stages) return;
-    at.stage = 0;
+    if (++at.place < size) return;
+    at.place = 0;
     at.parity ^= 1u;
 }
 
-/* One thread has all copies made. */
+template <int size> struct ring {
+    uint64_t full[size], empty[size];
+};
+
+/* A unit's number, or the count of all if none is left; its steps. */
+struct queued {
+    int index, steps;
+};
+
+template <class s> struct barriers {
+    ring<s::stages> stage;
+    ring<QUEUE> unit;
+    queued of[QUEUE];
+};
+
+/* ---- copies ---- */
+
+/* The unit after `index`. Blocks take it when the copies of that one are under way, the first ones by their own numbers: so those
+ * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
+ * when the last of them leaves 0. Where units may be passed over, they are dealt out in turn: to ask for each takes longer. */
+TD_DEVICE int following_unit(const td_panels &p, int index, int count)
+{
+    if (p.batch > 1 || p.wanted.of) return index + (int)gridDim.x;
+    return (int)(atomicInc(p.next_unit, (unsigned)count - 1u) + gridDim.x);
+}
+
+template <class s>
+TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &barrier)
+{
+    td_barrier_wait(&barrier.unit.empty[to.place], to.parity);
+    barrier.of[to.place] = unit;
+    td_barrier_arrive(&barrier.unit.full[to.place]);
+    next(to);
+}
+
+template <class s>
+TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const td_unit &unit, int first,
+                         int steps, int8_t *shared, position<s::stages> &at, barriers<s> &barrier)
+{
+    TD_UNROLL_N(1)
+    for (int step = first; step < first + steps; step++) {
+        int8_t *const stage = shared + at.place * s::stage_bytes;
+        uint64_t *const full = &barrier.stage.full[at.place];
+        td_barrier_wait(&barrier.stage.empty[at.place], at.parity);
+        td_barrier_expect(full, s::stage_bytes);
+        td_copy_box(stage, a, full, step * K_STEP, unit.row, unit.member, unit.plane);
+        td_copy_box(stage + s::row_bytes, b, full, step * K_STEP, unit.column, unit.member,
+                    unit.plane);
+        next(at);
+    }
+}
+
+/* One thread takes all units, and has all copies made. */
 template <class s>
 TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_panels &p,
                           const td_units<s::rows, s::columns> &units, int8_t *shared,
                           barriers<s> &barrier)
 {
-    position<s> at = {0, 1};
-    for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
+    position<s::stages> at = {0, 1};
+    position<QUEUE> to = {0, 1};
+    int index = (int)blockIdx.x;
+    for (; index < units.count; index = following_unit(p, index, units.count)) {
         if (!td_is_wanted(p, units, index)) continue;
         const td_unit unit = td_unit_of(p, units, index);
-        const int end = td_first_of_piece(&p, unit.piece + 1);
-        TD_UNROLL_N(1)
-        for (int step = td_first_of_piece(&p, unit.piece); step < end; step++) {
-            int8_t *const stage = shared + at.stage * s::stage_bytes;
-            uint64_t *const full = &barrier.full[at.stage];
-            td_barrier_wait(&barrier.empty[at.stage], at.parity);
-            td_barrier_expect(full, s::stage_bytes);
-            td_copy_box(stage, a, full, step * K_STEP, unit.row, unit.member, unit.plane);
-            td_copy_box(stage + s::row_bytes, b, full, step * K_STEP, unit.column, unit.member,
-                        unit.plane);
-            next(at);
-        }
+        const int first = td_first_of_piece(&p, unit.piece),
+                  steps = td_first_of_piece(&p, unit.piece + 1) - first;
+        enqueue<s>({index, steps}, to, barrier);
+        copy_unit<s>(a, b, unit, first, steps, shared, at, barrier);
     }
+    enqueue<s>({index, 0}, to, barrier);
 }
+
+/* ---- products ---- */
 
 template <class s> using unit_sums = int32_t[HALVES][s::rows / 2];
 
@@ -119,21 +166,21 @@ template <bool add, class s> TD_DEVICE void multiply_stage(unit_sums<s> &sums, c
 
 /* Starts all products of a unit; those of its last stage, which is returned, are under way. */
 template <class s>
-TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s> &at, const int8_t *shared,
-                            barriers<s> &barrier)
+TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &at,
+                            const int8_t *shared, ring<s::stages> &barrier)
 {
     const bool signals = threadIdx.x % GROUP_THREADS == 0;
-    td_barrier_wait(&barrier.full[at.stage], at.parity);
-    multiply_stage<false, s>(sums, shared + at.stage * s::stage_bytes);
-    int last = at.stage;
+    td_barrier_wait(&barrier.full[at.place], at.parity);
+    multiply_stage<false, s>(sums, shared + at.place * s::stage_bytes);
+    int last = at.place;
     next(at);
     TD_UNROLL_N(1)
     for (int step = 1; step < steps; step++) {
-        td_barrier_wait(&barrier.full[at.stage], at.parity);
-        multiply_stage<true, s>(sums, shared + at.stage * s::stage_bytes);
+        td_barrier_wait(&barrier.full[at.place], at.parity);
+        multiply_stage<true, s>(sums, shared + at.place * s::stage_bytes);
         td_products_wait<1>();
         if (signals) td_barrier_arrive(&barrier.empty[last]);
-        last = at.stage;
+        last = at.place;
         next(at);
     }
     return last;
@@ -192,32 +239,50 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::column
         store_unit<TD_LONG_SUM, s>(p, unit, sums, modulus);
 }
 
+/* The next unit; every warp tells that it knows it. */
+template <class s> TD_DEVICE queued next_unit(position<QUEUE> &from, barriers<s> &barrier)
+{
+    td_barrier_wait(&barrier.unit.full[from.place], from.parity);
+    const queued unit = {td_uniform(barrier.of[from.place].index),
+                         td_uniform(barrier.of[from.place].steps)};
+    if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
+    next(from);
+    return unit;
+}
+
 /* Every `groups`-th unit; the steps of the others are passed over. */
 template <class s>
 TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::columns> &units,
                               int group, const int8_t *shared, barriers<s> &barrier)
 {
     const int following = group + 1 == s::groups ? 0 : group + 1;
-    position<s> at = {0, 0};
+    position<s::stages> at = {0, 0};
+    position<QUEUE> from = {0, 0};
     int turn = 0;
     if (group == s::groups - 1) td_turn_pass(1);
-    for (int index = (int)blockIdx.x; index < units.count; index += (int)gridDim.x) {
-        if (!td_is_wanted(p, units, index)) continue;
-        const int piece = td_piece_of(p, units, index);
-        const int steps = td_first_of_piece(&p, piece + 1) - td_first_of_piece(&p, piece);
+    for (;;) {
+        const queued unit = next_unit<s>(from, barrier);
+        if (unit.index >= units.count) return;
         if (turn == group) {
             unit_sums<s> sums;
             td_turn_wait(1 + group);
-            const int last = multiply_unit<s>(sums, steps, at, shared, barrier);
+            const int last = multiply_unit<s>(sums, unit.steps, at, shared, barrier.stage);
             td_turn_pass(1 + following);
             td_products_wait<0>();
-            if (threadIdx.x % GROUP_THREADS == 0) td_barrier_arrive(&barrier.empty[last]);
-            reduce_unit<s>(p, units, index, sums);
+            if (threadIdx.x % GROUP_THREADS == 0) td_barrier_arrive(&barrier.stage.empty[last]);
+            reduce_unit<s>(p, units, unit.index, sums);
         } else {
-            advance(at, steps);
+            advance(at, unit.steps);
         }
         turn = turn + 1 == s::groups ? 0 : turn + 1;
     }
+}
+
+template <int size> TD_DEVICE void start(ring<size> &barrier, int users)
+{
+    if (threadIdx.x >= size) return;
+    td_barrier_start(&barrier.full[threadIdx.x], 1);
+    td_barrier_start(&barrier.empty[threadIdx.x], users);
 }
 
 #endif
@@ -234,11 +299,9 @@ __global__ void __launch_bounds__(s::threads, 1)
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
-    if (threadIdx.x < s::stages) {
-        td_barrier_start(&barrier.full[threadIdx.x], 1);
-        td_barrier_start(&barrier.empty[threadIdx.x], 1);
-        td_barriers_started();
-    }
+    start(barrier.stage, 1);
+    start(barrier.unit, s::groups * GROUP_THREADS / 32);
+    if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
     __syncthreads();
     if (group == s::groups) {
         td_registers_less<s::registers_of_copies>();

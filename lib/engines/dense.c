@@ -83,6 +83,7 @@ static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
                             .finish = whole->finish,
                             .k_pass = whole->sizes.k_pass,
                             .workspace = whole->workspace,
+                            .next_unit = whole->next_unit,
                             .stream = whole->stream};
     piece.fixed.choice = choice_of(whole);
     for (int o = 0; o < 2; o++) {

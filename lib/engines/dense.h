@@ -23,6 +23,7 @@ typedef struct {
     td_finish finish;      /* the same */
     td_scheme_sizes sizes; /* of what it is cut into */
     char *workspace;       /* of td_dense_bytes(), 256-byte aligned */
+    uint32_t *next_unit;   /* of td_panels */
     unsigned long long *repaired;
     cudaStream_t stream;
 } td_dense_part;

@@ -55,13 +55,14 @@ static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
 }
 
 /* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; tiles of
- * which elements are left. */
+ * which elements are left; units of products of panels. */
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
     int32_t *ranked;          /* [batch] */
     td_spread *spread;        /* [batch] */
-    int32_t *tiles;           /* [part][batch][TD_OPEN_COUNTS] */
-    int64_t words;            /* of 32 bits, in all */
+    uint32_t *next_unit;
+    int32_t *tiles; /* [part][batch][TD_OPEN_COUNTS] */
+    int64_t words;  /* of 32 bits, in all */
 } ozaki_counts;
 
 static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char *memory)
@@ -69,7 +70,8 @@ static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char 
     ozaki_counts c = {.open = (unsigned long long *)memory};
     c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
     c.spread = (td_spread *)(c.ranked + plan->batch);
-    c.tiles = (int32_t *)(c.spread + plan->batch);
+    c.next_unit = (uint32_t *)(c.spread + plan->batch);
+    c.tiles = (int32_t *)(c.next_unit + 1);
     c.words = c.tiles - (int32_t *)memory + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p);
     return c;
 }
@@ -249,6 +251,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
         .workspace = at + plan->planes,
         .cublas_workspace = at + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
+        .next_unit = counts_at(plan, p, at + plan->counts).next_unit,
         .stream = p->stream,
         .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
                               td_operand_of(p, 1, part->j, part->n)},
@@ -326,6 +329,7 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
                      .ranked = counts.ranked},
         .workspace = s.workspace,
         .bytes = product->plan.plane_bytes,
+        .next_unit = counts.next_unit,
         .stream = p->stream,
     };
     return td_estimate_part_run(&estimate);
@@ -340,6 +344,7 @@ static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part 
                                  .finish = s->finish,
                                  .sizes = product->plan.dense,
                                  .workspace = s->workspace,
+                                 .next_unit = s->next_unit,
                                  .repaired = repaired,
                                  .stream = s->stream};
     return td_dense_part_run(&dense);

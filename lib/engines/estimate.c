@@ -61,6 +61,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .batch = (int)batch,
         .choice = part->fixed.choice,
         .pieces = 1,
+        .next_unit = part->next_unit,
     };
     const cudaError_t error = td_magnitudes_run(&magnitudes, part->stream);
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;

@@ -18,6 +18,7 @@ typedef struct {
     char *workspace;        /* of scheme->bytes(), 256-byte aligned */
     void *cublas_workspace;
     size_t cublas_bytes;
+    uint32_t *next_unit; /* of td_panels */
     cudaStream_t stream;
 } td_scheme_part;
 

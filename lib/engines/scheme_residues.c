@@ -119,6 +119,7 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
         .wanted = part->wanted,
+        .next_unit = part->next_unit,
     };
     return td_panels_run(part->device, &panels, part->stream);
 }

@@ -111,6 +111,7 @@ typedef struct {
     int8_t *a, *b, *c, *device_a, *device_b, *device_c;
     size_t bytes_a, bytes_b, bytes_c;
     td_choice *choice;
+    uint32_t *next_unit;
 } int8_data;
 
 static int8_t *upload(const void *host, size_t bytes)
@@ -150,6 +151,7 @@ static int8_data make_data(const int8_case *p)
     d.device_b = upload(d.b, d.bytes_b);
     d.device_c = upload(d.c, d.bytes_c);
     d.choice = (td_choice *)upload(choice, sizeof choice);
+    d.next_unit = (uint32_t *)upload(&(uint32_t){0}, sizeof(uint32_t));
     return d;
 }
 
@@ -159,6 +161,7 @@ static void free_data(int8_data *d)
     device_free(d->device_b);
     device_free(d->device_c);
     device_free(d->choice);
+    device_free(d->next_unit);
     free(d->a);
     free(d->b);
     free(d->c);
@@ -190,6 +193,7 @@ static td_panels panels_of(const int8_case *p, const int8_data *d)
         .choice = d->choice,
         .pieces = p->pieces,
         .piece_c = c * p->batch * p->planes,
+        .next_unit = d->next_unit,
     };
 }
 
@@ -243,9 +247,12 @@ static void check_case(const td_panel_row *row, const int8_case *p)
     const td_panels panels = panels_of(p, &d);
     int8_t *got = malloc(d.bytes_c);
     int64_t wrong = -1;
+    uint32_t left = 0;
     CHECK_CUDA(row->run(NULL, &panels, NULL));
     device_check_clean(row->name);
     CHECK_CUDA(cudaMemcpy(got, d.device_c, d.bytes_c, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(&left, d.next_unit, sizeof left, cudaMemcpyDeviceToHost));
+    CHECK(left == 0, "%s leaves its count of units at %u: %s", row->name, left, text(p));
     for (int piece = 0; piece < p->pieces; piece++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch && wrong < 0; member++)

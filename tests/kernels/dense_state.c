@@ -252,6 +252,8 @@ void dense_run(dense_state *s, const dense_case *c)
         .repaired = s->repaired,
     };
     part.workspace = reserve(s, (int64_t)td_dense_bytes(&part.sizes, k, c->batch));
+    part.next_unit = reserve(s, sizeof *part.next_unit);
+    CHECK_CUDA(cudaMemset(part.next_unit, 0, sizeof *part.next_unit));
     CHECK_CUDA(td_dense_part_run(&part));
 }
 
