@@ -9,6 +9,7 @@
 #include "../barrier.h"
 #include "../tile_order.h"
 #include "residue.h"
+#include "stages.h"
 
 namespace
 {
@@ -258,21 +259,37 @@ template <class tile> struct sources {
     enum { APART = tile::threads / tile::chunks };
     static_assert(APART % 8 == 0, "a thread's places differ by whole lines");
     source a, b;
-    int8_t *to; /* in the first stage */
-    int left;   /* bytes of k from the chunk on */
+    int8_t *to;            /* in the first stage */
+    const td_stages *list; /* of the stages after those under way */
+    int left, run; /* bytes of k from the chunk on; steps of the run of stages that is under way */
 
     static TD_INSIDE int line() { return (int)threadIdx.x / tile::chunks; }
     static TD_INSIDE int chunk() { return (int)threadIdx.x % tile::chunks; }
 
-    TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared)
+    TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared, const td_stages *stages)
         : a(static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a +
-                own.first + chunk() * CHUNK,
+                chunk() * CHUNK,
             own.row + line(), (int)p.m, (int)p.ld_a),
           b(static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b +
-                own.first + chunk() * CHUNK,
+                chunk() * CHUNK,
             own.column + line(), (int)p.n, (int)p.ld_b),
-          to(shared + place<tile>(line(), chunk())), left(own.end - own.first - chunk() * CHUNK)
+          to(shared + place<tile>(line(), chunk())), list(stages), left(own.end - chunk() * CHUNK)
     {
+        begin_run();
+    }
+
+    TD_INSIDE void pass(int bytes)
+    {
+        a.chunk += bytes;
+        b.chunk += bytes;
+        left -= bytes;
+    }
+
+    TD_INSIDE void begin_run()
+    {
+        pass(list->passed * TD_PIECE_K);
+        run = list->count * (TD_PIECE_K / tile::k_step);
+        list++;
     }
 
     /* Starts the copies of the next step to a stage, with zeros past the end of k. */
@@ -286,9 +303,8 @@ template <class tile> struct sources {
             td_async_copy_inside<16>(
                 to + stage + i * tile::k_step,
                 i < tile::columns ? b.further(i) : a.further(i - tile::columns), inside);
-        a.chunk += tile::k_step;
-        b.chunk += tile::k_step;
-        left -= tile::k_step;
+        pass(tile::k_step);
+        if (--run == 0) begin_run();
     }
 };
 
@@ -365,6 +381,21 @@ template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
     return own;
 }
 
+/* Lists the stages that a block goes through, and tells how many steps these have. */
+template <class tile> TD_DEVICE int list_steps(const td_panels &p, const job &own, td_stages *list)
+{
+    TD_SHARED(int, steps, );
+    if (threadIdx.x == 0) {
+        const td_listed stages = td_list_stages<tile::rows, tile::columns>(
+            p, own.member, own.row, own.column, own.first / TD_PIECE_K,
+            (own.end + TD_PIECE_K - 1) / TD_PIECE_K, list);
+        const int past_end = max(stages.end * TD_PIECE_K - own.end, 0);
+        steps = (stages.count * TD_PIECE_K - past_end + tile::k_step - 1) / tile::k_step;
+    }
+    __syncthreads();
+    return steps;
+}
+
 /* Grid: tile, plane * pieces + piece, batch member. */
 template <class tile>
 __global__ void __launch_bounds__(tile::threads, tile::blocks)
@@ -378,10 +409,12 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
     const int warp = td_uniform((int)threadIdx.x / 32), warp_rows = tile::rows / WARP_ROWS;
     const int x0 = warp / warp_rows * tile::column_mmas * MMA_COLUMNS,
               y0 = warp % warp_rows * WARP_ROWS;
+    TD_SHARED(td_stages, list, [TD_MOST_RUNS]);
+    const int steps = list_steps<tile>(p, own, list);
     warp_sums<tile> sums = {};
-    sources<tile> from(p, own, shared);
-    multiply_panels<tile>(sums, from, (own.end - own.first + tile::k_step - 1) / tile::k_step,
-                          shared + x0 * tile::k_step, shared + (tile::columns + y0) * tile::k_step);
+    sources<tile> from(p, own, shared, list);
+    multiply_panels<tile>(sums, from, steps, shared + x0 * tile::k_step,
+                          shared + (tile::columns + y0) * tile::k_step);
     const int row = own.row + y0, column = own.column + x0;
     if (p.type == TD_PANEL_LOGARITHM) {
         store_residues<TD_LOGARITHM_OF_SUM, tile>(p, own, sums, row, column, {});

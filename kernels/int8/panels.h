@@ -49,6 +49,11 @@ typedef struct {
     td_wanted_tiles wanted;
     uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
 
+    /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of TD_LINE_GROUP lines, [batch][group of
+     * lines][word of 32 bits], set where a number may be. Where it is 0 of either, products are passed over. NULL: numbers may be
+     * anywhere. */
+    const uint32_t *nonzero[2];
+
     /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
      * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
     void *workspace;
@@ -99,6 +104,17 @@ enum { TD_PIECE_K = 128 };
 TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
 {
     return (int)((p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece / p->pieces);
+}
+
+/* td_panels.nonzero: words of a group of lines; groups; words of a member. */
+TD_BOTH int td_nonzero_words(int64_t k)
+{
+    return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));
+}
+TD_BOTH int td_groups(int64_t lines) { return (int)((lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP); }
+TD_BOTH int64_t td_nonzero_of_member(int64_t lines, int64_t k)
+{
+    return (int64_t)td_groups(lines) * td_nonzero_words(k);
 }
 
 /* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where

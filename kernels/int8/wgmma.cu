@@ -7,6 +7,7 @@
 #include "panels.h"
 
 #include "residue.h"
+#include "stages.h"
 #include "units.h"
 #if TD_HAS_CUDA_DEVICE
 #include "wgmma.h"
@@ -77,15 +78,28 @@ struct queued {
     int index, steps;
 };
 
+/* One whose copies come next, and the stages of k that it goes through. */
+struct found_unit {
+    queued unit;
+    td_unit tile;
+    td_stages list[TD_MOST_RUNS];
+};
+enum {
+    FOUND = 2, /* that of which copies are made, and the next one, */
+    AHEAD = 4  /* which is taken so many steps before: late, for the L2 and the last units */
+};
+
 template <class s> struct barriers {
     ring<s::stages> stage;
     ring<QUEUE> unit;
+    uint64_t found[FOUND], wanted;
     queued of[QUEUE];
+    found_unit next[FOUND];
 };
 
-/* ---- copies ---- */
+/* ---- units ---- */
 
-/* The unit after `index`. Blocks take it when the copies of that one are under way, the first ones by their own numbers: so those
+/* The unit after `index`. Blocks take it when most copies of that one are under way, the first ones by their own numbers: so those
  * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
  * when the last of them leaves 0. Where units may be passed over, they are dealt out in turn: to ask for each takes longer. */
 TD_DEVICE int following_unit(const td_panels &p, int index, int count)
@@ -93,6 +107,35 @@ TD_DEVICE int following_unit(const td_panels &p, int index, int count)
     if (p.batch > 1 || p.wanted.of) return index + (int)gridDim.x;
     return (int)(atomicInc(p.next_unit, (unsigned)count - 1u) + gridDim.x);
 }
+
+/* One thread takes all units when they are wanted, and finds what stages they go through. */
+template <class s>
+TD_DEVICE void find_units(const td_panels &p, const td_units<s::rows, s::columns> &units,
+                          barriers<s> &barrier)
+{
+    uint32_t turn = 0;
+    int index = (int)blockIdx.x;
+    for (;;) {
+        while (index < units.count && !td_is_wanted(p, units, index))
+            index = following_unit(p, index, units.count);
+        found_unit &found = barrier.next[turn % FOUND];
+        found.unit = {index, 0};
+        if (index < units.count) {
+            const td_unit tile = found.tile = td_unit_of(p, units, index);
+            found.unit.steps =
+                td_list_stages<s::rows, s::columns>(
+                    p, tile.member, tile.row, tile.column, td_first_of_piece(&p, tile.piece),
+                    td_first_of_piece(&p, tile.piece + 1), found.list)
+                    .count;
+        }
+        td_barrier_arrive(&barrier.found[turn % FOUND]);
+        if (index >= units.count) return;
+        td_barrier_wait(&barrier.wanted, turn++ % 2);
+        index = following_unit(p, index, units.count);
+    }
+}
+
+/* ---- copies ---- */
 
 template <class s>
 TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &barrier)
@@ -104,40 +147,42 @@ TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &bar
 }
 
 template <class s>
-TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const td_unit &unit, int first,
-                         int steps, int8_t *shared, position<s::stages> &at, barriers<s> &barrier)
+TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const found_unit &found,
+                         int8_t *shared, position<s::stages> &at, barriers<s> &barrier)
 {
+    const td_unit tile = found.tile;
+    const td_stages *run = found.list;
+    const int steps = found.unit.steps;
+    int k = run->passed * K_STEP, left = run->count;
     TD_UNROLL_N(1)
-    for (int step = first; step < first + steps; step++) {
+    for (int step = 0; step < steps; step++, left--, k += K_STEP) {
+        if (left == 0) run++, k += run->passed * K_STEP, left = run->count;
+        if (step == max(steps - AHEAD, 0)) td_barrier_arrive(&barrier.wanted);
         int8_t *const stage = shared + at.place * s::stage_bytes;
         uint64_t *const full = &barrier.stage.full[at.place];
         td_barrier_wait(&barrier.stage.empty[at.place], at.parity);
         td_barrier_expect(full, s::stage_bytes);
-        td_copy_box(stage, a, full, step * K_STEP, unit.row, unit.member, unit.plane);
-        td_copy_box(stage + s::row_bytes, b, full, step * K_STEP, unit.column, unit.member,
-                    unit.plane);
+        td_copy_box(stage, a, full, k, tile.row, tile.member, tile.plane);
+        td_copy_box(stage + s::row_bytes, b, full, k, tile.column, tile.member, tile.plane);
         next(at);
     }
 }
 
-/* One thread takes all units, and has all copies made. */
+/* Another thread has all copies made. */
 template <class s>
-TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, const td_panels &p,
-                          const td_units<s::rows, s::columns> &units, int8_t *shared,
+TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, int count, int8_t *shared,
                           barriers<s> &barrier)
 {
     position<s::stages> at = {0, 1};
+    position<FOUND> from = {0, 0};
     position<QUEUE> to = {0, 1};
-    int index = (int)blockIdx.x;
-    for (; index < units.count; index = following_unit(p, index, units.count)) {
-        if (!td_is_wanted(p, units, index)) continue;
-        const td_unit unit = td_unit_of(p, units, index);
-        const int first = td_first_of_piece(&p, unit.piece),
-                  steps = td_first_of_piece(&p, unit.piece + 1) - first;
-        enqueue<s>({index, steps}, to, barrier);
-        copy_unit<s>(a, b, unit, first, steps, shared, at, barrier);
+    for (;; next(from)) {
+        td_barrier_wait(&barrier.found[from.place], from.parity);
+        const found_unit &found = barrier.next[from.place];
+        enqueue<s>(found.unit, to, barrier);
+        if (found.unit.index >= count) return;
+        copy_unit<s>(a, b, found, shared, at, barrier);
     }
-    enqueue<s>({index, 0}, to, barrier);
 }
 
 /* ---- products ---- */
@@ -301,11 +346,14 @@ __global__ void __launch_bounds__(s::threads, 1)
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
     start(barrier.stage, 1);
     start(barrier.unit, s::groups * GROUP_THREADS / 32);
+    if (threadIdx.x < FOUND) td_barrier_start(&barrier.found[threadIdx.x], 1);
+    if (threadIdx.x == FOUND) td_barrier_start(&barrier.wanted, 1);
     if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
     __syncthreads();
     if (group == s::groups) {
         td_registers_less<s::registers_of_copies>();
-        if (threadIdx.x % GROUP_THREADS == 0) copy_units<s>(&a, &b, p, units, shared, barrier);
+        if (threadIdx.x % GROUP_THREADS == 0) find_units<s>(p, units, barrier);
+        if (threadIdx.x % GROUP_THREADS == 32) copy_units<s>(&a, &b, units.count, shared, barrier);
     } else {
         td_registers_more<s::registers>();
         multiply_units<s>(p, units, group, shared, barrier);

@@ -7,6 +7,15 @@
 
 static constexpr uint32_t td_piece_mask = (1u << TD_PIECE_BITS) - 1, td_piece_zero = 1u << 31;
 
+/* What pieces have of bits: no others than td_piece_zero where the number is 0. */
+template <int pieces> TD_DEVICE uint32_t td_bits_of_pieces(const uint32_t (&piece)[pieces])
+{
+    uint32_t bits = 0;
+    TD_UNROLL
+    for (int i = 0; i < pieces; i++) bits |= piece[i];
+    return bits;
+}
+
 /* By whole numbers: the first words of a number of 80 bits are its significand, shifted up or rounded. */
 TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_LONG_PIECES])
 {

@@ -27,6 +27,7 @@ struct alignas(16) tile {
     uint32_t line[LINES]; /* low and scale of the record */
     int32_t moduli, is_shifted;
     tile_place place;
+    uint32_t *nonzero, own_bit; /* the map's word, and what tells there of numbers that are not 0 */
 };
 
 struct alignas(16) pair_of_elements {
@@ -248,6 +249,7 @@ template <int pieces> TD_DEVICE void store_lines(const td_residues &p, const til
     const int64_t step = p.plane_step[at.which];
     const bool is_shifted = from.is_shifted;
     const int rows = (t < moduli) + (t + 8 < moduli);
+    uint32_t bits = td_piece_zero;
     lane_moduli<pieces> own;
     find_moduli(own, at.which, moduli, first);
     int8_t *const to = p.plane[at.which] + t * step +
@@ -264,12 +266,15 @@ template <int pieces> TD_DEVICE void store_lines(const td_residues &p, const til
         for (int run = 0; run < runs; run += RUN, to_line += RUN, x += RUN / 2) {
             const lane_numbers<pieces> numbers =
                 numbers_of<pieces>(p, at, record, is_shifted, run, *x);
+            bits |= td_bits_of_pieces(numbers.of[0]) | td_bits_of_pieces(numbers.of[1]);
             lane_residues residues;
             find_residues<pieces>(own, share(numbers), residues);
             if (rows > 0) *reinterpret_cast<td_quad<uint32_t> *>(to_line) = residues[0];
             if (rows > 1) *reinterpret_cast<td_quad<uint32_t> *>(to_line + 8 * step) = residues[1];
         }
     }
+    if (first == 0 && __any_sync(0xffffffffu, bits != td_piece_zero) && lane == 0 && from.nonzero)
+        atomicOr(from.nonzero, from.own_bit);
 }
 
 /* Has its own registers: more than most products need. */
@@ -323,6 +328,19 @@ TD_DEVICE tile_place place_of(const td_fixed &fixed, const tiles &t, int number)
     return at;
 }
 
+/* Which bit of the map is the tile's. */
+TD_DEVICE void find_bit(const td_residues &p, tile &own)
+{
+    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % LINES == 0,
+                  "a bit is of whole tiles");
+    const tile_place &at = own.place;
+    const int stage = at.in_pass / TILE_K, groups = td_groups(padded_lines(p.fixed, at.which)),
+              words = td_nonzero_words(at.k_padded);
+    const int64_t group = (int64_t)at.batch * groups + at.line0 / TD_LINE_GROUP;
+    own.nonzero = p.nonzero[at.which] ? p.nonzero[at.which] + group * words + stage / 32 : NULL;
+    own.own_bit = 1u << (stage % 32);
+}
+
 /* Starts the copies of a tile; what is past the ends is zeros. */
 TD_DEVICE void fetch_tile(const td_residues &p, const tile_place &at, tile &to)
 {
@@ -344,6 +362,7 @@ TD_DEVICE void fetch_tile(const td_residues &p, const tile_place &at, tile &to)
         td_async_copy<4>(&to.is_shifted, &p.fixed.shifted[at.batch]);
     } else if (tid == LINES + 2) {
         to.place = at;
+        find_bit(p, to);
     }
 }
 

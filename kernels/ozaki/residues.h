@@ -15,6 +15,7 @@ typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
+    uint32_t *nonzero[2];  /* td_panels.nonzero (../int8/panels.h): zeros before; NULL: none */
     bool by_binary64;      /* with the same bits */
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);

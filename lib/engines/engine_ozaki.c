@@ -28,6 +28,7 @@ typedef struct {
     size_t line[2], shift, shifted, choice, counts;
     size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+    int64_t map; /* words of a part's */
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;    /* that planes have for it at least */
@@ -61,8 +62,9 @@ typedef struct {
     int32_t *ranked;          /* [batch] */
     td_spread *spread;        /* [batch] */
     uint32_t *next_unit;
-    int32_t *tiles; /* [part][batch][TD_OPEN_COUNTS] */
-    int64_t words;  /* of 32 bits, in all */
+    int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
+    uint32_t *nonzero; /* [part][plan->map]: the scheme's */
+    int64_t words;     /* of 32 bits, in all */
 } ozaki_counts;
 
 static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char *memory)
@@ -72,7 +74,8 @@ static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char 
     c.spread = (td_spread *)(c.ranked + plan->batch);
     c.next_unit = (uint32_t *)(c.spread + plan->batch);
     c.tiles = (int32_t *)(c.next_unit + 1);
-    c.words = c.tiles - (int32_t *)memory + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p);
+    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p));
+    c.words = (int32_t *)c.nonzero - (int32_t *)memory + plan->map * parts_of(plan, p);
     return c;
 }
 
@@ -135,7 +138,9 @@ static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t 
 static void lay_out(ozaki_plan *plan, const ozaki_product *product)
 {
     const td_problem *p = product->p;
+    const td_scheme *scheme = product->mode->scheme;
     size_t end = 0;
+    plan->map = scheme->map_words ? scheme->map_words(&plan->part, p->k, plan->batch) : 0;
     for (int o = 0; o < 2; o++)
         plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
@@ -272,8 +277,10 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    s.finish.target.open_count = counts_at(plan, p, at + plan->counts).tiles +
-                                 (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    const ozaki_counts counts = counts_at(plan, p, at + plan->counts);
+    s.finish.target.open_count =
+        counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    if (plan->map > 0) s.nonzero = counts.nonzero + part->number * plan->map;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)

@@ -16,6 +16,7 @@ typedef struct {
     td_wanted_tiles wanted; /* residues: tiles of C that are */
     int64_t k_pass;         /* a multiple of TD_K_PAD */
     char *workspace;        /* of scheme->bytes(), 256-byte aligned */
+    uint32_t *nonzero;      /* of scheme->map_words(), zeros before; NULL: none */
     void *cublas_workspace;
     size_t cublas_bytes;
     uint32_t *next_unit; /* of td_panels */
@@ -56,6 +57,9 @@ typedef struct {
     /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
     size_t (*bytes)(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
                     int64_t batch);
+
+    /* Words of 32 bits for td_scheme_part.nonzero of such parts. NULL: none. */
+    int64_t (*map_words)(const td_scheme_sizes *sizes, int64_t k, int64_t batch);
 
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);

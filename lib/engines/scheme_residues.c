@@ -41,6 +41,31 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     return l;
 }
 
+/* Words of a pass's map, of one operand. */
+static int64_t words_of(int64_t lines, int64_t k_pass, int64_t batch)
+{
+    return batch * td_nonzero_of_member(lines, k_pass);
+}
+
+/* Passes of less than a word have no map: it would be as large as what they multiply. */
+static int64_t map_words(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
+{
+    const int64_t passes = td_ceil_div(k, sizes->k_pass);
+    if (passes > 1 && sizes->k_pass < 32 * TD_PIECE_K) return 0;
+    return passes *
+           (words_of(sizes->m, sizes->k_pass, batch) + words_of(sizes->n, sizes->k_pass, batch));
+}
+
+/* The map of this pass; NULL if there is none. */
+static uint32_t *map_of(const td_scheme_part *part, int which)
+{
+    const td_target *target = &part->finish.target;
+    const int64_t a = words_of(target->m, part->k_pass, part->fixed.batch),
+                  b = words_of(target->n, part->k_pass, part->fixed.batch),
+                  pass = part->fixed.k_first / part->k_pass;
+    return part->nonzero ? part->nonzero + pass * (a + b) + (which ? a : 0) : NULL;
+}
+
 static int64_t most_k(td_parameter parameter, int64_t k)
 {
     (void)parameter, (void)k;
@@ -84,6 +109,7 @@ static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_
     for (int o = 0; o < 2; o++) {
         residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
+        residues.nonzero[o] = map_of(part, o);
     }
     return most_moduli(part->parameter) > TD_MAX_MODULI
                ? td_dense_residues_run(&residues, part->stream)
@@ -120,6 +146,7 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
         .piece_c = l->piece_c,
         .wanted = part->wanted,
         .next_unit = part->next_unit,
+        .nonzero = {map_of(part, 0), map_of(part, 1)},
     };
     return td_panels_run(part->device, &panels, part->stream);
 }
@@ -170,6 +197,7 @@ const td_scheme td_scheme_residues = {
     .from_data = from_data,
     .most_k = most_k,
     .bytes = bytes,
+    .map_words = map_words,
     .choose = choose,
     .multiply = multiply,
     .finish = finish,

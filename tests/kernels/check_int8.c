@@ -1,5 +1,6 @@
 /* check_int8.c - products of residues, and of magnitudes, by every row of the table that makes them, against plain sums: random
- * shapes, members, choices and pieces, random and extreme numbers; what is not to be written stays.
+ * shapes, members, choices, pieces and maps of zeros, random and extreme numbers; what is not to be written stays, and what is to be
+ * passed over holds other numbers than zeros where all lines pass over it.
  *
  * usage: check_int8 [CASES [SEED]]; CASES random cases, of which some sixteenth are large. */
 #include "../support/test.h"
@@ -21,6 +22,10 @@ static uint64_t first_seed = 1;
 typedef enum { RANDOM, LARGEST, OPPOSITE, SPARSE } filling;
 enum { FILLINGS = 4, MOST_MEMBERS = 3, GUARD = 64 };
 
+/* A map whose blocks without a bit are zeros; the same with some that no product may see, in both operands. */
+typedef enum { NO_MAP, ZEROS, POISONED } map_kind;
+enum { MAP_KINDS = 3 };
+
 typedef struct {
     uint64_t seed;
     int m, n, k, pad_k, pad_c, planes, batch, pieces;
@@ -29,6 +34,7 @@ typedef struct {
     bool
         is_logarithm; /* TD_PANEL_LOGARITHM of magnitudes: all planes of a member are wanted, or none */
     filling fill;
+    map_kind map;
 } int8_case;
 
 static const char *text(const int8_case *p)
@@ -36,39 +42,47 @@ static const char *text(const int8_case *p)
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
              "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d pieces %d wanted %d %d %d%s "
-             "fill %d",
+             "fill %d map %d",
              (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch,
              p->pieces, p->wanted[0], p->wanted[1], p->wanted[2],
              p->is_logarithm ? " logarithms"
              : p->accumulate ? " accumulated"
                              : "",
-             (int)p->fill);
+             (int)p->fill, (int)p->map);
     return buffer;
 }
 
-/* One of TD_K_PAD from 64 on; short sums and others, odd numbers of steps and even ones. */
-static int random_k(test_random *r, bool is_large)
+/* One of TD_K_PAD from 64 on; short sums and others, odd numbers of steps and even ones; maps of several words. */
+static int random_k(test_random *r, bool is_large, bool is_long)
 {
-    return TD_K_PAD * (is_large ? random_int(r, 1, 40) : random_int(r, 1, 9));
+    return TD_K_PAD * (is_long ? random_int(r, 60, 260) : random_int(r, 1, is_large ? 40 : 9));
 }
 
 static int8_case random_case(uint64_t seed)
 {
     test_random r = random_start(seed);
-    const bool is_large = random_int(&r, 0, 15) == 0;
+    const int kind = random_int(&r, 0, 15);
+    const bool is_large = kind == 0, is_long = kind == 1;
     int8_case p = {.seed = seed,
                    .m = TD_LINE_GROUP * random_int(&r, 1, is_large ? 11 : 3),
-                   .n = random_int(&r, 1, is_large ? 500 : 150),
-                   .k = random_k(&r, is_large),
+                   .n = random_int(&r, 1,
+                                   is_large  ? 500
+                                   : is_long ? 20
+                                             : 150),
+                   .k = random_k(&r, is_large, is_long),
                    .pad_k = 16 * random_int(&r, 0, 3),
                    .pad_c = TD_LINE_GROUP * random_int(&r, 0, 1),
-                   .planes = random_int(&r, 1, is_large ? TD_MAX_MODULI : 6),
+                   .planes = random_int(&r, 1,
+                                        is_large  ? TD_MAX_MODULI
+                                        : is_long ? 2
+                                                  : 6),
                    .batch = random_int(&r, 1, MOST_MEMBERS),
                    .accumulate = random_int(&r, 0, 2) == 0,
                    .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
     const int most = p.k / TD_PIECE_K < 3 ? p.k / TD_PIECE_K : 3;
     p.pieces = most > 1 ? random_int(&r, 1, most) : 1;
     for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = random_int(&r, 0, p.planes + 2);
+    p.map = (map_kind)random_int(&r, 0, MAP_KINDS - 1);
     p.is_logarithm = random_int(&r, 0, 3) == 0;
     if (!p.is_logarithm) return p;
     for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = p.wanted[z] > p.planes / 2 ? p.planes : 0;
@@ -111,8 +125,83 @@ typedef struct {
     int8_t *a, *b, *c, *device_a, *device_b, *device_c;
     size_t bytes_a, bytes_b, bytes_c;
     td_choice *choice;
-    uint32_t *next_unit;
+    uint32_t *next_unit, *map[2], *device_map[2];
 } int8_data;
+
+static int64_t lines_of(const int8_case *p, int which) { return which ? p->n : p->m; }
+
+static size_t map_words(const int8_case *p, int which)
+{
+    return (size_t)(p->batch * td_nonzero_of_member(lines_of(p, which), p->k));
+}
+
+/* The word that a stage of k of a line has its bit in. */
+static uint32_t *word_of(const int8_case *p, uint32_t *map, int which, int member, int line,
+                         int stage)
+{
+    return map + member * td_nonzero_of_member(lines_of(p, which), p->k) +
+           line / TD_LINE_GROUP * td_nonzero_words(p->k) + stage / 32;
+}
+
+static bool is_first_of_piece(const int8_case *p, int stage)
+{
+    const td_panels panels = {.k = p->k, .pieces = p->pieces};
+    for (int i = 0; i < p->pieces; i++)
+        if (td_first_of_piece(&panels, i) == stage) return true;
+    return false;
+}
+
+/* In every stage that begins a piece all blocks of a poisoned map have a bit: without any a product would go through one more. */
+static void make_maps(const int8_case *p, int8_data *d, test_random *r)
+{
+    const int share = random_int(r, 0, 8), stages = (p->k + TD_PIECE_K - 1) / TD_PIECE_K;
+    for (int o = 0; o < 2; o++) {
+        d->map[o] = calloc(map_words(p, o), sizeof **d->map);
+        for (int stage = 0; stage < stages; stage++) {
+            const bool is_first = is_first_of_piece(p, stage),
+                       is_passed = p->map == POISONED && random_int(r, 0, 2) == 0;
+            for (int z = 0; z < p->batch; z++)
+                for (int line = 0; line < lines_of(p, o); line += TD_LINE_GROUP) {
+                    const bool bit = p->map == POISONED && is_first ? true
+                                     : is_passed                    ? false
+                                                                    : random_int(r, 1, 8) <= share;
+                    *word_of(p, d->map[o], o, z, line, stage) |= (uint32_t)bit << (stage % 32);
+                }
+        }
+    }
+}
+
+static bool has_bit(const int8_case *p, const int8_data *d, int which, int member, int line,
+                    int stage)
+{
+    return p->map == NO_MAP ||
+           (*word_of(p, d->map[which], which, member, line, stage) >> (stage % 32) & 1);
+}
+
+/* True if no line of the member has a bit there. */
+static bool is_passed_over(const int8_case *p, const int8_data *d, int which, int member, int stage)
+{
+    for (int line = 0; line < lines_of(p, which); line += TD_LINE_GROUP)
+        if (has_bit(p, d, which, member, line, stage)) return false;
+    return true;
+}
+
+/* What a map says is zeros. */
+static void clear_blocks(const int8_case *p, int8_data *d, int which)
+{
+    const size_t ld = (size_t)(p->k + p->pad_k);
+    for (int x = 0; x < p->planes * p->batch; x++)
+        for (int stage = 0; stage * TD_PIECE_K < p->k; stage++) {
+            const int z = x % p->batch, first = stage * TD_PIECE_K,
+                      count = p->k - first < TD_PIECE_K ? p->k - first : TD_PIECE_K;
+            if (p->map == POISONED && is_passed_over(p, d, which, z, stage)) continue;
+            for (int64_t i = 0; i < lines_of(p, which); i++)
+                if (!has_bit(p, d, which, z, (int)i, stage))
+                    memset((which ? d->b : d->a) +
+                               ((size_t)(x * lines_of(p, which) + i) * ld + (size_t)first),
+                           0, (size_t)count);
+        }
+}
 
 static int8_t *upload(const void *host, size_t bytes)
 {
@@ -143,6 +232,13 @@ static int8_data make_data(const int8_case *p)
                                                      : random_residue(&r, p->fill, modulus, true);
     }
     for (size_t i = 0; i < d.bytes_c; i++) d.c[i] = (int8_t)random_int(&r, -128, 127);
+    if (p->map != NO_MAP) {
+        make_maps(p, &d, &r);
+        for (int o = 0; o < 2; o++) {
+            clear_blocks(p, &d, o);
+            d.device_map[o] = (uint32_t *)upload(d.map[o], map_words(p, o) * sizeof **d.map);
+        }
+    }
     for (int z = 0; z < MOST_MEMBERS; z++) {
         choice[z].parameter = p->is_logarithm ? random_int(&r, 0, 9) : p->wanted[z];
         choice[z].is_estimated = p->is_logarithm ? p->wanted[z] > 0 : random_int(&r, 0, 1);
@@ -162,6 +258,10 @@ static void free_data(int8_data *d)
     device_free(d->device_c);
     device_free(d->choice);
     device_free(d->next_unit);
+    for (int o = 0; o < 2; o++) {
+        device_free(d->device_map[o]);
+        free(d->map[o]);
+    }
     free(d->a);
     free(d->b);
     free(d->c);
@@ -194,6 +294,7 @@ static td_panels panels_of(const int8_case *p, const int8_data *d)
         .pieces = p->pieces,
         .piece_c = c * p->batch * p->planes,
         .next_unit = d->next_unit,
+        .nonzero = {d->device_map[0], d->device_map[1]},
     };
 }
 
@@ -201,6 +302,22 @@ static int64_t dot(const int8_t *x, const int8_t *y, int count)
 {
     int64_t sum = 0;
     for (int l = 0; l < count; l++) sum += x[l] * y[l];
+    return sum;
+}
+
+/* Of lines i and j of C from `first` up to `end`: of the stages that have a bit in both. */
+static int64_t sum_of(const int8_case *p, const int8_data *d, int plane, int member, int i, int j,
+                      int first, int end)
+{
+    const size_t matrix = (size_t)(plane * p->batch + member), ld = (size_t)(p->k + p->pad_k);
+    const int8_t *const x = d->a + matrix * step_a(p) + (size_t)td_place_of_line(i) * ld,
+                        *const y = d->b + matrix * step_b(p) + (size_t)j * ld;
+    int64_t sum = 0;
+    if (p->map == NO_MAP) return dot(x + first, y + first, end - first);
+    for (int l = first; l < end; l += TD_PIECE_K)
+        if (has_bit(p, d, 0, member, i, l / TD_PIECE_K) &&
+            has_bit(p, d, 1, member, j, l / TD_PIECE_K))
+            sum += dot(x + l, y + l, end - l < TD_PIECE_K ? end - l : TD_PIECE_K);
     return sum;
 }
 
@@ -217,12 +334,11 @@ static int8_t logarithm_of(int64_t sum)
 static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
                             const int8_t *got, int plane, int member, int piece)
 {
-    const size_t matrix = (size_t)(plane * p->batch + member), line = (size_t)(p->k + p->pad_k);
+    const size_t matrix = (size_t)(plane * p->batch + member);
     const size_t at = ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
     const int first = TD_PIECE_K * td_first_of_piece(panels, piece),
               end = TD_PIECE_K * td_first_of_piece(panels, piece + 1);
-    const int count = (end < p->k ? end : p->k) - first, lines = lines_c(p),
-              modulus = moduli[plane];
+    const int lines = lines_c(p), modulus = moduli[plane];
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++) {
             const size_t x = at + (size_t)j * (size_t)lines + (size_t)i;
@@ -232,8 +348,7 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
                 continue;
             }
             if (!p->accumulate) expected = 0;
-            expected += dot(d->a + matrix * step_a(p) + (size_t)td_place_of_line(i) * line + first,
-                            d->b + matrix * step_b(p) + (size_t)j * line + first, count);
+            expected += sum_of(p, d, plane, member, i, j, first, end < p->k ? end : p->k);
             if (p->is_logarithm ? got[x] != logarithm_of(expected)
                                 : (expected - got[x]) % modulus != 0)
                 return (int64_t)x;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/device.h"
@@ -218,6 +219,112 @@ static void exact_zeros(void **unused)
     }
 }
 
+/* Blocks of zeros, which products pass over */
+
+typedef enum { LOWER, UPPER, BANDED, BLOCKS, LINES, NOTHING, SHAPES } shape;
+static const char *const shape_names[] = {"lower", "upper", "banded", "blocks", "lines", "nothing"};
+
+static bool is_inside(shape s, int64_t line, int64_t lines, int64_t l, int64_t k)
+{
+    const int64_t on_diagonal = line * k / lines;
+    switch (s) {
+    case LOWER:
+        return l <= on_diagonal;
+    case UPPER:
+        return l >= on_diagonal;
+    case BANDED:
+        return llabs(l - on_diagonal) < 40;
+    case BLOCKS:
+        return l / 150 == on_diagonal / 150;
+    case LINES:
+        return line / 64 % 2 == 0;
+    default:
+        return false;
+    }
+}
+
+/* The elements outside are `outside` times what they were: 0, or so small that they become 0. */
+static void set_shape(problem *p, int which, shape s, double outside)
+{
+    test_matrix *const x = which ? &p->b : &p->a;
+    const bool by_columns = which ? p->of.op_b == TANDEM_OP_N : p->of.op_a != TANDEM_OP_N;
+    const int64_t lines = which ? p->of.n : p->of.m;
+    for (int64_t i = 0; i < lines; i++)
+        for (int64_t l = 0; l < p->of.k; l++)
+            if (!is_inside(s, i, lines, l, p->of.k))
+                *(by_columns ? matrix_at(x, l, i) : matrix_at(x, i, l)) *= outside;
+}
+
+/* The product in less workspace: in parts, and in passes over k. */
+static test_matrix compute_within(const mode *m, const problem *p, size_t limit)
+{
+    const product *of = &p->of;
+    test_matrix c = matrix_copy(&p->c);
+    double *const a = device_upload(&p->a), *const b = device_upload(&p->b),
+                  *const to = device_upload(&c);
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse(m->name, &parameter);
+    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .m = of->m,
+                             .n = of->n,
+                             .k = of->k,
+                             .alpha.value.binary64 = of->alpha,
+                             .beta.value.binary64 = of->beta,
+                             .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
+                             .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
+                             .c = {.data = device_data(&c, to), .ld = c.ld},
+                             .batch = 1};
+    CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, NULL) == TD_RUN_DONE,
+          "%s in %zu bytes", m->name, limit);
+    device_check_clean(m->name);
+    device_download(&c, to);
+    device_free(a);
+    device_free(b);
+    device_free(to);
+    return c;
+}
+
+static void check_shapes(const char *name, const product *of, shape a, shape b, double outside)
+{
+    const mode m = mode_of_family(name);
+    problem p = problem_make(of);
+    test_matrix want = matrix_copy(&p.c);
+    const ref_gemm gemm = problem_gemm(&p, &want);
+    set_shape(&p, 0, a, outside);
+    set_shape(&p, 1, b, outside);
+    test_note("%s: %s times %s, outside %g: %s", name, shape_names[a], shape_names[b], outside,
+              product_text(of));
+    ref_account account = mode_product(&m, &gemm);
+    for (size_t limit = (size_t)1 << 28; limit >= (size_t)1 << 22; limit >>= 2) {
+        test_matrix got = compute_within(&m, &p, limit);
+        checked_compare(&m, &p, &got, &want);
+        matrix_free(&got);
+        if (of->k < 8192) break;
+    }
+    ref_account_free(&account);
+    matrix_free(&want);
+    problem_free(&p);
+}
+
+static void blocks_of_zeros(void **unused)
+{
+    (void)unused;
+    static const struct {
+        shape a, b;
+    } pairs[] = {{LOWER, LOWER},  {UPPER, UPPER},   {LOWER, UPPER},  {BLOCKS, LOWER},
+                 {BANDED, UPPER}, {BANDED, BLOCKS}, {LINES, BANDED}, {NOTHING, LOWER}};
+    for (int i = 0; i < 8; i += test_is_sanitized() ? 3 : 1) {
+        product of = product_varied("both signs", 330 - 9 * i, 200 + i, 300 + 61 * i, i);
+        check_shapes(i % 2 ? "ozaki2:14" : "faithful", &of, pairs[i].b, pairs[i].a, 0.0);
+        check_shapes("ozaki2", &of, pairs[i].a, pairs[i].b, i % 2 ? 0x1p-90 : 0.0);
+    }
+    /* In pieces of k, then in passes, with and without maps. */
+    product of = product_varied("both signs", 130, 70, 9990, 1);
+    check_shapes("ozaki2:16", &of, LOWER, BANDED, 0.0);
+    check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
+}
+
 /* Batches */
 
 /* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for every number of moduli
@@ -306,6 +413,7 @@ int main(void)
         cmocka_unit_test(extreme_residues),
         cmocka_unit_test(defaults_are_as_good_as_binary64),
         cmocka_unit_test(exact_zeros),
+        cmocka_unit_test(blocks_of_zeros),
         cmocka_unit_test(members_choose_for_themselves),
     };
     device_require();

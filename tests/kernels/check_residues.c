@@ -1,6 +1,7 @@
 /* check_residues.c - residues of both operands against whole numbers of 128 bits: by binary64 arithmetic and by whole numbers, every
  * number of moduli, layouts, passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros, lines
- * that are special. Padding is zeros, and nothing else is written.
+ * that are special; blocks of zeros and of numbers that round to 0, and the map of these. Padding is zeros, and nothing else is
+ * written.
  *
  * usage: check_residues [CASES [SEED]] */
 #include "../support/test.h"
@@ -29,18 +30,18 @@ enum { MEMBERS = 2, GUARD = 256, POISON = 0x5a };
 typedef struct {
     uint64_t seed;
     int lines[2], padded[2], k, first, count, k_padded, moduli;
-    bool is_along[2], has_shifts, has_special_lines, has_far_scales;
+    bool is_along[2], has_shifts, has_special_lines, has_far_scales, has_zeros;
 } residue_case;
 
 static const char *text(const residue_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: %d and %d lines, k %d from %d of %d, moduli %d, along %d %d%s%s%s",
+             "seed %llu: %d and %d lines, k %d from %d of %d, moduli %d, along %d %d%s%s%s%s",
              (unsigned long long)p->seed, p->lines[0], p->lines[1], p->count, p->first, p->k,
              p->moduli, p->is_along[0], p->is_along[1], p->has_shifts ? ", shifts" : "",
-             p->has_special_lines ? ", special lines" : "",
-             p->has_far_scales ? ", far scales" : "");
+             p->has_special_lines ? ", special lines" : "", p->has_far_scales ? ", far scales" : "",
+             p->has_zeros ? ", zeros" : "");
     return buffer;
 }
 
@@ -57,7 +58,8 @@ static residue_case random_case(uint64_t seed)
                       .is_along = {random_int(&r, 0, 1), random_int(&r, 0, 1)},
                       .has_shifts = random_int(&r, 0, 2) == 0,
                       .has_special_lines = random_int(&r, 0, 2) == 0,
-                      .has_far_scales = random_int(&r, 0, 3) == 0};
+                      .has_far_scales = random_int(&r, 0, 3) == 0,
+                      .has_zeros = random_int(&r, 0, 1)};
     if (random_int(&r, 0, 2) == 0) p.first = random_int(&r, 0, p.k - 1);
     p.count = random_int(&r, 0, 1) ? p.k - p.first : random_int(&r, 1, p.k - p.first);
     p.k_padded = round_up(p.count, TD_K_PAD);
@@ -100,6 +102,27 @@ static double random_element(test_random *r, int bits, int scale)
     return ldexp(random_int(r, 0, 1) ? -x : x, -scale);
 }
 
+/* Becomes 0. */
+static double random_zero(test_random *r, int scale)
+{
+    const int kind = random_int(r, 0, 3);
+    const double x = kind == 0   ? 0.0
+                     : kind == 1 ? 0.5
+                     : kind == 2 ? ldexp(0.5, -random_int(r, 1, 60))
+                                 : nextafter(0.5, 0);
+    return ldexp(random_int(r, 0, 1) ? -x : x, -scale);
+}
+
+/* True for blocks of the pass that are to become zeros: two thirds of them. */
+static bool is_gap(const residue_case *p, int o, int z, int line, int l)
+{
+    const uint64_t block = (uint64_t)(line / TD_LINE_GROUP * 1000 +
+                                      (l < p->first ? 999 : (l - p->first) / TD_PIECE_K));
+    test_random r =
+        random_start(p->seed ^ (block * 4 + (uint64_t)(2 * z + o)) * 0x9e3779b97f4a7c15);
+    return p->has_zeros && random_int(&r, 0, 2) > 0;
+}
+
 static residue_data make_data(const residue_case *p)
 {
     test_random r = random_start(~p->seed);
@@ -120,8 +143,9 @@ static residue_data make_data(const residue_case *p)
                                                          : random_int(&r, -60, 90))};
                 for (int l = 0; l < p->k; l++)
                     d.element[o][element_at(p, o, z, i, l)] =
-                        is_special && random_int(&r, 0, 3) == 0
-                            ? NAN
+                        is_special && random_int(&r, 0, 3) == 0 ? NAN
+                        : is_gap(p, o, z, i, l) && random_int(&r, 0, 2000)
+                            ? random_zero(&r, scale_of(p, &d, o, z, i, l))
                             : random_element(&r, bits < 1 ? 1 : bits, scale_of(p, &d, o, z, i, l));
             }
     }
@@ -158,6 +182,40 @@ static int8_t residue_of(wide number, int weight, int p)
     return (int8_t)(residue > p / 2 ? residue - p : residue);
 }
 
+/* Element l of the pass, of any line. */
+static wide number_at(const residue_case *p, const residue_data *d, int o, int z, int line, int l)
+{
+    const int own = p->first + l;
+    if (line >= p->lines[o] || l >= p->count ||
+        d->line[o][z * p->lines[o] + line].low == TD_SPECIAL)
+        return 0;
+    return number_of(d->element[o][element_at(p, o, z, line, own)],
+                     scale_of(p, d, o, z, line, own));
+}
+
+static size_t map_words(const residue_case *p, int o)
+{
+    return (size_t)(MEMBERS * td_nonzero_of_member(p->padded[o], p->k_padded));
+}
+
+static void check_map(const residue_case *p, const residue_data *d, int o, const uint32_t *map)
+{
+    const int words = td_nonzero_words(p->k_padded);
+    uint32_t *const want = calloc(map_words(p, o), sizeof *want);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int i = 0; i < p->lines[o]; i++)
+            for (int l = 0; l < p->count; l++)
+                if (number_at(p, d, o, z, i, l) != 0)
+                    want[z * td_nonzero_of_member(p->padded[o], p->k_padded) +
+                         i / TD_LINE_GROUP * words + l / TD_PIECE_K / 32] |=
+                        1u << (l / TD_PIECE_K % 32);
+    for (size_t i = 0; i < map_words(p, o); i++)
+        CHECK(map[i] == want[i], "operand %d, word %zu of the map: %x, not %x: %s", o, i, map[i],
+              want[i], text(p));
+    CHECK(map[map_words(p, o)] == POISON, "past the map: %s", text(p));
+    free(want);
+}
+
 static void check_planes(const residue_case *p, const residue_data *d, int o, const int8_t *planes)
 {
     const size_t member = (size_t)p->padded[o] * (size_t)p->k_padded;
@@ -168,14 +226,8 @@ static void check_planes(const residue_case *p, const residue_data *d, int o, co
                 const int8_t *const got =
                     planes + ((size_t)t * MEMBERS + (size_t)z) * member +
                     (size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded;
-                const bool is_zero =
-                    i >= p->lines[o] || d->line[o][z * p->lines[o] + i].low == TD_SPECIAL;
                 for (int l = 0; l < p->k_padded; l++) {
-                    const int own = p->first + l;
-                    const wide number = is_zero || l >= p->count
-                                            ? 0
-                                            : number_of(d->element[o][element_at(p, o, z, i, own)],
-                                                        scale_of(p, d, o, z, i, own));
+                    const wide number = number_at(p, d, o, z, i, l);
                     const int8_t want = residue_of(number, weight, moduli[t]);
                     /* The largest may have the other sign. */
                     const bool is_largest = 2 * abs(want) + 1 == moduli[t];
@@ -208,7 +260,8 @@ static td_operand operand_of(const residue_case *p, int o, void *data)
                         .lines = p->lines[o]};
 }
 
-static void check_way(const residue_case *p, const residue_data *d, bool by_binary64)
+/* The map asked for, or not. */
+static void check_way(const residue_case *p, const residue_data *d, bool by_binary64, bool has_map)
 {
     td_choice choices[MEMBERS];
     for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = p->moduli};
@@ -217,6 +270,7 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
     td_choice *const choice = upload(choices, sizeof choices);
     void *element[2], *line[2];
     int8_t *host[2];
+    uint32_t *map[2];
     size_t bytes[2];
     td_residues residues = {.fixed = {.alpha = {.value.binary64 = 1},
                                       .batch = MEMBERS,
@@ -236,6 +290,9 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
         line[o] = upload(d->line[o], lines * sizeof(td_line));
         residues.plane[o] = upload(host[o], bytes[o]);
         residues.plane_step[o] = (int64_t)plane;
+        map[o] = calloc(map_words(p, o) + 1, sizeof **map);
+        map[o][map_words(p, o)] = POISON;
+        if (has_map) residues.nonzero[o] = upload(map[o], (map_words(p, o) + 1) * sizeof **map);
         residues.fixed.operand[o] = operand_of(p, o, element[o]);
         residues.fixed.line[o] = line[o];
         residues.fixed.lines_of_member[o] = p->lines[o];
@@ -246,6 +303,13 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
         CHECK_CUDA(cudaMemcpy(host[o], residues.plane[o], bytes[o], cudaMemcpyDeviceToHost));
         check_planes(p, d, o, host[o]);
         free(host[o]);
+        if (has_map) {
+            CHECK_CUDA(cudaMemcpy(map[o], residues.nonzero[o], (map_words(p, o) + 1) * sizeof **map,
+                                  cudaMemcpyDeviceToHost));
+            check_map(p, d, o, map[o]);
+            device_free(residues.nonzero[o]);
+        }
+        free(map[o]);
         device_free(residues.plane[o]);
         device_free(element[o]);
         device_free(line[o]);
@@ -261,8 +325,9 @@ static void residues_are_right(void **unused)
     for (int i = 0; i < cases; i++) {
         const residue_case p = random_case(first_seed + (uint64_t)i);
         residue_data d = make_data(&p);
-        check_way(&p, &d, false);
-        check_way(&p, &d, true);
+        check_way(&p, &d, false, true);
+        check_way(&p, &d, true, true);
+        if (i % 8 == 0) check_way(&p, &d, true, false);
         for (int o = 0; o < 2; o++) {
             free(d.element[o]);
             free(d.line[o]);
