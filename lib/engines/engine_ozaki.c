@@ -1,195 +1,19 @@
 /* engine_ozaki.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "dense.h"
 #include "estimate.h"
 #include "figures.h"
+#include "ozaki_plan.h"
 #include "part.h"
 #include "scheme_slices.h"
-
-typedef struct {
-    const td_scheme *scheme;
-    int count; /* of moduli, instead of what was asked for; 0: that */
-    td_finish_kind kind;
-    td_left_tiles leaves_tiles;
-} ozaki_mode;
-
-typedef struct {
-    td_scheme_sizes part;
-    int64_t batch;   /* of a part */
-    int strip_lines; /* measured at a time */
-
-    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, counts;
-    size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
-    size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
-    int64_t map; /* words of a part's */
-
-    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
-    size_t dense_bytes;    /* that planes have for it at least */
-    size_t dense_scratch;
-} ozaki_plan;
-
-typedef struct {
-    const td_problem *p;
-    const ozaki_mode *mode;
-    td_parameter parameter;
-    td_device *device;
-    td_counters *counters;
-    ozaki_plan plan;
-    char *workspace;
-    bool touched; /* a kernel that writes C is enqueued */
-} ozaki_product;
-
-/* ---- plans ---- */
-
-static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
-
-static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
-{
-    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
-}
-
-/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; tiles of
- * which elements are left; units of products of panels. */
-typedef struct {
-    unsigned long long *open; /* [batch][TD_CHOICES] */
-    int32_t *ranked;          /* [batch] */
-    td_spread *spread;        /* [batch] */
-    uint32_t *next_unit;
-    int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part][plan->map]: the scheme's */
-    int64_t words;     /* of 32 bits, in all */
-} ozaki_counts;
-
-static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char *memory)
-{
-    ozaki_counts c = {.open = (unsigned long long *)memory};
-    c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
-    c.spread = (td_spread *)(c.ranked + plan->batch);
-    c.next_unit = (uint32_t *)(c.spread + plan->batch);
-    c.tiles = (int32_t *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p));
-    c.words = (int32_t *)c.nonzero - (int32_t *)memory + plan->map * parts_of(plan, p);
-    return c;
-}
-
-/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
-static bool certifies(const ozaki_product *product)
-{
-    return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
-}
-
-/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
-static td_left_tiles left_tiles_of(const ozaki_product *product)
-{
-    const ozaki_mode *mode = product->mode;
-    const bool is_exact = mode->leaves_tiles == TD_LEAVES_EXACT;
-    return is_exact && mode->kind != TD_FINISH_EXACT && !certifies(product) ? TD_LEAVES_NO_TILES
-                                                                            : mode->leaves_tiles;
-}
-
-static void lay_out_measure(ozaki_plan *plan, const td_problem *p, size_t end)
-{
-    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  units = td_ceil_div(p->k, TD_UNIT) * batch * (int64_t)td_unit_bytes();
-    for (int o = 0; o < 2; o++) {
-        plan->units[o] = td_reserve(&end, units * plan->strip_lines);
-        plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
-        plan->tops[o] = td_reserve(&end, p->k * words);
-        plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
-        plan->line_again[o] = td_reserve(&end, lines_of(p, o) * batch * (int64_t)sizeof(td_line));
-    }
-    plan->rise = td_reserve(&end, batch * (int64_t)sizeof(td_rise));
-    if (end > plan->bytes) plan->bytes = end;
-}
-
-static void lay_out_part(ozaki_plan *plan, const ozaki_product *product, size_t end)
-{
-    const td_scheme_sizes *s = &plan->part;
-    const int64_t k = product->p->k;
-    const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
-    const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
-    plan->masks = td_reserve(&end, plan->batch * mask_bytes);
-    plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
-    plan->dense_scratch =
-        td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, plan->batch));
-    plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
-    plan->plane_bytes =
-        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
-    if (certifies(product)) {
-        const size_t least = td_estimate_least_bytes(s->m, s->n, k, plan->batch);
-        if (plan->plane_bytes < least) plan->plane_bytes = least;
-        plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
-    }
-    if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
-    plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
-    if (end > plan->bytes) plan->bytes = end;
-    plan->dense = (td_scheme_sizes){0};
-    if (left_tiles_of(product) == TD_LEAVES_EXACT)
-        plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
-}
-
-static void lay_out(ozaki_plan *plan, const ozaki_product *product)
-{
-    const td_problem *p = product->p;
-    const td_scheme *scheme = product->mode->scheme;
-    size_t end = 0;
-    plan->map = scheme->map_words ? scheme->map_words(&plan->part, p->k, plan->batch) : 0;
-    for (int o = 0; o < 2; o++)
-        plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
-    plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
-    plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
-    plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
-    plan->counts = td_reserve(&end, counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
-    plan->bytes = end;
-    lay_out_measure(plan, p, end);
-    lay_out_part(plan, product, end);
-}
-
-/* Makes what takes the most memory smaller; false if all is as small as it can be. */
-static bool shrink(ozaki_plan *plan)
-{
-    int64_t strip = plan->strip_lines;
-    const bool had_strips = td_halve(&strip, TD_TILE);
-    plan->strip_lines = (int)strip;
-    if (plan->batch > 1) {
-        plan->batch = td_ceil_div(plan->batch, 2);
-        return true;
-    }
-    return td_scheme_shrink(&plan->part) || had_strips;
-}
-
-/* A td_planner. */
-static size_t make_plan(void *of, size_t limit)
-{
-    ozaki_product *product = of;
-    const td_problem *p = product->p;
-    ozaki_plan *plan = &product->plan;
-    const int64_t lines = p->m > p->n ? p->m : p->n;
-    plan->dense_bytes = 0;
-    plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
-    if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
-    plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
-    plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
-    if (left_tiles_of(product) == TD_LEAVES_EXACT)
-        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
-    lay_out(plan, product);
-    if (plan->bytes > limit) plan->dense_bytes = 0;
-    for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
-        if (!shrink(plan)) return 0;
-    return plan->bytes;
-}
 
 /* ---- running ---- */
 
 /* How the members of a part are decided. */
-static td_choose choose_of(const ozaki_product *product, int batch)
+static td_choose choose_of(const td_ozaki_product *product, int batch)
 {
     const td_problem *p = product->p;
     char *const at = product->workspace;
@@ -198,7 +22,8 @@ static td_choose choose_of(const ozaki_product *product, int batch)
                         .alpha = p->alpha,
                         .k = p->k,
                         .choice = (td_choice *)(at + product->plan.choice),
-                        .spread = counts_at(&product->plan, p, at + product->plan.counts).spread,
+                        .spread =
+                            td_ozaki_counts_at(&product->plan, p, at + product->plan.counts).spread,
                         .shifted = (const int32_t *)(at + product->plan.shifted),
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
@@ -207,10 +32,10 @@ static td_choose choose_of(const ozaki_product *product, int batch)
 }
 
 /* Lines, shifts and choices of batch members z ..., as far as lines tell. */
-static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
+static cudaError_t decide(const td_ozaki_product *product, int64_t z, int batch)
 {
     const td_problem *p = product->p;
-    const ozaki_plan *plan = &product->plan;
+    const td_ozaki_plan *plan = &product->plan;
     char *const at = product->workspace;
     td_measure measure = {
         .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
@@ -222,7 +47,7 @@ static cudaError_t decide(const ozaki_product *product, int64_t z, int batch)
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .clear = (int32_t *)(at + plan->counts),
-        .clear_count = counts_at(plan, p, at + plan->counts).words,
+        .clear_count = td_ozaki_counts_at(plan, p, at + plan->counts).words,
     };
     td_choose choose = choose_of(product, batch);
     for (int o = 0; o < 2; o++) {
@@ -243,10 +68,10 @@ typedef struct {
     int m, n, batch, number;
 } ozaki_part;
 
-static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_part *part)
+static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozaki_part *part)
 {
     const td_problem *p = product->p;
-    const ozaki_plan *plan = &product->plan;
+    const td_ozaki_plan *plan = &product->plan;
     const td_scheme *scheme = product->mode->scheme;
     char *const at = product->workspace;
     td_scheme_part s = {
@@ -256,7 +81,7 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
         .workspace = at + plan->planes,
         .cublas_workspace = at + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
-        .next_unit = counts_at(plan, p, at + plan->counts).next_unit,
+        .next_unit = td_ozaki_counts_at(plan, p, at + plan->counts).next_unit,
         .stream = p->stream,
         .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
                               td_operand_of(p, 1, part->j, part->n)},
@@ -273,11 +98,11 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
-                   .leaves_tiles = left_tiles_of(product)},
+                   .leaves_tiles = td_ozaki_left_tiles(product)},
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    const ozaki_counts counts = counts_at(plan, p, at + plan->counts);
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     s.finish.target.open_count =
         counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
     if (plan->map > 0) s.nonzero = counts.nonzero + part->number * plan->map;
@@ -292,10 +117,10 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
 }
 
 /* The part of that number. */
-static ozaki_part part_of(const ozaki_product *product, int64_t z, int number)
+static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number)
 {
     const td_problem *p = product->p;
-    const ozaki_plan *plan = &product->plan;
+    const td_ozaki_plan *plan = &product->plan;
     const int64_t across = td_ceil_div(p->m, plan->part.m);
     ozaki_part part = {.i = number % across * plan->part.m,
                        .j = number / across * plan->part.n,
@@ -308,10 +133,10 @@ static ozaki_part part_of(const ozaki_product *product, int64_t z, int number)
 }
 
 /* Blocks that rank elements, of all parts. */
-static int ranking_blocks(const ozaki_product *product)
+static int ranking_blocks(const td_ozaki_product *product)
 {
     int blocks = 0;
-    for (int i = 0; i < parts_of(&product->plan, product->p); i++) {
+    for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
         blocks += td_rank_blocks(part.m, part.n);
     }
@@ -319,12 +144,12 @@ static int ranking_blocks(const ozaki_product *product)
 }
 
 /* Ranks the elements of a part; `decides`: it counts for what is chosen. */
-static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part, bool decides)
+static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *part, bool decides)
 {
     const td_problem *p = product->p;
     const td_scheme_part s = scheme_part_of(product, part);
-    const ozaki_counts counts =
-        counts_at(&product->plan, p, product->workspace + product->plan.counts);
+    const td_ozaki_counts counts =
+        td_ozaki_counts_at(&product->plan, p, product->workspace + product->plan.counts);
     const td_estimate_part estimate = {
         .device = product->device,
         .fixed = s.fixed,
@@ -343,7 +168,7 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
-static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part *s,
+static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_part *s,
                              unsigned long long *repaired)
 {
     const td_dense_part dense = {.device = product->device,
@@ -357,11 +182,11 @@ static cudaError_t run_dense(const ozaki_product *product, const td_scheme_part 
     return td_dense_part_run(&dense);
 }
 
-static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
+static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
 {
     const td_scheme_part s = scheme_part_of(product, part);
     cudaError_t error = cudaSuccess;
-    if (certifies(product) && parts_of(&product->plan, product->p) > 1)
+    if (td_ozaki_certifies(product) && td_ozaki_parts_of(&product->plan, product->p) > 1)
         error = estimate_part(product, part, false);
     if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
     if (error != cudaSuccess) return error;
@@ -385,11 +210,11 @@ static cudaError_t run_part(ozaki_product *product, const ozaki_part *part)
     return td_repair_run(&repair, part->batch, product->p->stream);
 }
 
-static cudaError_t run_members(ozaki_product *product, int64_t z)
+static cudaError_t run_members(td_ozaki_product *product, int64_t z)
 {
-    const int parts = (int)parts_of(&product->plan, product->p);
+    const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
     cudaError_t error = decide(product, z, part_of(product, z, 0).batch);
-    for (int i = 0; i < parts && error == cudaSuccess && certifies(product); i++) {
+    for (int i = 0; i < parts && error == cudaSuccess && td_ozaki_certifies(product); i++) {
         const ozaki_part part = part_of(product, z, i);
         error = estimate_part(product, &part, true);
     }
@@ -400,14 +225,14 @@ static cudaError_t run_members(ozaki_product *product, int64_t z)
     return error;
 }
 
-static td_run_status run_product(ozaki_product *product, size_t limit)
+static td_run_status run_product(td_ozaki_product *product, size_t limit)
 {
     const td_problem *p = product->p;
     cudaError_t error = cudaSuccess;
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     td_workspace workspace;
     const td_run_status acquired =
-        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+        td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
     if (acquired != TD_RUN_DONE) return acquired;
     product->workspace = workspace.memory;
     for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
@@ -417,7 +242,7 @@ static td_run_status run_product(ozaki_product *product, size_t limit)
     return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
 }
 
-static cudaError_t prepare_mode(const ozaki_mode *mode)
+static cudaError_t prepare_mode(const td_ozaki_mode *mode)
 {
     cudaError_t error = td_lines_prepare();
     if (error == cudaSuccess) error = td_choose_prepare();
@@ -431,10 +256,11 @@ static cudaError_t prepare_mode(const ozaki_mode *mode)
     return error == cudaSuccess ? mode->scheme->prepare() : error;
 }
 
-static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_parameter parameter,
-                              td_device *device, size_t workspace_limit, td_counters *counters)
+static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
+                              td_parameter parameter, td_device *device, size_t workspace_limit,
+                              td_counters *counters)
 {
-    ozaki_product product = {
+    td_ozaki_product product = {
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
     if (mode->count > 0)
         product.parameter = (td_parameter){.count = mode->count, .is_given = true};
@@ -448,7 +274,7 @@ static td_run_status run_mode(const td_problem *p, const ozaki_mode *mode, td_pa
 /* ---- modes ---- */
 
 #define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_)                           \
-    static const ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};             \
+    static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -479,11 +305,12 @@ MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slice
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64)
 
-static const ozaki_mode *faithful_mode(bool by_fp64)
+static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
-    static const ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                        TD_LEAVES_EXACT},
-                            fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT, TD_LEAVES_EXACT};
+    static const td_ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                           TD_LEAVES_EXACT},
+                               fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
+                                       TD_LEAVES_EXACT};
     return by_fp64 ? &fp64 : &residues;
 }
 

@@ -1,0 +1,69 @@
+/* ozaki_plan.h - how a product of the Ozaki family (engine_ozaki.c) is cut into parts that fit the workspace, and what lies there
+ * where. */
+#ifndef TD_OZAKI_PLAN_H
+#define TD_OZAKI_PLAN_H
+
+#include "scheme.h"
+
+/* A mode: how it multiplies, and what it makes of the sums. */
+typedef struct {
+    const td_scheme *scheme;
+    int count; /* of moduli, instead of what was asked for; 0: that */
+    td_finish_kind kind;
+    td_left_tiles leaves_tiles;
+} td_ozaki_mode;
+
+typedef struct {
+    td_scheme_sizes part;
+    int64_t batch;   /* of a part */
+    int strip_lines; /* measured at a time */
+
+    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
+    size_t line[2], shift, shifted, choice, counts;
+    size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
+    size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+    int64_t map; /* words of a part's */
+
+    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_bytes;    /* that planes have for it at least */
+    size_t dense_scratch;
+} td_ozaki_plan;
+
+typedef struct {
+    const td_problem *p;
+    const td_ozaki_mode *mode;
+    td_parameter parameter;
+    td_device *device;
+    td_counters *counters;
+    td_ozaki_plan plan;
+    char *workspace;
+    bool touched; /* a kernel that writes C is enqueued */
+} td_ozaki_product;
+
+/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; tiles of
+ * which elements are left; units of products of panels. */
+typedef struct {
+    unsigned long long *open; /* [batch][TD_CHOICES] */
+    int32_t *ranked;          /* [batch] */
+    td_spread *spread;        /* [batch] */
+    uint32_t *next_unit;
+    int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
+    uint32_t *nonzero; /* [part][plan->map]: the scheme's */
+    int64_t words;     /* of 32 bits, in all */
+} td_ozaki_counts;
+
+/* Those of a product whose counts lie at `memory`. */
+td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
+
+int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p);
+
+/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+bool td_ozaki_certifies(const td_ozaki_product *product);
+
+/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
+td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product);
+
+/* A td_planner, of a td_ozaki_product. */
+size_t td_ozaki_plan_make(void *of, size_t limit);
+
+#endif
