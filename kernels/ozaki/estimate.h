@@ -31,6 +31,7 @@ typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t k_padded;
+    uint32_t *nonzero[2]; /* td_panels.nonzero: bits are set; NULL: none */
 } td_magnitudes;
 cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
 

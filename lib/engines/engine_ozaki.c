@@ -337,6 +337,7 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
         .workspace = s.workspace,
         .bytes = product->plan.plane_bytes,
         .next_unit = counts.next_unit,
+        .nonzero = s.k_pass >= p->k ? s.nonzero : NULL, /* what is not 0 here is not 0 there */
         .stream = p->stream,
     };
     return td_estimate_part_run(&estimate);

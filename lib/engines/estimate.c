@@ -40,6 +40,10 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     magnitudes.plane[0] = (int8_t *)part->workspace;
     magnitudes.plane[1] =
         magnitudes.plane[0] + td_round_up(k * batch * padded_rows(target->m), 256);
+    if (part->nonzero && td_estimate_sums(part->fixed.operand[0].k) == 1) {
+        magnitudes.nonzero[0] = part->nonzero;
+        magnitudes.nonzero[1] = part->nonzero + batch * td_nonzero_of_member(target->m, k);
+    }
     const td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
         .m = ranks->ld,
@@ -62,6 +66,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .choice = part->fixed.choice,
         .pieces = 1,
         .next_unit = part->next_unit,
+        .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},
     };
     const cudaError_t error = td_magnitudes_run(&magnitudes, part->stream);
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;

@@ -13,6 +13,7 @@ typedef struct {
     char *workspace;      /* 256-byte aligned */
     size_t bytes;         /* of it; at least td_estimate_least_bytes() */
     uint32_t *next_unit;  /* of td_panels */
+    uint32_t *nonzero;    /* the map of a pass over all of k, op(A)'s first; NULL: none */
     cudaStream_t stream;
 } td_estimate_part;
 
