@@ -28,7 +28,7 @@ typedef struct {
     size_t line[2], shift, shifted, choice, counts;
     size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
-    int64_t map; /* words of a part's */
+    int64_t scheme_map, estimate_map; /* words of a part's */
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;    /* that planes have for it at least */
@@ -63,7 +63,7 @@ typedef struct {
     td_spread *spread;        /* [batch] */
     uint32_t *next_unit;
     int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part][plan->map]: the scheme's */
+    uint32_t *nonzero; /* [part]: the scheme's map, the estimate's */
     int64_t words;     /* of 32 bits, in all */
 } ozaki_counts;
 
@@ -75,7 +75,8 @@ static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char 
     c.next_unit = (uint32_t *)(c.spread + plan->batch);
     c.tiles = (int32_t *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts_of(plan, p));
-    c.words = (int32_t *)c.nonzero - (int32_t *)memory + plan->map * parts_of(plan, p);
+    c.words = (int32_t *)c.nonzero - (int32_t *)memory +
+              (plan->scheme_map + plan->estimate_map) * parts_of(plan, p);
     return c;
 }
 
@@ -139,8 +140,11 @@ static void lay_out(ozaki_plan *plan, const ozaki_product *product)
 {
     const td_problem *p = product->p;
     const td_scheme *scheme = product->mode->scheme;
+    const td_scheme_sizes *s = &plan->part;
     size_t end = 0;
-    plan->map = scheme->map_words ? scheme->map_words(&plan->part, p->k, plan->batch) : 0;
+    plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
+    plan->estimate_map =
+        certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
     for (int o = 0; o < 2; o++)
         plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
@@ -280,7 +284,8 @@ static td_scheme_part scheme_part_of(const ozaki_product *product, const ozaki_p
     const ozaki_counts counts = counts_at(plan, p, at + plan->counts);
     s.finish.target.open_count =
         counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
-    if (plan->map > 0) s.nonzero = counts.nonzero + part->number * plan->map;
+    if (plan->scheme_map > 0)
+        s.nonzero = counts.nonzero + part->number * (plan->scheme_map + plan->estimate_map);
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -322,9 +327,9 @@ static int ranking_blocks(const ozaki_product *product)
 static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part, bool decides)
 {
     const td_problem *p = product->p;
+    const ozaki_plan *plan = &product->plan;
     const td_scheme_part s = scheme_part_of(product, part);
-    const ozaki_counts counts =
-        counts_at(&product->plan, p, product->workspace + product->plan.counts);
+    const ozaki_counts counts = counts_at(plan, p, product->workspace + plan->counts);
     const td_estimate_part estimate = {
         .device = product->device,
         .fixed = s.fixed,
@@ -335,9 +340,10 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
                      .open = counts.open,
                      .ranked = counts.ranked},
         .workspace = s.workspace,
-        .bytes = product->plan.plane_bytes,
+        .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
-        .nonzero = s.k_pass >= p->k ? s.nonzero : NULL, /* what is not 0 here is not 0 there */
+        .nonzero = counts.nonzero + plan->scheme_map +
+                   part->number * (plan->scheme_map + plan->estimate_map),
         .stream = p->stream,
     };
     return td_estimate_part_run(&estimate);

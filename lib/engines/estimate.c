@@ -27,6 +27,12 @@ size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch)
     return (size_t)plane_bytes(m, n, k, batch, 1);
 }
 
+int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    if (td_estimate_sums(k) > 1) return 0;
+    return batch * (td_nonzero_of_member(m, k) + td_nonzero_of_member(n, k));
+}
+
 /* Sums from `first` on. */
 static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t count)
 {
@@ -40,7 +46,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     magnitudes.plane[0] = (int8_t *)part->workspace;
     magnitudes.plane[1] =
         magnitudes.plane[0] + td_round_up(k * batch * padded_rows(target->m), 256);
-    if (part->nonzero && td_estimate_sums(part->fixed.operand[0].k) == 1) {
+    if (td_estimate_map_words(target->m, target->n, part->fixed.operand[0].k, batch) > 0) {
         magnitudes.nonzero[0] = part->nonzero;
         magnitudes.nonzero[1] = part->nonzero + batch * td_nonzero_of_member(target->m, k);
     }

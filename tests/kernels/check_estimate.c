@@ -107,13 +107,14 @@ static void matrices_of_programs(void **unused)
         const char *name;
         planted of;
     } kinds[] = {{"L L'", {150, 140, 150, lower, lower, false}},
+                 {"L L', blocks of zeros", {200, 70, 300, lower, lower, true}},
                  {"K K", {130, 90, 200, kernel, kernel, true}},
                  {"Q U", {70, 130, 160, normal, secular, false}},
                  {"localised", {66, 130, 200, localised, normal, true}},
                  {"V' C", {40, 150, 190, panel, normal, true}},
                  {"V W", {190, 70, 33, panel, normal, false}},
                  {"sparse", {130, 130, 300, sparse, sparse, false}}};
-    const int count = test_is_sanitized() ? 3 : 7;
+    const int count = test_is_sanitized() ? 3 : 8;
     for (int i = 0; i < count; i++)
         for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++) {
             const checked seen = check(names[n], &kinds[i].of, SEED + (uint64_t)i);
