@@ -59,6 +59,7 @@ static int64_t parts_of(const ozaki_plan *plan, const td_problem *p)
  * which elements are left; units of products of panels. */
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
+    unsigned long long *met;  /* [batch] */
     int32_t *ranked;          /* [batch] */
     td_spread *spread;        /* [batch] */
     uint32_t *next_unit;
@@ -70,7 +71,8 @@ typedef struct {
 static ozaki_counts counts_at(const ozaki_plan *plan, const td_problem *p, char *memory)
 {
     ozaki_counts c = {.open = (unsigned long long *)memory};
-    c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
+    c.met = c.open + plan->batch * TD_CHOICES;
+    c.ranked = (int32_t *)(c.met + plan->batch);
     c.spread = (td_spread *)(c.ranked + plan->batch);
     c.next_unit = (uint32_t *)(c.spread + plan->batch);
     c.tiles = (int32_t *)(c.next_unit + 1);
@@ -338,6 +340,7 @@ static cudaError_t estimate_part(ozaki_product *product, const ozaki_part *part,
                      .blocks = decides ? ranking_blocks(product) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
                      .open = counts.open,
+                     .met = counts.met,
                      .ranked = counts.ranked},
         .workspace = s.workspace,
         .bytes = plan->plane_bytes,

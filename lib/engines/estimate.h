@@ -9,7 +9,7 @@
 typedef struct {
     td_device *device;
     td_fixed fixed;
-    td_estimate estimate; /* sum_step and sums, and ranks but for `of`, are set here */
+    td_estimate estimate; /* sum_step, sums, nonzero, and ranks but for `of`, are set here */
     char *workspace;      /* 256-byte aligned */
     size_t bytes;         /* of it; at least td_estimate_least_bytes() */
     uint32_t *next_unit;  /* of td_panels */
