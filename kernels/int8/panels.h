@@ -103,7 +103,8 @@ enum { TD_PIECE_K = 128 };
 /* The multiple that `piece` of p->pieces begins with: a piece ends where the next begins. */
 TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
 {
-    return (int)((p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece / p->pieces);
+    const int all = ((int)p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece;
+    return p->pieces == 1 ? all : all / p->pieces;
 }
 
 /* td_panels.nonzero: words of a group of lines; groups; words of a member. */

@@ -21,13 +21,12 @@ struct td_listed {
 template <int count>
 TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, int line, int w)
 {
-    const int64_t lines = which ? p.n : p.m;
-    const int words = td_nonzero_words(p.k), last = td_groups(lines) - 1;
-    const uint32_t *const own = p.nonzero[which] + member * td_nonzero_of_member(lines, p.k) + w;
+    const int words = td_nonzero_words(p.k), groups = td_groups(which ? p.n : p.m),
+              first = line / TD_LINE_GROUP;
+    const uint32_t *const own = p.nonzero[which] + (int64_t)(member * groups) * words + w;
     uint32_t any = 0;
     TD_UNROLL
-    for (int i = 0; i < count / TD_LINE_GROUP; i++)
-        any |= own[min(line / TD_LINE_GROUP + i, last) * words];
+    for (int i = 0; i < count / TD_LINE_GROUP; i++) any |= own[min(first + i, groups - 1) * words];
     return any;
 }
 
@@ -39,7 +38,7 @@ TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int 
 {
     td_listed all = {0, 0};
     td_stages run = {0, 0};
-    TD_UNROLL_N(1)
+    TD_ROLLED
     for (int w = first / 32; w <= (end - 1) / 32; w++) {
         uint32_t word = ~0u << max(first - 32 * w, 0);
         if (end < 32 * w + 32) word &= ~(~0u << (end - 32 * w));
@@ -47,7 +46,7 @@ TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int 
             word &= td_nonzero_word<rows>(p, 0, member, row, w) &
                     td_nonzero_word<columns>(p, 1, member, column, w);
         if (all.count == 0 && word == 0 && w == (end - 1) / 32) word = 1u << ((end - 1) % 32);
-        TD_UNROLL_N(1)
+        TD_ROLLED
         while (word) {
             const int lowest = __ffs((int)word) - 1, begin = 32 * w + lowest;
             const uint32_t after = word + (1u << lowest); /* what follows: a carry ran through it */

@@ -42,8 +42,11 @@ TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_
         unit.piece = rest % p.pieces;
         rest /= p.pieces;
     }
-    unit.plane = rest / p.batch;
-    unit.member = rest % p.batch;
+    unit.plane = rest;
+    if (p.batch > 1) {
+        unit.plane = rest / p.batch;
+        unit.member = rest % p.batch;
+    }
     return unit;
 }
 

@@ -1,6 +1,7 @@
 /* estimate.cu - what one int8 product of magnitudes (magnitudes.cu) says of abs(A')abs(B'), and what follows from it. */
 #include "estimate.h"
 
+#include "../int8/panels.h"
 #include "../last_block.h"
 #include "../warp.h"
 #include "choose.h"
@@ -336,21 +337,63 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
     return open;
 }
 
-/* A tile in binary64 takes as long as products of it modulo so many numbers. */
-enum { BINARY64_COST = 24 };
+/* Groups of lines of the part that have magnitudes other than 0 in a stage of k. By all threads. */
+TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
+{
+    const int groups = td_groups(which ? p.finish.target.n : p.finish.target.m),
+              words = td_nonzero_words(p.choose.k);
+    const uint32_t *const map =
+        p.nonzero[which] + (int64_t)blockIdx.z * groups * words + stage / 32;
+    int count = 0;
+    for (int first = 0; first < groups; first += TD_FINISH_THREADS) {
+        const int group = first + (int)threadIdx.x;
+        count += __syncthreads_count(group < groups &&
+                                     (map[(int64_t)group * words] >> (stage % 32) & 1));
+    }
+    return count;
+}
+
+TD_HOST_DEVICE int stages_of(const td_estimate &p)
+{
+    return (int)((p.choose.k + TD_PIECE_K - 1) / TD_PIECE_K);
+}
+
+/* Adds up the blocks of magnitudes of both operands that meet. */
+TD_DEVICE void count_blocks(const td_estimate &p)
+{
+    for (int stage = (int)blockIdx.x; stage < stages_of(p); stage += (int)gridDim.x) {
+        const int rows = groups_in_stage(p, 0, stage), columns = groups_in_stage(p, 1, stage);
+        if (threadIdx.x == 0 && rows > 0 && columns > 0)
+            atomicAdd(&p.met[blockIdx.z], (unsigned long long)rows * (unsigned)columns);
+    }
+}
+
+/* A tile in binary64 takes as long as products of it modulo so many numbers. What a modulus costs, in units of which that is COST_UNITS
+ * if no block of zeros is passed over: the rest does not depend on them. */
+enum { BINARY64_COST = 24, COST_UNITS = 64, COST_OF_REST = 16 };
+
+TD_DEVICE uint64_t cost_of_modulus(const td_estimate &p)
+{
+    const uint64_t all = (uint64_t)td_groups(p.choose.lines[0]) *
+                         (uint64_t)td_groups(p.choose.lines[1]) * (uint64_t)stages_of(p);
+    if (!p.nonzero[0]) return COST_UNITS;
+    return COST_OF_REST + (COST_UNITS - COST_OF_REST) * p.met[blockIdx.z] / all;
+}
 
 /* What costs least, if a tile of TD_FEW or more open elements is made in binary64, and one of fewer costs in proportion; or to
  * make all tiles so. */
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
     const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
-    uint64_t least = (uint64_t)p.tiles * TD_FEW * BINARY64_COST;
+    const uint64_t modulus = (uint64_t)p.tiles * TD_FEW * cost_of_modulus(p),
+                   element = BINARY64_COST * COST_UNITS;
+    uint64_t least = (uint64_t)p.tiles * TD_FEW * element;
     td_choice best = p.choose.candidate[0];
     best.parameter = 0;
     best.rank = -1;
     for (int i = 0; i < p.choose.candidates; i++) {
         const uint64_t cost =
-            (uint64_t)p.tiles * TD_FEW * p.choose.candidate[i].parameter + open[i] * BINARY64_COST;
+            modulus * (unsigned)p.choose.candidate[i].parameter + open[i] * element;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.candidate[i];
@@ -384,6 +427,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     td_begin_kernel();
     if (td_scalar_value(p.choose.alpha) == 0.0 || !p.choose.choice[blockIdx.z].is_estimated) return;
     const unsigned open = rank_tiles(p);
+    if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
     if (open && (int)threadIdx.x < p.choose.candidates)
         atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
     if (p.choose.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], 1, p.blocks))

@@ -31,6 +31,7 @@ typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t k_padded;
+    uint32_t *nonzero[2]; /* td_panels.nonzero: bits are set; NULL: none */
 } td_magnitudes;
 cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
 
@@ -44,7 +45,10 @@ typedef struct {
     int blocks;               /* of all parts, td_rank_blocks(m, n) each; 0: the choice stands */
     int64_t tiles;            /* of all parts */
     unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
+    unsigned long long *met;  /* [batch]: the same */
     int32_t *ranked;          /* [batch]: the same */
+    const uint32_t
+        *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
 } td_estimate;
 int td_rank_blocks(int m, int n);
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);

@@ -62,8 +62,8 @@ template <int count> struct neighbours {
     double x[count];
     int shift[count];
 
-    /* `exponent` is the line's. */
-    TD_INSIDE void store(int exponent, int8_t *to) const
+    /* `exponent` is the line's. Returns 0 if all are. */
+    TD_INSIDE uint32_t store(int exponent, int8_t *to) const
     {
         enum { WORDS = (count + 3) / 4 };
         struct alignas(count) {
@@ -85,6 +85,10 @@ template <int count> struct neighbours {
         }
         memcpy(&bytes, word, count);
         *reinterpret_cast<decltype(bytes) *>(to) = bytes;
+        uint32_t any = 0;
+        TD_UNROLL
+        for (int w = 0; w < WORDS; w++) any |= word[w];
+        return any;
     }
 };
 
@@ -95,13 +99,13 @@ TD_DEVICE int8_t *plane_of(const td_magnitudes &p, const td_fixed_place &at, int
     return p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * p.k_padded;
 }
 
-/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. */
-TD_DEVICE void make_runs(const td_magnitudes &p, const td_fixed_place &at, const double *data)
+/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. Returns 0 if this thread's magnitudes are. */
+TD_DEVICE uint32_t make_runs(const td_magnitudes &p, const td_fixed_place &at, const double *data)
 {
     const td_operand &o = p.fixed.operand[at.which];
     const int line = at.line0 + (int)threadIdx.x % 32;
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
-    if (line >= at.padded_lines || l >= p.k_padded) return;
+    if (line >= at.padded_lines || l >= p.k_padded) return 0;
     const double *from = data + td_operand_at(o, line, at.first + l);
     const int64_t left = line < o.lines ? at.count - l : 0;
     neighbours<RUN> own;
@@ -109,11 +113,11 @@ TD_DEVICE void make_runs(const td_magnitudes &p, const td_fixed_place &at, const
     for (int i = 0; i < RUN; i++) own.x[i] = i < left ? from[i * o.k_step] : 0.0;
     TD_UNROLL
     for (int i = 0; i < RUN; i++) own.shift[i] = shift_of(p, at, l + i);
-    own.store(exponent_of(p, at, line), plane_of(p, at, line) + l);
+    return own.store(exponent_of(p, at, line), plane_of(p, at, line) + l);
 }
 
 /* Of operands that stand along k: warps have lines. */
-TD_DEVICE void make_pairs(const td_magnitudes &p, const td_fixed_place &at, const double *data)
+TD_DEVICE uint32_t make_pairs(const td_magnitudes &p, const td_fixed_place &at, const double *data)
 {
     const td_operand &o = p.fixed.operand[at.which];
     const int line0 = at.line0 + (int)threadIdx.x / 32 * OWN_LINES;
@@ -122,6 +126,7 @@ TD_DEVICE void make_pairs(const td_magnitudes &p, const td_fixed_place &at, cons
     const bool are_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0 && o.line_step % 2 == 0;
     neighbours<2> own[OWN_LINES][PAIRS];
     int exponent[OWN_LINES];
+    uint32_t any = 0;
     TD_UNROLL
     for (int i = 0; i < OWN_LINES; i++) {
         TD_UNROLL
@@ -146,9 +151,20 @@ TD_DEVICE void make_pairs(const td_magnitudes &p, const td_fixed_place &at, cons
         for (int i = 0; i < OWN_LINES; i++) {
             own[i][h].shift[0] = shift[0], own[i][h].shift[1] = shift[1];
             if (line0 + i < at.padded_lines && l < p.k_padded)
-                own[i][h].store(exponent[i], plane_of(p, at, line0 + i) + l);
+                any |= own[i][h].store(exponent[i], plane_of(p, at, line0 + i) + l);
         }
     }
+    return any;
+}
+
+/* Tells that the block's tile has magnitudes that are not 0. */
+TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
+{
+    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
+                  "a bit is of whole tiles");
+    const int stage = (int)(at.in_pass / TILE_K), words = td_nonzero_words(p.k_padded);
+    const int64_t group = (int64_t)at.batch * td_groups(at.padded_lines) + at.line0 / TD_LINE_GROUP;
+    atomicOr(p.nonzero[at.which] + group * words + stage / 32, 1u << (stage % 32));
 }
 
 } // namespace
@@ -165,10 +181,8 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
         at.line0 >= at.padded_lines)
         return;
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    if (at.along)
-        make_pairs(p, at, data);
-    else
-        make_runs(p, at, data);
+    const uint32_t any = at.along ? make_pairs(p, at, data) : make_runs(p, at, data);
+    if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
 }
 
 cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)

@@ -37,7 +37,7 @@ struct alignas(16) pair_of_elements {
 /* ---- residues ---- */
 
 /* Lane 4 g + q makes residues modulo two of 16 moduli, g and g + 8, of sixteen elements of a run, from 16 q on. */
-enum { ROWS = 16, LANE_ROWS = 2, LANES = 4 };
+enum { LANE_ROWS = 2, LANES = 4 };
 
 /* Of elements 2 lane and 2 lane + 1 of a run. */
 template <int pieces> struct lane_numbers {
@@ -172,12 +172,12 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
 
 #endif
 
-/* Of the lane's moduli and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
-typedef td_quad<uint32_t> lane_residues[LANE_ROWS];
+/* Of the lane's moduli, the first `rows` of them, and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
+template <int rows> using lane_residues = td_quad<uint32_t>[rows];
 
-template <int pieces>
+template <int pieces, int rows>
 TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers,
-                             lane_residues &residues)
+                             lane_residues<rows> &residues)
 {
     TD_UNROLL
     for (int w = 0; w < 2; w++) {
@@ -185,7 +185,7 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
         TD_UNROLL
         for (int e = 0; e < 4; e++) add_bytes<pieces>(own, numbers, 2 * w + e / 2, e % 2, sum[e]);
         TD_UNROLL
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 2 * rows; i++) {
             uint32_t r[4];
             TD_UNROLL
             for (int e = 0; e < 4; e++)
@@ -240,16 +240,17 @@ TD_DEVICE lane_numbers<pieces> numbers_of(const td_residues &p, const tile_place
     return numbers;
 }
 
-/* Residues modulo ROWS moduli from `first` on. */
-template <int pieces> TD_DEVICE void store_lines(const td_residues &p, const tile &from, int first)
+/* Residues modulo 8 * rows moduli from `first` on. Runs whose numbers are all 0 have none to find. */
+template <int pieces, int rows>
+TD_DEVICE void store_lines(const td_residues &p, const tile &from, int first)
 {
     const tile_place &at = from.place;
     const int lane = (int)threadIdx.x % 32, t = first + lane / LANES, moduli = from.moduli;
     const int runs = min((int)TILE_K, at.k_padded - at.in_pass), lines = min((int)LINES, at.lines);
     const int64_t step = p.plane_step[at.which];
     const bool is_shifted = from.is_shifted;
-    const int rows = (t < moduli) + (t + 8 < moduli);
-    uint32_t bits = td_piece_zero;
+    const int own_rows = (t < moduli) + (t + 8 < moduli);
+    bool is_nonzero = false;
     lane_moduli<pieces> own;
     find_moduli(own, at.which, moduli, first);
     int8_t *const to = p.plane[at.which] + t * step +
@@ -266,23 +267,28 @@ template <int pieces> TD_DEVICE void store_lines(const td_residues &p, const til
         for (int run = 0; run < runs; run += RUN, to_line += RUN, x += RUN / 2) {
             const lane_numbers<pieces> numbers =
                 numbers_of<pieces>(p, at, record, is_shifted, run, *x);
-            bits |= td_bits_of_pieces(numbers.of[0]) | td_bits_of_pieces(numbers.of[1]);
-            lane_residues residues;
-            find_residues<pieces>(own, share(numbers), residues);
-            if (rows > 0) *reinterpret_cast<td_quad<uint32_t> *>(to_line) = residues[0];
-            if (rows > 1) *reinterpret_cast<td_quad<uint32_t> *>(to_line + 8 * step) = residues[1];
+            const uint32_t bits =
+                td_bits_of_pieces(numbers.of[0]) | td_bits_of_pieces(numbers.of[1]);
+            lane_residues<rows> residues = {};
+            if (__any_sync(0xffffffffu, bits != td_piece_zero)) {
+                find_residues<pieces, rows>(own, share(numbers), residues);
+                is_nonzero = true;
+            }
+            TD_UNROLL
+            for (int r = 0; r < rows; r++)
+                if (r < own_rows)
+                    *reinterpret_cast<td_quad<uint32_t> *>(to_line + r * 8 * step) = residues[r];
         }
     }
-    if (first == 0 && __any_sync(0xffffffffu, bits != td_piece_zero) && lane == 0 && from.nonzero)
-        atomicOr(from.nonzero, from.own_bit);
+    if (first == 0 && is_nonzero && lane == 0 && from.nonzero) atomicOr(from.nonzero, from.own_bit);
 }
 
 /* Has its own registers: more than most products need. */
 TD_DEVICE_CALL void store_lines_of_many(const td_residues &p, const tile &from)
 {
-    TD_UNROLL_N(1)
-    for (int first = 0; first < from.moduli; first += ROWS)
-        store_lines<TD_LONG_PIECES>(p, from, first);
+    static_assert(TD_MAX_MODULI <= 8 * 3, "two and one");
+    store_lines<TD_LONG_PIECES, 2>(p, from, 0);
+    if (from.moduli > 16) store_lines<TD_LONG_PIECES, 1>(p, from, 16);
 }
 
 /* ---- tiles ---- */
@@ -369,7 +375,7 @@ TD_DEVICE void fetch_tile(const td_residues &p, const tile_place &at, tile &to)
 TD_DEVICE void work_on_tile(const td_residues &p, const tile &from)
 {
     if (from.moduli <= TD_SHORT_MODULI)
-        store_lines<TD_SHORT_PIECES>(p, from, 0);
+        store_lines<TD_SHORT_PIECES, 2>(p, from, 0);
     else
         store_lines_of_many(p, from);
 }

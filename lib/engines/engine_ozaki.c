@@ -105,7 +105,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     s.finish.target.open_count =
         counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
-    if (plan->map > 0) s.nonzero = counts.nonzero + part->number * plan->map;
+    if (plan->scheme_map > 0)
+        s.nonzero = counts.nonzero + part->number * (plan->scheme_map + plan->estimate_map);
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -147,9 +148,9 @@ static int ranking_blocks(const td_ozaki_product *product)
 static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *part, bool decides)
 {
     const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
     const td_scheme_part s = scheme_part_of(product, part);
-    const td_ozaki_counts counts =
-        td_ozaki_counts_at(&product->plan, p, product->workspace + product->plan.counts);
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
     const td_estimate_part estimate = {
         .device = product->device,
         .fixed = s.fixed,
@@ -158,10 +159,13 @@ static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *pa
                      .blocks = decides ? ranking_blocks(product) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
                      .open = counts.open,
+                     .met = counts.met,
                      .ranked = counts.ranked},
         .workspace = s.workspace,
-        .bytes = product->plan.plane_bytes,
+        .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
+        .nonzero = counts.nonzero + plan->scheme_map +
+                   part->number * (plan->scheme_map + plan->estimate_map),
         .stream = p->stream,
     };
     return td_estimate_part_run(&estimate);

@@ -27,6 +27,20 @@ size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch)
     return (size_t)plane_bytes(m, n, k, batch, 1);
 }
 
+int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    if (td_estimate_sums(k) > 1) return 0;
+    return batch * (td_nonzero_of_member(m, k) + td_nonzero_of_member(n, k));
+}
+
+static uint32_t *map_of(const td_estimate_part *part, int which)
+{
+    const td_target *target = &part->estimate.finish.target;
+    const int64_t k = part->fixed.operand[0].k, batch = part->fixed.batch;
+    if (td_estimate_map_words(target->m, target->n, k, batch) == 0) return NULL;
+    return part->nonzero + (which ? batch * td_nonzero_of_member(target->m, k) : 0);
+}
+
 /* Sums from `first` on. */
 static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t count)
 {
@@ -40,6 +54,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     magnitudes.plane[0] = (int8_t *)part->workspace;
     magnitudes.plane[1] =
         magnitudes.plane[0] + td_round_up(k * batch * padded_rows(target->m), 256);
+    for (int o = 0; o < 2; o++) magnitudes.nonzero[o] = map_of(part, o);
     const td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
         .m = ranks->ld,
@@ -62,6 +77,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .choice = part->fixed.choice,
         .pieces = 1,
         .next_unit = part->next_unit,
+        .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},
     };
     const cudaError_t error = td_magnitudes_run(&magnitudes, part->stream);
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
@@ -76,6 +92,7 @@ cudaError_t td_estimate_part_run(const td_estimate_part *given)
     int64_t at_once = sums;
     while (at_once > 1 && plane_bytes(m, n, k, batch, at_once) > (int64_t)part.bytes) at_once--;
     part.estimate.sums = (int)sums;
+    for (int o = 0; o < 2; o++) part.estimate.nonzero[o] = map_of(given, o);
     part.estimate.sum_step = part.estimate.finish.ranks.batch_step * batch;
     cudaError_t error = cudaSuccess;
     for (int64_t first = 0; first < sums && error == cudaSuccess; first += at_once)

@@ -9,15 +9,19 @@
 typedef struct {
     td_device *device;
     td_fixed fixed;
-    td_estimate estimate; /* sum_step and sums, and ranks but for `of`, are set here */
+    td_estimate estimate; /* sum_step, sums, nonzero, and ranks but for `of`, are set here */
     char *workspace;      /* 256-byte aligned */
     size_t bytes;         /* of it; at least td_estimate_least_bytes() */
     uint32_t *next_unit;  /* of td_panels */
+    uint32_t *nonzero;    /* of td_estimate_map_words(), zeros before */
     cudaStream_t stream;
 } td_estimate_part;
 
 size_t td_estimate_sum_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
+
+/* Words of a map of what of both operands has magnitudes other than 0; 0: sums of so long a k have none. */
+int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* How the ranks of a part are laid out. */
 td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n);

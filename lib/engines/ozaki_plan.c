@@ -14,12 +14,14 @@ int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p)
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
     td_ozaki_counts c = {.open = (unsigned long long *)memory};
-    c.ranked = (int32_t *)(c.open + plan->batch * TD_CHOICES);
+    c.met = c.open + plan->batch * TD_CHOICES;
+    c.ranked = (int32_t *)(c.met + plan->batch);
     c.spread = (td_spread *)(c.ranked + plan->batch);
     c.next_unit = (uint32_t *)(c.spread + plan->batch);
     c.tiles = (int32_t *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * td_ozaki_parts_of(plan, p));
-    c.words = (int32_t *)c.nonzero - (int32_t *)memory + plan->map * td_ozaki_parts_of(plan, p);
+    c.words = (int32_t *)c.nonzero - (int32_t *)memory +
+              (plan->scheme_map + plan->estimate_map) * td_ozaki_parts_of(plan, p);
     return c;
 }
 
@@ -82,8 +84,11 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
     const td_scheme *scheme = product->mode->scheme;
+    const td_scheme_sizes *s = &plan->part;
     size_t end = 0;
-    plan->map = scheme->map_words ? scheme->map_words(&plan->part, p->k, plan->batch) : 0;
+    plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
+    plan->estimate_map =
+        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
     for (int o = 0; o < 2; o++)
         plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));

@@ -22,7 +22,7 @@ typedef struct {
     size_t line[2], shift, shifted, choice, counts;
     size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
-    int64_t map; /* words of a part's */
+    int64_t scheme_map, estimate_map; /* words of a part's */
 
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;    /* that planes have for it at least */
@@ -44,11 +44,12 @@ typedef struct {
  * which elements are left; units of products of panels. */
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
+    unsigned long long *met;  /* [batch] */
     int32_t *ranked;          /* [batch] */
     td_spread *spread;        /* [batch] */
     uint32_t *next_unit;
     int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part][plan->map]: the scheme's */
+    uint32_t *nonzero; /* [part]: the scheme's map, the estimate's */
     int64_t words;     /* of 32 bits, in all */
 } td_ozaki_counts;
 

@@ -296,11 +296,11 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
     test_note("%s: %s times %s, outside %g: %s", name, shape_names[a], shape_names[b], outside,
               product_text(of));
     ref_account account = mode_product(&m, &gemm);
-    for (size_t limit = (size_t)1 << 28; limit >= (size_t)1 << 22; limit >>= 2) {
-        test_matrix got = compute_within(&m, &p, limit);
+    static const int limits[] = {28, 25, 22, 20}; /* the last one is too little for long lines */
+    for (int i = 0; i < (of->k < 8192 ? 4 : 3); i++) {
+        test_matrix got = compute_within(&m, &p, (size_t)1 << limits[i]);
         checked_compare(&m, &p, &got, &want);
         matrix_free(&got);
-        if (of->k < 8192) break;
     }
     ref_account_free(&account);
     matrix_free(&want);

@@ -8,6 +8,9 @@ enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICE
 /* A tile in binary64 takes as long as products modulo so many numbers. */
 enum { TILE = REF_TILE, FEW = REF_FEW, BINARY64_COST = 24 };
 
+/* Blocks that are passed over if they are zeros: so many lines and elements of k. */
+enum { GROUP = 64, STAGE = 128 };
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -209,17 +212,49 @@ static int64_t count_open(const ref_work *w, int count)
     return all;
 }
 
+/* True if any magnitude of these lines and elements of k is not 0. */
+static bool has_magnitudes(const ref_side *s, int64_t line, int64_t l, int64_t k)
+{
+    for (int64_t i = line; i < smaller(line + GROUP, s->lines); i++)
+        for (int64_t e = l; e < smaller(l + STAGE, k); e++)
+            if (ref_is_counted(&s->line[i]) && magnitude_of(s, i, e) > 0) return true;
+    return false;
+}
+
+/* Blocks of an operand that have magnitudes in a stage of k. */
+static int64_t blocks_with_magnitudes(const ref_work *w, int which, int64_t l)
+{
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < w->side[which].lines; i += GROUP)
+        blocks += has_magnitudes(&w->side[which], i, l, w->p->k);
+    return blocks;
+}
+
+/* In 64ths of what a modulus costs where no block is passed over. */
+static int64_t cost_of_modulus(const ref_work *w)
+{
+    const int64_t k = w->p->k;
+    int64_t met = 0, stages = 0;
+    if (length_of_sum(k) < k) return 64;
+    for (int64_t l = 0; l < k; l += STAGE, stages++)
+        met += blocks_with_magnitudes(w, 0, l) * blocks_with_magnitudes(w, 1, l);
+    return 16 +
+           48 * met / (stages * ((w->p->m + GROUP - 1) / GROUP) * ((w->p->n + GROUP - 1) / GROUP));
+}
+
 /* The number that costs least. */
 static int choose_moduli(ref_work *w)
 {
     const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
-    int64_t least = tiles * FEW * BINARY64_COST;
+    int64_t least = 64 * tiles * FEW * BINARY64_COST, modulus;
     int best = 0;
     w->is_estimated = !fewest_do(w);
     set_needed(w, least_moduli(w), w->is_estimated ? MAX_MODULI : least_moduli(w));
     if (!w->is_estimated) return least_moduli(w);
+    modulus = cost_of_modulus(w);
     for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
-        const int64_t cost = tiles * FEW * count + count_open(w, count) * BINARY64_COST;
+        const int64_t cost =
+            modulus * tiles * FEW * count + 64 * count_open(w, count) * BINARY64_COST;
         if (cost >= least) continue;
         least = cost;
         best = count;
