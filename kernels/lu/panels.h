@@ -67,7 +67,7 @@ TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
 /* A panel's rows in shared memory. Their 16-byte pieces change places: pieces of eight neighbouring rows, and those of
  * four that lanes of a product read in pairs, are in different banks. */
 template <class number> struct td_lu_rows_store {
-    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT };
+    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT, IS_FAR = 0 };
     enum { PIECES = PANEL / PIECE };
     number *at;
 
@@ -101,7 +101,7 @@ template <class number> struct td_lu_rows_store {
 
 /* The same where A has the panel: columns, slot after slot below the rows of U. */
 template <class number> struct td_lu_columns_store {
-    enum { PIECE = td_pack<number>::COUNT };
+    enum { PIECE = td_pack<number>::COUNT, IS_FAR = 1 };
     number *at;
     int64_t ld;
 
@@ -151,27 +151,85 @@ template <int rows> struct td_lu_tile_rows {
     }
 };
 
-/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L. */
+/* The pieces of a triangle's rows in the order in which a solution takes them: columns k .. k + PIECE of row r, below the diagonal. */
+template <int panel, int piece> struct td_lu_triangle {
+    int k, r;
+    TD_INSIDE void next()
+    {
+        if (++r == panel) k += piece, r = k + 1;
+    }
+};
+
+/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L, which is read AHEAD
+ * pieces ahead. */
 template <class number>
 TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
 {
     enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
-    enum { PIECE = td_pack<number>::COUNT };
-    number x[PANEL];
+    enum { PIECE = td_pack<number>::COUNT, AHEAD = 4 };
+    constexpr int steps = PANEL / PIECE;
+    constexpr int PIECES_OF = PANEL * steps - steps - PIECE * (steps * (steps - 1) / 2);
+    number x[PANEL], left[AHEAD + 1][PIECE];
+    td_lu_triangle<PANEL, PIECE> at = {0, 1}, fetched = {0, 1};
+    TD_UNROLL
+    for (int i = 0; i < AHEAD; i++, fetched.next()) l.read(left[i], fetched.r, fetched.k);
     TD_UNROLL
     for (int r = 0; r < PANEL; r++) x[r] = u[r * LD];
     TD_UNROLL
-    for (int k = 0; k < PANEL; k += PIECE) TD_UNROLL
-    for (int r = 1; r < PANEL; r++) {
-        if (r <= k) continue;
-        number left[PIECE];
-        l.read(left, r, k);
+    for (int i = 0; i < PIECES_OF; i++, at.next()) {
+        if (fetched.r < PANEL) {
+            l.read(left[(i + AHEAD) % (AHEAD + 1)], fetched.r, fetched.k);
+            fetched.next();
+        }
         TD_UNROLL
-        for (int i = 0; i < PIECE; i++)
-            if (r > k + i) x[r] = td_minus(x[r], left[i], x[k + i]);
+        for (int e = 0; e < PIECE; e++)
+            if (at.r > at.k + e) x[at.r] = td_minus(x[at.r], left[i % (AHEAD + 1)][e], x[at.k + e]);
     }
     TD_UNROLL
     for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
+}
+
+/* The same for all columns by a warp, of complex numbers: a lane has the real parts of a column, or the imaginary ones. */
+template <class real>
+TD_DEVICE void td_lu_solve_parts(td_complex<real> *u, const td_lu_rows_store<td_complex<real>> &l)
+{
+    typedef td_complex<real> number;
+    enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
+    enum { PIECE = td_pack<number>::COUNT, AHEAD = 4, PIECES = PANEL / PIECE };
+    enum { COUNT = PANEL * PIECES - PIECES - PIECE * (PIECES * (PIECES - 1) / 2) };
+    const int lane = (int)threadIdx.x % 32 % (2 * PANEL);
+    const bool is_imaginary = lane % 2 != 0;
+    real *column = reinterpret_cast<real *>(u) + lane;
+    real x[PANEL], own[PIECE], other[PIECE];
+    number left[AHEAD + 1][PIECE];
+    td_lu_triangle<PANEL, PIECE> at = {0, 1}, fetched = {0, 1};
+    TD_UNROLL
+    for (int i = 0; i < AHEAD; i++, fetched.next()) l.read(left[i], fetched.r, fetched.k);
+    TD_UNROLL
+    for (int r = 0; r < PANEL; r++) x[r] = column[2 * r * LD];
+    __syncwarp();
+    TD_UNROLL
+    for (int i = 0; i < COUNT; i++, at.next()) {
+        if (fetched.r < PANEL) {
+            l.read(left[(i + AHEAD) % (AHEAD + 1)], fetched.r, fetched.k);
+            fetched.next();
+        }
+        TD_UNROLL
+        for (int e = 0; e < PIECE; e++) {
+            if (at.r <= at.k + e) continue;
+            if (at.r == at.k + e + 1) { /* what it is multiplied with has just come out */
+                own[e] = x[at.k + e];
+                other[e] = __shfl_xor_sync(~0u, own[e], 1);
+                if (is_imaginary) other[e] = -other[e];
+            }
+            const number a = left[i % (AHEAD + 1)][e];
+            x[at.r] = td_real_fma(a.im, other[e], td_real_fma(-a.re, own[e], x[at.r]));
+        }
+    }
+    if ((int)threadIdx.x % 32 < 2 * PANEL) {
+        TD_UNROLL
+        for (int r = 1; r < PANEL; r++) column[2 * r * LD] = x[r];
+    }
 }
 
 /* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
@@ -194,7 +252,10 @@ TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
         }
     }
     __syncwarp();
-    if (lane < PANEL) td_lu_solve_column(u + lane, b.shared(from));
+    if constexpr (td_is_complex<number>::value && !td_lu_is_wide<number>::value)
+        td_lu_solve_parts(u, b.shared(from));
+    else if (lane < PANEL)
+        td_lu_solve_column(u + lane, b.shared(from));
 }
 
 /* The slots in panel `from` of a tile's rows from index `after` on; 0 for others, whose sums are of no use. */
@@ -225,14 +286,15 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
     const bool is_in_a = from < b.in_a;
     number *u = b.w.u + from % u_of::COUNT * u_of::NUMBERS;
     if (LANES == 32) __syncwarp();
-    if (first / 32 % (threads / 32) == tid / 32) td_lu_solve_rows<number>(b, from, u, s);
+    const bool solves = td_uniform(first / 32 % (threads / 32) == tid / 32);
+    if (solves) td_lu_solve_rows<number>(b, from, u, s);
     int slots[TILES][4];
     bool is_concerned[TILES];
     td_lu_left<number> left[uses_mma ? TILES : 1];
     TD_UNROLL
     for (int r = 0; r < TILES; r++) {
         is_concerned[r] = at.first(r) + 31 >= after && at.first(r) < b.n;
-        if (!is_concerned[r]) continue;
+        if (TILES > 1 && !is_concerned[r]) continue;
         td_lu_find_slots(slots[r], b, from, after, at, r);
         if constexpr (uses_mma) {
             if (is_in_a)
@@ -382,7 +444,11 @@ template <class number, class block> TD_DEVICE void td_lu_store_rows(const block
 /* L of the panels in A from slots to positions, some columns of a panel a warp. */
 template <class number, class block> TD_DEVICE void td_lu_interchange(const block &b)
 {
-    enum { PANEL = block::PANEL, COLUMNS = 2, MOST = TD_LU_MOST / 32 };
+    enum {
+        PANEL = block::PANEL,
+        COLUMNS = td_is_complex<number>::value ? 2 : 4,
+        MOST = TD_LU_MOST / 32
+    };
     const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32;
     TD_ROLLED
     for (int c0 = (int)threadIdx.x / 32 * COLUMNS; c0 < b.in_a * PANEL; c0 += warps * COLUMNS) {

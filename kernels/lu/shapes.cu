@@ -2,7 +2,7 @@
  * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv. No bits depend on it. */
 #include "factor.h"
 
-enum { SHAPES_OF_TYPE = 10 };
+enum { SHAPES_OF_TYPE = 12 };
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
 static const struct {
@@ -11,7 +11,9 @@ static const struct {
 } shapes[TD_LU_TYPES][SHAPES_OF_TYPE] = {
     [TD_LU_S] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
+                 {36, TD_LU_LANES_36},
                  {64, TD_LU_WARP},
                  {144, TD_LU_SHARED},
                  {168, TD_LU_SHARED_1},
@@ -20,7 +22,9 @@ static const struct {
                  {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
+                 {36, TD_LU_LANES_36},
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
                  {144, TD_LU_PAIRS_3},
@@ -29,6 +33,7 @@ static const struct {
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {112, TD_LU_PAIRS},
@@ -38,6 +43,7 @@ static const struct {
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_SHARED},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_PAIRS},
                  {80, TD_LU_PAIRS_3},
