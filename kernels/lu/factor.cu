@@ -8,18 +8,21 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Which matrices, and how: as many lanes for each, so many rows a lane, and columns. */
+/* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
+template <class number, int columns> constexpr int lanes_blocks()
+{
+    constexpr bool is_wide = td_lu_is_wide<number>::value;
+    if (sizeof(number) == 16 || columns < 24) return 1;
+    if (columns == 24) return sizeof(number) == 8 && is_wide ? 6 : 1;
+    if (columns == 32) return sizeof(number) == 4 ? 7 : 5;
+    return is_wide ? 2 : 4;
+}
+
+/* How a team has a matrix: so many lanes, a row each or two, in registers. */
 template <class number, int lanes_, int columns_> struct in_lanes {
     enum { LANES = lanes_, COLUMNS = columns_, ROWS = (columns_ + lanes_ - 1) / lanes_ };
-    enum { MATRICES = TD_LU_LANES_BLOCK / LANES };
+    enum { MATRICES = TD_LU_LANES_BLOCK / LANES, BLOCKS = lanes_blocks<number, columns_>() };
     typedef td_lu_exchange<number, COLUMNS, MATRICES> exchange;
-
-    /* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
-    enum { WIDE = td_lu_is_wide<number>::value };
-    enum { OF_36 = WIDE ? 2 : 4, OF_32 = sizeof(number) == 4 ? 7 : 5 };
-    enum { OF_24 = sizeof(number) == 8 && WIDE ? 6 : 1 };
-    enum { OF_COLUMNS = COLUMNS == 36 ? OF_36 : COLUMNS == 32 ? OF_32 : COLUMNS == 24 ? OF_24 : 1 };
-    enum { BLOCKS = sizeof(number) == 16 ? 1 : OF_COLUMNS };
 };
 
 /* A matrix for each team, four warps a block. */

@@ -17,12 +17,16 @@ enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
 /* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache, which
  * blocks share that are at different steps, as measured. The host has no use for it. */
+template <class number, int most> constexpr int td_lu_columns_unrolled()
+{
+    constexpr bool is_panel = most == td_lu_panel_columns<number>();
+    constexpr bool is_wide = td_lu_is_wide<number>::value;
+    if (!TD_HAS_CUDA_DEVICE) return 4;
+    if (!td_is_complex<number>::value) return is_wide ? most == 36 ? 12 : 8 : is_panel ? 4 : most;
+    return !is_wide || is_panel ? 4 : most == 32 ? 16 : 8;
+}
 template <class number, int most> struct td_lu_group {
-    enum { WIDE = td_lu_is_wide<number>::value, IS_PANEL = most == td_lu_panel_columns<number>() };
-    enum { S = IS_PANEL ? 4 : most, D = most == 36 ? 12 : 8, C = 4 };
-    enum { Z = IS_PANEL ? 4 : most == 32 ? 16 : 8 };
-    enum { OF_TYPE = td_is_complex<number>::value ? WIDE ? Z : C : WIDE ? D : S };
-    enum { MOST = TD_HAS_CUDA_DEVICE ? OF_TYPE : 4, value = most < MOST ? most : MOST };
+    enum { MOST = td_lu_columns_unrolled<number, most>(), value = most < MOST ? most : MOST };
 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */

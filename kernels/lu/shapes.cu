@@ -1,5 +1,5 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv. No bits depend on it. */
+ * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv with the rows of h200-2026-11-22-lu4 in their place. No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -27,8 +27,7 @@ static const struct {
                  {36, TD_LU_LANES_36},
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
-                 {144, TD_LU_PAIRS_3},
-                 {168, TD_LU_SHARED_3},
+                 {200, TD_LU_SHARED_3},
                  {240, TD_LU_PAIRS_2},
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
@@ -36,18 +35,17 @@ static const struct {
                  {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
-                 {112, TD_LU_PAIRS},
+                 {112, TD_LU_SHARED},
                  {168, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
                  {TD_LU_MOST, TD_LU_SHARED_3}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_SHARED},
-                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
-                 {56, TD_LU_PAIRS},
+                 {56, TD_LU_WARP},
                  {80, TD_LU_PAIRS_3},
-                 {168, TD_LU_SHARED_3},
+                 {200, TD_LU_SHARED_3},
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
 };
 
