@@ -123,7 +123,7 @@ TD_DEVICE void td_take_away(bool is_due, number *c, number a, const number *b, i
 }
 
 #if TD_HAS_CUDA_DEVICE
-/* The same with a predicate for each FMA: of so many, compilers make a branch, before which no load is issued that is behind it. */
+/* The same with a predicate for each FMA: of so many, a compiler makes a branch, and issues no load before it that is behind. */
 TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
 {
     asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f32 %0, %1, %2, %0;}"

@@ -151,85 +151,60 @@ template <int rows> struct td_lu_tile_rows {
     }
 };
 
-/* The pieces of a triangle's rows in the order in which a solution takes them: columns k .. k + PIECE of row r, below the diagonal. */
-template <int panel, int piece> struct td_lu_triangle {
-    int k, r;
-    TD_INSIDE void next()
-    {
-        if (++r == panel) k += piece, r = k + 1;
+/* Calls take(r, k, L's element) for all below the diagonal of l's first PANEL rows, in the order in which a solution takes them.
+ * They are read AHEAD pieces ahead. */
+template <class number, class taker>
+TD_DEVICE void td_lu_walk_triangle(const td_lu_rows_store<number> &l, const taker &take)
+{
+    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT, AHEAD = 4 };
+    enum { ACROSS = PANEL / PIECE, MISSING = ACROSS + PIECE * (ACROSS * (ACROSS - 1) / 2) };
+    number left[AHEAD + 1][PIECE];
+    int r = 1, k = 0, next_r = 1, next_k = 0;
+    TD_UNROLL
+    for (int i = -(int)AHEAD; i < PANEL * ACROSS - MISSING; i++) {
+        if (next_r < PANEL) {
+            l.read(left[(i + AHEAD) % (AHEAD + 1)], next_r, next_k);
+            if (++next_r == PANEL) next_k += PIECE, next_r = next_k + 1;
+        }
+        if (i < 0) continue;
+        TD_UNROLL
+        for (int e = 0; e < PIECE; e++)
+            if (r > k + e) take(r, k + e, left[i % (AHEAD + 1)][e]);
+        if (++r == PANEL) k += PIECE, r = k + 1;
     }
-};
+}
 
-/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L, which is read AHEAD
- * pieces ahead. */
+/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L. */
 template <class number>
 TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
 {
     enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
-    enum { PIECE = td_pack<number>::COUNT, AHEAD = 4 };
-    constexpr int steps = PANEL / PIECE;
-    constexpr int PIECES_OF = PANEL * steps - steps - PIECE * (steps * (steps - 1) / 2);
-    number x[PANEL], left[AHEAD + 1][PIECE];
-    td_lu_triangle<PANEL, PIECE> at = {0, 1}, fetched = {0, 1};
-    TD_UNROLL
-    for (int i = 0; i < AHEAD; i++, fetched.next()) l.read(left[i], fetched.r, fetched.k);
+    number x[PANEL];
     TD_UNROLL
     for (int r = 0; r < PANEL; r++) x[r] = u[r * LD];
-    TD_UNROLL
-    for (int i = 0; i < PIECES_OF; i++, at.next()) {
-        if (fetched.r < PANEL) {
-            l.read(left[(i + AHEAD) % (AHEAD + 1)], fetched.r, fetched.k);
-            fetched.next();
-        }
-        TD_UNROLL
-        for (int e = 0; e < PIECE; e++)
-            if (at.r > at.k + e) x[at.r] = td_minus(x[at.r], left[i % (AHEAD + 1)][e], x[at.k + e]);
-    }
+    td_lu_walk_triangle(l, [&](int r, int k, number a) { x[r] = td_minus(x[r], a, x[k]); });
     TD_UNROLL
     for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
 }
 
-/* The same for all columns by a warp, of complex numbers: a lane has the real parts of a column, or the imaginary ones. */
-template <class real>
-TD_DEVICE void td_lu_solve_parts(td_complex<real> *u, const td_lu_rows_store<td_complex<real>> &l)
+/* The same for 16 columns of complex binary32: a lane has the real parts of a column, or the imaginary ones. */
+TD_DEVICE void td_lu_solve_parts(td_complex<float> *u, const td_lu_rows_store<td_complex<float>> &l)
 {
-    typedef td_complex<real> number;
-    enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
-    enum { PIECE = td_pack<number>::COUNT, AHEAD = 4, PIECES = PANEL / PIECE };
-    enum { COUNT = PANEL * PIECES - PIECES - PIECE * (PIECES * (PIECES - 1) / 2) };
-    const int lane = (int)threadIdx.x % 32 % (2 * PANEL);
-    const bool is_imaginary = lane % 2 != 0;
-    real *column = reinterpret_cast<real *>(u) + lane;
-    real x[PANEL], own[PIECE], other[PIECE];
-    number left[AHEAD + 1][PIECE];
-    td_lu_triangle<PANEL, PIECE> at = {0, 1}, fetched = {0, 1};
+    typedef td_lu_tile<td_complex<float>> tile;
+    enum { PANEL = tile::PANEL, LD = 2 * tile::LD };
+    const bool is_imaginary = threadIdx.x % 2 != 0;
+    float *column = &u->re + threadIdx.x % 32, x[PANEL], other[PANEL];
     TD_UNROLL
-    for (int i = 0; i < AHEAD; i++, fetched.next()) l.read(left[i], fetched.r, fetched.k);
-    TD_UNROLL
-    for (int r = 0; r < PANEL; r++) x[r] = column[2 * r * LD];
-    __syncwarp();
-    TD_UNROLL
-    for (int i = 0; i < COUNT; i++, at.next()) {
-        if (fetched.r < PANEL) {
-            l.read(left[(i + AHEAD) % (AHEAD + 1)], fetched.r, fetched.k);
-            fetched.next();
+    for (int r = 0; r < PANEL; r++) x[r] = column[r * LD];
+    td_lu_walk_triangle(l, [&](int r, int k, td_complex<float> a) {
+        if (r == k + 1) { /* row k has just come out */
+            const float part = __shfl_xor_sync(~0u, x[k], 1);
+            other[k] = is_imaginary ? -part : part;
         }
-        TD_UNROLL
-        for (int e = 0; e < PIECE; e++) {
-            if (at.r <= at.k + e) continue;
-            if (at.r == at.k + e + 1) { /* what it is multiplied with has just come out */
-                own[e] = x[at.k + e];
-                other[e] = __shfl_xor_sync(~0u, own[e], 1);
-                if (is_imaginary) other[e] = -other[e];
-            }
-            const number a = left[i % (AHEAD + 1)][e];
-            x[at.r] = td_real_fma(a.im, other[e], td_real_fma(-a.re, own[e], x[at.r]));
-        }
-    }
-    if ((int)threadIdx.x % 32 < 2 * PANEL) {
-        TD_UNROLL
-        for (int r = 1; r < PANEL; r++) column[2 * r * LD] = x[r];
-    }
+        x[r] = td_fma(a.im, other[k], td_fma(-a.re, x[k], x[r]));
+    });
+    TD_UNROLL
+    for (int r = 1; r < PANEL; r++) column[r * LD] = x[r];
 }
 
 /* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
@@ -252,7 +227,7 @@ TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
         }
     }
     __syncwarp();
-    if constexpr (td_is_complex<number>::value && !td_lu_is_wide<number>::value)
+    if constexpr (std::is_same<number, td_complex<float>>::value)
         td_lu_solve_parts(u, b.shared(from));
     else if (lane < PANEL)
         td_lu_solve_column(u + lane, b.shared(from));

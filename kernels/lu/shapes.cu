@@ -1,5 +1,6 @@
-/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv with the rows of h200-2026-11-22-lu4 in their place. No bits depend on it. */
+/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
+ * bench/lu_shapes.py prints it from docs/results: h200-2026-11-22-lu3/lu.csv (`bench/lu --shapes`), and in place of its rows
+ * those of h200-2026-11-22-lu4/lu.csv. No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };

@@ -103,7 +103,7 @@ template <class number> struct td_lu_left {
     }
 };
 
-/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. L that is in device memory is read a piece ahead. */
+/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. L in device memory is read a piece ahead. */
 template <class number, class store>
 TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const store &l,
                                  const int (&slots)[4], const number *u)
