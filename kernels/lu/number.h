@@ -52,7 +52,10 @@ TD_DEVICE double td_normal_reciprocal(double a)
 TD_DEVICE int td_exponent(float a) { return (int)(td_bits32(a) >> 23 & 0xff); }
 TD_DEVICE int td_exponent(double a) { return __double2hiint(a) >> 20 & 0x7ff; }
 TD_DEVICE float td_two_to(int biased, float) { return td_from_bits32((uint32_t)biased << 23); }
-TD_DEVICE double td_two_to(int biased, double) { return __hiloint2double(biased << 20, 0); }
+TD_DEVICE double td_two_to(int biased, double)
+{
+    return __hiloint2double((int)((unsigned)biased << 20), 0);
+}
 
 /* What depends on the width: exponents whose reciprocal is far from the ends of the range, and the power of two that
  * brings every other exponent among them. */
