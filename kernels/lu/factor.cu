@@ -9,38 +9,50 @@
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
 /* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
-template <class number, int lanes> struct lanes_blocks_of {
-    enum { OF_TYPE = sizeof(number) == 4 ? 7 : td_lu_is_wide<number>::value ? 1 : 5 };
-    enum { value = lanes == 32 ? OF_TYPE : 1 };
+template <class number, int columns> constexpr int lanes_blocks()
+{
+    constexpr bool is_wide = td_lu_is_wide<number>::value;
+    if (sizeof(number) == 16 || columns < 24) return 1;
+    if (columns == 24) return sizeof(number) == 8 && is_wide ? 6 : 1;
+    if (columns == 32) return sizeof(number) == 4 ? 7 : 5;
+    return is_wide ? 2 : 4;
+}
+
+/* How a team has a matrix: so many lanes, a row each or two, in registers. */
+template <class number, int lanes_, int columns_> struct in_lanes {
+    enum { LANES = lanes_, COLUMNS = columns_, ROWS = (columns_ + lanes_ - 1) / lanes_ };
+    enum { MATRICES = TD_LU_LANES_BLOCK / LANES, BLOCKS = lanes_blocks<number, columns_>() };
+    typedef td_lu_exchange<number, COLUMNS, MATRICES> exchange;
 };
 
 /* A matrix for each team, four warps a block. */
-template <class number, int lanes>
-static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK,
-                                         (int)lanes_blocks_of<number, lanes>::value)
+template <class number, class arranged>
+static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK, (int)arranged::BLOCKS)
     factor_lanes(const td_lu_factors p)
 {
-    enum { TEAMS = TD_LU_LANES_BLOCK / lanes };
-    typedef td_lu_exchange<number, lanes, TEAMS> exchange;
+    enum { LANES = arranged::LANES, COLUMNS = arranged::COLUMNS, ROWS = arranged::ROWS };
+    typedef typename arranged::exchange exchange;
     TD_SHARED(exchange, e, );
     td_lu_clear(e);
     __syncthreads();
 
-    const int rank = (int)threadIdx.x % lanes;
-    const int64_t member = (int64_t)blockIdx.x * TEAMS + (int)threadIdx.x / lanes;
+    const int64_t member = (int64_t)blockIdx.x * arranged::MATRICES + (int)threadIdx.x / (int)LANES;
     const bool has_matrix = member < p.batch;
     number *a = has_matrix ? static_cast<number *>(p.a[member]) : nullptr;
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
-    number x[1][lanes];
-    const td_lu_ends ends =
-        td_lu_factor_lanes<lanes>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x);
+    number x[ROWS][COLUMNS];
+    int position[ROWS];
+    const int info =
+        td_lu_factor_lanes<LANES>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x, position);
     __syncwarp();
-    if (has_matrix && rank < p.n) {
+    TD_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        if (position[r] >= p.n) continue;
         TD_UNROLL
-        for (int c = 0; c < lanes; c++)
-            if (c < p.n) a[ends.position + (int64_t)c * p.lda] = x[0][c];
+        for (int c = 0; c < COLUMNS; c++)
+            if (c < p.n) a[position[r] + (int64_t)c * p.lda] = x[r][c];
     }
-    if (has_matrix && rank == 0) p.info[member] = ends.info;
+    if (has_matrix && threadIdx.x % LANES == 0) p.info[member] = info;
 }
 
 /* ---- larger matrices ---- */
@@ -159,12 +171,12 @@ template <class arranged> static int panels_in_a(int n, int more, int shared_byt
     return -1;
 }
 
-template <class number, int lanes>
+template <class number, int lanes, int columns>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
     const int64_t threads = (int64_t)p->batch * lanes, block = TD_LU_LANES_BLOCK;
-    return TD_LAUNCH((factor_lanes<number, lanes>), (unsigned)((threads + block - 1) / block),
-                     (unsigned)block, 0, stream, *p);
+    return TD_LAUNCH((factor_lanes<number, in_lanes<number, lanes, columns>>),
+                     (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
 }
 
 template <class number, class arranged>
@@ -184,11 +196,18 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
 {
     switch (p->shape) {
     case TD_LU_LANES_8:
-        return launch_lanes<number, 8>(p, stream);
+        return launch_lanes<number, 8, 8>(p, stream);
     case TD_LU_LANES_16:
-        return launch_lanes<number, 16>(p, stream);
+        return launch_lanes<number, 16, 16>(p, stream);
+    case TD_LU_LANES_24:
+        return launch_lanes<number, 32, 24>(p, stream);
     case TD_LU_LANES_32:
-        return launch_lanes<number, 32>(p, stream);
+        return launch_lanes<number, 32, 32>(p, stream);
+    case TD_LU_LANES_36:
+        if constexpr (td_is_complex<number>::value)
+            return cudaErrorInvalidConfiguration;
+        else
+            return launch_lanes<number, 32, 36>(p, stream);
     case TD_LU_WARP:
         return launch_rows<number, in_warp<number>>(p, 0, stream);
     default:
@@ -205,8 +224,12 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
         return n <= 8;
     case TD_LU_LANES_16:
         return n <= 16;
+    case TD_LU_LANES_24:
+        return n <= 24;
     case TD_LU_LANES_32:
         return n <= 32;
+    case TD_LU_LANES_36:
+        return n <= 36 && !td_is_complex<number>::value;
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
@@ -219,8 +242,12 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
 
 template <class number> static cudaError_t prepare()
 {
-    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, 8>, factor_lanes<number, 16>,
-                                factor_lanes<number, 32>);
+    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, in_lanes<number, 8, 8>>,
+                                factor_lanes<number, in_lanes<number, 16, 16>>,
+                                factor_lanes<number, in_lanes<number, 32, 24>>,
+                                factor_lanes<number, in_lanes<number, 32, 32>>);
+    if constexpr (!td_is_complex<number>::value)
+        error = td_load(error, factor_lanes<number, in_lanes<number, 32, 36>>);
     error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
     error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
     return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);

@@ -8,28 +8,31 @@
 
 enum { TD_LU_LANES_BLOCK = 128 };
 
-/* Where a thread's row has come to, and the team's info. */
-typedef struct {
-    int position, info;
-} td_lu_ends;
-
-/* Factors the team's matrix a (NULL: none) of n <= lanes rows: x becomes a row of the factors, wherever it was. */
-template <int lanes, class number, class exchange>
-TD_DEVICE td_lu_ends td_lu_factor_lanes(exchange &e, const number *a, int lda, int n,
-                                        bool has_pivots, int *pivots, number (&x)[1][lanes])
+/* Factors the team's matrix a (NULL: none) of n <= columns columns, and no more rows than its lanes have: x become rows of the
+ * factors, wherever they were. */
+template <int lanes, class number, class exchange, int rows, int columns>
+TD_DEVICE int td_lu_factor_lanes(exchange &e, const number *a, int lda, int n, bool has_pivots,
+                                 int *pivots, number (&x)[rows][columns], int (&position)[rows])
 {
-    td_lu_rows<number, 1> mine = {};
-    const int row = (int)threadIdx.x % lanes;
-    const bool has_row = a && row < n;
-    mine.position[0] = has_row ? row : INT_MAX;
-    mine.is_active[0] = has_row;
+    td_lu_rows<number, rows> mine = {};
     mine.reach = has_pivots ? (int)TD_LU_ANY : 0;
     TD_UNROLL
-    for (int c = 0; c < lanes; c++)
-        x[0][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
+    for (int r = 0; r < rows; r++) {
+        const int row = (int)threadIdx.x % lanes + r * lanes;
+        const bool has_row = a && row < n;
+        mine.position[r] = has_row ? row : INT_MAX;
+        mine.is_active[r] = has_row;
+        TD_UNROLL
+        for (int c = 0; c < columns; c++)
+            x[r][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
+    }
     td_lu_panel<lanes>(mine, x, e, 0, n);
-    if (pivots && has_row) pivots[mine.position[0]] = mine.before[0] + 1;
-    return {mine.position[0], mine.info};
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        position[r] = mine.position[r];
+        if (pivots && position[r] < n) pivots[position[r]] = mine.before[r] + 1;
+    }
+    return mine.info;
 }
 
 /* The fastest shape, from bench/lu. */

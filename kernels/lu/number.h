@@ -52,7 +52,10 @@ TD_DEVICE double td_normal_reciprocal(double a)
 TD_DEVICE int td_exponent(float a) { return (int)(td_bits32(a) >> 23 & 0xff); }
 TD_DEVICE int td_exponent(double a) { return __double2hiint(a) >> 20 & 0x7ff; }
 TD_DEVICE float td_two_to(int biased, float) { return td_from_bits32((uint32_t)biased << 23); }
-TD_DEVICE double td_two_to(int biased, double) { return __hiloint2double(biased << 20, 0); }
+TD_DEVICE double td_two_to(int biased, double)
+{
+    return __hiloint2double((int)((unsigned)biased << 20), 0);
+}
 
 /* What depends on the width: exponents whose reciprocal is far from the ends of the range, and the power of two that
  * brings every other exponent among them. */
@@ -84,6 +87,12 @@ template <class number> struct td_lu_is_wide {
     enum { value = sizeof(typename td_real_of<number>::type) == 8 };
 };
 
+/* Columns of a panel: no bits depend on it. */
+template <class number> constexpr int td_lu_panel_columns()
+{
+    return sizeof(number) == 16 ? 8 : 16;
+}
+
 template <class number> TD_DEVICE number td_number(typename td_real_of<number>::type re)
 {
     if constexpr (td_is_complex<number>::value)
@@ -104,6 +113,40 @@ TD_DEVICE td_complex<real> td_minus(td_complex<real> c, td_complex<real> a, td_c
     return {td_real_fma(a.im, b.im, td_real_fma(-a.re, b.re, c.re)),
             td_real_fma(-a.im, b.re, td_real_fma(-a.re, b.im, c.im))};
 }
+
+/* c[i] - a b[i] from i = first on, if that is due. */
+template <int count, class number>
+TD_DEVICE void td_take_away(bool is_due, number *c, number a, const number *b, int first)
+{
+    if (is_due) {
+        TD_UNROLL
+        for (int i = 0; i < count; i++)
+            if (i >= first) c[i] = td_minus(c[i], a, b[i]);
+    }
+}
+
+#if TD_HAS_CUDA_DEVICE
+/* The same with a predicate for each FMA: of so many, a compiler makes a branch, and issues no load before it that is behind. */
+TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
+{
+    asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f32 %0, %1, %2, %0;}"
+        : "+f"(c)
+        : "f"(a), "f"(b), "r"((int)is_due));
+}
+template <int count>
+TD_DEVICE void td_take_away(bool is_due, td_complex<float> *c, td_complex<float> a,
+                            const td_complex<float> *b, int first)
+{
+    TD_UNROLL
+    for (int i = 0; i < count; i++) {
+        if (i < first) continue;
+        td_take_away(is_due, c[i].re, -a.re, b[i].re);
+        td_take_away(is_due, c[i].im, -a.re, b[i].im);
+        td_take_away(is_due, c[i].re, a.im, b[i].im);
+        td_take_away(is_due, c[i].im, -a.im, b[i].re);
+    }
+}
+#endif
 
 TD_DEVICE float td_times(float a, float b) { return td_mul(a, b); }
 TD_DEVICE double td_times(double a, double b) { return td_mul64(a, b); }

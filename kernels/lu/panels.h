@@ -67,7 +67,7 @@ TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
 /* A panel's rows in shared memory. Their 16-byte pieces change places: pieces of eight neighbouring rows, and those of
  * four that lanes of a product read in pairs, are in different banks. */
 template <class number> struct td_lu_rows_store {
-    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT };
+    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT, IS_FAR = 0 };
     enum { PIECES = PANEL / PIECE };
     number *at;
 
@@ -101,7 +101,7 @@ template <class number> struct td_lu_rows_store {
 
 /* The same where A has the panel: columns, slot after slot below the rows of U. */
 template <class number> struct td_lu_columns_store {
-    enum { PIECE = td_pack<number>::COUNT };
+    enum { PIECE = td_pack<number>::COUNT, IS_FAR = 1 };
     number *at;
     int64_t ld;
 
@@ -151,27 +151,60 @@ template <int rows> struct td_lu_tile_rows {
     }
 };
 
+/* Calls take(r, k, L's element) for all below the diagonal of l's first PANEL rows, in the order in which a solution takes them.
+ * They are read AHEAD pieces ahead. */
+template <class number, class taker>
+TD_DEVICE void td_lu_walk_triangle(const td_lu_rows_store<number> &l, const taker &take)
+{
+    enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT, AHEAD = 4 };
+    enum { ACROSS = PANEL / PIECE, MISSING = ACROSS + PIECE * (ACROSS * (ACROSS - 1) / 2) };
+    number left[AHEAD + 1][PIECE];
+    int r = 1, k = 0, next_r = 1, next_k = 0;
+    TD_UNROLL
+    for (int i = -(int)AHEAD; i < PANEL * ACROSS - MISSING; i++) {
+        if (next_r < PANEL) {
+            l.read(left[(i + AHEAD) % (AHEAD + 1)], next_r, next_k);
+            if (++next_r == PANEL) next_k += PIECE, next_r = next_k + 1;
+        }
+        if (i < 0) continue;
+        TD_UNROLL
+        for (int e = 0; e < PIECE; e++)
+            if (r > k + e) take(r, k + e, left[i % (AHEAD + 1)][e]);
+        if (++r == PANEL) k += PIECE, r = k + 1;
+    }
+}
+
 /* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L. */
 template <class number>
 TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
 {
     enum { PANEL = td_lu_tile<number>::PANEL, LD = td_lu_tile<number>::LD };
-    enum { PIECE = td_pack<number>::COUNT };
     number x[PANEL];
     TD_UNROLL
     for (int r = 0; r < PANEL; r++) x[r] = u[r * LD];
-    TD_UNROLL
-    for (int k = 0; k < PANEL; k += PIECE) TD_UNROLL
-    for (int r = 1; r < PANEL; r++) {
-        if (r <= k) continue;
-        number left[PIECE];
-        l.read(left, r, k);
-        TD_UNROLL
-        for (int i = 0; i < PIECE; i++)
-            if (r > k + i) x[r] = td_minus(x[r], left[i], x[k + i]);
-    }
+    td_lu_walk_triangle(l, [&](int r, int k, number a) { x[r] = td_minus(x[r], a, x[k]); });
     TD_UNROLL
     for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
+}
+
+/* The same for 16 columns of complex binary32: a lane has the real parts of a column, or the imaginary ones. */
+TD_DEVICE void td_lu_solve_parts(td_complex<float> *u, const td_lu_rows_store<td_complex<float>> &l)
+{
+    typedef td_lu_tile<td_complex<float>> tile;
+    enum { PANEL = tile::PANEL, LD = 2 * tile::LD };
+    const bool is_imaginary = threadIdx.x % 2 != 0;
+    float *column = &u->re + threadIdx.x % 32, x[PANEL], other[PANEL];
+    TD_UNROLL
+    for (int r = 0; r < PANEL; r++) x[r] = column[r * LD];
+    td_lu_walk_triangle(l, [&](int r, int k, td_complex<float> a) {
+        if (r == k + 1) { /* row k has just come out */
+            const float part = __shfl_xor_sync(~0u, x[k], 1);
+            other[k] = is_imaginary ? -part : part;
+        }
+        x[r] = td_fma(a.im, other[k], td_fma(-a.re, x[k], x[r]));
+    });
+    TD_UNROLL
+    for (int r = 1; r < PANEL; r++) column[r * LD] = x[r];
 }
 
 /* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
@@ -194,7 +227,10 @@ TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
         }
     }
     __syncwarp();
-    if (lane < PANEL) td_lu_solve_column(u + lane, b.shared(from));
+    if constexpr (std::is_same<number, td_complex<float>>::value)
+        td_lu_solve_parts(u, b.shared(from));
+    else if (lane < PANEL)
+        td_lu_solve_column(u + lane, b.shared(from));
 }
 
 /* The slots in panel `from` of a tile's rows from index `after` on; 0 for others, whose sums are of no use. */
@@ -225,14 +261,15 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
     const bool is_in_a = from < b.in_a;
     number *u = b.w.u + from % u_of::COUNT * u_of::NUMBERS;
     if (LANES == 32) __syncwarp();
-    if (first / 32 % (threads / 32) == tid / 32) td_lu_solve_rows<number>(b, from, u, s);
+    const bool solves = td_uniform(first / 32 % (threads / 32) == tid / 32);
+    if (solves) td_lu_solve_rows<number>(b, from, u, s);
     int slots[TILES][4];
     bool is_concerned[TILES];
     td_lu_left<number> left[uses_mma ? TILES : 1];
     TD_UNROLL
     for (int r = 0; r < TILES; r++) {
         is_concerned[r] = at.first(r) + 31 >= after && at.first(r) < b.n;
-        if (!is_concerned[r]) continue;
+        if (TILES > 1 && !is_concerned[r]) continue;
         td_lu_find_slots(slots[r], b, from, after, at, r);
         if constexpr (uses_mma) {
             if (is_in_a)
@@ -382,7 +419,11 @@ template <class number, class block> TD_DEVICE void td_lu_store_rows(const block
 /* L of the panels in A from slots to positions, some columns of a panel a warp. */
 template <class number, class block> TD_DEVICE void td_lu_interchange(const block &b)
 {
-    enum { PANEL = block::PANEL, COLUMNS = 2, MOST = TD_LU_MOST / 32 };
+    enum {
+        PANEL = block::PANEL,
+        COLUMNS = td_is_complex<number>::value ? 2 : 4,
+        MOST = TD_LU_MOST / 32
+    };
     const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32;
     TD_ROLLED
     for (int c0 = (int)threadIdx.x / 32 * COLUMNS; c0 < b.in_a * PANEL; c0 += warps * COLUMNS) {

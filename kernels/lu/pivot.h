@@ -6,6 +6,7 @@
 #ifndef TD_LU_PIVOT_H
 #define TD_LU_PIVOT_H
 
+#include <limits.h>
 #include <type_traits>
 
 #include "../warp.h"
@@ -15,12 +16,17 @@
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
 /* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache, which
- * blocks share that are at different steps. The host has no use for it. */
+ * blocks share that are at different steps, as measured. The host has no use for it. */
+template <class number, int most> constexpr int td_lu_columns_unrolled()
+{
+    constexpr bool is_panel = most == td_lu_panel_columns<number>();
+    constexpr bool is_wide = td_lu_is_wide<number>::value;
+    if (!TD_HAS_CUDA_DEVICE) return 4;
+    if (!td_is_complex<number>::value) return is_wide ? most == 36 ? 12 : 8 : is_panel ? 4 : most;
+    return !is_wide || is_panel ? 4 : most == 32 ? 16 : 8;
+}
 template <class number, int most> struct td_lu_group {
-    enum { WIDE = td_lu_is_wide<number>::value, COMPLEX = td_is_complex<number>::value };
-    enum { IS_PANEL = most == (WIDE && COMPLEX ? 8 : 16), NARROW = IS_PANEL ? 4 : most };
-    enum { OF_TYPE = COMPLEX ? WIDE && !IS_PANEL ? 8 : 4 : WIDE ? 8 : (int)NARROW };
-    enum { MOST = TD_HAS_CUDA_DEVICE ? OF_TYPE : 4, value = most < MOST ? most : MOST };
+    enum { MOST = td_lu_columns_unrolled<number, most>(), value = most < MOST ? most : MOST };
 };
 
 /* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
@@ -110,59 +116,32 @@ template <int count, class number> TD_DEVICE void td_write_packs(number *to, con
     }
 }
 
-/* The largest of `count` keys and where it is; may_tie is set if two that were compared are equal. */
-template <int count>
-TD_DEVICE unsigned td_lu_largest(const unsigned *keys, int &where, bool &may_tie)
-{
-    if constexpr (count == 1) {
-        where = 0;
-        return *keys;
-    } else {
-        constexpr int half = count / 2;
-        int left, right;
-        const unsigned a = td_lu_largest<half>(keys, left, may_tie),
-                       b = td_lu_largest<half>(keys + half, right, may_tie);
-        may_tie = may_tie | (a == b);
-        where = b > a ? half + right : left;
-        return max(a, b);
-    }
-}
-
-/* The number of the block's candidate among those of its first warps, which begin at `first`. All threads of a warp
- * come to the same, and the one branch ends where it began: or else the compiler would not know that the warp stays together,
- * and would keep what it computes beside warp operations twice. */
-template <int warps, class exchange> TD_DEVICE int td_lu_winner(const exchange &e, int first)
-{
-    unsigned keys[warps];
-    int winner;
-    bool may_tie = false;
-    td_read_packs<warps>(keys, e.keys + first);
-    td_lu_largest<warps>(keys, winner, may_tie);
-    if (may_tie) {
-        td_rare();
-        unsigned best = 0, best_low = 0;
-        int best_position = 0;
-        TD_ROLLED
-        for (int w = 0; w < warps; w++) {
-            const auto &pivot = e.candidates[first + w].pivot;
-            const unsigned key = e.keys[first + w], low = pivot.low;
-            const int position = pivot.place & TD_LU_POSITION;
-            const bool is_first =
-                (low > best_low) | ((low == best_low) & (position < best_position));
-            if ((w == 0) | (key > best) | ((key == best) & is_first))
-                winner = w, best = key, best_low = low, best_position = position;
-        }
-    }
-    return first + winner;
-}
-
-/* The same for as many warps as have rows: the team's own where it is alone. */
+/* The number of the block's candidate, those of its warps beginning at `first`. All threads of a warp come to the same, and the
+ * one branch ends where it began: or else the compiler would not know that the warp stays together, and would keep what it
+ * computes beside warp operations twice. */
 template <class exchange>
 TD_DEVICE int td_lu_block_winner(const exchange &e, int first, int own, int threads)
 {
+    enum { WARPS = exchange::TEAMS };
     if (threads == 32) return own;
-    if (exchange::TEAMS > 4 && threads > 4 * 32) return td_lu_winner<exchange::TEAMS>(e, first);
-    return td_lu_winner<4>(e, first);
+    const unsigned mine = e.keys[first + threadIdx.x % WARPS], most = td_warp_max(mine);
+    const unsigned all = __ballot_sync(~0u, mine == most) & (WARPS == 32 ? ~0u : (1u << WARPS) - 1);
+    int winner = __ffs((int)all) - 1;
+    if ((all & (all - 1)) != 0) {
+        td_rare();
+        unsigned best_low = 0;
+        int best_position = INT_MAX;
+        TD_ROLLED
+        for (int w = 0; w < WARPS; w++) {
+            const auto &pivot = e.candidates[first + w].pivot;
+            const unsigned low = pivot.low;
+            const int position = pivot.place & TD_LU_POSITION;
+            const bool is_first =
+                (low > best_low) | ((low == best_low) & (position < best_position));
+            if ((all >> w & 1) & is_first) winner = w, best_low = low, best_position = position;
+        }
+    }
+    return first + winner;
 }
 
 /* The best of a thread's rows. */
@@ -257,13 +236,8 @@ TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, ro
             td_read_packs<count>(u, up + c);
             TD_UNROLL
             for (int r = 0; r < rows; r++)
-                if (mine.is_active[r]) {
-                    TD_UNROLL
-                    for (int i = 0; i < count; i++)
-                        if (c + i > column)
-                            x[r][c + i] =
-                                td_minus(x[r][c + i], x[r][td_lu_before<most>(column)], u[i]);
-                }
+                td_take_away<count>(mine.is_active[r], x[r] + c, x[r][td_lu_before<most>(column)],
+                                    u, max(column + 1 - c, 0));
         }
     }
 }

@@ -1,8 +1,9 @@
-/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that `bench/lu --shapes` found for 10000 matrices on an
- * H200, as bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu3/lu.csv. No bits depend on it. */
+/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
+ * bench/lu_shapes.py prints it from docs/results: h200-2026-11-22-lu3/lu.csv (`bench/lu --shapes`), and in place of its rows
+ * those of h200-2026-11-22-lu4/lu.csv. No bits depend on it. */
 #include "factor.h"
 
-enum { SHAPES_OF_TYPE = 10 };
+enum { SHAPES_OF_TYPE = 12 };
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
 static const struct {
@@ -11,7 +12,9 @@ static const struct {
 } shapes[TD_LU_TYPES][SHAPES_OF_TYPE] = {
     [TD_LU_S] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
+                 {36, TD_LU_LANES_36},
                  {64, TD_LU_WARP},
                  {144, TD_LU_SHARED},
                  {168, TD_LU_SHARED_1},
@@ -20,18 +23,20 @@ static const struct {
                  {TD_LU_MOST, TD_LU_SHARED_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
+                 {36, TD_LU_LANES_36},
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
-                 {144, TD_LU_PAIRS_3},
-                 {168, TD_LU_SHARED_3},
+                 {200, TD_LU_SHARED_3},
                  {240, TD_LU_PAIRS_2},
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
-                 {112, TD_LU_PAIRS},
+                 {112, TD_LU_SHARED},
                  {168, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
                  {TD_LU_MOST, TD_LU_SHARED_3}},
@@ -39,9 +44,9 @@ static const struct {
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_SHARED},
                  {32, TD_LU_LANES_32},
-                 {56, TD_LU_PAIRS},
+                 {56, TD_LU_WARP},
                  {80, TD_LU_PAIRS_3},
-                 {168, TD_LU_SHARED_3},
+                 {200, TD_LU_SHARED_3},
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
 };
 

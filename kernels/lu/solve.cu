@@ -194,11 +194,12 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     td_lu_clear(e);
     __syncthreads();
     number row[1][MOST];
-    const td_lu_ends ends = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row);
-    if (tid < n) v.rows[ends.position] = (uint8_t)tid;
+    int position[1];
+    const int info = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row, position);
+    if (tid < n) v.rows[position[0]] = (uint8_t)tid;
     TD_UNROLL
     for (int c = 0; c < MOST; c++)
-        if (tid < n) factors[ends.position + c * MOST] = row[0][c];
+        if (tid < n) factors[position[0] + c * MOST] = row[0][c];
     for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
     __syncthreads();
     TD_ROLLED
@@ -210,7 +211,7 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
     number *c = static_cast<number *>(p.c[blockIdx.x]);
     for (int i = 0; i < n; i++)
         if (tid < n) c[tid + (int64_t)v.rows[i] * p.ldc] = v.of[tid * v.ld + i];
-    if (tid == 0) p.info[blockIdx.x] = ends.info;
+    if (tid == 0) p.info[blockIdx.x] = info;
 }
 
 /* ---- launches ---- */

@@ -16,11 +16,11 @@ template <class number> struct td_lu_uses_mma {
     enum { value = TD_LU_HAS_MMA && td_lu_is_wide<number>::value };
 };
 
-/* Columns of a panel: no bits depend on it. A lane has rows lane / 4 + 8 i of the tile, and the columns that
+/* A lane has rows lane / 4 + 8 i of the tile, and the columns that
  * td_lu_tile_column says, RUN neighbours at a time. Rows of U are LD numbers apart, so that the lanes of products find
  * theirs in different banks. */
 template <class number> struct td_lu_tile {
-    enum { PANEL = sizeof(number) == 16 ? 8 : 16, ROWS = 32, COLUMNS = PANEL / 4 };
+    enum { PANEL = td_lu_panel_columns<number>(), ROWS = 32, COLUMNS = PANEL / 4 };
     enum { RUN = td_lu_is_wide<number>::value ? 2 : 4 };
     enum { LD = sizeof(number) == 8 && RUN == 2 ? 20 : sizeof(number) == 16 ? 12 : 16 };
     typedef number sums[4][COLUMNS];
@@ -103,18 +103,24 @@ template <class number> struct td_lu_left {
     }
 };
 
-/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. */
+/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. L in device memory is read a piece ahead. */
 template <class number, class store>
 TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const store &l,
                                  const int (&slots)[4], const number *u)
 {
     typedef td_lu_tile<number> tile;
-    enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN };
-    TD_UNROLL_N(2)
-    for (int k = 0; k < tile::PANEL; k += PIECE) {
-        number left[4][PIECE];
+    enum { PIECE = td_pack<number>::COUNT, RUN = tile::RUN, PANEL = tile::PANEL };
+    enum { AHEAD = store::IS_FAR, TURN = AHEAD + 1 };
+    number left[TURN][4][PIECE];
+    TD_UNROLL
+    for (int i = 0; AHEAD && i < 4; i++) l.read(left[0][i], slots[i], 0);
+    TD_ROLLED
+    for (int k0 = 0; k0 < PANEL; k0 += TURN * PIECE) TD_UNROLL
+    for (int t = 0; t < TURN; t++) {
+        const int k = k0 + t * PIECE;
         TD_UNROLL
-        for (int i = 0; i < 4; i++) l.read(left[i], slots[i], k);
+        for (int i = 0; i < 4; i++)
+            l.read(left[(t + AHEAD) % TURN][i], slots[i], min(k + AHEAD * PIECE, PANEL - PIECE));
         TD_UNROLL
         for (int e = 0; e < PIECE; e++) {
             number right[tile::COLUMNS];
@@ -125,7 +131,7 @@ TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const sto
             TD_UNROLL
             for (int i = 0; i < 4; i++) TD_UNROLL
             for (int j = 0; j < tile::COLUMNS; j++)
-                s[i][j] = td_minus(s[i][j], left[i][e], right[j]);
+                s[i][j] = td_minus(s[i][j], left[t][i][e], right[j]);
         }
     }
 }
