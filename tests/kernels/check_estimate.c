@@ -16,30 +16,35 @@ static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm"};
 /* op(A) is m x k, op(B) k x n; elements by (line, l). */
 typedef double (*element)(test_random *r, int64_t line, int64_t l, int64_t k);
 
+enum { TRANSPOSED_A = 1, TRANSPOSED_B = 2 };
+
 typedef struct {
     int64_t m, n, k;
     element a, b;
-    bool is_transposed;
+    int transposed;
 } planted;
 
 static problem make(const planted *of, uint64_t seed)
 {
     const product p = {.data = "uniform",
-                       .op_a = of->is_transposed ? TANDEM_OP_T : TANDEM_OP_N,
+                       .op_a = of->transposed & TRANSPOSED_A ? TANDEM_OP_T : TANDEM_OP_N,
+                       .op_b = of->transposed & TRANSPOSED_B ? TANDEM_OP_T : TANDEM_OP_N,
                        .m = of->m,
                        .n = of->n,
                        .k = of->k,
-                       .alpha = of->is_transposed ? -1.5 : 1.0,
-                       .beta = of->is_transposed ? 0.5 : 0.0,
+                       .alpha = of->transposed ? -1.5 : 1.0,
+                       .beta = of->transposed ? 0.5 : 0.0,
                        .seed = seed};
     problem q = problem_make(&p);
     test_random r = random_start(seed);
     for (int64_t i = 0; i < of->m; i++)
         for (int64_t l = 0; l < of->k; l++)
-            *(of->is_transposed ? matrix_at(&q.a, l, i) : matrix_at(&q.a, i, l)) =
+            *(of->transposed & TRANSPOSED_A ? matrix_at(&q.a, l, i) : matrix_at(&q.a, i, l)) =
                 of->a(&r, i, l, of->k);
     for (int64_t j = 0; j < of->n; j++)
-        for (int64_t l = 0; l < of->k; l++) *matrix_at(&q.b, l, j) = of->b(&r, j, l, of->k);
+        for (int64_t l = 0; l < of->k; l++)
+            *(of->transposed & TRANSPOSED_B ? matrix_at(&q.b, j, l) : matrix_at(&q.b, l, j)) =
+                of->b(&r, j, l, of->k);
     return q;
 }
 
@@ -106,13 +111,13 @@ static void matrices_of_programs(void **unused)
     static const struct {
         const char *name;
         planted of;
-    } kinds[] = {{"L L'", {150, 140, 150, lower, lower, false}},
-                 {"K K", {130, 90, 200, kernel, kernel, true}},
-                 {"Q U", {70, 130, 160, normal, secular, false}},
-                 {"localised", {66, 130, 200, localised, normal, true}},
-                 {"V' C", {40, 150, 190, panel, normal, true}},
-                 {"V W", {190, 70, 33, panel, normal, false}},
-                 {"sparse", {130, 130, 300, sparse, sparse, false}}};
+    } kinds[] = {{"L L'", {150, 140, 150, lower, lower, 0}},
+                 {"K K", {130, 90, 200, kernel, kernel, TRANSPOSED_A}},
+                 {"Q U", {70, 130, 160, normal, secular, 0}},
+                 {"localised", {66, 130, 200, localised, normal, TRANSPOSED_A}},
+                 {"V' C", {40, 150, 190, panel, normal, TRANSPOSED_A}},
+                 {"V W", {190, 70, 33, panel, normal, 0}},
+                 {"sparse", {130, 130, 300, sparse, sparse, 0}}};
     const int count = test_is_sanitized() ? 3 : 7;
     for (int i = 0; i < count; i++)
         for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++) {
@@ -149,10 +154,10 @@ static bool none(int64_t line) { return line < 0; }
 static bool all(int64_t line) { return line >= 0; }
 
 /* Elements that both lines open, and what the mode may have repaired: at least these. */
-static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, bool is_transposed,
+static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, int transposed,
                           const char *what)
 {
-    const planted of = {m, n, 96, hides_in_front, hides_behind, is_transposed};
+    const planted of = {m, n, 96, hides_in_front, hides_behind, transposed};
     int64_t lines[2] = {0, 0};
     opens = pattern;
     for (int64_t i = 0; i < m; i++) lines[0] += pattern(i);
@@ -171,14 +176,14 @@ static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, bool i
 static void tiles_open_in_patterns(void **unused)
 {
     (void)unused;
-    check_pattern(none, 70, 65, false, "none");
-    check_pattern(one_of_each_tile, 200, 130, false, "one of each tile");
-    check_pattern(five_of_each_tile, 130, 130, true, "25 of each tile");
+    check_pattern(none, 70, 65, 0, "none");
+    check_pattern(one_of_each_tile, 200, 130, 0, "one of each tile");
+    check_pattern(five_of_each_tile, 130, 130, TRANSPOSED_A, "25 of each tile");
     if (test_is_sanitized()) return;
-    check_pattern(every_other, 130, 140, false, "every other line");
-    check_pattern(all, 130, 70, true, "all");
-    check_pattern(all, 67, 132, false, "all, a tile of 12 among them");
-    check_pattern(all, 1, 300, false, "all of a row");
+    check_pattern(every_other, 130, 140, 0, "every other line");
+    check_pattern(all, 130, 70, TRANSPOSED_A, "all");
+    check_pattern(all, 67, 132, 0, "all, a tile of 12 among them");
+    check_pattern(all, 1, 300, 0, "all of a row");
 }
 
 /* The same of small numbers: sums are subnormal, and binary64 has room for their products only if lines are scaled. */
@@ -197,9 +202,29 @@ static void all_are_left_to_scaled_sums(void **unused)
     (void)unused;
     opens = all;
     for (int form = 0; form < 2; form++) {
-        const planted of = {130, 90, 128, small_in_front, small_behind, form != 0};
+        const planted of = {130, 90, 128, small_in_front, small_behind, form};
         const checked seen = check(names[0], &of, SEED + 60 + (uint64_t)form);
         CHECK(seen.parameter == 0, "%d moduli though all is open", seen.parameter);
+        CHECK(seen.repaired == of.m * of.n, "%d of all repaired", (int)seen.repaired);
+    }
+}
+
+/* Products large enough for copies in boxes, where both operands stand such that there are any: in the first. */
+static void all_of_larger_products(void **unused)
+{
+    (void)unused;
+    static const int sizes[][3] = {{200, 130, 162}, {199, 131, 163}};
+    opens = all;
+    for (int form = 0; form < (test_is_sanitized() ? 2 : 16); form++) {
+        const int *const size = sizes[form / 4 % 2];
+        const bool is_small = form / 8 != 0;
+        const planted of = {size[0],
+                            size[1],
+                            size[2],
+                            is_small ? small_in_front : hides_in_front,
+                            is_small ? small_behind : hides_behind,
+                            form % 4};
+        const checked seen = check(names[0], &of, SEED + 70 + (uint64_t)form);
         CHECK(seen.repaired == of.m * of.n, "%d of all repaired", (int)seen.repaired);
     }
 }
@@ -222,7 +247,7 @@ static double unseen_too(test_random *r, int64_t line, int64_t l, int64_t k)
 static void what_the_estimate_does_not_see(void **unused)
 {
     (void)unused;
-    const planted of = {90, 70, 99, unseen, unseen_too, false};
+    const planted of = {90, 70, 99, unseen, unseen_too, 0};
     for (int n = 0; n < 3; n++) {
         const checked seen = check(names[n], &of, SEED + 80);
         CHECK(seen.repaired == of.m * of.n, "%s repaired %d", names[n], (int)seen.repaired);
@@ -247,6 +272,7 @@ int main(void)
         cmocka_unit_test(matrices_of_programs),
         cmocka_unit_test(tiles_open_in_patterns),
         cmocka_unit_test(all_are_left_to_scaled_sums),
+        cmocka_unit_test(all_of_larger_products),
         cmocka_unit_test(what_the_estimate_does_not_see),
         cmocka_unit_test(sums_in_parts),
     };
