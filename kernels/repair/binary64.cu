@@ -195,26 +195,57 @@ TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place 
             p.line[1][blockIdx.z * p.lines_of_member[1] + column].low == TD_SPECIAL);
 }
 
+enum { SUMS = HEIGHT * WIDTH * 4 };
+
+/* Bit (WIDTH i + j) 4 + q for sums[i][j][q]. */
+template <bool along_a, bool along_b>
+TD_DEVICE uint32_t wanted_sums(const td_repair &p, const pass &own, const block_place &at)
+{
+    uint32_t wanted = 0;
+    if (at.is_whole && own.of_special == own.of_others) return UINT32_MAX;
+    TD_ROLLED
+    for (int s = 0; s < SUMS; s++) {
+        const int row = row_of_sum<along_a>(s / 4 / WIDTH, s % 4),
+                  column = column_of_sum<along_b>(s / 4 % WIDTH, s % 4);
+        wanted |= (uint32_t)is_wanted(p, own, at, at.row + warp_row() + row,
+                                      at.column + warp_column() + column)
+                  << s;
+    }
+    return wanted;
+}
+
 /* The masked elements of the thread's sums into C. */
 template <bool along_a, bool along_b>
 TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass &own,
                           const shared_state &shared, const warp_sums &sums)
 {
+    static_assert((int)SUMS == 32, "a bit of a word for each sum");
     const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
     if (warp_row() >= at.rows) return;
+    const uint32_t wanted = wanted_sums<along_a, along_b>(p, own, at);
+    double *const first = td_target_c<double>(p.target) + at.row + warp_row() +
+                          (at.column + warp_column()) * p.target.c.ld;
     TD_UNROLL
-    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
-    for (int j = 0; j < WIDTH; j++) TD_UNROLL
-    for (int q = 0; q < 4; q++) {
-        const int in_row = warp_row() + row_of_sum<along_a>(i, q);
-        const int in_column = warp_column() + column_of_sum<along_b>(j, q);
-        const int row = at.row + in_row, column = at.column + in_column;
-        if (!is_wanted(p, own, at, row, column)) continue;
-        double sum = sums[i][j][q];
-        if (own.is_scaled)
-            sum = unscale(sum, shared.scale[in_row] + shared.scale[ROWS + in_column]);
-        double *const c = td_target_c<double>(p.target) + row + column * p.target.c.ld;
-        *c = td_axpby(alpha, sum, beta, c);
+    for (int i = 0; i < HEIGHT; i++) {
+        double c[WIDTH * 4] = {}; /* loaded together: each has to wait for memory */
+        const uint32_t here = wanted >> (i * WIDTH * 4);
+        const auto element = [&](int s) {
+            return first + row_of_sum<along_a>(i, s % 4) +
+                   column_of_sum<along_b>(s / 4, s % 4) * p.target.c.ld;
+        };
+        TD_UNROLL
+        for (int s = 0; s < WIDTH * 4; s++)
+            if (beta != 0.0 && (here >> s & 1)) c[s] = *element(s);
+        TD_UNROLL
+        for (int s = 0; s < WIDTH * 4; s++) {
+            double sum = sums[i][s / 4][s % 4];
+            if (own.is_scaled)
+                sum = unscale(
+                    sum,
+                    shared.scale[warp_row() + row_of_sum<along_a>(i, s % 4)] +
+                        shared.scale[ROWS + warp_column() + column_of_sum<along_b>(s / 4, s % 4)]);
+            if (here >> s & 1) *element(s) = td_axpby(alpha, sum, beta, &c[s]);
+        }
     }
 }
 
@@ -275,7 +306,7 @@ auto kernel_for(bool along_a, bool along_b)
 {
     return along_a   ? along_b ? binary64_kernel<passage<stages, true, true>>
                                : binary64_kernel<passage<stages, true, false>>
-           : along_b ? binary64_kernel<passage<stages, false, true>>
+             : along_b ? binary64_kernel<passage<stages, false, true>>
                      : binary64_kernel<passage<stages, false, false>>;
 }
 

@@ -70,7 +70,8 @@ TD_HOST_DEVICE int element_in_slab(bool along, int line, int l)
  * lanes, who load together, find theirs in different banks. */
 TD_HOST_DEVICE int line_of_lane(bool along, int n, bool second)
 {
-    return along ? n % 4 * 2 + n / 4 + 8 * second : n % 2 + 2 * (n / 4 + 2 * second + n / 2 % 2 * 4);
+    return along ? n % 4 * 2 + n / 4 + 8 * second
+                 : n % 2 + 2 * (n / 4 + 2 * second + n / 2 % 2 * 4);
 }
 
 /* From a lane's first element of a warp's lines, at k = 0 .. 3, to that of lines 16 unit and so on, at k + 4 quarter. */
@@ -203,7 +204,8 @@ template <int stages, bool along_a, bool along_b> struct passage {
 };
 
 /* Copied by all threads. */
-struct no_boxes {};
+struct no_boxes {
+};
 template <int stages, bool along_a, bool along_b>
 struct by_threads : passage<stages, along_a, along_b> {
     enum { EXISTS = 1, FILLERS = THREADS };
@@ -288,7 +290,7 @@ struct operand_boxes {
 template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    enum { EXISTS = 1 };
+    enum {EXISTS = 1};
 #else
     enum { EXISTS = 0 };
 #endif
@@ -321,9 +323,9 @@ struct by_boxes : passage<stages, along_a, along_b> {
             td_copy_box(slab, &boxes.of[which], full, l0, line[which], member[which], 0);
         else
             TD_UNROLL
-            for (int i = 0; i < lines; i += 16)
-                td_copy_box(further(slab, i * 16), &boxes.of[which], full, line[which] + i, l0,
-                            member[which], 0);
+        for (int i = 0; i < lines; i += 16)
+            td_copy_box(further(slab, i * 16), &boxes.of[which], full, line[which] + i, l0,
+                        member[which], 0);
     }
 
     TD_INSIDE void fill(uint32_t step, int part)

@@ -87,8 +87,7 @@ template <bool along> TD_DEVICE void load_b(fragments &to, const half_step &from
             from.b, later_element(along, own_element<along>(), j / 2, j % 2, 2 * from.half + q)));
 }
 
-template <bool along_a, bool along_b>
-TD_DEVICE void load(fragments &to, const half_step &from)
+template <bool along_a, bool along_b> TD_DEVICE void load(fragments &to, const half_step &from)
 {
     TD_UNROLL
     for (int i = 0; i < HEIGHT; i++) load_a<along_a>(to, from, i);
@@ -118,8 +117,7 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
 /* Where they are. */
 typedef half_step fragments;
 
-template <bool along_a, bool along_b>
-TD_DEVICE void load(fragments &to, const half_step &from)
+template <bool along_a, bool along_b> TD_DEVICE void load(fragments &to, const half_step &from)
 {
     to = from;
 }
