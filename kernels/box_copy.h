@@ -34,14 +34,6 @@ TD_DEVICE void td_copy_box(uint32_t shared, const CUtensorMap *map, uint64_t *ba
                  : "memory");
 }
 
-/* Copies may write what the thread has written before, once the threads have met. */
-TD_DEVICE void td_boxes_may_follow()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
 /* True in one lane of a warp, all of whose lanes take part. */
 TD_DEVICE bool td_is_elected()
 {
@@ -84,10 +76,6 @@ static inline bool td_describe_boxes(CUtensorMap *map, CUtensorMapDataType type,
                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
-
-#else
-
-TD_DEVICE void td_boxes_may_follow() {}
 
 #endif
 

@@ -17,6 +17,7 @@ struct block_place {
 /* What the block knows of its lines. */
 struct line_summary {
     int peak[2], low[2]; /* of the counted ones */
+    int scaled_low;      /* the lowest of these when scaled */
     int has_special;
 };
 
@@ -111,7 +112,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
 {
     line_summary &s = shared.lines;
     __syncthreads();
-    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, 0};
+    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, INT32_MAX, 0};
     __syncthreads();
     TD_ROLLED
     for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
@@ -125,6 +126,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
         shared.scale[i] = td_binary64_scale(record);
         atomicMax(&s.peak[which], record.peak >> 8);
         atomicMin(&s.low[which], (int)record.low);
+        atomicMin(&s.scaled_low, record.low + shared.scale[i]);
     }
     __syncthreads();
 }
@@ -136,35 +138,20 @@ TD_DEVICE bool has_room(const line_summary &s, int64_t k)
     return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
-/* x 2^e, which binary64 has, or nobody asks for. */
-TD_DEVICE double scale_element(double x, int e)
+/* Scaled sums. An element whose lowest bit is 2^-1022 or more is normal. */
+template <class passage>
+TD_DEVICE void add_up_scaled(const td_repair &p, const shared_state &shared, passage &way,
+                             bool is_idle, warp_sums &sums)
 {
-    return x == 0.0 ? x : td_scale64(x, max(-2148, min(2046, e)));
-}
-
-/* Scales what was copied of an operand's lines, l0 being the first element. */
-TD_DEVICE void scale_slab(const td_repair &p, int which, int64_t l0, const int *scale, double *slab)
-{
-    const bool along = p.operand[which].k_step == 1;
-    const int64_t k = p.operand[which].k;
-    const int16_t *shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
-    TD_ROLLED
-    for (int i = (int)threadIdx.x; i < (which ? COLUMNS : ROWS) * K_STEP; i += THREADS) {
-        const int line = i / K_STEP, l = i % K_STEP;
-        if (l0 + l >= k) continue;
-        const int shifted = shift ? (which ? -shift[l0 + l] : shift[l0 + l]) : 0;
-        double *const at = &slab[element_in_slab(along, line, l)];
-        *at = scale_element(*at, scale[line] + shifted);
-    }
-}
-
-/* Of both operands; scales are of the rows, then the columns. All threads take part. */
-TD_DEVICE_CALL void scale_stage(const td_repair &p, int64_t l0, const int *scale, double *stage)
-{
-    scale_slab(p, 0, l0, scale, stage);
-    scale_slab(p, 1, l0, scale + ROWS, stage + SLAB);
-    td_boxes_may_follow();
-    __syncthreads();
+    const line_summary &s = shared.lines;
+    const int64_t k = p.operand[0].k;
+    const int16_t *const shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
+    const int *const rows = shared.scale + warp_row(), *const columns =
+                                                           shared.scale + ROWS + warp_column();
+    if (td_uniform(!shift && min(min(s.low[0], s.low[1]), s.scaled_low) >= -1022))
+        add_up(way, td_binary64_block(k), is_idle, line_scales{rows, columns}, sums);
+    else
+        add_up(way, td_binary64_block(k), is_idle, all_scales{rows, columns, shift, k}, sums);
 }
 
 /* A scaled sum in C's units, rounded once. */
@@ -272,12 +259,13 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
     TD_ROLLED
     for (int scaled = has_to_scale && !has_special; scaled <= has_to_scale; scaled++) {
         const pass own = {scaled != 0, !scaled || !has_special, scaled || !has_to_scale};
-        const auto prepare = [&](int64_t l0, double *stage) {
-            if (own.is_scaled) scale_stage(p, l0, shared.scale, stage);
-        };
-        warp_sums sums = {};
+        const bool is_idle = warp_row() >= at.rows;
         passage way(boxes, operands, shared.ring, slabs);
-        add_up(way, td_binary64_block(p.operand[0].k), warp_row() >= at.rows, prepare, sums);
+        warp_sums sums = {};
+        if (own.is_scaled)
+            add_up_scaled(p, shared, way, is_idle, sums);
+        else
+            add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
         store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared, sums);
     }
     if (p.repaired && threadIdx.x == 0)

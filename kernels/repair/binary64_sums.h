@@ -37,16 +37,50 @@ TD_DEVICE int warp_column()
 
 /* ---- products ---- */
 
-/* Where a warp's lines stand in a stage, and which PRODUCT_K elements of k are meant. */
+/* Where a warp's lines stand in a stage, which PRODUCT_K elements of it are meant, and which of k these are, l0 and so on. */
 struct half_step {
     shared_place a, b;
     int half;
+    int64_t l0;
 };
 
-TD_DEVICE half_step half_of(double *stage, int half)
+template <class passage> TD_DEVICE half_step half_of(const passage &way, uint32_t step, int half)
 {
-    return {further(place_in_shared(stage), warp_row() * K_STEP),
-            further(place_in_shared(stage), SLAB + warp_column() * K_STEP), half};
+    const shared_place stage = place_in_shared(way.stage(step));
+    return {further(stage, warp_row() * K_STEP), further(stage, SLAB + warp_column() * K_STEP),
+            half, (int64_t)step * way.elements + half * PRODUCT_K};
+}
+
+/* ---- scales ---- */
+
+/* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory, here from the warp's first lines on;
+ * or these and those of elements of k, for columns with the sign changed. */
+struct no_scales {
+};
+struct line_scales { /* of elements that are 0 or normal, as they are and scaled */
+    const int *rows, *columns;
+};
+struct all_scales {
+    const int *rows, *columns;
+    const int16_t *shift; /* NULL: none along k */
+    int64_t k;
+};
+
+TD_DEVICE int shift_at(const line_scales &, int64_t) { return 0; }
+TD_DEVICE int shift_at(const all_scales &by, int64_t l)
+{
+    return by.shift && l < by.k ? by.shift[l] : 0;
+}
+
+/* x 2^e, which binary64 has, or nobody asks for. */
+TD_DEVICE double scale_element(double x, int e, const line_scales &)
+{
+    const uint64_t bits = td_bits64(x);
+    return td_from_bits64(bits >> 52 & 0x7ff ? bits + ((uint64_t)(int64_t)e << 52) : bits);
+}
+TD_DEVICE double scale_element(double x, int e, const all_scales &)
+{
+    return td_scale64(x, max(-2148, min(2046, e)));
 }
 
 #if TD_HAS_TENSOR_BINARY64
@@ -54,6 +88,7 @@ TD_DEVICE half_step half_of(double *stage, int half)
 /* A half step's elements of a warp's lines. */
 struct fragments {
     double a[HEIGHT][4], b[WIDTH][2]; /* as td_multiply64 has them */
+    int shift[2];                     /* of the lane's elements of k */
 };
 
 /* Loads, like products, stay in the order in which they stand: those of one step run beside the products of the one before. */
@@ -87,29 +122,65 @@ template <bool along> TD_DEVICE void load_b(fragments &to, const half_step &from
             from.b, later_element(along, own_element<along>(), j / 2, j % 2, 2 * from.half + q)));
 }
 
-template <bool along_a, bool along_b> TD_DEVICE void load(fragments &to, const half_step &from)
+TD_DEVICE void load_shifts(int (&)[2], const half_step &, const no_scales &) {}
+template <class scales>
+TD_DEVICE void load_shifts(int (&to)[2], const half_step &from, const scales &by)
+{
+    TD_UNROLL
+    for (int q = 0; q < 2; q++) to[q] = shift_at(by, from.l0 + (int)threadIdx.x % 4 + 4 * q);
+}
+
+template <bool along_a, bool along_b, class scales>
+TD_DEVICE void load(fragments &to, const half_step &from, const scales &by)
 {
     TD_UNROLL
     for (int i = 0; i < HEIGHT; i++) load_a<along_a>(to, from, i);
     TD_UNROLL
     for (int j = 0; j < WIDTH; j++) load_b<along_b>(to, from, j);
+    load_shifts(to.shift, from, by);
+}
+
+/* Scales what product (i, j) is the first to need. */
+template <bool along_a, bool along_b> TD_DEVICE void scale(fragments &, int, int, const no_scales &)
+{
+}
+template <bool along_a, bool along_b, class scales>
+TD_DEVICE void scale(fragments &own, int i, int j, const scales &by)
+{
+    const int n = (int)threadIdx.x % WARP / 4;
+    TD_UNROLL
+    for (int q = 0; j == 0 && q < 4; q++) {
+        const int e = by.rows[16 * i + line_of_lane(along_a, n, q % 2)] + own.shift[q / 2];
+        own.a[i][q] = scale_element(own.a[i][q], e, by);
+    }
+    TD_UNROLL
+    for (int q = 0; i == 0 && q < 2; q++) {
+        const int e = by.columns[16 * (j / 2) + line_of_lane(along_b, n, j % 2)] - own.shift[q];
+        own.b[j][q] = scale_element(own.b[j][q], e, by);
+    }
 }
 
 /* Adds products to the sums, or begins them, and loads what comes next in the place of what is no more needed. between(i) is called after
  * product i, before loads: what it does runs beside products. */
-template <bool along_a, bool along_b, bool begins, class function>
-TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, function between)
+template <bool along_a, bool along_b, bool begins, class scales, class function>
+TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, const scales &by,
+                        function between)
 {
+    int next_shift[2] = {};
+    load_shifts(next_shift, next, by);
     TD_UNROLL
     for (int i = 0; i < HEIGHT; i++) TD_UNROLL
     for (int j = 0; j < WIDTH; j++) {
         TD_UNROLL
         for (int q = 0; begins && q < 4; q++) sums[i][j][q] = 0.0;
+        scale<along_a, along_b>(own, i, j, by);
         td_multiply64(sums[i][j], own.a[i], own.b[j]);
         between(i * WIDTH + j);
         if (j == WIDTH - 1) load_a<along_a>(own, next, i);
         if (i == HEIGHT - 1) load_b<along_b>(own, next, j);
     }
+    TD_UNROLL
+    for (int q = 0; q < 2; q++) own.shift[q] = next_shift[q];
 }
 
 #else
@@ -117,13 +188,23 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
 /* Where they are. */
 typedef half_step fragments;
 
-template <bool along_a, bool along_b> TD_DEVICE void load(fragments &to, const half_step &from)
+template <bool along_a, bool along_b, class scales>
+TD_DEVICE void load(fragments &to, const half_step &from, const scales &)
 {
     to = from;
 }
 
-template <bool along_a, bool along_b, bool begins, class function>
-TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, function between)
+TD_DEVICE double scaled(double x, bool, int, int64_t, const no_scales &) { return x; }
+template <class scales>
+TD_DEVICE double scaled(double x, bool of_column, int line, int64_t l, const scales &by)
+{
+    const int shift = shift_at(by, l);
+    return scale_element(x, of_column ? by.columns[line] - shift : by.rows[line] + shift, by);
+}
+
+template <bool along_a, bool along_b, bool begins, class scales, class function>
+TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, const scales &by,
+                        function between)
 {
     for (int i = 0; i < HEIGHT * WIDTH; i++) between(i);
     for (int i = 0; i < HEIGHT; i++)
@@ -131,9 +212,13 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
             for (int q = 0; q < 4; q++) {
                 const int row = row_of_sum<along_a>(i, q), column = column_of_sum<along_b>(j, q);
                 double sum = begins ? 0.0 : sums[i][j][q];
-                for (int l = own.half * PRODUCT_K; l < (own.half + 1) * PRODUCT_K; l++)
-                    sum = td_fma64(own.a[element_in_slab(along_a, row, l)],
-                                   own.b[element_in_slab(along_b, column, l)], sum);
+                for (int n = 0; n < PRODUCT_K; n++) {
+                    const int at = own.half * PRODUCT_K + n;
+                    const double x = own.a[element_in_slab(along_a, row, at)],
+                                 y = own.b[element_in_slab(along_b, column, at)];
+                    sum = td_fma64(scaled(x, false, row, own.l0 + n, by),
+                                   scaled(y, true, column, own.l0 + n, by), sum);
+                }
                 sums[i][j][q] = sum;
             }
     own = next;
@@ -152,60 +237,56 @@ TD_DEVICE void end_block(warp_sums &total, const warp_sums &sums)
     for (int q = 0; q < 4; q++) total[i][j][q] = td_add64(total[i][j][q], sums[i][j][q]);
 }
 
-/* One step along k. wait(step) comes before the step's elements are loaded. */
-template <bool begins, class passage, class function>
+/* One step along k. */
+template <bool begins, class passage, class scales>
 TD_DEVICE void take_step(passage &way, uint32_t step, warp_sums &sums, fragments &own,
-                         function wait)
+                         const scales &by)
 {
     multiply<passage::ALONG_A, passage::ALONG_B, begins>(
-        sums, own, half_of(way.stage(step), 1), [&](int product) {
+        sums, own, half_of(way, step, 1), by, [&](int product) {
             if (product < PARTS) way.fill(step + td_ring_ahead<passage::STAGES>(), product);
         });
     multiply<passage::ALONG_A, passage::ALONG_B, false>(
-        sums, own, half_of(way.stage(step + 1), 0), [&](int product) {
-            if (product == WIDTH - 1 && step + 1 < way.steps) wait(step + 1);
+        sums, own, half_of(way, step + 1, 0), by, [&](int product) {
+            if (product == WIDTH - 1 && step + 1 < way.steps)
+                td_ring_wait<passage::STAGES>(way.ring, step + 1);
         });
     td_ring_release<passage::STAGES>(way.ring, step);
 }
 
 /* The steps of a warp that makes no sums. */
-template <class passage, class function> TD_DEVICE void pass_by(passage &way, function wait)
+template <class passage> TD_DEVICE void pass_by(passage &way)
 {
     TD_ROLLED
     for (uint32_t step = 0; step < way.steps; step++) {
         TD_UNROLL
         for (int part = 0; part < PARTS; part++)
             way.fill(step + td_ring_ahead<passage::STAGES>(), part);
-        if (step + 1 < way.steps) wait(step + 1);
+        if (step + 1 < way.steps) td_ring_wait<passage::STAGES>(way.ring, step + 1);
         td_ring_release<passage::STAGES>(way.ring, step);
     }
 }
 
-/* The sums of all of k, in blocks of so many elements. prepare(l0, stage) changes what was copied of elements from l0 on, before it is
- * read. All threads take part; those of idle warps make no sums. */
-template <class passage, class function>
-TD_DEVICE void add_up(passage &way, int block, bool is_idle, function prepare, warp_sums &total)
+/* The sums of all of k, in blocks of so many elements. All threads take part; those of idle warps make no sums. */
+template <class passage, class scales>
+TD_DEVICE void add_up(passage &way, int block, bool is_idle, const scales &by, warp_sums &total)
 {
     const uint32_t steps_of_block = (uint32_t)(block / way.elements);
-    const auto wait = [&](uint32_t step) {
-        td_ring_wait<passage::STAGES>(way.ring, step);
-        prepare((int64_t)step * way.elements, way.stage(step));
-    };
     fragments own;
     td_ring_start<passage::STAGES>(way.ring, passage::FILLERS);
     TD_ROLLED
     for (uint32_t i = 0; i < (uint32_t)td_ring_ahead<passage::STAGES>(); i++) TD_UNROLL
     for (int part = 0; part < PARTS; part++) way.fill(i, part);
-    wait(0);
-    load<passage::ALONG_A, passage::ALONG_B>(own, half_of(way.stage(0), 0));
-    if (is_idle) pass_by(way, wait);
+    td_ring_wait<passage::STAGES>(way.ring, 0);
+    load<passage::ALONG_A, passage::ALONG_B>(own, half_of(way, 0, 0), by);
+    if (is_idle) pass_by(way);
     TD_ROLLED
     for (uint32_t step = 0; !is_idle && step < way.steps;) {
         warp_sums sums;
         const uint32_t end = min(way.steps, step + steps_of_block);
-        take_step<true>(way, step++, sums, own, wait);
+        take_step<true>(way, step++, sums, own, by);
         TD_ROLLED
-        for (; step < end; step++) take_step<false>(way, step, sums, own, wait);
+        for (; step < end; step++) take_step<false>(way, step, sums, own, by);
         end_block(total, sums);
     }
     td_ring_end<passage::STAGES>(way.ring);
