@@ -18,6 +18,7 @@ struct block_place {
 struct line_summary {
     int peak[2], low[2]; /* of the counted ones */
     int scaled_low;      /* the lowest of these when scaled */
+    int most_shift;      /* the magnitude of the largest that was looked at */
     int has_special;
 };
 
@@ -112,7 +113,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
 {
     line_summary &s = shared.lines;
     __syncthreads();
-    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, INT32_MAX, 0};
+    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, INT32_MAX, 0, 0};
     __syncthreads();
     TD_ROLLED
     for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
@@ -138,20 +139,32 @@ TD_DEVICE bool has_room(const line_summary &s, int64_t k)
     return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
-/* Scaled sums. An element whose lowest bit is 2^-1022 or more is normal. */
-template <class passage>
-TD_DEVICE void add_up_scaled(const td_repair &p, const shared_state &shared, passage &way,
-                             bool is_idle, warp_sums &sums)
+/* True if all elements of the block's lines are 0 or normal, as they are and scaled: bits of 2^-1022 and more are those of such numbers.
+ * All threads take part. */
+TD_DEVICE bool are_plain(const int16_t *shift, int64_t k, shared_state &shared)
 {
-    const line_summary &s = shared.lines;
+    line_summary &s = shared.lines;
+    int most = 0;
+    TD_ROLLED
+    for (int64_t l = threadIdx.x; shift && l < k; l += THREADS) most = max(most, abs(shift[l]));
+    if (most) atomicMax(&s.most_shift, most);
+    __syncthreads();
+    return td_uniform(min(min(s.low[0], s.low[1]) - s.most_shift, s.scaled_low) >= -1022);
+}
+
+/* Scaled sums. All threads take part. */
+template <class passage>
+TD_DEVICE void add_up_scaled(const td_repair &p, shared_state &shared, passage &way, bool is_idle,
+                             warp_sums &sums)
+{
     const int64_t k = p.operand[0].k;
     const int16_t *const shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
-    const int *const rows = shared.scale + warp_row(), *const columns =
-                                                           shared.scale + ROWS + warp_column();
-    if (td_uniform(!shift && min(min(s.low[0], s.low[1]), s.scaled_low) >= -1022))
-        add_up(way, td_binary64_block(k), is_idle, line_scales{rows, columns}, sums);
+    const line_scales scales = {shared.scale + warp_row(), shared.scale + ROWS + warp_column(),
+                                shift, k};
+    if (are_plain(shift, k, shared))
+        add_up(way, td_binary64_block(k), is_idle, plain_scales{scales}, sums);
     else
-        add_up(way, td_binary64_block(k), is_idle, all_scales{rows, columns, shift, k}, sums);
+        add_up(way, td_binary64_block(k), is_idle, scales, sums);
 }
 
 /* A scaled sum in C's units, rounded once. */

@@ -118,11 +118,11 @@ template <bool along, int lines, int width> struct chunks {
     }
 
     /* Starts the copies of a slab that is whole; rows are `step` bytes apart. */
-    static TD_INSIDE void copy(const double *from, uint32_t step, shared_place slab, int first)
+    static TD_INSIDE void copy(const double *from, uint32_t step, shared_place slab)
     {
         TD_UNROLL
         for (int i = 0; i < COUNT; i++)
-            td_async_copy<8 * width>(further(slab, later(first, i)),
+            td_async_copy<8 * width>(further(slab, later(in_slab(), i)),
                                      reinterpret_cast<const char *>(from) +
                                          (uint64_t)step * (uint32_t)(i * ROWS_APART));
     }
@@ -168,18 +168,6 @@ TD_DEVICE_CALL void copy_edges(const tile_operands &t, int64_t l0, int elements,
                                            elements, stage + SLAB);
 }
 
-/* The same of a whole step, single elements. */
-template <bool along_a, bool along_b>
-TD_DEVICE_CALL void copy_singles(const tile_operands &t, int64_t l0, double *stage)
-{
-    typedef chunks<along_a, ROWS, 1> of_a;
-    typedef chunks<along_b, COLUMNS, 1> of_b;
-    of_a::copy(t.first_a() + l0 * t.a.k_step + of_a::in_memory(t.a),
-               (uint32_t)(8 * of_a::row_step(t.a)), place_in_shared(stage), of_a::in_slab());
-    of_b::copy(t.first_b() + l0 * t.b.k_step + of_b::in_memory(t.b),
-               (uint32_t)(8 * of_b::row_step(t.b)), place_in_shared(stage + SLAB), of_b::in_slab());
-}
-
 /* ---- the way through k ---- */
 
 enum { PARTS = 4 }; /* in which a step's copies are started, while products run */
@@ -215,11 +203,9 @@ struct by_threads : passage<stages, along_a, along_b> {
     using base::ring;
     using base::stage;
     using base::steps;
-    typedef chunks<along_a, ROWS, 2> of_a;
-    typedef chunks<along_b, COLUMNS, 2> of_b;
     const tile_operands &operands;
-    uint32_t whole;          /* steps of K_STEP elements of lines that are there ... */
-    uint32_t pairs;          /* ... where pairs are copied */
+    uint32_t whole;          /* steps of K_STEP elements of lines that are there */
+    bool has_pairs;          /* pairs are copied in these, else single elements */
     uint32_t step_a, step_b; /* bytes from row to row of chunks */
     const double *a, *b;     /* the thread's first chunks of the step to be filled next */
 
@@ -228,18 +214,20 @@ struct by_threads : passage<stages, along_a, along_b> {
         : base(own_ring, own_slabs, tile.a.k), operands(tile)
     {
         const td_operand &o_a = tile.a, &o_b = tile.b;
-        const int64_t row_a = 8 * of_a::row_step(o_a), row_b = 8 * of_b::row_step(o_b);
+        const double *const first_a = tile.first_a(), *const first_b = tile.first_b();
+        const int64_t row_a = 8 * (along_a ? o_a.line_step : o_a.k_step),
+                      row_b = 8 * (along_b ? o_b.line_step : o_b.k_step);
         step_a = (uint32_t)row_a;
         step_b = (uint32_t)row_b;
         whole = elements == K_STEP && tile.row + ROWS <= o_a.lines &&
                         tile.column + COLUMNS <= o_b.lines && max(row_a, row_b) <= UINT32_MAX
                     ? (uint32_t)(o_a.k / K_STEP)
                     : 0;
-        pairs = has_aligned_pairs(o_a, tile.first_a()) && has_aligned_pairs(o_b, tile.first_b())
-                    ? whole
-                    : 0;
-        a = tile.first_a() + of_a::in_memory(o_a);
-        b = tile.first_b() + of_b::in_memory(o_b);
+        has_pairs = has_aligned_pairs(o_a, first_a) && has_aligned_pairs(o_b, first_b);
+        a = first_a + (has_pairs ? chunks<along_a, ROWS, 2>::in_memory(o_a)
+                                 : chunks<along_a, ROWS, 1>::in_memory(o_a));
+        b = first_b + (has_pairs ? chunks<along_b, COLUMNS, 2>::in_memory(o_b)
+                                 : chunks<along_b, COLUMNS, 1>::in_memory(o_b));
     }
 
     /* A chunk's successor in the next step. */
@@ -249,34 +237,30 @@ struct by_threads : passage<stages, along_a, along_b> {
                                                 (along ? 8 : (uint64_t)step) * K_STEP);
     }
 
-    TD_INSIDE void copy_a(uint32_t step)
+    template <bool along, int lines>
+    TD_INSIDE void copy(const double *&from, uint32_t row_step, double *slab)
     {
-        of_a::copy(a, step_a, place_in_shared(stage(step)), of_a::in_slab());
-        a = later<along_a>(a, step_a);
-    }
-    TD_INSIDE void copy_b(uint32_t step)
-    {
-        of_b::copy(b, step_b, place_in_shared(stage(step) + SLAB), of_b::in_slab());
-        b = later<along_b>(b, step_b);
+        if (has_pairs)
+            chunks<along, lines, 2>::copy(from, row_step, place_in_shared(slab));
+        else
+            chunks<along, lines, 1>::copy(from, row_step, place_in_shared(slab));
+        from = later<along>(from, row_step);
     }
 
-    /* The copies of a step that are not of aligned pairs. */
-    TD_INSIDE void copy_others(uint32_t step)
+    /* The copies of a step at the ends. */
+    TD_INSIDE void copy_end(uint32_t step)
     {
         const int64_t l0 = (int64_t)step * elements;
-        if (step < whole)
-            copy_singles<along_a, along_b>(operands, l0, stage(step));
-        else
-            copy_edges<along_a, along_b>(
-                operands, l0, (int)min(operands.a.k - l0, (int64_t)elements), stage(step));
+        copy_edges<along_a, along_b>(operands, l0, (int)min(operands.a.k - l0, (int64_t)elements),
+                                     stage(step));
     }
 
     TD_INSIDE void fill(uint32_t step, int part)
     {
         if (part == 0 && step < steps) td_ring_claim<stages>(ring, step);
-        if (part == 0 && step < steps && step >= pairs) copy_others(step);
-        if (part == 1 && step < pairs) copy_a(step);
-        if (part == 2 && step < pairs) copy_b(step);
+        if (part == 0 && step < steps && step >= whole) copy_end(step);
+        if (part == 1 && step < whole) copy<along_a, ROWS>(a, step_a, stage(step));
+        if (part == 2 && step < whole) copy<along_b, COLUMNS>(b, step_b, stage(step) + SLAB);
         if (part == 3 && step < steps) td_ring_fill<stages>(ring, step);
     }
 };

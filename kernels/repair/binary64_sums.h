@@ -53,21 +53,19 @@ template <class passage> TD_DEVICE half_step half_of(const passage &way, uint32_
 
 /* ---- scales ---- */
 
-/* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory, here from the warp's first lines on;
- * or these and those of elements of k, for columns with the sign changed. */
+/* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory, here from the warp's first lines on,
+ * times those of elements of k, for columns with the sign changed; plain if elements are 0 or normal, as they are and scaled. */
 struct no_scales {
 };
-struct line_scales { /* of elements that are 0 or normal, as they are and scaled */
-    const int *rows, *columns;
-};
-struct all_scales {
+struct line_scales {
     const int *rows, *columns;
     const int16_t *shift; /* NULL: none along k */
     int64_t k;
 };
+struct plain_scales : line_scales {
+};
 
-TD_DEVICE int shift_at(const line_scales &, int64_t) { return 0; }
-TD_DEVICE int shift_at(const all_scales &by, int64_t l)
+TD_DEVICE int shift_at(const line_scales &by, int64_t l)
 {
     return by.shift && l < by.k ? by.shift[l] : 0;
 }
@@ -75,12 +73,14 @@ TD_DEVICE int shift_at(const all_scales &by, int64_t l)
 /* x 2^e, which binary64 has, or nobody asks for. */
 TD_DEVICE double scale_element(double x, int e, const line_scales &)
 {
-    const uint64_t bits = td_bits64(x);
-    return td_from_bits64(bits >> 52 & 0x7ff ? bits + ((uint64_t)(int64_t)e << 52) : bits);
-}
-TD_DEVICE double scale_element(double x, int e, const all_scales &)
-{
     return td_scale64(x, max(-2148, min(2046, e)));
+}
+TD_DEVICE double scale_element(double x, int e, const plain_scales &)
+{
+    const uint64_t bits = td_bits64(x);
+    uint32_t high = (uint32_t)(bits >> 32);
+    if (high & 0x7ff00000u) high += (uint32_t)e << 20;
+    return td_from_bits64((uint64_t)high << 32 | (uint32_t)bits);
 }
 
 #if TD_HAS_TENSOR_BINARY64

@@ -197,6 +197,12 @@ static double small_behind(test_random *r, int64_t line, int64_t l, int64_t k)
     return ldexp(hides_behind(r, line, l, k), l < k / 2 ? -360 : -450);
 }
 
+/* Some are subnormal themselves, and normal when scaled. */
+static double subnormal_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return l % 40 == 3 ? ldexp(random_normal(r), -1060) : small_in_front(r, line, l, k);
+}
+
 static void all_are_left_to_scaled_sums(void **unused)
 {
     (void)unused;
@@ -218,9 +224,10 @@ static void all_of_larger_products(void **unused)
         {130, 132, 130, hides_in_front, hides_behind, TRANSPOSED_A | TRANSPOSED_B},
         {132, 130, 130, small_in_front, small_behind, TRANSPOSED_A},
         {132, 130, 130, small_in_front, small_behind, TRANSPOSED_B},
+        {130, 132, 130, subnormal_in_front, small_behind, TRANSPOSED_B},
         {133, 131, 131, hides_in_front, hides_behind, TRANSPOSED_B}};
     opens = all;
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 5); i++) {
+    for (int i = 0; i < (test_is_sanitized() ? 1 : 6); i++) {
         const planted *const of = &products[i];
         const checked seen = check(names[0], of, SEED + 70 + (uint64_t)i);
         CHECK(seen.repaired == of->m * of->n, "%d of all repaired", (int)seen.repaired);
