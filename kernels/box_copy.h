@@ -25,11 +25,11 @@ TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
 }
 
 /* A box of a tensor of four dimensions from its element x, y, z, w on. */
-TD_DEVICE void td_copy_box(uint32_t shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
+TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
                            int z, int w)
 {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared),
+                 "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(td_shared_address(shared)),
                  "l"(map), "r"(td_shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
                  : "memory");
 }

@@ -301,14 +301,14 @@ struct by_boxes : passage<stages, along_a, along_b> {
 
     /* By one thread. */
     template <int which, bool along, int lines>
-    TD_INSIDE void copy(int l0, shared_place slab, uint64_t *full)
+    TD_INSIDE void copy(int l0, double *slab, uint64_t *full)
     {
         if (along)
             td_copy_box(slab, &boxes.of[which], full, l0, line[which], member[which], 0);
         else
             TD_UNROLL
         for (int i = 0; i < lines; i += 16)
-            td_copy_box(further(slab, i * 16), &boxes.of[which], full, line[which] + i, l0,
+            td_copy_box(slab + i * K_STEP, &boxes.of[which], full, line[which] + i, l0,
                         member[which], 0);
     }
 
@@ -317,11 +317,10 @@ struct by_boxes : passage<stages, along_a, along_b> {
         if (part != 0 || step >= steps || step % WARPS != warp) return;
         td_ring_claim<stages>(ring, step);
         if (td_is_elected()) {
-            const shared_place at = place_in_shared(stage(step));
             uint64_t *const full = &ring.full[step % stages];
             td_barrier_expect(full, STAGE_BYTES);
-            copy<0, along_a, ROWS>((int)step * K_STEP, at, full);
-            copy<1, along_b, COLUMNS>((int)step * K_STEP, further(at, SLAB), full);
+            copy<0, along_a, ROWS>((int)step * K_STEP, stage(step), full);
+            copy<1, along_b, COLUMNS>((int)step * K_STEP, stage(step) + SLAB, full);
         }
         __syncwarp();
     }
