@@ -12,7 +12,9 @@
 /* What was started is seen by the copies as well, once the block's threads have met. */
 TD_DEVICE void td_barriers_started()
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
 }
 
 /* Arrives, and the barrier waits for so many bytes of copies too. */
