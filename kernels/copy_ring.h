@@ -3,12 +3,13 @@
  * memory, the block's threads meet instead.
  *
  * Fills, and reads, are numbered from 0 on; fill f goes to stage f % stages. All threads take part in all of them, and fill at most
- * td_ring_ahead<stages>() of them before they release one. */
+ * td_ring_ahead<stages>() of them before they release one. A fill is done by all of the block's threads, who call td_ring_fill, or by one,
+ * who copies boxes (box_copy.h) that arrive at full[f % stages]. */
 #ifndef TD_COPY_RING_H
 #define TD_COPY_RING_H
 
 #include "async_copy.h"
-#include "barrier.h"
+#include "box_copy.h"
 
 enum { TD_RING_STAGES = 4 };
 
@@ -26,12 +27,13 @@ template <int stages> TD_HOST_DEVICE constexpr int td_ring_ahead()
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 
-/* Before all else, and after all else. */
-template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring)
+/* Before all else, and after all else; a fill is done by so many threads. */
+template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring, int fillers)
 {
     if ((int)threadIdx.x < stages) {
-        td_barrier_start(&ring.full[threadIdx.x], (int)blockDim.x);
+        td_barrier_start(&ring.full[threadIdx.x], fillers);
         td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x / 32);
+        if (fillers == 1) td_barriers_started();
     }
     __syncthreads();
 }
@@ -72,7 +74,7 @@ template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_
 
 #else
 
-template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &) {}
+template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &, int) {}
 template <int stages> TD_DEVICE void td_ring_end(td_copy_ring &) { __syncthreads(); }
 
 template <int stages> TD_DEVICE void td_ring_claim(td_copy_ring &, uint32_t)

@@ -363,32 +363,15 @@ __global__ void __launch_bounds__(s::threads, 1)
 
 /* ---- tensors ---- */
 
-using encode_function = decltype(&cuTensorMapEncodeTiled);
-
-encode_function find_encode()
-{
-    void *function = NULL;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
-                                                               12000, cudaEnableDefault, &found);
-    return error == cudaSuccess && found == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<encode_function>(function)
-               : NULL;
-}
-
 /* How a panel's planes of all members become boxes of box_lines lines; zeros past the ends. */
 bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member,
               int64_t plane, int box_lines, CUtensorMap *map)
 {
-    static const encode_function encode = find_encode();
-    const cuuint64_t sizes[] = {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch,
-                                (cuuint64_t)p->planes};
-    const cuuint64_t steps[] = {(cuuint64_t)ld, (cuuint64_t)member, (cuuint64_t)plane};
-    const cuuint32_t box[] = {K_STEP, (cuuint32_t)box_lines, 1, 1}, each[] = {1, 1, 1, 1};
-    return encode && encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void *>(panel), sizes,
-                            steps, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                            CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return td_describe_boxes(
+        map, CU_TENSOR_MAP_DATA_TYPE_UINT8, panel,
+        {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch, (cuuint64_t)p->planes},
+        {(cuuint64_t)ld, (cuuint64_t)member, (cuuint64_t)plane},
+        {K_STEP, (cuuint32_t)box_lines, 1, 1});
 }
 
 /* ---- launches ---- */

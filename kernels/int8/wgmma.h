@@ -1,46 +1,15 @@
-/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: copies of tiles by the tensor memory accelerator, barriers that
- * wait for them, products of a warpgroup. (PTX ISA 8.0: mbarrier, cp.async.bulk.tensor, wgmma, setmaxnreg.) */
+/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: products of a warpgroup, and who goes on when. Copies are
+ * box_copy.h's. (PTX ISA 8.0: wgmma, setmaxnreg, bar.) */
 #ifndef TD_WGMMA_H
 #define TD_WGMMA_H
 
-#include <cuda.h>
-
-#include "../barrier.h"
-
-/* ---- barriers ---- */
-
-/* What was started is seen by the copies as well, once the block's threads have met. */
-TD_DEVICE void td_barriers_started()
-{
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-/* Arrives, and the barrier waits for so many bytes of copies too. */
-TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
-{
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
-        "r"(bytes)
-        : "memory");
-}
+#include "../box_copy.h"
 
 /* Named barriers of 2 warpgroups, of which one goes on at once. */
 TD_DEVICE void td_turn_wait(int name) { asm volatile("bar.sync %0, 256;" ::"r"(name) : "memory"); }
 TD_DEVICE void td_turn_pass(int name)
 {
     asm volatile("bar.arrive %0, 256;" ::"r"(name) : "memory");
-}
-
-/* ---- copies ---- */
-
-/* A box of a tensor of four dimensions from its element x, y, z, w on. */
-TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
-                           int z, int w)
-{
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(td_shared_address(shared)),
-                 "l"(map), "r"(td_shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
-                 : "memory");
 }
 
 /* ---- products ---- */

@@ -17,6 +17,8 @@ struct block_place {
 /* What the block knows of its lines. */
 struct line_summary {
     int peak[2], low[2]; /* of the counted ones */
+    int scaled_low;      /* the lowest of these when scaled */
+    int most_shift;      /* the magnitude of the largest that was looked at */
     int has_special;
 };
 
@@ -111,7 +113,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
 {
     line_summary &s = shared.lines;
     __syncthreads();
-    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, 0};
+    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, INT32_MAX, 0, 0};
     __syncthreads();
     TD_ROLLED
     for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
@@ -125,6 +127,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
         shared.scale[i] = td_binary64_scale(record);
         atomicMax(&s.peak[which], record.peak >> 8);
         atomicMin(&s.low[which], (int)record.low);
+        atomicMin(&s.scaled_low, record.low + shared.scale[i]);
     }
     __syncthreads();
 }
@@ -136,34 +139,32 @@ TD_DEVICE bool has_room(const line_summary &s, int64_t k)
     return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
-/* x 2^e, which binary64 has, or nobody asks for. */
-TD_DEVICE double scale_element(double x, int e)
+/* True if all elements of the block's lines are 0 or normal, as they are and scaled: bits of 2^-1022 and more are those of such numbers.
+ * All threads take part. */
+TD_DEVICE bool are_plain(const int16_t *shift, int64_t k, shared_state &shared)
 {
-    return x == 0.0 ? x : td_scale64(x, max(-2148, min(2046, e)));
-}
-
-/* Scales what was copied of an operand's lines, l0 being the first element. */
-TD_DEVICE void scale_slab(const td_repair &p, int which, int64_t l0, const int *scale,
-                          const placing &in, double *slab)
-{
-    const int64_t k = p.operand[which].k;
-    const int16_t *shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
+    line_summary &s = shared.lines;
+    int most = 0;
     TD_ROLLED
-    for (int i = (int)threadIdx.x; i < (which ? COLUMNS : ROWS) * K_STEP; i += THREADS) {
-        const int line = i / K_STEP, l = i % K_STEP;
-        if (l0 + l >= k) continue;
-        const int shifted = shift ? (which ? -shift[l0 + l] : shift[l0 + l]) : 0;
-        double *const at = &slab[line * in.line_step + l * in.k_step];
-        *at = scale_element(*at, scale[line] + shifted);
-    }
+    for (int64_t l = threadIdx.x; shift && l < k; l += THREADS) most = max(most, abs(shift[l]));
+    if (most) atomicMax(&s.most_shift, most);
+    __syncthreads();
+    return td_uniform(min(min(s.low[0], s.low[1]) - s.most_shift, s.scaled_low) >= -1022);
 }
 
-/* Of both operands; scales are of the rows, then the columns. All threads take part. */
-TD_DEVICE_CALL void scale_stage(const td_repair &p, int64_t l0, const int *scale, double *stage)
+/* Scaled sums. All threads take part. */
+template <class passage>
+TD_DEVICE void add_up_scaled(const td_repair &p, shared_state &shared, passage &way, bool is_idle,
+                             warp_sums &sums)
 {
-    scale_slab(p, 0, l0, scale, placing_of(p.operand[0].k_step == 1, ROWS), stage);
-    scale_slab(p, 1, l0, scale + ROWS, placing_of(p.operand[1].k_step == 1, COLUMNS), stage + SLAB);
-    __syncthreads();
+    const int64_t k = p.operand[0].k;
+    const int16_t *const shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
+    const line_scales scales = {shared.scale + warp_row(), shared.scale + ROWS + warp_column(),
+                                shift, k};
+    if (are_plain(shift, k, shared))
+        add_up(way, td_binary64_block(k), is_idle, plain_scales{scales}, sums);
+    else
+        add_up(way, td_binary64_block(k), is_idle, scales, sums);
 }
 
 /* A scaled sum in C's units, rounded once. */
@@ -194,32 +195,64 @@ TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place 
             p.line[1][blockIdx.z * p.lines_of_member[1] + column].low == TD_SPECIAL);
 }
 
+enum { SUMS = HEIGHT * WIDTH * 4 };
+
+/* Bit (WIDTH i + j) 4 + q for sums[i][j][q]. */
+template <bool along_a, bool along_b>
+TD_DEVICE uint32_t wanted_sums(const td_repair &p, const pass &own, const block_place &at)
+{
+    uint32_t wanted = 0;
+    if (at.is_whole && own.of_special == own.of_others) return UINT32_MAX;
+    TD_ROLLED
+    for (int s = 0; s < SUMS; s++) {
+        const int row = row_of_sum<along_a>(s / 4 / WIDTH, s % 4),
+                  column = column_of_sum<along_b>(s / 4 % WIDTH, s % 4);
+        wanted |= (uint32_t)is_wanted(p, own, at, at.row + warp_row() + row,
+                                      at.column + warp_column() + column)
+                  << s;
+    }
+    return wanted;
+}
+
 /* The masked elements of the thread's sums into C. */
+template <bool along_a, bool along_b>
 TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass &own,
                           const shared_state &shared, const warp_sums &sums)
 {
+    static_assert((int)SUMS == 32, "a bit of a word for each sum");
     const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
-    const int lane = (int)threadIdx.x % WARP;
     if (warp_row() >= at.rows) return;
+    const uint32_t wanted = wanted_sums<along_a, along_b>(p, own, at);
+    double *const first = td_target_c<double>(p.target) + at.row + warp_row() +
+                          (at.column + warp_column()) * p.target.c.ld;
     TD_UNROLL
-    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
-    for (int j = 0; j < WIDTH; j++) TD_UNROLL
-    for (int q = 0; q < 4; q++) {
-        const int in_row = warp_row() + 16 * i + q / 2 * 8 + lane / 4;
-        const int in_column = warp_column() + 8 * j + lane % 4 * 2 + q % 2;
-        const int row = at.row + in_row, column = at.column + in_column;
-        if (!is_wanted(p, own, at, row, column)) continue;
-        double sum = sums[i][j][q];
-        if (own.is_scaled)
-            sum = unscale(sum, shared.scale[in_row] + shared.scale[ROWS + in_column]);
-        double *const c = td_target_c<double>(p.target) + row + column * p.target.c.ld;
-        *c = td_axpby(alpha, sum, beta, c);
+    for (int i = 0; i < HEIGHT; i++) {
+        double c[WIDTH * 4] = {}; /* loaded together: each has to wait for memory */
+        const uint32_t here = wanted >> (i * WIDTH * 4);
+        const auto element = [&](int s) {
+            return first + row_of_sum<along_a>(i, s % 4) +
+                   column_of_sum<along_b>(s / 4, s % 4) * p.target.c.ld;
+        };
+        TD_UNROLL
+        for (int s = 0; s < WIDTH * 4; s++)
+            if (beta != 0.0 && (here >> s & 1)) c[s] = *element(s);
+        TD_UNROLL
+        for (int s = 0; s < WIDTH * 4; s++) {
+            double sum = sums[i][s / 4][s % 4];
+            if (own.is_scaled)
+                sum = unscale(
+                    sum,
+                    shared.scale[warp_row() + row_of_sum<along_a>(i, s % 4)] +
+                        shared.scale[ROWS + warp_column() + column_of_sum<along_b>(s / 4, s % 4)]);
+            if (here >> s & 1) *element(s) = td_axpby(alpha, sum, beta, &c[s]);
+        }
     }
 }
 
 /* One tile of C, and perhaps the one below. Sums of special lines are NaN or infinite, and want elements as they are. */
-template <int stages, bool along_a, bool along_b>
-TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, double *slabs)
+template <class passage>
+TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter &boxes, int tile,
+                           shared_state &shared, double *slabs)
 {
     const int64_t member = p.target.batch_first + blockIdx.z;
     const block_place at = place_of(p.target, tile, shared);
@@ -239,49 +272,118 @@ TD_DEVICE void repair_tile(const td_repair &p, int tile, shared_state &shared, d
     TD_ROLLED
     for (int scaled = has_to_scale && !has_special; scaled <= has_to_scale; scaled++) {
         const pass own = {scaled != 0, !scaled || !has_special, scaled || !has_to_scale};
-        const auto prepare = [&](int64_t l0, double *stage) {
-            if (own.is_scaled) scale_stage(p, l0, shared.scale, stage);
-        };
+        const bool is_idle = warp_row() >= at.rows;
+        passage way(boxes, operands, shared.ring, slabs);
         warp_sums sums = {};
-        add_up<stages, along_a, along_b>(operands, shared.ring, slabs, warp_row() >= at.rows,
-                                         prepare, sums);
-        store_sums(p, at, own, shared, sums);
+        if (own.is_scaled)
+            add_up_scaled(p, shared, way, is_idle, sums);
+        else
+            add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
+        store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared, sums);
     }
     if (p.repaired && threadIdx.x == 0)
         atomicAdd(p.repaired, (unsigned long long)(shared.masked[0] +
                                                    (at.rows == ROWS ? shared.masked[1] : 0)));
 }
 
-/* Grid: blocks over open tiles, 1, batch member. */
-template <int stages, bool along_a, bool along_b>
-__global__ void __launch_bounds__(THREADS, 1) binary64_kernel(TD_PARAMETER td_repair p)
+/* Grid: blocks over open tiles, 1, batch member. Does nothing where the device has no such copies: it has no static shared memory there. */
+template <class passage>
+__global__ void __launch_bounds__(THREADS, 1)
+    binary64_kernel(TD_PARAMETER td_repair p, TD_PARAMETER typename passage::parameter boxes)
 {
-    TD_SHARED(shared_state, shared, );
-    TD_DYNAMIC_SHARED(double, slabs);
-    each_masked_tile(
-        p.target, [&](int tile) { repair_tile<stages, along_a, along_b>(p, tile, shared, slabs); });
+    if constexpr (passage::EXISTS) {
+        TD_SHARED(shared_state, shared, );
+        TD_DYNAMIC_SHARED(double, dynamic);
+        double *const slabs = first_stage(dynamic);
+        each_masked_tile(p.target,
+                         [&](int tile) { repair_tile<passage>(p, boxes, tile, shared, slabs); });
+    }
 }
 
-enum { FEW_STAGES = 2, MANY_STAGES = TD_RING_STAGES, STAGE_BYTES = STAGE * 8 };
+enum { FEW_STAGES = 2, MANY_STAGES = TD_RING_STAGES };
 
-template <int stages> cudaError_t launch(const td_repair *p, dim3 grid, cudaStream_t stream)
+template <template <int, bool, bool> class passage, int stages>
+auto kernel_for(bool along_a, bool along_b)
 {
-    const bool along_a = p->operand[0].k_step == 1, along_b = p->operand[1].k_step == 1;
-    const auto kernel = along_a   ? along_b ? binary64_kernel<stages, true, true>
-                                            : binary64_kernel<stages, true, false>
-                          : along_b ? binary64_kernel<stages, false, true>
-                                  : binary64_kernel<stages, false, false>;
-    return TD_LAUNCH(kernel, grid, THREADS, stages * STAGE_BYTES, stream, *p);
+    return along_a   ? along_b ? binary64_kernel<passage<stages, true, true>>
+                               : binary64_kernel<passage<stages, true, false>>
+             : along_b ? binary64_kernel<passage<stages, false, true>>
+                     : binary64_kernel<passage<stages, false, false>>;
 }
 
-template <int stages> cudaError_t allow_shared(cudaError_t error)
+template <template <int, bool, bool> class passage, int stages, class parameter>
+cudaError_t launch(const td_repair *p, const parameter &boxes, dim3 grid, cudaStream_t stream)
 {
-    const int bytes = stages * STAGE_BYTES;
-    error = td_allow_shared(error, binary64_kernel<stages, true, true>, bytes);
-    error = td_allow_shared(error, binary64_kernel<stages, true, false>, bytes);
-    error = td_allow_shared(error, binary64_kernel<stages, false, true>, bytes);
-    return td_allow_shared(error, binary64_kernel<stages, false, false>, bytes);
+    const auto kernel =
+        kernel_for<passage, stages>(p->operand[0].k_step == 1, p->operand[1].k_step == 1);
+    return TD_LAUNCH(kernel, grid, THREADS, bytes_of_stages(stages), stream, *p, boxes);
 }
+
+template <template <int, bool, bool> class passage, int stages>
+cudaError_t allow_shared(cudaError_t error)
+{
+    for (int i = 0; i < 4; i++)
+        error = td_allow_shared(error, kernel_for<passage, stages>(i % 2 != 0, i / 2 != 0),
+                                bytes_of_stages(stages));
+    return error;
+}
+
+/* ---- boxes ---- */
+
+#if TD_HAS_CUDA_DEVICE
+
+/* Below so many products, all of them would take no longer than the host to describe boxes. */
+enum { LEAST_FOR_BOXES = 1 << 21 };
+
+bool have_boxes()
+{
+    cudaFuncAttributes attributes;
+    if (cudaFuncGetAttributes(&attributes, kernel_for<by_boxes, MANY_STAGES>(true, true)) ==
+        cudaSuccess)
+        return attributes.sharedSizeBytes > 0;
+    (void)cudaGetLastError();
+    return false;
+}
+
+/* False if an operand's elements cannot be copied in boxes. */
+bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
+{
+    const td_operand &o = p->operand[which];
+    const bool along = o.k_step == 1;
+    const int64_t across = 8 * (along ? o.line_step : o.k_step),
+                  member = batch > 1 && o.matrix.stride ? 8 * o.matrix.stride : across;
+    const double *const first = static_cast<const double *>(o.matrix.data) +
+                                p->target.batch_first * o.matrix.stride + o.offset;
+    if (o.matrix.array || member < 0 || o.k > INT32_MAX - K_STEP ||
+        ((reinterpret_cast<uintptr_t>(first) | (uint64_t)across | (uint64_t)member) & 15) != 0)
+        return false;
+    const cuuint64_t lines = (cuuint64_t)o.lines, k = (cuuint64_t)o.k;
+    return td_describe_boxes(
+        map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, first,
+        {along ? k : lines, along ? lines : k, (cuuint64_t)(o.matrix.stride ? batch : 1), 1},
+        {(cuuint64_t)across, (cuuint64_t)member, (cuuint64_t)member},
+        {K_STEP, along ? (cuuint32_t)(which ? COLUMNS : ROWS) : (cuuint32_t)K_STEP, 1, 1});
+}
+
+/* Runs with boxes if it can. */
+bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stream,
+                     cudaError_t *error)
+{
+    const td_operand &a = p->operand[0], &b = p->operand[1];
+    operand_boxes boxes;
+    if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
+        !have_boxes() || !describe(p, 0, batch, &boxes.of[0]) ||
+        !describe(p, 1, batch, &boxes.of[1]))
+        return false;
+    *error = launch<by_boxes, MANY_STAGES>(p, boxes, grid, stream);
+    return true;
+}
+
+#else
+
+bool runs_with_boxes(const td_repair *, int, dim3, cudaStream_t, cudaError_t *) { return false; }
+
+#endif
 
 } // namespace
 
@@ -293,11 +395,19 @@ cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)
     if (error != cudaSuccess) return error;
     const unsigned tiles = td_grid_of_tiles(p->target, 1, batch).x;
     const dim3 grid(min(tiles, (unsigned)multiprocessors), 1, (unsigned)batch);
-    return bytes >= MANY_STAGES * STAGE_BYTES ? launch<MANY_STAGES>(p, grid, stream)
-                                              : launch<FEW_STAGES>(p, grid, stream);
+    if (bytes < bytes_of_stages(MANY_STAGES))
+        return launch<by_threads, FEW_STAGES>(p, no_boxes{}, grid, stream);
+    return runs_with_boxes(p, batch, grid, stream, &error)
+               ? error
+               : launch<by_threads, MANY_STAGES>(p, no_boxes{}, grid, stream);
 }
 
 cudaError_t td_binary64_prepare(void)
 {
-    return allow_shared<MANY_STAGES>(allow_shared<FEW_STAGES>(cudaSuccess));
+    cudaError_t error = allow_shared<by_threads, FEW_STAGES>(cudaSuccess);
+    error = allow_shared<by_threads, MANY_STAGES>(error);
+#if TD_HAS_CUDA_DEVICE
+    error = allow_shared<by_boxes, MANY_STAGES>(error);
+#endif
+    return error;
 }

@@ -16,30 +16,35 @@ static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm"};
 /* op(A) is m x k, op(B) k x n; elements by (line, l). */
 typedef double (*element)(test_random *r, int64_t line, int64_t l, int64_t k);
 
+enum { TRANSPOSED_A = 1, TRANSPOSED_B = 2 };
+
 typedef struct {
     int64_t m, n, k;
     element a, b;
-    bool is_transposed;
+    int transposed;
 } planted;
 
 static problem make(const planted *of, uint64_t seed)
 {
     const product p = {.data = "uniform",
-                       .op_a = of->is_transposed ? TANDEM_OP_T : TANDEM_OP_N,
+                       .op_a = of->transposed & TRANSPOSED_A ? TANDEM_OP_T : TANDEM_OP_N,
+                       .op_b = of->transposed & TRANSPOSED_B ? TANDEM_OP_T : TANDEM_OP_N,
                        .m = of->m,
                        .n = of->n,
                        .k = of->k,
-                       .alpha = of->is_transposed ? -1.5 : 1.0,
-                       .beta = of->is_transposed ? 0.5 : 0.0,
+                       .alpha = of->transposed ? -1.5 : 1.0,
+                       .beta = of->transposed ? 0.5 : 0.0,
                        .seed = seed};
     problem q = problem_make(&p);
     test_random r = random_start(seed);
     for (int64_t i = 0; i < of->m; i++)
         for (int64_t l = 0; l < of->k; l++)
-            *(of->is_transposed ? matrix_at(&q.a, l, i) : matrix_at(&q.a, i, l)) =
+            *(of->transposed & TRANSPOSED_A ? matrix_at(&q.a, l, i) : matrix_at(&q.a, i, l)) =
                 of->a(&r, i, l, of->k);
     for (int64_t j = 0; j < of->n; j++)
-        for (int64_t l = 0; l < of->k; l++) *matrix_at(&q.b, l, j) = of->b(&r, j, l, of->k);
+        for (int64_t l = 0; l < of->k; l++)
+            *(of->transposed & TRANSPOSED_B ? matrix_at(&q.b, j, l) : matrix_at(&q.b, l, j)) =
+                of->b(&r, j, l, of->k);
     return q;
 }
 
@@ -114,15 +119,15 @@ static void matrices_of_programs(void **unused)
     static const struct {
         const char *name;
         planted of;
-    } kinds[] = {{"L L'", {150, 140, 150, lower, lower, false}},
-                 {"L L', blocks of zeros", {200, 70, 300, lower, lower, true}},
-                 {"wide L L'", {256, 256, 256, wide_lower, wide_lower, false}},
-                 {"K K", {130, 90, 200, kernel, kernel, true}},
-                 {"Q U", {70, 130, 160, normal, secular, false}},
-                 {"localised", {66, 130, 200, localised, normal, true}},
-                 {"V' C", {40, 150, 190, panel, normal, true}},
-                 {"V W", {190, 70, 33, panel, normal, false}},
-                 {"sparse", {130, 130, 300, sparse, sparse, false}}};
+    } kinds[] = {{"L L'", {150, 140, 150, lower, lower, 0}},
+                 {"L L', blocks of zeros", {200, 70, 300, lower, lower, TRANSPOSED_A}},
+                 {"wide L L'", {256, 256, 256, wide_lower, wide_lower, 0}},
+                 {"K K", {130, 90, 200, kernel, kernel, TRANSPOSED_A}},
+                 {"Q U", {70, 130, 160, normal, secular, 0}},
+                 {"localised", {66, 130, 200, localised, normal, TRANSPOSED_A}},
+                 {"V' C", {40, 150, 190, panel, normal, TRANSPOSED_A}},
+                 {"V W", {190, 70, 33, panel, normal, 0}},
+                 {"sparse", {130, 130, 300, sparse, sparse, 0}}};
     const int count = test_is_sanitized() ? 3 : 9;
     for (int i = 0; i < count; i++)
         for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++) {
@@ -159,10 +164,10 @@ static bool none(int64_t line) { return line < 0; }
 static bool all(int64_t line) { return line >= 0; }
 
 /* Elements that both lines open, and what the mode may have repaired: at least these. */
-static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, bool is_transposed,
+static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, int transposed,
                           const char *what)
 {
-    const planted of = {m, n, 96, hides_in_front, hides_behind, is_transposed};
+    const planted of = {m, n, 96, hides_in_front, hides_behind, transposed};
     int64_t lines[2] = {0, 0};
     opens = pattern;
     for (int64_t i = 0; i < m; i++) lines[0] += pattern(i);
@@ -181,14 +186,14 @@ static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, bool i
 static void tiles_open_in_patterns(void **unused)
 {
     (void)unused;
-    check_pattern(none, 70, 65, false, "none");
-    check_pattern(one_of_each_tile, 200, 130, false, "one of each tile");
-    check_pattern(five_of_each_tile, 130, 130, true, "25 of each tile");
+    check_pattern(none, 70, 65, 0, "none");
+    check_pattern(one_of_each_tile, 200, 130, 0, "one of each tile");
+    check_pattern(five_of_each_tile, 130, 130, TRANSPOSED_A, "25 of each tile");
     if (test_is_sanitized()) return;
-    check_pattern(every_other, 130, 140, false, "every other line");
-    check_pattern(all, 130, 70, true, "all");
-    check_pattern(all, 67, 132, false, "all, a tile of 12 among them");
-    check_pattern(all, 1, 300, false, "all of a row");
+    check_pattern(every_other, 130, 140, 0, "every other line");
+    check_pattern(all, 130, 70, TRANSPOSED_A, "all");
+    check_pattern(all, 67, 132, 0, "all, a tile of 12 among them");
+    check_pattern(all, 1, 300, 0, "all of a row");
 }
 
 /* The same of small numbers: sums are subnormal, and binary64 has room for their products only if lines are scaled. */
@@ -202,15 +207,45 @@ static double small_behind(test_random *r, int64_t line, int64_t l, int64_t k)
     return ldexp(hides_behind(r, line, l, k), l < k / 2 ? -360 : -450);
 }
 
+/* Some elements of k are smaller, which shifts along k make up for: normal numbers, or subnormal ones that are normal when scaled. */
+static double uneven_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return l % 40 == 3 ? ldexp(random_normal(r), -700) : small_in_front(r, line, l, k);
+}
+
+static double subnormal_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    return l % 40 == 3 ? ldexp(random_normal(r), -1060) : small_in_front(r, line, l, k);
+}
+
 static void all_are_left_to_scaled_sums(void **unused)
 {
     (void)unused;
     opens = all;
     for (int form = 0; form < 2; form++) {
-        const planted of = {130, 90, 128, small_in_front, small_behind, form != 0};
+        const planted of = {130, 90, 128, small_in_front, small_behind, form};
         const checked seen = check(names[0], &of, SEED + 60 + (uint64_t)form);
         CHECK(seen.parameter == 0, "%d moduli though all is open", seen.parameter);
         CHECK(seen.repaired == of.m * of.n, "%d of all repaired", (int)seen.repaired);
+    }
+}
+
+/* Products large enough for copies in boxes, of operands that allow them, but for the last, in all layouts; scaled, too. */
+static void all_of_larger_products(void **unused)
+{
+    (void)unused;
+    static const planted products[] = {
+        {130, 132, 130, hides_in_front, hides_behind, 0},
+        {130, 132, 130, hides_in_front, hides_behind, TRANSPOSED_A | TRANSPOSED_B},
+        {132, 130, 130, small_in_front, small_behind, TRANSPOSED_A},
+        {132, 130, 130, uneven_in_front, small_behind, TRANSPOSED_B},
+        {130, 132, 130, subnormal_in_front, small_behind, TRANSPOSED_B},
+        {133, 131, 131, hides_in_front, hides_behind, TRANSPOSED_B}};
+    opens = all;
+    for (int i = 0; i < (test_is_sanitized() ? 1 : 6); i++) {
+        const planted *const of = &products[i];
+        const checked seen = check(names[0], of, SEED + 70 + (uint64_t)i);
+        CHECK(seen.repaired == of->m * of->n, "%d of all repaired", (int)seen.repaired);
     }
 }
 
@@ -232,7 +267,7 @@ static double unseen_too(test_random *r, int64_t line, int64_t l, int64_t k)
 static void what_the_estimate_does_not_see(void **unused)
 {
     (void)unused;
-    const planted of = {90, 70, 99, unseen, unseen_too, false};
+    const planted of = {90, 70, 99, unseen, unseen_too, 0};
     for (int n = 0; n < 3; n++) {
         const checked seen = check(names[n], &of, SEED + 80);
         CHECK(seen.repaired == of.m * of.n, "%s repaired %d", names[n], (int)seen.repaired);
@@ -254,11 +289,9 @@ static void sums_in_parts(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_of_programs),
-        cmocka_unit_test(tiles_open_in_patterns),
-        cmocka_unit_test(all_are_left_to_scaled_sums),
-        cmocka_unit_test(what_the_estimate_does_not_see),
-        cmocka_unit_test(sums_in_parts),
+        cmocka_unit_test(matrices_of_programs),           cmocka_unit_test(tiles_open_in_patterns),
+        cmocka_unit_test(all_are_left_to_scaled_sums),    cmocka_unit_test(all_of_larger_products),
+        cmocka_unit_test(what_the_estimate_does_not_see), cmocka_unit_test(sums_in_parts),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);
