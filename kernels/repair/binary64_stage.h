@@ -303,13 +303,14 @@ struct by_boxes : passage<stages, along_a, along_b> {
     template <int which, bool along, int lines>
     TD_INSIDE void copy(int l0, double *slab, uint64_t *full)
     {
-        if (along)
+        if (along) {
             td_copy_box(slab, &boxes.of[which], full, l0, line[which], member[which], 0);
-        else
+        } else {
             TD_UNROLL
-        for (int i = 0; i < lines; i += 16)
-            td_copy_box(slab + i * K_STEP, &boxes.of[which], full, line[which] + i, l0,
-                        member[which], 0);
+            for (int i = 0; i < lines; i += 16)
+                td_copy_box(slab + i * K_STEP, &boxes.of[which], full, line[which] + i, l0,
+                            member[which], 0);
+        }
     }
 
     TD_INSIDE void fill(uint32_t step, int part)
