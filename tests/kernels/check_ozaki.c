@@ -255,36 +255,7 @@ static void set_shape(problem *p, int which, shape s, double outside)
                 *(by_columns ? matrix_at(x, l, i) : matrix_at(x, i, l)) *= outside;
 }
 
-/* The product in less workspace: in parts, and in passes over k. */
-static test_matrix compute_within(const mode *m, const problem *p, size_t limit)
-{
-    const product *of = &p->of;
-    test_matrix c = matrix_copy(&p->c);
-    double *const a = device_upload(&p->a), *const b = device_upload(&p->b),
-                  *const to = device_upload(&c);
-    td_parameter parameter;
-    const td_engine *engine = td_engine_parse(m->name, &parameter);
-    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .m = of->m,
-                             .n = of->n,
-                             .k = of->k,
-                             .alpha.value.binary64 = of->alpha,
-                             .beta.value.binary64 = of->beta,
-                             .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                             .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
-                             .c = {.data = device_data(&c, to), .ld = c.ld},
-                             .batch = 1};
-    CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, NULL) == TD_RUN_DONE,
-          "%s in %zu bytes", m->name, limit);
-    device_check_clean(m->name);
-    device_download(&c, to);
-    device_free(a);
-    device_free(b);
-    device_free(to);
-    return c;
-}
-
+/* In less and less workspace: in parts, and in passes over k. */
 static void check_shapes(const char *name, const product *of, shape a, shape b, double outside)
 {
     const mode m = mode_of_family(name);
@@ -298,7 +269,7 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
     ref_account account = mode_product(&m, &gemm);
     static const int limits[] = {28, 25, 22, 20}; /* the last one is too little for long lines */
     for (int i = 0; i < (of->k < 8192 ? 4 : 3); i++) {
-        test_matrix got = compute_within(&m, &p, (size_t)1 << limits[i]);
+        test_matrix got = checked_compute_within(&m, &p, (size_t)1 << limits[i], NULL);
         checked_compare(&m, &p, &got, &want);
         matrix_free(&got);
     }

@@ -4,7 +4,6 @@
 
 #include "../../include/tandem.h"
 #include "../../lib/device.h"
-#include "../../lib/engines/engine.h"
 #include "../support/bits.h"
 #include "../support/test.h"
 #include "device.h"
@@ -17,16 +16,51 @@ static tandem_status run(const mode *m, const problem *p, double *a, double *b, 
                         device_data(&p->c, c), p->c.ld, NULL);
 }
 
+/* What a product has left in device memory; nothing but C. */
+static void download_clean(const problem *p, test_matrix *c, const double *from)
+{
+    device_check_clean(product_text(&p->of));
+    device_download(c, from);
+    const int64_t damage = matrix_damage(c);
+    CHECK(damage == -1, "element %d outside C was written: %s", (int)damage, product_text(&p->of));
+}
+
 test_matrix checked_compute(const mode *m, const problem *p)
 {
     test_matrix c = matrix_copy(&p->c);
     double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
     const tandem_status status = run(m, p, a, b, dc);
     CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&p->of));
-    device_check_clean(product_text(&p->of));
-    device_download(&c, dc);
-    const int64_t damage = matrix_damage(&c);
-    CHECK(damage == -1, "element %d outside C was written: %s", (int)damage, product_text(&p->of));
+    download_clean(p, &c, dc);
+    device_free(a);
+    device_free(b);
+    device_free(dc);
+    return c;
+}
+
+test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
+                                   td_counters *counters)
+{
+    const product *of = &p->of;
+    test_matrix c = matrix_copy(&p->c);
+    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse(m->name, &parameter);
+    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                             .m = of->m,
+                             .n = of->n,
+                             .k = of->k,
+                             .alpha.value.binary64 = of->alpha,
+                             .beta.value.binary64 = of->beta,
+                             .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
+                             .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
+                             .c = {.data = device_data(&c, dc), .ld = c.ld},
+                             .batch = 1};
+    CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, counters) ==
+              TD_RUN_DONE,
+          "%s in %zu bytes failed: %s", m->name, limit, product_text(of));
+    download_clean(p, &c, dc);
     device_free(a);
     device_free(b);
     device_free(dc);
@@ -35,32 +69,12 @@ test_matrix checked_compute(const mode *m, const problem *p)
 
 int64_t checked_repairs(const mode *m, const problem *p)
 {
-    const product *of = &p->of;
-    const test_matrix *const from[] = {&p->a, &p->b, &p->c};
-    double *to[3];
     td_counters *counters, counted = {0};
-    td_parameter parameter;
-    const td_engine *engine = td_engine_parse(m->name, &parameter);
-    td_device *device = td_device_current();
-    for (int i = 0; i < 3; i++) to[i] = device_upload(from[i]);
     CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
     CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
-    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .m = of->m,
-                             .n = of->n,
-                             .k = of->k,
-                             .alpha.value.binary64 = of->alpha,
-                             .beta.value.binary64 = of->beta,
-                             .a = {.data = device_data(from[0], to[0]), .ld = p->a.ld},
-                             .b = {.data = device_data(from[1], to[1]), .ld = p->b.ld},
-                             .c = {.data = device_data(from[2], to[2]), .ld = p->c.ld},
-                             .batch = 1};
-    CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
-              TD_RUN_DONE,
-          "%s failed: %s", m->name, product_text(of));
+    test_matrix c = checked_compute_within(m, p, td_device_current()->workspace_bytes, counters);
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < 3; i++) device_free(to[i]);
+    matrix_free(&c);
     device_free(counters);
     return (int64_t)counted.repaired;
 }

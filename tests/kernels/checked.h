@@ -2,11 +2,16 @@
 #ifndef CHECK_CHECKED_H
 #define CHECK_CHECKED_H
 
+#include "../../lib/engines/engine.h"
 #include "modes.h"
 #include "problem.h"
 
 /* C as tandem_dgemm computes it; the borders are checked. */
 test_matrix checked_compute(const mode *m, const problem *p);
+
+/* The same by the mode's engine, in so much workspace; counters are in device memory, or NULL. */
+test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
+                                   td_counters *counters);
 
 /* How many elements of it are repaired, by the library's own count. */
 int64_t checked_repairs(const mode *m, const problem *p);
