@@ -74,6 +74,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     const td_ozaki_plan *plan = &product->plan;
     const td_scheme *scheme = product->mode->scheme;
     char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_scheme_part s = {
         .device = product->device,
         .parameter = product->parameter,
@@ -81,7 +82,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
         .workspace = at + plan->planes,
         .cublas_workspace = at + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
-        .next_unit = td_ozaki_counts_at(plan, p, at + plan->counts).next_unit,
+        .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
+        .next_unit = counts.next_unit,
         .stream = p->stream,
         .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
                               td_operand_of(p, 1, part->j, part->n)},
@@ -102,11 +104,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     s.finish.target.open_count =
         counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
-    if (plan->scheme_map > 0)
-        s.nonzero = counts.nonzero + part->number * (plan->scheme_map + plan->estimate_map);
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -164,8 +163,7 @@ static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *pa
         .workspace = s.workspace,
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
-        .nonzero = counts.nonzero + plan->scheme_map +
-                   part->number * (plan->scheme_map + plan->estimate_map),
+        .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
         .stream = p->stream,
     };
     return td_estimate_part_run(&estimate);

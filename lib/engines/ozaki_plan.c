@@ -20,8 +20,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
     c.next_unit = (uint32_t *)(c.spread + plan->batch);
     c.tiles = (int32_t *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * td_ozaki_parts_of(plan, p));
-    c.words = (int32_t *)c.nonzero - (int32_t *)memory +
-              (plan->scheme_map + plan->estimate_map) * td_ozaki_parts_of(plan, p);
+    c.words =
+        (int32_t *)td_ozaki_maps(plan, &c, (int)td_ozaki_parts_of(plan, p)) - (int32_t *)memory;
     return c;
 }
 

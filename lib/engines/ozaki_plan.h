@@ -49,12 +49,19 @@ typedef struct {
     td_spread *spread;        /* [batch] */
     uint32_t *next_unit;
     int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part]: the scheme's map, the estimate's */
+    uint32_t *nonzero; /* [part]: maps */
     int64_t words;     /* of 32 bits, in all */
 } td_ozaki_counts;
 
 /* Those of a product whose counts lie at `memory`. */
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
+
+/* Of the part of that number: the scheme's map, and behind it the estimate's. */
+static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
+                                      int number)
+{
+    return counts->nonzero + number * (plan->scheme_map + plan->estimate_map);
+}
 
 int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p);
 
