@@ -7,6 +7,8 @@
  *       place while the last of that one's still run
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
+ *   td_has_code(kernel)
+ *       true if a kernel that has static shared memory, where it does anything, does so on the current device
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
  *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
  *   td_multiprocessors(&count)
@@ -190,6 +192,15 @@ template <class... kernel> static inline cudaError_t td_load(cudaError_t error, 
     cudaFuncAttributes attributes;
     ((error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, functions) : error), ...);
     return error;
+}
+
+template <class kernel> static inline bool td_has_code(kernel function)
+{
+    cudaFuncAttributes attributes;
+    if (cudaFuncGetAttributes(&attributes, function) == cudaSuccess)
+        return attributes.sharedSizeBytes > 0;
+    (void)cudaGetLastError();
+    return false;
 }
 
 #endif

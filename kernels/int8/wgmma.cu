@@ -402,14 +402,7 @@ template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 
 } // namespace
 
-bool td_wgmma_exists(void)
-{
-    cudaFuncAttributes attributes;
-    if (cudaFuncGetAttributes(&attributes, residue_products_kernel<large>) == cudaSuccess)
-        return attributes.sharedSizeBytes > 0;
-    (void)cudaGetLastError();
-    return false;
-}
+bool td_wgmma_exists(void) { return td_has_code(residue_products_kernel<large>); }
 
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
 {

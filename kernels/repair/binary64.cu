@@ -335,16 +335,6 @@ cudaError_t allow_shared(cudaError_t error)
 /* Below so many products, all of them would take no longer than the host to describe boxes. */
 enum { LEAST_FOR_BOXES = 1 << 21 };
 
-bool have_boxes()
-{
-    cudaFuncAttributes attributes;
-    if (cudaFuncGetAttributes(&attributes, kernel_for<by_boxes, MANY_STAGES>(true, true)) ==
-        cudaSuccess)
-        return attributes.sharedSizeBytes > 0;
-    (void)cudaGetLastError();
-    return false;
-}
-
 /* False if an operand's elements cannot be copied in boxes. */
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
@@ -372,8 +362,8 @@ bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stre
     const td_operand &a = p->operand[0], &b = p->operand[1];
     operand_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
-        !have_boxes() || !describe(p, 0, batch, &boxes.of[0]) ||
-        !describe(p, 1, batch, &boxes.of[1]))
+        !td_has_code(kernel_for<by_boxes, MANY_STAGES>(true, true)) ||
+        !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))
         return false;
     *error = launch<by_boxes, MANY_STAGES>(p, boxes, grid, stream);
     return true;
