@@ -349,6 +349,7 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (threadIdx.x < FOUND) td_barrier_start(&barrier.found[threadIdx.x], 1);
     if (threadIdx.x == FOUND) td_barrier_start(&barrier.wanted, 1);
     if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
+    td_begin_kernel();
     __syncthreads();
     if (group == s::groups) {
         td_registers_less<s::registers_of_copies>();
@@ -382,6 +383,9 @@ template <class s> int64_t units_of(const td_panels *p)
            p->batch * p->pieces;
 }
 
+/* Units of a block up to which it pays that blocks are put in place while the kernel before ends. */
+enum { FEW_UNITS = 8 };
+
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
@@ -389,6 +393,9 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
+    if (units_of<s>(p) <= (int64_t)FEW_UNITS * multiprocessors)
+        return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes,
+                              stream, a, b, *p);
     return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,
                      *p);
 }
