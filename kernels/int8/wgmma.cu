@@ -341,6 +341,7 @@ __global__ void __launch_bounds__(s::threads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
     TD_SHARED(barriers<s>, barrier, );
+    td_begin_kernel();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
@@ -349,7 +350,6 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (threadIdx.x < FOUND) td_barrier_start(&barrier.found[threadIdx.x], 1);
     if (threadIdx.x == FOUND) td_barrier_start(&barrier.wanted, 1);
     if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
-    td_begin_kernel();
     __syncthreads();
     if (group == s::groups) {
         td_registers_less<s::registers_of_copies>();
@@ -383,9 +383,6 @@ template <class s> int64_t units_of(const td_panels *p)
            p->batch * p->pieces;
 }
 
-/* Units of a block up to which it pays that blocks are put in place while the kernel before ends. */
-enum { FEW_UNITS = 8 };
-
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
@@ -393,11 +390,8 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
-    if (units_of<s>(p) <= (int64_t)FEW_UNITS * multiprocessors)
-        return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes,
-                              stream, a, b, *p);
-    return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,
-                     *p);
+    return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream,
+                          a, b, *p);
 }
 
 /* Time of the block that has most to do. A small tile takes a twentieth more of the tensor cores than its elements do. */
