@@ -394,11 +394,12 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                           a, b, *p);
 }
 
-/* Time of the block that has most to do. A small tile takes a twentieth more of the tensor cores than its elements do. */
+/* Time of the block that has most to do. The end of one tile and the start of the next take as long as so many elements of k. */
+enum { REST_OF_LARGE = 100, REST_OF_SMALL = 600 };
 template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 {
-    return (units_of<s>(p) + multiprocessors - 1) / multiprocessors * s::rows *
-           (s::groups == 2 ? 20 : 21);
+    const int64_t rounds = (units_of<s>(p) + multiprocessors - 1) / multiprocessors;
+    return rounds * s::rows * (p->k / p->pieces + (s::groups == 2 ? REST_OF_LARGE : REST_OF_SMALL));
 }
 
 } // namespace
