@@ -390,6 +390,11 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
+    /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
+     * their places beside them. */
+    if (p->type == TD_PANEL_LOGARITHM)
+        return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,
+                         b, *p);
     return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream,
                           a, b, *p);
 }
