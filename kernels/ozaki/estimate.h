@@ -42,8 +42,8 @@ typedef struct {
     td_choose choose; /* of the whole product */
     int64_t sum_step; /* from one sum to the next */
     int sums;
-    int blocks;               /* of all parts, td_rank_blocks(m, n, batch) each; 0: the choice stands */
-    int64_t tiles;            /* of all parts */
+    int blocks;    /* of all parts, td_rank_blocks(m, n, batch) each; 0: the choice stands */
+    int64_t tiles; /* of all parts */
     unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
     unsigned long long *met;  /* [batch]: the same */
     int32_t *ranked;          /* [batch]: the same */
