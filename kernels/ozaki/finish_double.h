@@ -218,7 +218,7 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GR
 template <int moduli>
 TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                                               const td_finish &finish, int row, int col,
-                                              unsigned open, unsigned left)
+                                              unsigned open)
 {
     enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
     const subtile own = subtile_at(finish, row, col);
@@ -236,20 +236,19 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
             words[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
         TD_UNROLL_N(1)
         for (int i = 0; i < own.rows; i++) {
-            const unsigned bit = 1u << (TD_SUBTILE * j + i);
             const td_line a = own.line[0][row + i];
             double *const c = own.c + i + (int64_t)j * finish.target.c.ld;
             double result;
             if (!(open >> i & 1)) continue;
             if (own.alpha == 0.0)
                 *c = td_scaled(own.beta, c);
-            else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL && !(left & bit) &&
+            else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
                      td_finish_rounded(finish, choice,
                                        whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
                                        own.alpha, own.beta, c, &result))
                 *c = result;
             else
-                mask |= bit;
+                mask |= 1u << (TD_SUBTILE * j + i);
         }
     }
     return mask;
@@ -264,13 +263,14 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
     if (own.rows <= 0 || own.cols <= 0) return 0;
     const subtile_lines lines = lines_of<moduli>(own, choice);
     const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
-    unsigned left = 0, open = whole, mask = 0;
+    unsigned left = 0, open = whole;
     for (int j = 0; j < own.cols && choice.is_estimated; j++)
         left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
     if (own.alpha != 0.0)
         open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
-    if (open & whole)
-        mask = finish_elements_whole<moduli>(product, finish, own.row, own.col, open, left);
+    open &= whole & ~left;
+    unsigned mask = left & whole;
+    if (open) mask |= finish_elements_whole<moduli>(product, finish, own.row, own.col, open);
     *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
     return mask;
 }
