@@ -264,9 +264,10 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
     const subtile_lines lines = lines_of<moduli>(own, choice);
     const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
     unsigned left = 0, open = whole;
-    for (int j = 0; j < own.cols && choice.is_estimated; j++)
+    const bool has_product = own.alpha != 0.0;
+    for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
         left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
-    if (own.alpha != 0.0)
+    if (has_product)
         open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
     open &= whole & ~left;
     unsigned mask = left & whole;
