@@ -79,12 +79,13 @@ TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
     td_subtile_of_tile(target, (int)blockIdx.x, row, col);
 }
 
-/* Blocks that go through all tiles of C together, or through the open ones, each in turn. */
+/* Blocks that go through all tiles of C together, or through the open ones, each in turn; so many for each part of a tile, of all
+ * members. */
 enum { TD_TURNS = 1024 };
 static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int batch)
 {
     const dim3 grid = td_grid_of_tiles(target, parts, batch);
-    return dim3(min((unsigned)TD_TURNS, grid.x), grid.y, grid.z);
+    return dim3(min(max(1u, (unsigned)TD_TURNS / grid.z), grid.x), grid.y, grid.z);
 }
 
 /* Calls work(tile) for the block's share. */

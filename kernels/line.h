@@ -2,6 +2,7 @@
 #ifndef TD_LINE_H
 #define TD_LINE_H
 
+#include <stdalign.h>
 #include <stdint.h>
 
 /* Logarithms are to base 2 and in units of 1/256: whole numbers, the same on every device. */
@@ -9,8 +10,8 @@ enum { TD_LOG = 256 };
 
 /* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
 typedef struct {
-    int32_t norm; /* logarithm of the Euclidean norm, at least */
-    int32_t sum;  /* logarithm of the sum of the magnitudes, at least */
+    alignas(8) int32_t norm; /* logarithm of the Euclidean norm, at least; loads of eight bytes */
+    int32_t sum;             /* logarithm of the sum of the magnitudes, at least */
     int32_t mean; /* mean of the logarithms of the magnitudes, at most; TD_NO_MEAN if any is zero */
     int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
     int32_t typical; /* sum, less the logarithm of the number of elements that are not zero */

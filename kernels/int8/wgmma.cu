@@ -341,6 +341,7 @@ __global__ void __launch_bounds__(s::threads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
     TD_SHARED(barriers<s>, barrier, );
+    td_begin_kernel();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
@@ -389,15 +390,21 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
-    return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a, b,
-                     *p);
+    /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
+     * their places beside them. */
+    if (p->type == TD_PANEL_LOGARITHM)
+        return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,
+                         b, *p);
+    return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream,
+                          a, b, *p);
 }
 
-/* Time of the block that has most to do. A small tile takes a twentieth more of the tensor cores than its elements do. */
+/* Time of the block that has most to do. The end of one tile and the start of the next take as long as so many elements of k. */
+enum { REST_OF_LARGE = 100, REST_OF_SMALL = 600 };
 template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 {
-    return (units_of<s>(p) + multiprocessors - 1) / multiprocessors * s::rows *
-           (s::groups == 2 ? 20 : 21);
+    const int64_t rounds = (units_of<s>(p) + multiprocessors - 1) / multiprocessors;
+    return rounds * s::rows * (p->k / p->pieces + (s::groups == 2 ? REST_OF_LARGE : REST_OF_SMALL));
 }
 
 } // namespace

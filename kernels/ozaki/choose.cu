@@ -18,13 +18,24 @@ TD_DEVICE int spread_of(const td_line &line)
 /* What td_spread_of_lines has. */
 enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
 
-/* Raises what is seen of an operand by the block's share of lines. */
-TD_DEVICE void measure_spread(const td_choose &p, int which, td_spread_of_lines *seen)
+/* Half of a block's threads have lines of op(A), half of op(B): the thread's lines are first, first + step, ... */
+struct share_of_lines {
+    int which, first, step;
+};
+TD_DEVICE share_of_lines share_of_thread()
+{
+    const int half = (int)blockDim.x / 2, tid = (int)threadIdx.x;
+    return {tid / half, (int)blockIdx.x * half + tid % half, (int)gridDim.x * half};
+}
+
+/* Raises what is seen of an operand, in shared memory, by the block's share of lines. */
+TD_DEVICE void measure_spread(const td_choose &p, const share_of_lines &own,
+                              td_spread_of_lines *seen)
 {
     int mine[TD_SPREADS] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
-    const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
-    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < p.lines[which];
-         i += (int)(gridDim.x * blockDim.x)) {
+    const td_line *const lines = td_measured_lines(p, own.which, (int)blockIdx.z);
+    TD_ROLLED
+    for (int i = own.first; i < p.lines[own.which]; i += own.step) {
         const td_line line = lines[i];
         if (line.low == TD_SPECIAL) mine[SPECIAL] = 0;
         if (!td_is_counted(line)) continue;
@@ -38,8 +49,21 @@ TD_DEVICE void measure_spread(const td_choose &p, int which, td_spread_of_lines 
     TD_UNROLL
     for (int s = 0; s < TD_SPREADS; s++) {
         const int most = td_warp_max(mine[s] - NO_LINE);
-        if (most && threadIdx.x % 32 == 0) atomicMax(&seen->above[s], most);
+        if (most && threadIdx.x % 32 == 0) atomicMax(&seen[own.which].above[s], most);
     }
+}
+
+/* What all blocks see, in the place of what this one does; false for all but the last block, which knows. By all threads. */
+TD_DEVICE bool join_spreads(td_spread *all, td_spread_of_lines (&seen)[2])
+{
+    const int o = (int)threadIdx.x / TD_SPREADS, s = (int)threadIdx.x % TD_SPREADS;
+    __syncthreads();
+    if (gridDim.x == 1) return true;
+    if (o < 2) atomicMax(&all->of[o].above[s], seen[o].above[s]);
+    if (!td_is_last(&all->blocks, 1, (int)gridDim.x)) return false;
+    if (o < 2) seen[o].above[s] = *(volatile int32_t *)&all->of[o].above[s];
+    __syncthreads();
+    return true;
 }
 
 /* The same of all lines: the largest of floor(((norm + sum) / 2 - mean) / TD_LOG), and of those that the first candidate rounds; of
@@ -50,7 +74,7 @@ struct spread {
 };
 TD_DEVICE spread spread_seen(const td_spread_of_lines &seen)
 {
-    const volatile int32_t *above = seen.above; /* other blocks have raised them */
+    const int32_t *above = seen.above;
     return {above[ALL] + NO_LINE,   above[ROUNDED] + NO_LINE,      above[PEAK] + NO_LINE,
             above[DEPTH] + NO_LINE, above[SCALED_DEPTH] + NO_LINE, above[SPECIAL] != 0};
 }
@@ -141,13 +165,13 @@ TD_HOST_DEVICE bool are_few(const td_choose &p)
     return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES;
 }
 
-/* Few lines, by the block that has just chosen. */
+/* Few lines, by the one block that has just chosen. */
 TD_DEVICE void scale_few_lines(const td_choose &p, bool has_lines)
 {
     if (!has_lines || !are_few(p)) return;
     __syncthreads();
-    for (int o = 0; o < 2; o++)
-        td_scale_lines(p, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
+    const share_of_lines own = share_of_thread();
+    td_scale_lines(p, own.which, (int)blockIdx.z, own.first, own.step);
 }
 
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
@@ -165,12 +189,12 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
 }
 
 /* By one thread. */
-TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open)
+TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open,
+                      const td_spread_of_lines (&seen)[2])
 {
     td_choice choice = p.candidate[0];
     if (is_open) {
-        const td_spread &seen = p.spread[blockIdx.z];
-        const spread of[2] = {spread_seen(seen.of[0]), spread_seen(seen.of[1])};
+        const spread of[2] = {spread_seen(seen[0]), spread_seen(seen[1])};
         const int i = candidate_of_lines(p, of);
         if (i < p.candidates_of_lines) {
             choice = p.candidate[i];
@@ -187,13 +211,14 @@ TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open)
 /* Grid: blocks over lines, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
 {
+    TD_SHARED(td_spread_of_lines, seen, [2]);
     td_begin_kernel();
     const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1;
-    for (int o = 0; o < 2 && is_open; o++) measure_spread(p, o, &p.spread[blockIdx.z].of[o]);
-    const bool decides =
-        is_open ? td_is_last(&p.spread[blockIdx.z].blocks, 1, (int)gridDim.x) : blockIdx.x == 0;
-    if (!decides) return;
-    if (threadIdx.x == 0) choose(p, has_lines, is_open);
+    if (threadIdx.x < 2) seen[threadIdx.x] = {};
+    __syncthreads();
+    if (is_open) measure_spread(p, share_of_thread(), seen);
+    if (is_open ? !join_spreads(&p.spread[blockIdx.z], seen) : blockIdx.x > 0) return;
+    if (threadIdx.x == 0) choose(p, has_lines, is_open, seen);
     scale_few_lines(p, has_lines);
 }
 

@@ -46,7 +46,9 @@ TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int firs
     td_line *to = p.line[which] + (int64_t)batch * p.lines[which];
     const int lines = p.lines[which];
     int most = 0;
+    TD_ROLLED
     for (int i = first; i < lines && from != to; i += step) to[i] = from[i];
+    TD_ROLLED
     for (; first < lines; first += AT_ONCE * step) {
         int16_t scale[AT_ONCE];
         TD_UNROLL

@@ -417,8 +417,8 @@ TD_DEVICE void decide(const td_estimate &p)
 
 } // namespace
 
-/* So many have places on large devices. */
-enum { RANK_BLOCKS = 3 * 132 };
+/* So many have places on large devices, one after the other where a batch has many members. */
+enum { RANK_BLOCKS = 3 * 132, RANK_TURNS = 4 };
 
 /* Grid: td_rank_blocks, 1, batch member. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
@@ -434,14 +434,15 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
         decide(p);
 }
 
-int td_rank_blocks(int m, int n)
+int td_rank_blocks(int m, int n, int batch)
 {
-    return (int)min((int64_t)RANK_BLOCKS, (int64_t)td_tiles(m) * td_tiles(n));
+    return (int)min((int64_t)max(1, RANK_TURNS * RANK_BLOCKS / batch),
+                    min((int64_t)RANK_BLOCKS, (int64_t)td_tiles(m) * td_tiles(n)));
 }
 
 cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n), 1,
+    const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n, batch), 1,
                     (unsigned)batch);
     return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
 }

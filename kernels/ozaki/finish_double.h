@@ -114,22 +114,24 @@ template <int moduli> struct column_residues {
     }
 };
 
-/* One column, if it is sure how all its elements are rounded. Scales are in the place of an exponent's upper half. */
+/* One column. Scales are in the place of an exponent's upper half. Stores the elements of which it is sure how they are rounded, but for
+ * those whose bits in `left` are set; returns the bits of the others. */
 template <int moduli>
-TD_DEVICE bool finish_column_double(const subtile &own, const column_residues<moduli> &residues,
-                                    const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
-                                    const double (&c0)[TD_SUBTILE], double *c)
+TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
+                                        const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
+                                        const double (&c0)[TD_SUBTILE], unsigned left, double *c)
 {
     uint32_t scale[TD_SUBTILE];
     double x[TD_SUBTILE];
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a[i] + scale_b;
-    const unsigned unsure = td_round_residues<moduli>(residues.of, scale, x);
-    if (unsure && td_without_zeros<moduli>(residues.of, unsure, x)) return false;
+    unsigned open = td_round_residues<moduli>(residues.of, scale, x);
+    if (open) open = td_without_zeros<moduli>(residues.of, open, x);
+    open |= left;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
-    td_column::store({c, own.rows}, x, 0);
-    return true;
+    td_column::store({c, own.rows}, x, open);
+    return open;
 }
 
 /* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the columns whose results are usual, as bits. */
@@ -161,13 +163,14 @@ template <int moduli> TD_DEVICE subtile_lines lines_of(const subtile &own, const
     return lines;
 }
 
-/* The columns that can be finished so, as bits. What C had in the next one is loaded ahead. */
+/* Returns the bits of the subtile's elements that cannot be finished so. What C had in the next column is loaded ahead. */
 template <int moduli, class unit>
-TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines, int64_t ld,
-                                         const int8_t *stage)
+TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
+                                         unsigned left, int64_t ld, const int8_t *stage)
 {
+    enum { COLUMN = (1 << TD_SUBTILE) - 1 };
     double next[TD_SUBTILE] = {};
-    unsigned done = 0;
+    unsigned open = 0;
     uint64_t scales_b = lines.scales_b;
     double *c = own.c;
     if (own.beta != 0.0) td_column::load({own.c, own.rows}, next);
@@ -177,38 +180,76 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
         column_residues<moduli> residues;
         column_residues<moduli>::template load<unit>(residues, stage, j);
         if (own.beta != 0.0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
-        if ((lines.usual >> j & 1) && finish_column_double<moduli>(own, residues, lines.scale_a,
-                                                                   (uint32_t)scales_b << 20, c0, c))
-            done |= 1u << j;
+        unsigned here = COLUMN;
+        if (lines.usual >> j & 1)
+            here =
+                finish_column_double<moduli>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
+                                             c0, left >> (TD_SUBTILE * j) & COLUMN, c);
+        open |= here << (TD_SUBTILE * j);
     }
-    return done;
+    return open;
 }
 
-/* The other columns, by whole numbers: seldom needed. Returns the mask. */
-template <int moduli>
-TD_DEVICE_CALL unsigned finish_columns_whole(const td_residue_product &product,
-                                             const td_finish &finish, int row, int col,
-                                             unsigned done, unsigned left)
+/* X of one element by whole numbers: its residues are byte `byte` of the words. */
+template <int limbs, int columns, int moduli>
+TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GROUP], int byte)
 {
-    const subtile own = subtile_at(finish, row, col);
-    enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
-    typedef residue_source<LIMBS, COLUMNS, moduli> source_type;
-    const td_choice choice = finish.choice[blockIdx.z];
-    const source_type source = {product, moduli};
-    td_line a[TD_SUBTILE];
-    unsigned mask = 0;
+    uint64_t fraction = 0;
+    int64_t column[limbs] = {};
     TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) a[i] = own.line[0][own.row + (i < own.rows ? i : 0)];
+    for (int g = 0; TD_GROUP * g < moduli; g++) {
+        const td_group<TD_P_LIMBS> &group = td_tables.group[moduli][g];
+        uint32_t r[TD_GROUP];
+        TD_UNROLL
+        for (int i = 0; i < TD_GROUP; i++)
+            r[i] = (uint32_t)(int8_t)(words[TD_GROUP * g + i] >> (8 * byte));
+        const uint32_t y = group.start + (group.weights & 0xffffu) * r[0] +
+                           (group.weights >> 16) * r[1] + group.weight_2 * r[2];
+        fraction += (uint64_t)(y << group.raise) * group.fraction;
+        TD_UNROLL
+        for (int c = 0; c < columns; c++)
+            column[c] = (int64_t)((uint64_t)column[c] + (uint64_t)y * group.limb[c]);
+    }
+    return td_less_multiple<limbs>(td_tables.less_product[moduli], column, fraction);
+}
+
+/* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and every block that needs them has to fetch
+ * this code, so there is little of it. Returns the mask. */
+template <int moduli>
+TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
+                                              const td_finish &finish, int row, int col,
+                                              unsigned open)
+{
+    enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
+    const subtile own = subtile_at(finish, row, col);
+    const td_choice choice = finish.choice[blockIdx.z];
+    unsigned mask = 0;
     TD_UNROLL_N(1)
-    for (int j = 0; j < own.cols; j++) {
-        td_wide<LIMBS> x[TD_SUBTILE];
-        if (done >> j & 1) continue;
-        source_type::load(source, own.row, own.col + j, x);
-        mask |=
-            td_finish_column<TD_FINISH_ROUND>(finish, choice, x, a, own.line[1][own.col + j],
-                                              {own.c + (int64_t)j * finish.target.c.ld, own.rows},
-                                              left >> (TD_SUBTILE * j), own.alpha, own.beta)
-            << (TD_SUBTILE * j);
+    for (int j = 0; j < own.cols; j++, open >>= TD_SUBTILE) {
+        uint32_t words[TD_GROUPS * TD_GROUP] = {};
+        const int8_t *const at = product.residue + blockIdx.z * product.batch_step +
+                                 (int64_t)(col + j) * product.ld + row;
+        const td_line b = own.line[1][col + j];
+        if (!(open & ((1u << own.rows) - 1))) continue;
+        TD_UNROLL
+        for (int t = 0; t < moduli; t++)
+            words[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
+        TD_UNROLL_N(1)
+        for (int i = 0; i < own.rows; i++) {
+            const td_line a = own.line[0][row + i];
+            double *const c = own.c + i + (int64_t)j * finish.target.c.ld;
+            double result;
+            if (!(open >> i & 1)) continue;
+            if (own.alpha == 0.0)
+                *c = td_scaled(own.beta, c);
+            else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
+                     td_finish_rounded(finish, choice,
+                                       whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
+                                       own.alpha, own.beta, c, &result))
+                *c = result;
+            else
+                mask |= 1u << (TD_SUBTILE * j + i);
+        }
     }
     return mask;
 }
@@ -221,13 +262,16 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
 {
     if (own.rows <= 0 || own.cols <= 0) return 0;
     const subtile_lines lines = lines_of<moduli>(own, choice);
-    unsigned left = 0, done = 0, mask = 0;
-    for (int j = 0; j < own.cols && choice.is_estimated; j++)
+    const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+    unsigned left = 0, open = whole;
+    const bool has_product = own.alpha != 0.0;
+    for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
         left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
-    if (left == 0 && own.alpha != 0.0)
-        done = finish_columns_double<moduli, unit>(own, lines, finish.target.c.ld, stage);
-    if (done != (1u << own.cols) - 1)
-        mask = finish_columns_whole<moduli>(product, finish, own.row, own.col, done, left);
+    if (has_product)
+        open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
+    open &= whole & ~left;
+    unsigned mask = left & whole;
+    if (open) mask |= finish_elements_whole<moduli>(product, finish, own.row, own.col, open);
     *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
     return mask;
 }

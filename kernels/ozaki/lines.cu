@@ -8,7 +8,8 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
 
-enum { LINES = 32, GROUPS = THREADS / LINES };
+/* A block has so many lines; groups of its threads share their units. Few lines of many units are spread over more blocks. */
+enum { MANY_LINES = 32, FEW_LINES = 8, MANY_UNITS = 128 };
 
 struct line_sums {
     int64_t logs;
@@ -35,17 +36,17 @@ TD_DEVICE uint64_t shift_up(uint32_t x, int down)
     return down > 31 ? x != 0 : (x + ((1ull << down) - 1)) >> down;
 }
 
-/* Of the units of a line, `step` apart in memory, those from `first` on, GROUPS apart. */
-struct units_of_line {
+/* Of the units of a line, `step` apart in memory, those from `first` on, `groups` apart. */
+template <int groups> struct units_of_line {
     const unit *at;
     int64_t step;
     int first, count;
 };
 
-TD_DEVICE summary summarise_units(const units_of_line &units)
+template <int groups> TD_DEVICE summary summarise_units(const units_of_line<groups> &units)
 {
     summary s = NO_ELEMENTS;
-    for (int u = units.first; u < units.count; u += GROUPS) {
+    for (int u = units.first; u < units.count; u += groups) {
         const unit x = units.at[u * units.step];
         const int fraction = (int)(x.magnitudes >> FRACTION & 255);
         s = join(s, {TD_LOG * x.top + fraction, x.low, x.magnitudes >> ZEROS ? x.logs : 0, 0});
@@ -54,10 +55,10 @@ TD_DEVICE summary summarise_units(const units_of_line &units)
 }
 
 /* In units of 2^(top - 11). */
-TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
+template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> &units, int top)
 {
     line_sums sums = {0, 0, 0};
-    for (int u = units.first; u < units.count; u += GROUPS) {
+    for (int u = units.first; u < units.count; u += groups) {
         const unit x = units.at[u * units.step];
         const int down = top - x.top;
         sums.logs += x.logs;
@@ -67,15 +68,18 @@ TD_DEVICE line_sums sum_units(const units_of_line &units, int top)
     return sums;
 }
 
-struct line_parts {
-    summary summaries[GROUPS][LINES];
-    line_sums sums[GROUPS][LINES];
+template <int lines> struct line_parts {
+    summary summaries[THREADS / lines][lines];
+    line_sums sums[THREADS / lines][lines];
 };
 
-/* The records of LINES lines, by all threads of a block: the first LINES have them. */
-TD_DEVICE td_line measure_lines(const units_of_line &units, int64_t k, line_parts &parts)
+/* The records of some lines, by all threads of a block: the first ones have them. */
+template <int lines>
+TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int64_t k,
+                                line_parts<lines> &parts)
 {
-    const int line = (int)threadIdx.x % LINES, group = (int)threadIdx.x / LINES;
+    enum { GROUPS = THREADS / lines };
+    const int line = (int)threadIdx.x % lines, group = (int)threadIdx.x / lines;
     parts.summaries[group][line] = summarise_units(units);
     __syncthreads();
     summary all = parts.summaries[0][line];
@@ -118,14 +122,14 @@ TD_DEVICE difference join_differences(const difference &own)
     return all;
 }
 
-/* False if the bounds show that no difference is far from another. */
-TD_DEVICE bool may_spread(const td_measure &p, int batch)
+/* False if the bounds show that no difference is far from another, in some members together. By all threads of a block. */
+TD_DEVICE bool may_spread(const td_measure &p, int first, int members)
 {
     const int64_t bounds = td_bounds(p.operand[0].k);
     difference all[2] = {NO_DIFFERENCE, NO_DIFFERENCE};
-    for (int64_t i = threadIdx.x; i < bounds; i += blockDim.x) TD_UNROLL
+    for (int64_t i = threadIdx.x; i < members * bounds; i += blockDim.x) TD_UNROLL
     for (int o = 0; o < 2; o++) {
-        const int32_t *const bound = p.bounds[o] + 2 * (batch * bounds + i);
+        const int32_t *const bound = p.bounds[o] + 2 * (first * bounds + i);
         all[o] = {max(all[o].most, bound[0]), min(all[o].least, bound[1])};
     }
     TD_UNROLL
@@ -140,7 +144,7 @@ TD_DEVICE bool spreads(const td_measure &p, int batch)
     const int64_t k = p.operand[0].k;
     const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
     difference seen = NO_DIFFERENCE;
-    if (!may_spread(p, batch)) return false;
+    if (p.batch > 1 && !may_spread(p, batch, 1)) return false;
     TD_UNROLL_N(8) /* loads under way together */
     for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
         const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
@@ -161,6 +165,7 @@ TD_DEVICE int64_t mean_rise(const td_rise &rise, int which)
 
 /* The block's lines are measured with shifts: adds what these have changed. The last block of a member decides whether they are kept,
  * which they are if they make norms smaller. All threads take part; `counts`: the thread has a line. */
+template <int lines_of_block>
 TD_DEVICE void close_lines(const td_measure &p, int which, int batch, const td_line &line,
                            const td_line &again, bool counts)
 {
@@ -169,7 +174,8 @@ TD_DEVICE void close_lines(const td_measure &p, int which, int batch, const td_l
     td_rise *const rise = &p.rise[batch];
     const int64_t own = ((again.norm + again.sum) >> 1) - ((line.norm + line.sum) >> 1);
     int blocks = 0;
-    for (int o = 0; o < 2; o++) blocks += (p.operand[o].lines + LINES - 1) / LINES;
+    for (int o = 0; o < 2; o++)
+        blocks += (p.operand[o].lines + lines_of_block - 1) / lines_of_block;
     if (threadIdx.x == 0) sum = lines = 0;
     __syncthreads();
     if (counts && line.low != TD_SPECIAL && line.low != TD_NO_LOW) {
@@ -188,16 +194,18 @@ TD_DEVICE void close_lines(const td_measure &p, int which, int batch, const td_l
 /* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
-/* Grid: LINES of the lines from line_first on, 1, batch member * 2 + operand. */
+/* Grid: some of the lines from line_first on, 1, batch member * 2 + operand. */
+template <int lines>
 static __global__ void __launch_bounds__(THREADS)
     lines_kernel(TD_PARAMETER td_measure p, int line_first, int units, int passes)
 {
     td_begin_kernel();
-    TD_SHARED(line_parts, parts, );
+    typedef units_of_line<THREADS / lines> units_type;
+    TD_SHARED(line_parts<lines>, parts, );
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
-    const int in_strip = (int)blockIdx.x * LINES, group = (int)threadIdx.x / LINES,
-              own = in_strip + (int)threadIdx.x % LINES, line = line_first + own;
+    const int in_strip = (int)blockIdx.x * lines, group = (int)threadIdx.x / lines,
+              own = in_strip + (int)threadIdx.x % lines, line = line_first + own;
     if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
     const bool exists = line < o.lines, counts = exists && group == 0;
     const int64_t first = (int64_t)batch * units * p.strip_lines + own,
@@ -205,17 +213,17 @@ static __global__ void __launch_bounds__(THREADS)
     td_line *const to = &p.line[which][record];
     if (passes & PLAIN) {
         const unit *from = static_cast<const unit *>(p.units[which]) + first;
-        const td_line made =
-            measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+        const td_line made = measure_lines<lines>(
+            units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
         if (counts) *to = made;
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     const unit *from = static_cast<const unit *>(p.units_again[which]) + first;
     __syncthreads();
-    const td_line again =
-        measure_lines({from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+    const td_line again = measure_lines<lines>(
+        units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
     if (counts) p.line_again[which][record] = again;
-    close_lines(p, which, batch, counts ? *to : again, again, counts);
+    close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
 
 /* ---- all of it ---- */
@@ -241,6 +249,13 @@ template <bool again> struct needs {
     }
 };
 
+/* No member has shifts. */
+TD_DEVICE void leave_without_shifts(const td_measure &p)
+{
+    if (blockIdx.x > 0) return;
+    for (int i = (int)threadIdx.x; i < p.batch; i += (int)blockDim.x) p.shifted[i] = 0;
+}
+
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -254,9 +269,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0; /* a bit for each stage */
     needs<again> need = {-1, false};
-    if (again && p.batch == 1) { /* a look at the first tile decides on all */
-        (void)needs<again>::of(need, p, place_of(p, all, next));
-        if (!need.is_shifted) return;
+    if (again && !may_spread(p, 0, p.batch)) {
+        leave_without_shifts(p);
+        return;
     }
     td_async_pipeline<stages>(
         (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
@@ -287,9 +302,13 @@ static __global__ void clear_kernel(const td_measure p)
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
     const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
+    TD_UNROLL_N(1) /* little code: each multiprocessor fetches it for some words */
     for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    TD_UNROLL_N(1)
     for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
+    TD_UNROLL_N(1)
     for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {};
+    TD_UNROLL_N(1)
     for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }
 
@@ -315,8 +334,11 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
                                *p, all);
         if (error != cudaSuccess || (together && !again)) continue;
-        const dim3 groups((unsigned)((count + LINES - 1) / LINES), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH_NEXT(lines_kernel, groups, THREADS, 0, stream, *p, first, all.units.by,
+        const bool are_long = all.units.by > MANY_UNITS;
+        const int own = are_long ? FEW_LINES : MANY_LINES;
+        const dim3 groups((unsigned)((count + own - 1) / own), 1, 2 * (unsigned)p->batch);
+        error = TD_LAUNCH_NEXT(are_long ? lines_kernel<FEW_LINES> : lines_kernel<MANY_LINES>,
+                               groups, THREADS, 0, stream, *p, first, all.units.by,
                                together ? PLAIN | AGAIN
                                : again  ? AGAIN
                                         : PLAIN);
@@ -333,7 +355,8 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 
 cudaError_t td_lines_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, clear_kernel, lines_kernel);
+    cudaError_t error =
+        td_load(cudaSuccess, clear_kernel, lines_kernel<MANY_LINES>, lines_kernel<FEW_LINES>);
     for (const int stages : {1, (int)STAGES})
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));

@@ -169,20 +169,25 @@ TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 
 } // namespace
 
-/* Grid: see td_fixed_grid. */
+/* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k: mostly there is nothing to do. */
+enum { MOST_BLOCKS = 1 << 12 };
 static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     magnitudes_kernel(TD_PARAMETER td_magnitudes p)
 {
     td_begin_kernel();
     td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
+    const int64_t step = (int64_t)gridDim.x * TILE_K;
     const td_operand &o = p.fixed.operand[at.which];
     at.padded_lines = td_padded_lines(o.lines, at.which);
     if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated ||
         at.line0 >= at.padded_lines)
         return;
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
-    const uint32_t any = at.along ? make_pairs(p, at, data) : make_runs(p, at, data);
-    if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
+    TD_ROLLED
+    for (; at.in_pass < p.k_padded; at.in_pass += step) {
+        const uint32_t any = at.along ? make_pairs(p, at, data) : make_runs(p, at, data);
+        if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
+    }
 }
 
 cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
@@ -191,8 +196,9 @@ cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
     padded.k_count = p->k_padded;
     for (int o = 0; o < 2; o++)
         padded.operand[o].lines = td_padded_lines(padded.operand[o].lines, o);
-    return TD_LAUNCH_NEXT(magnitudes_kernel, td_fixed_grid(padded, TILE_K), TD_FIXED_THREADS, 0,
-                          stream, *p);
+    dim3 grid = td_fixed_grid(padded, TILE_K);
+    grid.x = min(grid.x, max(1u, MOST_BLOCKS / (grid.y * grid.z)));
+    return TD_LAUNCH_NEXT(magnitudes_kernel, grid, TD_FIXED_THREADS, 0, stream, *p);
 }
 
 cudaError_t td_magnitudes_prepare(void) { return td_load(cudaSuccess, magnitudes_kernel); }

@@ -294,6 +294,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if constexpr (passage::EXISTS) {
         TD_SHARED(shared_state, shared, );
         TD_DYNAMIC_SHARED(double, dynamic);
+        td_begin_kernel();
         double *const slabs = first_stage(dynamic);
         each_masked_tile(p.target,
                          [&](int tile) { repair_tile<passage>(p, boxes, tile, shared, slabs); });
@@ -316,7 +317,7 @@ cudaError_t launch(const td_repair *p, const parameter &boxes, dim3 grid, cudaSt
 {
     const auto kernel =
         kernel_for<passage, stages>(p->operand[0].k_step == 1, p->operand[1].k_step == 1);
-    return TD_LAUNCH(kernel, grid, THREADS, bytes_of_stages(stages), stream, *p, boxes);
+    return TD_LAUNCH_NEXT(kernel, grid, THREADS, bytes_of_stages(stages), stream, *p, boxes);
 }
 
 template <template <int, bool, bool> class passage, int stages>
@@ -377,6 +378,9 @@ bool runs_with_boxes(const td_repair *, int, dim3, cudaStream_t, cudaError_t *) 
 
 } // namespace
 
+/* Blocks of all members that a multiprocessor has one after the other, at least one for each member. */
+enum { TURNS = 4 };
+
 cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)
 {
     int multiprocessors = 0, bytes = 0;
@@ -384,7 +388,8 @@ cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)
     if (error == cudaSuccess) error = td_block_shared_bytes(&bytes);
     if (error != cudaSuccess) return error;
     const unsigned tiles = td_grid_of_tiles(p->target, 1, batch).x;
-    const dim3 grid(min(tiles, (unsigned)multiprocessors), 1, (unsigned)batch);
+    const unsigned blocks = (unsigned)max(1, min(multiprocessors, TURNS * multiprocessors / batch));
+    const dim3 grid(min(tiles, blocks), 1, (unsigned)batch);
     if (bytes < bytes_of_stages(MANY_STAGES))
         return launch<by_threads, FEW_STAGES>(p, no_boxes{}, grid, stream);
     return runs_with_boxes(p, batch, grid, stream, &error)

@@ -416,6 +416,7 @@ TD_DEVICE void narrow_group(const td_repair &p, int row0, int col0, const uint16
 static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair p)
 {
     TD_SHARED(narrow_shared, shared, );
+    td_begin_kernel();
     each_group(p, [&](int row, int col, const uint16_t *masks) {
         narrow_group(p, row, col, masks, shared);
     });
@@ -423,7 +424,7 @@ static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair 
 
 cudaError_t td_exact_narrow_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH(narrow_kernel, grid_of_strips(p, batch), THREADS, 0, stream, *p);
+    return TD_LAUNCH_NEXT(narrow_kernel, grid_of_strips(p, batch), THREADS, 0, stream, *p);
 }
 
 cudaError_t td_exact_narrow_prepare(void) { return td_load(cudaSuccess, narrow_kernel); }

@@ -102,6 +102,7 @@ TD_DEVICE void wide_group(const td_repair &p, int row0, int col0, const uint16_t
 static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
 {
     TD_SHARED(wide_shared, shared, );
+    td_begin_kernel();
     each_group(p, [&](int row, int col, const uint16_t *masks) {
         wide_group(p, row, col, masks, shared);
     });
@@ -109,7 +110,7 @@ static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
 
 cudaError_t td_exact_wide_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH(wide_kernel, grid_of_strips(p, batch), WARP, 0, stream, *p);
+    return TD_LAUNCH_NEXT(wide_kernel, grid_of_strips(p, batch), WARP, 0, stream, *p);
 }
 
 cudaError_t td_exact_wide_prepare(void) { return td_load(cudaSuccess, wide_kernel); }

@@ -132,13 +132,13 @@ static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number
     return part;
 }
 
-/* Blocks that rank elements, of all parts. */
-static int ranking_blocks(const td_ozaki_product *product)
+/* Blocks that rank a member's elements, of all parts. */
+static int ranking_blocks(const td_ozaki_product *product, int batch)
 {
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        blocks += td_rank_blocks(part.m, part.n);
+        blocks += td_rank_blocks(part.m, part.n, batch);
     }
     return blocks;
 }
@@ -155,7 +155,7 @@ static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *pa
         .fixed = s.fixed,
         .estimate = {.finish = s.finish,
                      .choose = choose_of(product, part->batch),
-                     .blocks = decides ? ranking_blocks(product) : 0,
+                     .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
                      .open = counts.open,
                      .met = counts.met,
