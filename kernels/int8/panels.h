@@ -107,7 +107,7 @@ TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
     return p->pieces == 1 ? all : all / p->pieces;
 }
 
-/* td_panels.nonzero: words of a group of lines; groups; words of a member. */
+/* td_panels.nonzero: words of a group of lines; groups; words of a member; the word of a stage of TD_PIECE_K elements, and its bit. */
 TD_BOTH int td_nonzero_words(int64_t k)
 {
     return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));
@@ -117,6 +117,12 @@ TD_BOTH int64_t td_nonzero_of_member(int64_t lines, int64_t k)
 {
     return (int64_t)td_groups(lines) * td_nonzero_words(k);
 }
+TD_BOTH int64_t td_nonzero_place(int64_t lines, int64_t k, int member, int group, int stage)
+{
+    return member * td_nonzero_of_member(lines, k) + (int64_t)group * td_nonzero_words(k) +
+           stage / 32;
+}
+TD_BOTH uint32_t td_nonzero_bit(int stage) { return 1u << (stage % 32); }
 
 /* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where
  * the device has them (sm_90a), else td_wgmma_exists is false. */

@@ -21,9 +21,10 @@ struct td_listed {
 template <int count>
 TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, int line, int w)
 {
-    const int words = td_nonzero_words(p.k), groups = td_groups(which ? p.n : p.m),
+    const int64_t lines = which ? p.n : p.m;
+    const int words = td_nonzero_words(p.k), groups = td_groups(lines),
               first = line / TD_LINE_GROUP;
-    const uint32_t *const own = p.nonzero[which] + (int64_t)(member * groups) * words + w;
+    const uint32_t *const own = p.nonzero[which] + td_nonzero_place(lines, p.k, member, 0, 32 * w);
     uint32_t any = 0;
     TD_UNROLL
     for (int i = 0; i < count / TD_LINE_GROUP; i++) any |= own[min(first + i, groups - 1) * words];

@@ -340,15 +340,13 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 /* Groups of lines of the part that have magnitudes other than 0 in a stage of k. By all threads. */
 TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 {
-    const int groups = td_groups(which ? p.finish.target.n : p.finish.target.m),
-              words = td_nonzero_words(p.choose.k);
-    const uint32_t *const map =
-        p.nonzero[which] + (int64_t)blockIdx.z * groups * words + stage / 32;
+    const int lines = which ? p.finish.target.n : p.finish.target.m, groups = td_groups(lines);
     int count = 0;
     for (int first = 0; first < groups; first += TD_FINISH_THREADS) {
         const int group = first + (int)threadIdx.x;
+        const int64_t place = td_nonzero_place(lines, p.choose.k, (int)blockIdx.z, group, stage);
         count += __syncthreads_count(group < groups &&
-                                     (map[(int64_t)group * words] >> (stage % 32) & 1));
+                                     (p.nonzero[which][place] & td_nonzero_bit(stage)) != 0);
     }
     return count;
 }

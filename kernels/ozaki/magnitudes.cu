@@ -162,9 +162,10 @@ TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 {
     static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
                   "a bit is of whole tiles");
-    const int stage = (int)(at.in_pass / TILE_K), words = td_nonzero_words(p.k_padded);
-    const int64_t group = (int64_t)at.batch * td_groups(at.padded_lines) + at.line0 / TD_LINE_GROUP;
-    atomicOr(p.nonzero[at.which] + group * words + stage / 32, 1u << (stage % 32));
+    const int stage = (int)(at.in_pass / TILE_K);
+    const int64_t place =
+        td_nonzero_place(at.padded_lines, p.k_padded, at.batch, at.line0 / TD_LINE_GROUP, stage);
+    atomicOr(p.nonzero[at.which] + place, td_nonzero_bit(stage));
 }
 
 } // namespace

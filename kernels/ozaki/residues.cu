@@ -340,11 +340,11 @@ TD_DEVICE void find_bit(const td_residues &p, tile &own)
     static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % LINES == 0,
                   "a bit is of whole tiles");
     const tile_place &at = own.place;
-    const int stage = at.in_pass / TILE_K, groups = td_groups(padded_lines(p.fixed, at.which)),
-              words = td_nonzero_words(at.k_padded);
-    const int64_t group = (int64_t)at.batch * groups + at.line0 / TD_LINE_GROUP;
-    own.nonzero = p.nonzero[at.which] ? p.nonzero[at.which] + group * words + stage / 32 : NULL;
-    own.own_bit = 1u << (stage % 32);
+    const int stage = at.in_pass / TILE_K;
+    const int64_t place = td_nonzero_place(padded_lines(p.fixed, at.which), at.k_padded, at.batch,
+                                           at.line0 / TD_LINE_GROUP, stage);
+    own.nonzero = p.nonzero[at.which] ? p.nonzero[at.which] + place : NULL;
+    own.own_bit = td_nonzero_bit(stage);
 }
 
 /* Starts the copies of a tile; what is past the ends is zeros. */

@@ -186,7 +186,9 @@ static const struct {
     {H200, "fp64", "auto", 1024, 1024, 1024, 1, "native"},
     {H200, "fp64", "auto", 8192, 8192, 128, 1, "native"},
     {H200, "fp64", "auto", 200000, 512, 512, 1, "native"},
-    {H200, "fp64", "auto", 4096, 4096, 4096, 1, "native"}, /* 22 % are not enough */
+    {H200, "fp64", "auto", 2048, 2048, 2048, 1, "native"},
+    {H200, "fp64", "auto", 4096, 4096, 4096, 1, "ozaki2"}, /* 22 % are enough, */
+    {H200, "fp64", "auto", 12288, 2048, 2048, 1, "native"}, /* and 15 % are not */
     {H200, "fp64", "auto", 8192, 8192, 8192, 1, "ozaki2"},
     {H200, "fp64", "auto", 16384, 16384, 16384, 1, "ozaki2"},
     {H200, "fp64", "auto", 64, 64, 64, 1000, "native"},
@@ -201,7 +203,7 @@ static const struct {
     /* little binary64: everything that is not tiny */
     {RTX4090, "fp64", "auto", 16, 16, 16, 1, "native"},
     {RTX4090, "fp64", "auto", 512, 512, 512, 1, "ozaki2"},
-    {RTX4090, "fp64", "auto", 8192, 8192, 64, 1, "native"},
+    {RTX4090, "fp64", "auto", 8192, 8192, 64, 1, "ts"},
     {RTX4090, "fp64", "auto", 8192, 8192, 8192, 1, "ozaki2"},
     {RTX4090, "fp64", "auto", 32, 32, 32, 10000, "native"},
     {RTX4090, "40", "auto", 128, 128, 128, 1, "df"},
