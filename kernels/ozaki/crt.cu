@@ -21,28 +21,32 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
 }
 
-/* For members of any moduli; most have code of their own. */
+/* For members of TD_LEAST_PAIRED to TD_MOST_PAIRED moduli, each with code of its own; false for others. */
+template <int least>
+TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
+                            const finish_units &units, td_tile_notes &notes)
+{
+    if (moduli == least)
+        finish_units_double<least, unit_of_tiles<2>>(product, finish, units, notes);
+    else if constexpr (least < TD_MOST_PAIRED)
+        return finish_pairs<least + 1>(moduli, product, finish, units, notes);
+    return moduli == least;
+}
+
+/* For members of any moduli. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                          TD_PARAMETER finish_units units, int least, int most)
 {
     TD_SHARED(td_tile_notes, notes, );
-    typedef unit_of_tiles<1> one;
-    typedef unit_of_tiles<2> two;
     (void)least, (void)most;
     td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (moduli == 0)
         td_leave_tiles(finish);
     else if (moduli == TD_LEAST_PAIRED && units.are_single)
-        finish_units_double<TD_LEAST_PAIRED, one>(product, finish, units, notes);
-    else if (moduli == TD_LEAST_PAIRED)
-        finish_units_double<TD_LEAST_PAIRED, two>(product, finish, units, notes);
-    else if (moduli == TD_LEAST_PAIRED + 1)
-        finish_units_double<TD_LEAST_PAIRED + 1, two>(product, finish, units, notes);
-    else if (moduli == TD_MOST_PAIRED)
-        finish_units_double<TD_MOST_PAIRED, two>(product, finish, units, notes);
-    else
+        finish_units_double<TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units, notes);
+    else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes))
         td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
 }
 

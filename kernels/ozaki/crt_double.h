@@ -12,7 +12,7 @@
 #include "residue_tables.h"
 
 /* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
-enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = 16, TD_PAIRS = TD_MOST_PAIRED / 2 };
+enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = 18, TD_PAIRS = TD_MOST_PAIRED / 2 };
 
 struct td_pair {
     uint32_t weights; /* 8 p' and 8 p */
@@ -24,12 +24,9 @@ struct td_pairs {
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
     double error;                 /* at most, and a little for rounding it in */
-    uint32_t least;               /* upper half of 2^(t - TD_FARTHEST) */
-    int bits;                     /* t */
+    uint32_t least; /* upper half of the smallest z: its unit is at least eight times the error */
+    int bits, farthest; /* t; z is to be at least 2^(t - farthest) */
 };
-
-/* z is to be at least 2^(t - TD_FARTHEST): its unit is then at least eight times the error. */
-enum { TD_FARTHEST = 23 };
 
 enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
 
@@ -110,7 +107,8 @@ static constexpr td_pairs td_make_pairs(int moduli)
     td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
     pairs.inverse = 1.0 / pairs.high;
     pairs.error = td_error_of(pairs);
-    pairs.least = (uint32_t)(pairs.bits - TD_FARTHEST + 1023) << 20;
+    while (pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52 - 3)) pairs.farthest++;
+    pairs.least = (uint32_t)(pairs.bits - pairs.farthest + 1023) << 20;
     return pairs;
 }
 
@@ -123,16 +121,6 @@ static constexpr td_pair_tables td_make_pair_tables()
 }
 
 TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
-
-static constexpr bool td_errors_are_small()
-{
-    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++) {
-        const td_pairs pairs = td_make_pairs(n);
-        if (pairs.error > td_power_of_2(pairs.bits - TD_FARTHEST - 52 - 3)) return false;
-    }
-    return true;
-}
-static_assert(td_errors_are_small(), "halves are told from their neighbours");
 
 /* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
 template <int half>
@@ -238,10 +226,10 @@ TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
 template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
-    const int bits = td_pair_table.of[moduli - TD_LEAST_PAIRED].bits;
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     return (choice.need == INT32_MIN || choice.is_estimated || td_are_certified(a, b, choice)) &&
-           !a.is_special && !b.is_special && a.least + b.least >= bits - 1 - 1023 &&
-           a.most + b.most <= bits - TD_FARTHEST + 1022;
+           !a.is_special && !b.is_special && a.least + b.least >= pairs.bits - 1 - 1023 &&
+           a.most + b.most <= pairs.bits - pairs.farthest + 1022;
 }
 
 /* ---- elements ---- */
