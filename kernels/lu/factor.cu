@@ -4,47 +4,77 @@
  * is too little, or more blocks would have room with less of it, the first panels are left in A, and their rows are
  * interchanged at the end. */
 #include "factor.h"
+#include "lanes.h"
 #include "panels.h"
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
-template <class number, int columns> constexpr int lanes_blocks()
+/* Warps that a multiprocessor's registers are divided by. */
+#ifndef L16
+#define L16 8
+#define L24 16
+#endif
+#ifndef VARIANT
+#define VARIANT 1
+#endif
+template <class number, int rows, int columns> constexpr int lanes_warps()
 {
     constexpr bool is_wide = td_lu_is_wide<number>::value;
-    if (sizeof(number) == 16 || columns < 24) return 1;
-    if (columns == 24) return sizeof(number) == 8 && is_wide ? 6 : 1;
-    if (columns == 32) return sizeof(number) == 4 ? 7 : 5;
-    return is_wide ? 2 : 4;
+    const int kind = sizeof(number) == 4 ? 0 : sizeof(number) == 16 ? 3 : is_wide ? 1 : 2;
+    const int i = columns <= 8 ? 0 : columns <= 16 ? 1 : columns <= 24 ? 2 : columns <= 32 ? 3 : columns <= 36 ? 4 : 5;
+    if (rows == 2 && VARIANT == 1) {
+        const int t[4][6] = {{32, 24, 20, 16, 16, 12}, {24, 16, 12, 12, 8, 8}, {24, 16, 12, 12, 8, 8}, {24, 12, 8, 8, 1, 1}};
+        return t[kind][i];
+    } else if (rows == 2) {
+        const int t[4][6] = {{32, 24, 16, 16, 12, 12}, {24, 16, 12, 10, 8, 8}, {24, 16, 10, 10, 8, 8}, {24, 10, 8, 8, 1, 1}};
+        return t[kind][i];
+    } else {
+        const int t[4][6] = {{32, 28, 28, 28, 16, 12}, {24, 20, 20, 16, 8, 8}, {24, 24, 20, 20, 8, 8}, {24, 16, 10, 8, 1, 1}};
+        return t[kind][i];
+    }
 }
 
 /* How a team has a matrix: so many lanes, a row each or two, in registers. */
 template <class number, int lanes_, int columns_> struct in_lanes {
-    enum { LANES = lanes_, COLUMNS = columns_, ROWS = (columns_ + lanes_ - 1) / lanes_ };
-    enum { MATRICES = TD_LU_LANES_BLOCK / LANES, BLOCKS = lanes_blocks<number, columns_>() };
-    typedef td_lu_exchange<number, COLUMNS, MATRICES> exchange;
+    enum {
+        LANES = lanes_,
+        COLUMNS = columns_,
+        ROWS = (columns_ + lanes_ - 1) / lanes_,
+        TEAMS = 32 / LANES
+    };
+    union memory { /* of a warp */
+        td_lu_upper_rows<number, COLUMNS> upper[TEAMS];
+        td_lu_exchange<number, COLUMNS, TEAMS> exchange;
+    };
+    enum { MOST_WARPS = lanes_warps<number, ROWS, columns_>() };
+    enum { WARPS = MOST_WARPS % 4 == 0 && sizeof(memory) <= 12288 ? 4 : 2, THREADS = 32 * WARPS, BLOCKS = MOST_WARPS / WARPS };
 };
 
-/* A matrix for each team, four warps a block. */
+/* A matrix for each team. */
 template <class number, class arranged>
-static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK, (int)arranged::BLOCKS)
+static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::BLOCKS)
     factor_lanes(const td_lu_factors p)
 {
     enum { LANES = arranged::LANES, COLUMNS = arranged::COLUMNS, ROWS = arranged::ROWS };
-    typedef typename arranged::exchange exchange;
-    TD_SHARED(exchange, e, );
-    td_lu_clear(e);
-    __syncthreads();
+    TD_SHARED(typename arranged::memory, memories, [arranged::WARPS]);
+    auto &memory = memories[threadIdx.x / 32];
 
-    const int64_t member = (int64_t)blockIdx.x * arranged::MATRICES + (int)threadIdx.x / (int)LANES;
+    const int64_t member =
+        ((int64_t)blockIdx.x * (int)arranged::THREADS + (int)threadIdx.x) / (int)LANES;
     const bool has_matrix = member < p.batch;
     number *a = has_matrix ? static_cast<number *>(p.a[member]) : nullptr;
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
     number x[ROWS][COLUMNS];
     int position[ROWS];
-    const int info =
-        td_lu_factor_lanes<LANES>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x, position);
-    __syncwarp();
+    int info = 0;
+    auto &upper = memory.upper[(int)threadIdx.x % 32 / (int)LANES];
+    if (!p.pivots || !td_lu_factor_plain<LANES>(upper, a, p.lda, p.n, pivots, x, position)) {
+        td_rare();
+        __syncwarp();
+        info = td_lu_factor_lanes<LANES>(memory.exchange, a, p.lda, p.n, p.pivots != nullptr, pivots, x,
+                                         position);
+        __syncwarp();
+    }
     TD_UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (position[r] >= p.n) continue;
@@ -174,8 +204,9 @@ template <class arranged> static int panels_in_a(int n, int more, int shared_byt
 template <class number, int lanes, int columns>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
-    const int64_t threads = (int64_t)p->batch * lanes, block = TD_LU_LANES_BLOCK;
-    return TD_LAUNCH((factor_lanes<number, in_lanes<number, lanes, columns>>),
+    typedef in_lanes<number, lanes, columns> arranged;
+    const int64_t threads = (int64_t)p->batch * lanes, block = arranged::THREADS;
+    return TD_LAUNCH((factor_lanes<number, arranged>),
                      (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
 }
 
@@ -198,16 +229,21 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
     case TD_LU_LANES_8:
         return launch_lanes<number, 8, 8>(p, stream);
     case TD_LU_LANES_16:
-        return launch_lanes<number, 16, 16>(p, stream);
+        return launch_lanes<number, sizeof(number) == 16 ? L16 : 16, 16>(p, stream);
     case TD_LU_LANES_24:
-        return launch_lanes<number, 32, 24>(p, stream);
+        return launch_lanes<number, L24, 24>(p, stream);
     case TD_LU_LANES_32:
-        return launch_lanes<number, 32, 32>(p, stream);
+        return launch_lanes<number, sizeof(number) == 16 ? 32 : L24, 32>(p, stream);
     case TD_LU_LANES_36:
-        if constexpr (td_is_complex<number>::value)
+        if constexpr (sizeof(number) == 16)
             return cudaErrorInvalidConfiguration;
         else
             return launch_lanes<number, 32, 36>(p, stream);
+    case TD_LU_LANES_48:
+        if constexpr (td_is_complex<number>::value)
+            return cudaErrorInvalidConfiguration;
+        else
+            return launch_lanes<number, 32, 48>(p, stream);
     case TD_LU_WARP:
         return launch_rows<number, in_warp<number>>(p, 0, stream);
     default:
@@ -229,7 +265,9 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_LANES_36:
-        return n <= 36 && !td_is_complex<number>::value;
+        return n <= 36 && sizeof(number) < 16;
+    case TD_LU_LANES_48:
+        return n <= 48 && !td_is_complex<number>::value;
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
@@ -243,11 +281,13 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
 template <class number> static cudaError_t prepare()
 {
     cudaError_t error = td_load(cudaSuccess, factor_lanes<number, in_lanes<number, 8, 8>>,
-                                factor_lanes<number, in_lanes<number, 16, 16>>,
-                                factor_lanes<number, in_lanes<number, 32, 24>>,
-                                factor_lanes<number, in_lanes<number, 32, 32>>);
-    if constexpr (!td_is_complex<number>::value)
+                                factor_lanes<number, in_lanes<number, sizeof(number) == 16 ? L16 : 16, 16>>,
+                                factor_lanes<number, in_lanes<number, L24, 24>>,
+                                factor_lanes<number, in_lanes<number, sizeof(number) == 16 ? 32 : L24, 32>>);
+    if constexpr (sizeof(number) < 16)
         error = td_load(error, factor_lanes<number, in_lanes<number, 32, 36>>);
+    if constexpr (!td_is_complex<number>::value)
+        error = td_load(error, factor_lanes<number, in_lanes<number, 32, 48>>);
     error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
     error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
     return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);

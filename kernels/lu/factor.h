@@ -6,8 +6,6 @@
 
 #include "pivot.h"
 
-enum { TD_LU_LANES_BLOCK = 128 };
-
 /* Factors the team's matrix a (NULL: none) of n <= columns columns, and no more rows than its lanes have: x become rows of the
  * factors, wherever they were. */
 template <int lanes, class number, class exchange, int rows, int columns>
