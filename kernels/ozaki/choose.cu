@@ -65,10 +65,14 @@ TD_DEVICE td_room room_of(const td_choose &p, const spread &a, const spread &b)
                : TD_ROOM_IF_SCALED;
 }
 
-/* A pair of lines is certified by the first candidate if neither is rounded, or if both spread little. */
-TD_DEVICE bool certifies_all(const td_choose &p, const spread *seen)
+/* The first candidate that certifies all pairs of lines, as far as lines may choose, else as many: a pair is certified if neither is
+ * rounded, or if both spread little. */
+TD_DEVICE int candidate_of_lines(const td_choose &p, const spread *seen)
 {
-    return seen[0].rounded + seen[1].all < p.limit && seen[0].all + seen[1].rounded < p.limit;
+    const int most = max(seen[0].rounded + seen[1].all, seen[0].all + seen[1].rounded);
+    int i = 0;
+    while (i < p.candidates_of_lines && most >= (p.candidate[i].level - p.level_of_pair) >> 8) i++;
+    return i;
 }
 
 /* Pairs of slices whose products take as long as the repair of all of C, by single elements. */
@@ -167,7 +171,11 @@ TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open)
     if (is_open) {
         const td_spread &seen = p.spread[blockIdx.z];
         const spread of[2] = {spread_seen(seen.of[0]), spread_seen(seen.of[1])};
-        if (certifies_all(p, of)) choice.is_estimated = 0;
+        const int i = candidate_of_lines(p, of);
+        if (i < p.candidates_of_lines) {
+            choice = p.candidate[i];
+            choice.is_estimated = 0;
+        }
         choice.room = room_of(p, of[0], of[1]);
     }
     if (!has_lines) choice.is_estimated = 0;

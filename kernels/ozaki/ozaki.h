@@ -159,11 +159,13 @@ typedef struct {
     int width;
     int peak_limit;    /* ... this */
     td_spread *spread; /* scratch: [batch], zeros */
-    int candidates; /* 1: as given, without scratch. More: the first, if it certifies all pairs of lines, else what the estimate finds */
+    /* 1: as given, without scratch. More: the first of candidates_of_lines that certifies all pairs of lines, else what the
+     * estimate finds. */
+    int candidates, candidates_of_lines;
     td_choice candidate[TD_CHOICES];
-    /* A pair of lines counts as certified with the first candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up
-     * to less than so much. */
-    int limit;
+    /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to less
+     * than floor((level - so much) / TD_LOG). */
+    int level_of_pair;
     /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a candidate, if elements are as large as
      * the product of both lines' peaks; and of k. */
     int share[TD_CHOICES];

@@ -79,6 +79,9 @@ static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int
     return lay_out(parameter, m, n, k_pass, batch).bytes;
 }
 
+/* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
+enum { TWO_MORE_K = 2048 };
+
 static void choose(td_parameter parameter, int64_t k, td_choose *c)
 {
     c->rule = TD_SCALE_BY_NORM;
@@ -94,7 +97,8 @@ static void choose(td_parameter parameter, int64_t k, td_choose *c)
                                       .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
-    c->limit = (td_level(base_moduli(parameter), k) - TD_LOG - td_scheme_need(k)) >> 8;
+    c->level_of_pair = TD_LOG + td_scheme_need(k);
+    c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
 }
 
 static layout layout_of(const td_scheme_part *part)

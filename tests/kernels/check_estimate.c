@@ -286,12 +286,43 @@ static void sums_in_parts(void **unused)
     }
 }
 
+/* The deviation of the elements' natural logarithms. */
+static double deviation;
+static double lognormal(test_random *r, int64_t line, int64_t l, int64_t k)
+{
+    (void)line, (void)l, (void)k;
+    return random_normal(r) * exp(deviation * random_normal(r));
+}
+
+/* The wider elements spread, the more moduli lines ask for, until the estimate decides. */
+static void lines_choose(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {600, 2049}; /* two moduli more; one more */
+    for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
+        unsigned parameters = 0;
+        for (int i = 0; i < 6; i++) {
+            const planted of = {70, 20, depths[d], lognormal, lognormal, i % 2};
+            deviation = 0.4 * i;
+            const checked seen = check("ozaki2", &of, SEED + 95 + (uint64_t)i);
+            test_note("k = %d, deviation %g: %d moduli, %d repaired", depths[d], deviation,
+                      seen.parameter, (int)seen.repaired);
+            parameters |= 1u << seen.parameter;
+        }
+        CHECK((parameters >> 14 & 7) == (d ? 6 : 7), "k = %d: moduli %x", depths[d], parameters);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_of_programs),           cmocka_unit_test(tiles_open_in_patterns),
-        cmocka_unit_test(all_are_left_to_scaled_sums),    cmocka_unit_test(all_of_larger_products),
-        cmocka_unit_test(what_the_estimate_does_not_see), cmocka_unit_test(sums_in_parts),
+        cmocka_unit_test(matrices_of_programs),
+        cmocka_unit_test(tiles_open_in_patterns),
+        cmocka_unit_test(all_are_left_to_scaled_sums),
+        cmocka_unit_test(all_of_larger_products),
+        cmocka_unit_test(what_the_estimate_does_not_see),
+        cmocka_unit_test(sums_in_parts),
+        cmocka_unit_test(lines_choose),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,14 +103,19 @@ static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
     return largest;
 }
 
-/* True if the lines tell that the fewest moduli do for all elements. */
-static bool fewest_do(const ref_work *w)
+/* The fewest moduli of which the lines tell that they do for all elements, if that costs no more than the estimate: one or two more
+ * than the fewest at all. Else 0. */
+static int moduli_by_lines(const ref_work *w)
 {
-    const int64_t level = ref_level(least_moduli(w), w->p->k),
-                  log_k = ref_log_below((uint64_t)w->p->k);
-    const int64_t limit = ref_floor_div(level - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG);
-    return largest_spread(w, 0, true) + largest_spread(w, 1, false) < limit &&
-           largest_spread(w, 0, false) + largest_spread(w, 1, true) < limit;
+    const int64_t k = w->p->k, log_k = ref_log_below((uint64_t)k);
+    const int64_t spread = larger(largest_spread(w, 0, true) + largest_spread(w, 1, false),
+                                  largest_spread(w, 0, false) + largest_spread(w, 1, true));
+    const int least = least_moduli(w);
+    for (int count = least; count <= least + (k <= 2048 ? 2 : 1); count++)
+        if (spread <
+            ref_floor_div(ref_level(count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG))
+            return count;
+    return 0;
 }
 
 /* Certificates, with the scales that lines have */
@@ -246,11 +251,12 @@ static int64_t cost_of_modulus(const ref_work *w)
 static int choose_moduli(ref_work *w)
 {
     const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
+    const int by_lines = moduli_by_lines(w);
     int64_t least = 64 * tiles * FEW * BINARY64_COST, modulus;
     int best = 0;
-    w->is_estimated = !fewest_do(w);
-    set_needed(w, least_moduli(w), w->is_estimated ? MAX_MODULI : least_moduli(w));
-    if (!w->is_estimated) return least_moduli(w);
+    w->is_estimated = !by_lines;
+    set_needed(w, by_lines ? by_lines : least_moduli(w), by_lines ? by_lines : MAX_MODULI);
+    if (by_lines) return by_lines;
     modulus = cost_of_modulus(w);
     for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
         const int64_t cost =
