@@ -52,4 +52,8 @@ typedef enum {
 extern const char *const lu_kind_names[LU_KINDS];
 void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *random);
 
+/* Random for the first `from` steps of a factorisation, n - 1 at most, and of a kind from then on: singular, ties, extreme or
+ * special. */
+void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *random);
+
 #endif
