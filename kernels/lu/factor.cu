@@ -9,45 +9,42 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Warps that a multiprocessor's registers are divided by. */
-#ifndef L16
-#define L16 8
-#define L24 16
-#endif
-#ifndef VARIANT
-#define VARIANT 1
-#endif
-template <class number, int rows, int columns> constexpr int lanes_warps()
+/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each is in one of its quarters. */
+template <class number, int columns> constexpr int lanes_warps()
 {
-    constexpr bool is_wide = td_lu_is_wide<number>::value;
-    const int kind = sizeof(number) == 4 ? 0 : sizeof(number) == 16 ? 3 : is_wide ? 1 : 2;
-    const int i = columns <= 8 ? 0 : columns <= 16 ? 1 : columns <= 24 ? 2 : columns <= 32 ? 3 : columns <= 36 ? 4 : 5;
-    if (rows == 2 && VARIANT == 1) {
-        const int t[4][6] = {{32, 24, 20, 16, 16, 12}, {24, 16, 12, 12, 8, 8}, {24, 16, 12, 12, 8, 8}, {24, 12, 8, 8, 1, 1}};
-        return t[kind][i];
-    } else if (rows == 2) {
-        const int t[4][6] = {{32, 24, 16, 16, 12, 12}, {24, 16, 12, 10, 8, 8}, {24, 16, 10, 10, 8, 8}, {24, 10, 8, 8, 1, 1}};
-        return t[kind][i];
-    } else {
-        const int t[4][6] = {{32, 28, 28, 28, 16, 12}, {24, 20, 20, 16, 8, 8}, {24, 24, 20, 20, 8, 8}, {24, 16, 10, 8, 1, 1}};
-        return t[kind][i];
-    }
+    constexpr int type = 2 * td_is_complex<number>::value + td_lu_is_wide<number>::value;
+    constexpr int size = columns <= 32 ? columns / 8 - 1 : columns == 36 ? 4 : 5;
+    constexpr int warps[TD_LU_TYPES][6] = {
+        /* 8, 16, 24, 32, 36, 48 columns */
+        [TD_LU_S] = {32, 28, 28, 28, 16, 12},
+        [TD_LU_D] = {24, 20, 20, 16, 8},
+        [TD_LU_C] = {24, 24, 20, 20},
+        [TD_LU_Z] = {24, 12, 12, 8},
+    };
+    return warps[type][size];
 }
 
-/* How a team has a matrix: so many lanes, a row each or two, in registers. */
-template <class number, int lanes_, int columns_> struct in_lanes {
+/* The largest matrices of each type that lanes have registers for. */
+template <class number> constexpr int most_in_lanes()
+{
+    return td_is_complex<number>::value ? 32 : td_lu_is_wide<number>::value ? 36 : 48;
+}
+
+/* How a team of lanes has a matrix of so many columns: a row each or, beyond 32, two. */
+template <class number, int columns_> struct in_lanes {
     enum {
-        LANES = lanes_,
         COLUMNS = columns_,
-        ROWS = (columns_ + lanes_ - 1) / lanes_,
-        TEAMS = 32 / LANES
+        LANES = COLUMNS <= 16 ? COLUMNS : 32,
+        ROWS = COLUMNS <= 32 ? 1 : 2,
+        TEAMS = 32 / LANES,
+        MOST_WARPS = lanes_warps<number, COLUMNS>(),
     };
-    union memory { /* of a warp */
-        td_lu_upper_rows<number, COLUMNS> upper[TEAMS];
-        td_lu_exchange<number, COLUMNS, TEAMS> exchange;
+    typedef td_lu_lanes_memory<number, COLUMNS, TEAMS> memory; /* of a warp */
+    enum {
+        WARPS = sizeof(memory) <= 12288 ? 4 : 2,
+        THREADS = 32 * WARPS,
+        BLOCKS = MOST_WARPS / WARPS
     };
-    enum { MOST_WARPS = lanes_warps<number, ROWS, columns_>() };
-    enum { WARPS = MOST_WARPS % 4 == 0 && sizeof(memory) <= 12288 ? 4 : 2, THREADS = 32 * WARPS, BLOCKS = MOST_WARPS / WARPS };
 };
 
 /* A matrix for each team. */
@@ -57,7 +54,6 @@ static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::
 {
     enum { LANES = arranged::LANES, COLUMNS = arranged::COLUMNS, ROWS = arranged::ROWS };
     TD_SHARED(typename arranged::memory, memories, [arranged::WARPS]);
-    auto &memory = memories[threadIdx.x / 32];
 
     const int64_t member =
         ((int64_t)blockIdx.x * (int)arranged::THREADS + (int)threadIdx.x) / (int)LANES;
@@ -66,15 +62,8 @@ static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
     number x[ROWS][COLUMNS];
     int position[ROWS];
-    int info = 0;
-    auto &upper = memory.upper[(int)threadIdx.x % 32 / (int)LANES];
-    if (!p.pivots || !td_lu_factor_plain<LANES>(upper, a, p.lda, p.n, pivots, x, position)) {
-        td_rare();
-        __syncwarp();
-        info = td_lu_factor_lanes<LANES>(memory.exchange, a, p.lda, p.n, p.pivots != nullptr, pivots, x,
-                                         position);
-        __syncwarp();
-    }
+    const int info = td_lu_factor_lanes<LANES>(memories[threadIdx.x / 32], a, p.lda, p.n,
+                                               p.pivots != nullptr, pivots, x, position);
     TD_UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (position[r] >= p.n) continue;
@@ -201,13 +190,17 @@ template <class arranged> static int panels_in_a(int n, int more, int shared_byt
     return -1;
 }
 
-template <class number, int lanes, int columns>
+template <class number, int columns>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
-    typedef in_lanes<number, lanes, columns> arranged;
-    const int64_t threads = (int64_t)p->batch * lanes, block = arranged::THREADS;
-    return TD_LAUNCH((factor_lanes<number, arranged>),
-                     (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
+    if constexpr (columns <= most_in_lanes<number>()) {
+        typedef in_lanes<number, columns> arranged;
+        const int64_t threads = (int64_t)p->batch * (int)arranged::LANES, block = arranged::THREADS;
+        return TD_LAUNCH((factor_lanes<number, arranged>),
+                         (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
+    } else {
+        return cudaErrorInvalidConfiguration;
+    }
 }
 
 template <class number, class arranged>
@@ -227,23 +220,17 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
 {
     switch (p->shape) {
     case TD_LU_LANES_8:
-        return launch_lanes<number, 8, 8>(p, stream);
+        return launch_lanes<number, 8>(p, stream);
     case TD_LU_LANES_16:
-        return launch_lanes<number, sizeof(number) == 16 ? L16 : 16, 16>(p, stream);
+        return launch_lanes<number, 16>(p, stream);
     case TD_LU_LANES_24:
-        return launch_lanes<number, L24, 24>(p, stream);
+        return launch_lanes<number, 24>(p, stream);
     case TD_LU_LANES_32:
-        return launch_lanes<number, sizeof(number) == 16 ? 32 : L24, 32>(p, stream);
+        return launch_lanes<number, 32>(p, stream);
     case TD_LU_LANES_36:
-        if constexpr (sizeof(number) == 16)
-            return cudaErrorInvalidConfiguration;
-        else
-            return launch_lanes<number, 32, 36>(p, stream);
+        return launch_lanes<number, 36>(p, stream);
     case TD_LU_LANES_48:
-        if constexpr (td_is_complex<number>::value)
-            return cudaErrorInvalidConfiguration;
-        else
-            return launch_lanes<number, 32, 48>(p, stream);
+        return launch_lanes<number, 48>(p, stream);
     case TD_LU_WARP:
         return launch_rows<number, in_warp<number>>(p, 0, stream);
     default:
@@ -265,9 +252,9 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_LANES_36:
-        return n <= 36 && sizeof(number) < 16;
+        return n <= 36 && most_in_lanes<number>() >= 36;
     case TD_LU_LANES_48:
-        return n <= 48 && !td_is_complex<number>::value;
+        return n <= 48 && most_in_lanes<number>() >= 48;
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
@@ -278,16 +265,22 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     }
 }
 
+template <class number, int columns> static cudaError_t load_lanes(cudaError_t error)
+{
+    if constexpr (columns <= most_in_lanes<number>())
+        return td_load(error, factor_lanes<number, in_lanes<number, columns>>);
+    else
+        return error;
+}
+
 template <class number> static cudaError_t prepare()
 {
-    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, in_lanes<number, 8, 8>>,
-                                factor_lanes<number, in_lanes<number, sizeof(number) == 16 ? L16 : 16, 16>>,
-                                factor_lanes<number, in_lanes<number, L24, 24>>,
-                                factor_lanes<number, in_lanes<number, sizeof(number) == 16 ? 32 : L24, 32>>);
-    if constexpr (sizeof(number) < 16)
-        error = td_load(error, factor_lanes<number, in_lanes<number, 32, 36>>);
-    if constexpr (!td_is_complex<number>::value)
-        error = td_load(error, factor_lanes<number, in_lanes<number, 32, 48>>);
+    cudaError_t error = load_lanes<number, 8>(cudaSuccess);
+    error = load_lanes<number, 16>(error);
+    error = load_lanes<number, 24>(error);
+    error = load_lanes<number, 32>(error);
+    error = load_lanes<number, 36>(error);
+    error = load_lanes<number, 48>(error);
     error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
     error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
     return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);

@@ -1,4 +1,5 @@
-/* lanes.h - a matrix in the registers of some lanes of a warp, a row each or two, factored as long as every pivot is plain.
+/* lanes.h - a matrix in the registers of some lanes of a warp, a row each or two, factored by steps that hold as long as every
+ * pivot is plain.
  *
  * A pivot is plain if no other candidate of its column is as large, as far as the first 32 bits say, and if its
  * reciprocal is normal; if it is complex, its square must be well within the range, too. Nothing that is seldom has to be
@@ -12,11 +13,8 @@
 /* How pivot rows come to the other lanes, as measured. Words of binary32 by shuffles, and a row that has become a pivot is not
  * touched any more. Those of binary64 through shared memory: a predicate for each FMA would cost two instructions more, so a lane
  * goes on as if its row were still a candidate, and takes it back from there at the end. */
-#ifndef SHUF
-#define SHUF(number) (!td_lu_is_wide<number>::value)
-#endif
 template <class number> struct td_lu_passes_by {
-    enum { SHUFFLES = SHUF(number) };
+    enum { SHUFFLES = !td_lu_is_wide<number>::value };
 };
 
 /* In shared memory: rows of U, if they pass that way, each from the pack on that has its pivot. One pack more a row: the packs
@@ -27,20 +25,21 @@ template <class number, int columns> struct td_lu_upper_rows {
     int rows[columns]; /* of A, by position */
 };
 
+/* A warp's, first for plain pivots, then for others. */
+template <class number, int columns, int teams> union td_lu_lanes_memory {
+    td_lu_upper_rows<number, columns> upper[teams];
+    td_lu_exchange<number, columns, teams> exchange;
+};
+
 /* What a lane knows of its rows. */
 template <int rows> struct td_lu_lane_rows {
     unsigned mask[rows]; /* of a candidate's size; 0: none */
     int position[rows];  /* of a pivot */
-    int winner;     /* the lane that had the pivot of the step before, */
-    bool is_second; /* and whether its second row became it, as far as this lane says */
-    unsigned least, most, ties; /* of all pivots' sizes; not 0 if any was as large as another candidate */
-    double minus;
+    int winner;          /* the lane that had the pivot of the step before, */
+    bool is_second;      /* and whether its second row became it, as far as this lane says */
+    unsigned least, most,
+        ties; /* of all pivots' sizes; not 0 if any was as large as another candidate */
 };
-#ifdef TRICK
-#define ADDS(number, rows) (!td_is_complex<number>::value && rows == 1)
-#else
-#define ADDS(number, rows) false
-#endif
 enum : unsigned { TD_SIZE = TD_KEY - 1 };
 
 /* The first 32 bits of |x| or, if it is complex, of its square, and of a sign; those of a NaN are larger than any number's. */
@@ -95,9 +94,7 @@ TD_DEVICE void td_lu_take_row(const td_lu_lane_rows<rows> &mine, number (&x)[row
             if (SHUFFLES) up[c - c0] = td_from_lane(td_lu_offer(x, mine.is_second, c), mine.winner);
             TD_UNROLL
             for (int r = 0; r < rows; r++)
-                if constexpr (SHUFFLES && ADDS(number, rows))
-                    x[r][c] = td_real_fma((number)mine.minus, up[c - c0], x[r][c]);
-                else if (SHUFFLES)
+                if (SHUFFLES)
                     td_take_away(mine.mask[r] != 0, x[r][c], x[r][before], up[c - c0]);
                 else
                     x[r][c] = td_minus(x[r][c], x[r][before], up[c - c0]);
@@ -117,13 +114,50 @@ TD_DEVICE void td_lu_win(td_lu_lane_rows<rows> &mine, const number (&x)[rows][co
     mine.mask[r] = 0, mine.position[r] = column;
 }
 
+/* Who has the pivot, whose size is `largest`: one of this lane's rows has size `best`. */
+template <int lanes, int rows>
+TD_DEVICE void td_lu_choose(td_lu_lane_rows<rows> &mine, const unsigned (&size)[rows],
+                            unsigned best, unsigned largest)
+{
+    const int first_lane = (int)threadIdx.x % 32 / lanes * lanes;
+    const unsigned all = __ballot_sync(~0u, best == largest);
+    const unsigned winners = all >> first_lane & (~0u >> (32 - lanes));
+    mine.winner = first_lane + 31 - __clz((int)winners);
+    mine.is_second = rows > 1 && size[rows - 1] > size[0];
+    mine.ties |= winners & (winners - 1);
+    if (rows > 1) mine.ties |= size[rows - 1] == size[0] && size[0] == largest;
+    mine.least = min(mine.least, largest);
+    mine.most = max(mine.most, largest);
+    td_pin(mine.ties), td_pin(mine.least), td_pin(mine.most);
+}
+
+/* What a pivot that has been found leaves of its column, and of the next one. */
+template <int column, class number, int rows, int columns>
+TD_DEVICE void td_lu_divide(const td_lu_lane_rows<rows> &mine, number (&x)[rows][columns],
+                            number reciprocal, number right)
+{
+    enum { SHUFFLES = td_lu_passes_by<number>::SHUFFLES, NEXT = column + 1 };
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const bool is_due = !SHUFFLES || mine.mask[r] != 0;
+        const number left = td_times(x[r][column], reciprocal);
+        if (is_due) x[r][column] = left;
+        if constexpr (NEXT < columns) {
+            if (SHUFFLES)
+                td_take_away(is_due, x[r][NEXT], x[r][column], right);
+            else
+                x[r][NEXT] = td_minus(x[r][NEXT], left, right);
+        }
+    }
+}
+
 /* The step of a column, which is up to date; the others are, but for the step before. */
 template <int lanes, int column, class number, int rows, int columns>
 TD_DEVICE void td_lu_plain_step(td_lu_lane_rows<rows> &mine, number (&x)[rows][columns],
                                 td_lu_upper_rows<number, columns> &upper)
 {
-    enum { SHUFFLES = td_lu_passes_by<number>::SHUFFLES };
-    const int lane = (int)threadIdx.x % 32, first_lane = lane / lanes * lanes;
+    constexpr int next = column + 1 < columns ? column + 1 : column;
+    const int lane = (int)threadIdx.x % 32;
     unsigned size[rows];
     TD_UNROLL
     for (int r = 0; r < rows; r++) size[r] = td_size_of(x[r][column]) & mine.mask[r];
@@ -134,39 +168,14 @@ TD_DEVICE void td_lu_plain_step(td_lu_lane_rows<rows> &mine, number (&x)[rows][c
     if constexpr (column > 0) td_lu_take_row<column - 1, column>(mine, x, upper);
     td_pin(reciprocal);
 
-    const unsigned all = __ballot_sync(~0u, best == largest);
-    const unsigned winners = lanes == 32 ? all : all >> first_lane & ((1u << lanes % 32) - 1);
-    mine.winner = first_lane + 31 - __clz((int)winners);
-    mine.is_second = is_second;
-    mine.ties |= winners & (winners - 1);
-    if (rows > 1) mine.ties |= size[rows - 1] == size[0] && size[0] == largest;
-    mine.least = min(mine.least, largest);
-    mine.most = max(mine.most, largest);
-    td_pin(mine.ties), td_pin(mine.least), td_pin(mine.most);
+    td_lu_choose<lanes>(mine, size, best, largest);
     reciprocal = td_from_lane(reciprocal, mine.winner);
-    constexpr int next = column + 1 < columns ? column + 1 : column;
     const number right = td_from_lane(td_lu_offer(x, is_second, next), mine.winner);
     TD_UNROLL
     for (int r = 0; r < rows; r++)
         if (lane == mine.winner && is_second == (r > 0)) td_lu_win<column>(mine, x, r, upper);
-    if (!SHUFFLES) __syncwarp();
-    TD_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const bool is_due = !SHUFFLES || mine.mask[r] != 0;
-        const number left = td_times(x[r][column], reciprocal);
-        if (is_due) x[r][column] = left;
-        if constexpr (SHUFFLES && ADDS(number, rows)) {
-            mine.minus = is_due ? -left : (number)0x1p-100;
-            mine.winner = is_due ? mine.winner : lane;
-            if (next != column) x[r][next] = td_real_fma((number)mine.minus, td_from_lane(x[r][next], mine.winner), x[r][next]);
-            continue;
-        }
-        if (next == column) continue;
-        if (SHUFFLES)
-            td_take_away(is_due, x[r][next], x[r][column], right);
-        else
-            x[r][next] = td_minus(x[r][next], left, right);
-    }
+    if (!td_lu_passes_by<number>::SHUFFLES) __syncwarp();
+    td_lu_divide<column>(mine, x, reciprocal, right);
 }
 
 /* True if all pivots of the warp's matrices were plain. */
@@ -209,18 +218,15 @@ TD_DEVICE void td_lu_put_pivots(int *rows_of, const int (&position)[rows], int n
     }
 }
 
-/* Factors the team's matrix a (NULL: none) as td_lu_factor_lanes does, with interchanges. False in all lanes of the warp if a
- * pivot of any of its matrices was not plain. */
+/* n rows of A, and then the identity's. */
 template <int lanes, class number, int rows, int columns>
-TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, const number *a, int lda,
-                                  int n, int *pivots, number (&x)[rows][columns],
-                                  int (&position)[rows])
+TD_DEVICE td_lu_lane_rows<rows> td_lu_load_plain(const number *a, int lda, int n,
+                                                 number (&x)[rows][columns])
 {
-    enum { COUNT = td_pack<number>::COUNT, SHUFFLES = td_lu_passes_by<number>::SHUFFLES };
     td_lu_lane_rows<rows> mine = {};
     mine.least = TD_SIZE;
     TD_UNROLL
-    for (int r = 0; r < rows; r++) { /* n rows of A, and then the identity's */
+    for (int r = 0; r < rows; r++) {
         const int row = (int)threadIdx.x % lanes + r * lanes;
         const bool has_row = a && row < n;
         mine.mask[r] = row < columns ? (unsigned)TD_SIZE : 0;
@@ -230,6 +236,17 @@ TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, cons
             x[r][c] = has_row && c < n ? a[row + (int64_t)c * lda]
                                        : td_number<number>(row == c && !has_row ? 1 : 0);
     }
+    return mine;
+}
+
+/* As td_lu_factor_lanes. False in all lanes of the warp if a pivot of any of its matrices was not plain. */
+template <int lanes, class number, int rows, int columns>
+TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, const number *a,
+                                  int lda, int n, int *pivots, number (&x)[rows][columns],
+                                  int (&position)[rows])
+{
+    enum { COUNT = td_pack<number>::COUNT, SHUFFLES = td_lu_passes_by<number>::SHUFFLES };
+    td_lu_lane_rows<rows> mine = td_lu_load_plain<lanes>(a, lda, n, x);
     if (!td_lu_plain_steps<lanes, 0>(mine, x, upper, n)) return false;
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -241,6 +258,49 @@ TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, cons
     }
     td_lu_put_pivots<lanes>(upper.rows, position, n, pivots);
     return true;
+}
+
+/* As td_lu_factor_lanes, whatever the pivots are, or without any. */
+template <int lanes, class number, class exchange, int rows, int columns>
+TD_DEVICE int td_lu_factor_any(exchange &e, const number *a, int lda, int n, bool has_pivots,
+                               int *pivots, number (&x)[rows][columns], int (&position)[rows])
+{
+    td_lu_rows<number, rows> mine = {};
+    mine.reach = has_pivots ? (int)TD_LU_ANY : 0;
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const int row = (int)threadIdx.x % lanes + r * lanes;
+        const bool has_row = a && row < n;
+        mine.position[r] = has_row ? row : INT_MAX;
+        mine.is_active[r] = has_row;
+        TD_UNROLL
+        for (int c = 0; c < columns; c++)
+            x[r][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
+    }
+    td_lu_panel<lanes>(mine, x, e, 0, n);
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        position[r] = mine.position[r];
+        if (pivots && position[r] < n) pivots[position[r]] = mine.before[r] + 1;
+    }
+    return mine.info;
+}
+
+/* Factors the team's matrix a (NULL: none) of n <= columns columns, and no more rows than its lanes have: x become rows of the
+ * factors, which are at `position` (INT_MAX: no row). pivots may be NULL, whether or not rows are interchanged. Returns info. */
+template <int lanes, class number, int teams, int rows, int columns>
+TD_DEVICE int td_lu_factor_lanes(td_lu_lanes_memory<number, columns, teams> &memory,
+                                 const number *a, int lda, int n, bool has_pivots, int *pivots,
+                                 number (&x)[rows][columns], int (&position)[rows])
+{
+    auto &upper = memory.upper[(int)threadIdx.x % 32 / lanes];
+    if (has_pivots && td_lu_factor_plain<lanes>(upper, a, lda, n, pivots, x, position)) return 0;
+    td_rare();
+    __syncwarp();
+    const int info =
+        td_lu_factor_any<lanes>(memory.exchange, a, lda, n, has_pivots, pivots, x, position);
+    __syncwarp();
+    return info;
 }
 
 #endif
