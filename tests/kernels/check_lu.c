@@ -235,7 +235,7 @@ static void seldom_steps(void **unused)
 {
     (void)unused;
     static const int orders[] = {3, 8, 11, 16, 21, 24, 29, 32, 33, 36, 50};
-    static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL};
+    static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL, LU_TINY};
     enum { ORDERS = sizeof orders / sizeof *orders, KINDS = sizeof kinds / sizeof *kinds };
     for (int i = 0; i<ORDERS; i += step_of_orders> 1 ? 3 : 1)
         for (int run = 0; run < TD_LU_TYPES * KINDS; run++) {

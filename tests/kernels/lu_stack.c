@@ -11,7 +11,7 @@
 
 const char *const lu_kind_names[LU_KINDS] = {"random",  "graded", "singular", "permuted triangle",
                                              "Hilbert", "Kahan",  "ties",     "extreme",
-                                             "special"};
+                                             "special", "tiny"};
 
 static bool is_complex(td_lu_type type) { return type == TD_LU_C || type == TD_LU_Z; }
 static bool is_double(td_lu_type type) { return type == TD_LU_D || type == TD_LU_Z; }
@@ -171,6 +171,8 @@ static double complex element(const lu_stack *s, int i, int j, lu_kind kind, tes
         return integer(s, r);
     case LU_EXTREME:
         return random_number(s, r) * extreme_size(s, r);
+    case LU_TINY:
+        return random_number(s, r) * (is_double(s->type) ? 0x1p-1060 : 0x1p-135);
     default:
         return random_number(s, r);
     }
