@@ -151,9 +151,9 @@ static bool print_time(bench *b, lu_routine routine, const char *shape, double n
 static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 {
     static const char *const factor_shapes[] = {
-        "lanes 8", "lanes 16",  "lanes 24",   "lanes 32",   "lanes 36",
-        "warp",    "shared",    "shared + 1", "shared + 2", "shared + 3",
-        "pairs",   "pairs + 1", "pairs + 2",  "pairs + 3"};
+        "lanes 8",    "lanes 16", "lanes 24",  "lanes 32",   "lanes 36",
+        "lanes 48",   "warp",     "shared",    "shared + 1", "shared + 2",
+        "shared + 3", "pairs",    "pairs + 1", "pairs + 2",  "pairs + 3"};
     const lu_work *w = &b->work;
     double seconds;
     char text[TABLE_WIDTH];

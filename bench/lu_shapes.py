@@ -10,7 +10,7 @@ import csv
 import sys
 
 NEAR = 1.03
-MOST = {"lanes 8": 8, "lanes 16": 16, "lanes 24": 24, "lanes 32": 32, "lanes 36": 36, "warp": 64}
+MOST = {"lanes 8": 8, "lanes 16": 16, "lanes 24": 24, "lanes 32": 32, "lanes 36": 36, "lanes 48": 48, "warp": 64}
 
 
 def read(path):

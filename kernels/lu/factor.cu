@@ -4,47 +4,66 @@
  * is too little, or more blocks would have room with less of it, the first panels are left in A, and their rows are
  * interchanged at the end. */
 #include "factor.h"
+#include "lanes.h"
 #include "panels.h"
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Blocks of a multiprocessor, which the compiler would not make room for by itself. */
-template <class number, int columns> constexpr int lanes_blocks()
+/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each is in one of its quarters. */
+template <class number, int columns> constexpr int lanes_warps()
 {
-    constexpr bool is_wide = td_lu_is_wide<number>::value;
-    if (sizeof(number) == 16 || columns < 24) return 1;
-    if (columns == 24) return sizeof(number) == 8 && is_wide ? 6 : 1;
-    if (columns == 32) return sizeof(number) == 4 ? 7 : 5;
-    return is_wide ? 2 : 4;
+    constexpr int type = 2 * td_is_complex<number>::value + td_lu_is_wide<number>::value;
+    constexpr int size = columns <= 32 ? columns / 8 - 1 : columns == 36 ? 4 : 5;
+    constexpr int warps[TD_LU_TYPES][6] = {
+        /* 8, 16, 24, 32, 36, 48 columns */
+        [TD_LU_S] = {32, 28, 28, 28, 16, 12},
+        [TD_LU_D] = {24, 20, 20, 16, 8},
+        [TD_LU_C] = {24, 24, 20, 20},
+        [TD_LU_Z] = {24, 12, 12, 8},
+    };
+    return warps[type][size];
 }
 
-/* How a team has a matrix: so many lanes, a row each or two, in registers. */
-template <class number, int lanes_, int columns_> struct in_lanes {
-    enum { LANES = lanes_, COLUMNS = columns_, ROWS = (columns_ + lanes_ - 1) / lanes_ };
-    enum { MATRICES = TD_LU_LANES_BLOCK / LANES, BLOCKS = lanes_blocks<number, columns_>() };
-    typedef td_lu_exchange<number, COLUMNS, MATRICES> exchange;
+/* The largest matrices of each type that lanes have registers for. */
+template <class number> constexpr int most_in_lanes()
+{
+    return td_is_complex<number>::value ? 32 : td_lu_is_wide<number>::value ? 36 : 48;
+}
+
+/* How a team of lanes has a matrix of so many columns: a row each or, beyond 32, two. */
+template <class number, int columns_> struct in_lanes {
+    enum {
+        COLUMNS = columns_,
+        LANES = COLUMNS <= 16 ? COLUMNS : 32,
+        ROWS = COLUMNS <= 32 ? 1 : 2,
+        TEAMS = 32 / LANES,
+        MOST_WARPS = lanes_warps<number, COLUMNS>(),
+    };
+    typedef td_lu_lanes_memory<number, COLUMNS, TEAMS> memory; /* of a warp */
+    enum {
+        WARPS = sizeof(memory) <= 12288 ? 4 : 2,
+        THREADS = 32 * WARPS,
+        BLOCKS = MOST_WARPS / WARPS
+    };
 };
 
-/* A matrix for each team, four warps a block. */
+/* A matrix for each team. */
 template <class number, class arranged>
-static __global__ void __launch_bounds__(TD_LU_LANES_BLOCK, (int)arranged::BLOCKS)
+static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::BLOCKS)
     factor_lanes(const td_lu_factors p)
 {
     enum { LANES = arranged::LANES, COLUMNS = arranged::COLUMNS, ROWS = arranged::ROWS };
-    typedef typename arranged::exchange exchange;
-    TD_SHARED(exchange, e, );
-    td_lu_clear(e);
-    __syncthreads();
+    TD_SHARED(typename arranged::memory, memories, [arranged::WARPS]);
 
-    const int64_t member = (int64_t)blockIdx.x * arranged::MATRICES + (int)threadIdx.x / (int)LANES;
+    const int64_t member =
+        ((int64_t)blockIdx.x * (int)arranged::THREADS + (int)threadIdx.x) / (int)LANES;
     const bool has_matrix = member < p.batch;
     number *a = has_matrix ? static_cast<number *>(p.a[member]) : nullptr;
     int *pivots = has_matrix && p.pivots ? p.pivots + member * p.n : nullptr;
     number x[ROWS][COLUMNS];
     int position[ROWS];
-    const int info =
-        td_lu_factor_lanes<LANES>(e, a, p.lda, p.n, p.pivots != nullptr, pivots, x, position);
-    __syncwarp();
+    const int info = td_lu_factor_lanes<LANES>(memories[threadIdx.x / 32], a, p.lda, p.n,
+                                               p.pivots != nullptr, pivots, x, position);
     TD_UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (position[r] >= p.n) continue;
@@ -171,12 +190,17 @@ template <class arranged> static int panels_in_a(int n, int more, int shared_byt
     return -1;
 }
 
-template <class number, int lanes, int columns>
+template <class number, int columns>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
-    const int64_t threads = (int64_t)p->batch * lanes, block = TD_LU_LANES_BLOCK;
-    return TD_LAUNCH((factor_lanes<number, in_lanes<number, lanes, columns>>),
-                     (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
+    if constexpr (columns <= most_in_lanes<number>()) {
+        typedef in_lanes<number, columns> arranged;
+        const int64_t threads = (int64_t)p->batch * (int)arranged::LANES, block = arranged::THREADS;
+        return TD_LAUNCH((factor_lanes<number, arranged>),
+                         (unsigned)((threads + block - 1) / block), (unsigned)block, 0, stream, *p);
+    } else {
+        return cudaErrorInvalidConfiguration;
+    }
 }
 
 template <class number, class arranged>
@@ -196,18 +220,17 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
 {
     switch (p->shape) {
     case TD_LU_LANES_8:
-        return launch_lanes<number, 8, 8>(p, stream);
+        return launch_lanes<number, 8>(p, stream);
     case TD_LU_LANES_16:
-        return launch_lanes<number, 16, 16>(p, stream);
+        return launch_lanes<number, 16>(p, stream);
     case TD_LU_LANES_24:
-        return launch_lanes<number, 32, 24>(p, stream);
+        return launch_lanes<number, 24>(p, stream);
     case TD_LU_LANES_32:
-        return launch_lanes<number, 32, 32>(p, stream);
+        return launch_lanes<number, 32>(p, stream);
     case TD_LU_LANES_36:
-        if constexpr (td_is_complex<number>::value)
-            return cudaErrorInvalidConfiguration;
-        else
-            return launch_lanes<number, 32, 36>(p, stream);
+        return launch_lanes<number, 36>(p, stream);
+    case TD_LU_LANES_48:
+        return launch_lanes<number, 48>(p, stream);
     case TD_LU_WARP:
         return launch_rows<number, in_warp<number>>(p, 0, stream);
     default:
@@ -229,7 +252,9 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_LANES_36:
-        return n <= 36 && !td_is_complex<number>::value;
+        return n <= 36 && most_in_lanes<number>() >= 36;
+    case TD_LU_LANES_48:
+        return n <= 48 && most_in_lanes<number>() >= 48;
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
@@ -240,14 +265,22 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     }
 }
 
+template <class number, int columns> static cudaError_t load_lanes(cudaError_t error)
+{
+    if constexpr (columns <= most_in_lanes<number>())
+        return td_load(error, factor_lanes<number, in_lanes<number, columns>>);
+    else
+        return error;
+}
+
 template <class number> static cudaError_t prepare()
 {
-    cudaError_t error = td_load(cudaSuccess, factor_lanes<number, in_lanes<number, 8, 8>>,
-                                factor_lanes<number, in_lanes<number, 16, 16>>,
-                                factor_lanes<number, in_lanes<number, 32, 24>>,
-                                factor_lanes<number, in_lanes<number, 32, 32>>);
-    if constexpr (!td_is_complex<number>::value)
-        error = td_load(error, factor_lanes<number, in_lanes<number, 32, 36>>);
+    cudaError_t error = load_lanes<number, 8>(cudaSuccess);
+    error = load_lanes<number, 16>(error);
+    error = load_lanes<number, 24>(error);
+    error = load_lanes<number, 32>(error);
+    error = load_lanes<number, 36>(error);
+    error = load_lanes<number, 48>(error);
     error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
     error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
     return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);

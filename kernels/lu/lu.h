@@ -41,6 +41,7 @@ typedef enum {
     TD_LU_LANES_24, /* a warp for so many columns, */
     TD_LU_LANES_32,
     TD_LU_LANES_36, /* two rows a lane; real numbers only */
+    TD_LU_LANES_48, /* binary32 only */
     TD_LU_WARP,     /* 64 rows, two a thread, L in shared memory */
     TD_LU_SHARED,   /* a thread for each row, L in shared memory */
     TD_LU_SHARED_1, /* the same but for the first panels, so that one more block fits a multiprocessor; ... */

@@ -3,6 +3,8 @@
 #ifndef TD_LU_NUMBER_H
 #define TD_LU_NUMBER_H
 
+#include <type_traits>
+
 #include "../arithmetic/float32.h"
 #include "../portable.h"
 
@@ -114,39 +116,52 @@ TD_DEVICE td_complex<real> td_minus(td_complex<real> c, td_complex<real> a, td_c
             td_real_fma(-a.im, b.re, td_real_fma(-a.re, b.im, c.im))};
 }
 
-/* c[i] - a b[i] from i = first on, if that is due. */
+/* The same if that is due, with a predicate: of many of them, a compiler would make a branch, and issue no load before it that
+ * is behind. */
+TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
+{
+#if TD_HAS_CUDA_DEVICE
+    asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f32 %0, %1, %2, %0;}"
+        : "+f"(c)
+        : "f"(-a), "f"(b), "r"((int)is_due));
+#else
+    if (is_due) c = td_minus(c, a, b);
+#endif
+}
+TD_DEVICE void td_take_away(bool is_due, double &c, double a, double b)
+{
+#if TD_HAS_CUDA_DEVICE
+    asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f64 %0, %1, %2, %0;}"
+        : "+d"(c)
+        : "d"(-a), "d"(b), "r"((int)is_due));
+#else
+    if (is_due) c = td_minus(c, a, b);
+#endif
+}
+template <class real>
+TD_DEVICE void td_take_away(bool is_due, td_complex<real> &c, td_complex<real> a,
+                            td_complex<real> b)
+{
+    td_take_away(is_due, c.re, a.re, b.re);
+    td_take_away(is_due, c.im, a.re, b.im);
+    td_take_away(is_due, c.re, -a.im, b.im);
+    td_take_away(is_due, c.im, a.im, b.re);
+}
+
+/* c[i] - a b[i] from i = first on, if that is due: for complex binary32 by predicates. */
 template <int count, class number>
 TD_DEVICE void td_take_away(bool is_due, number *c, number a, const number *b, int first)
 {
-    if (is_due) {
+    if constexpr (std::is_same<number, td_complex<float>>::value) {
+        TD_UNROLL
+        for (int i = 0; i < count; i++)
+            if (i >= first) td_take_away(is_due, c[i], a, b[i]);
+    } else if (is_due) {
         TD_UNROLL
         for (int i = 0; i < count; i++)
             if (i >= first) c[i] = td_minus(c[i], a, b[i]);
     }
 }
-
-#if TD_HAS_CUDA_DEVICE
-/* The same with a predicate for each FMA: of so many, a compiler makes a branch, and issues no load before it that is behind. */
-TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
-{
-    asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f32 %0, %1, %2, %0;}"
-        : "+f"(c)
-        : "f"(a), "f"(b), "r"((int)is_due));
-}
-template <int count>
-TD_DEVICE void td_take_away(bool is_due, td_complex<float> *c, td_complex<float> a,
-                            const td_complex<float> *b, int first)
-{
-    TD_UNROLL
-    for (int i = 0; i < count; i++) {
-        if (i < first) continue;
-        td_take_away(is_due, c[i].re, -a.re, b[i].re);
-        td_take_away(is_due, c[i].im, -a.re, b[i].im);
-        td_take_away(is_due, c[i].re, a.im, b[i].im);
-        td_take_away(is_due, c[i].im, -a.im, b[i].re);
-    }
-}
-#endif
 
 TD_DEVICE float td_times(float a, float b) { return td_mul(a, b); }
 TD_DEVICE double td_times(double a, double b) { return td_mul64(a, b); }
@@ -323,6 +338,14 @@ TD_DEVICE void td_pin(float &x)
 {
 #if TD_HAS_CUDA_DEVICE
     asm volatile("" : "+f"(x));
+#else
+    (void)x;
+#endif
+}
+TD_DEVICE void td_pin(unsigned &x)
+{
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("" : "+r"(x));
 #else
     (void)x;
 #endif

@@ -15,15 +15,13 @@
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* Columns, of `most`, whose steps are unrolled: as many as their instructions leave room for in the instruction cache, which
- * blocks share that are at different steps, as measured. The host has no use for it. */
+/* Columns, of `most`, whose steps are unrolled: of a panel as many as their instructions leave room for in the instruction cache,
+ * which blocks share that are at different steps, as measured; few of what is seldom factored here. */
 template <class number, int most> constexpr int td_lu_columns_unrolled()
 {
-    constexpr bool is_panel = most == td_lu_panel_columns<number>();
-    constexpr bool is_wide = td_lu_is_wide<number>::value;
-    if (!TD_HAS_CUDA_DEVICE) return 4;
-    if (!td_is_complex<number>::value) return is_wide ? most == 36 ? 12 : 8 : is_panel ? 4 : most;
-    return !is_wide || is_panel ? 4 : most == 32 ? 16 : 8;
+    constexpr bool is_real_panel =
+        most == td_lu_panel_columns<number>() && !td_is_complex<number>::value;
+    return TD_HAS_CUDA_DEVICE && is_real_panel && td_lu_is_wide<number>::value ? 8 : 4;
 }
 template <class number, int most> struct td_lu_group {
     enum { MOST = td_lu_columns_unrolled<number, most>(), value = most < MOST ? most : MOST };
@@ -294,7 +292,8 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
                           int group, int to, int column, int j)
 {
     constexpr int width = lanes == TD_LU_BLOCK ? 32 : lanes;
-    const int team = lanes == exchange::TEAMS * 32 ? 0 : (int)threadIdx.x / width;
+    const int team =
+        exchange::TEAMS == 1 ? 0 : (int)threadIdx.x % (exchange::TEAMS * width) / width;
     const int first = column % 2 * exchange::TEAMS, own = first + team;
     const int before = exchange::TEAMS - first + team;
     const number *up = e.candidates[lanes == TD_LU_BLOCK ? mine.up : before].of + group;

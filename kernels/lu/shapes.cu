@@ -1,6 +1,6 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
  * bench/lu_shapes.py prints it from docs/results: h200-2026-11-22-lu3/lu.csv (`bench/lu --shapes`), and in place of its rows
- * those of h200-2026-11-22-lu4/lu.csv. No bits depend on it. */
+ * those of h200-2026-11-22-lu4/lu.csv and, to order 48, h200-2026-11-22-lu5/lu.csv. No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -15,6 +15,7 @@ static const struct {
                  {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {36, TD_LU_LANES_36},
+                 {48, TD_LU_LANES_48},
                  {64, TD_LU_WARP},
                  {144, TD_LU_SHARED},
                  {168, TD_LU_SHARED_1},
@@ -42,7 +43,7 @@ static const struct {
                  {TD_LU_MOST, TD_LU_SHARED_3}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
-                 {24, TD_LU_SHARED},
+                 {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {80, TD_LU_PAIRS_3},

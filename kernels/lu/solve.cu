@@ -1,4 +1,5 @@
 /* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
+#include "lanes.h"
 #include "solve.h"
 
 template <class number> struct vectors {
@@ -180,32 +181,36 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
 
 /* ---- one kernel from a matrix to its inverse: a warp for each ---- */
 
+template <class number> union invert_memory {
+    enum { MOST = TD_LU_MOST_INVERTED };
+    td_lu_lanes_memory<number, MOST, 1> lanes;
+    alignas(16) number factors[MOST * MOST];
+};
+
 template <class number>
 static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses p)
 {
     enum { MOST = TD_LU_MOST_INVERTED };
-    typedef td_lu_exchange<number, MOST, 1> exchange;
+    typedef invert_memory<number> memory;
     TD_DYNAMIC_SHARED(char, shared);
-    exchange &e = *reinterpret_cast<exchange *>(shared);
-    number *factors = reinterpret_cast<number *>(shared + sizeof(exchange));
-    const vectors<number> v = lay_out<number>(reinterpret_cast<char *>(factors + MOST * MOST), p.n);
+    memory &m = *reinterpret_cast<memory *>(shared);
+    const vectors<number> v = lay_out<number>(shared + sizeof(memory), p.n);
     const number *a = static_cast<const number *>(p.a[blockIdx.x]);
     const int tid = (int)threadIdx.x, n = p.n;
-    td_lu_clear(e);
-    __syncthreads();
     number row[1][MOST];
     int position[1];
-    const int info = td_lu_factor_lanes<MOST>(e, a, p.lda, n, true, nullptr, row, position);
+    const int info = td_lu_factor_lanes<MOST>(m.lanes, a, p.lda, n, true, nullptr, row, position);
+    __syncwarp();
     if (tid < n) v.rows[position[0]] = (uint8_t)tid;
     TD_UNROLL
     for (int c = 0; c < MOST; c++)
-        if (tid < n) factors[position[0] + c * MOST] = row[0][c];
+        if (tid < n) m.factors[position[0] + c * MOST] = row[0][c];
     for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
     __syncthreads();
     TD_ROLLED
     for (int pass = 0; pass < 2; pass++) {
         const auto t =
-            td_lu_triangle_of<number>(factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
+            td_lu_triangle_of<number>(m.factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
         td_substitute<false>(v.solver, t, n, v.of + tid, v.ld, 0);
     }
     number *c = static_cast<number *>(p.c[blockIdx.x]);
@@ -218,9 +223,7 @@ static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses 
 
 template <class number> static int invert_bytes(int n)
 {
-    enum { MOST = TD_LU_MOST_INVERTED };
-    return (int)sizeof(td_lu_exchange<number, MOST, 1>) + MOST * MOST * (int)sizeof(number) +
-           vectors_bytes<number>(n, 32);
+    return (int)sizeof(invert_memory<number>) + vectors_bytes<number>(n, 32);
 }
 
 template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, cudaStream_t stream)

@@ -48,21 +48,34 @@ typedef struct {
     bool has_pivots;
 } factored;
 
-static factored factor_by_reference(td_lu_type type, int n, int pad, int count, lu_kind kind,
-                                    bool has_pivots)
+static factored factored_make(td_lu_type type, int n, int pad, int count, bool has_pivots)
 {
-    test_random random = random_start(seed++);
     factored f = {.a = lu_stack_make(type, n, n, pad, count), .has_pivots = has_pivots};
-    for (int i = 0; i < count; i++) lu_fill(&f.a, i, kind, &random);
-    lu_stack_upload(&f.a);
-    f.factors = lu_stack_copy(&f.a);
     f.pivots = malloc((size_t)(n * count) * sizeof *f.pivots);
     f.info = malloc((size_t)count * sizeof *f.info);
     CHECK(f.pivots && f.info, "no memory");
-    for (int i = 0; i < count; i++)
-        f.info[i] = ref_lu_factor((ref_lu_type)type, n, lu_stack_at(&f.factors, i), f.a.ld,
-                                  has_pivots ? f.pivots + i * n : NULL);
-    lu_stack_upload(&f.factors);
+    return f;
+}
+
+/* Once f->a is filled. */
+static void factor_by_reference(factored *f)
+{
+    const int n = f->a.rows;
+    lu_stack_upload(&f->a);
+    f->factors = lu_stack_copy(&f->a);
+    for (int i = 0; i < f->a.count; i++)
+        f->info[i] = ref_lu_factor((ref_lu_type)f->a.type, n, lu_stack_at(&f->factors, i), f->a.ld,
+                                   f->has_pivots ? f->pivots + i * n : NULL);
+    lu_stack_upload(&f->factors);
+}
+
+static factored factored_of_kind(td_lu_type type, int n, int pad, int count, lu_kind kind,
+                                 bool has_pivots)
+{
+    test_random random = random_start(seed++);
+    factored f = factored_make(type, n, pad, count, has_pivots);
+    for (int i = 0; i < count; i++) lu_fill(&f.a, i, kind, &random);
+    factor_by_reference(&f);
     return f;
 }
 
@@ -188,8 +201,7 @@ static void factors_and_inverses(void **unused)
             if (!is_small && t != n % TD_LU_TYPES) continue;
             const lu_kind kind = (lu_kind)((n + t * 2) % LU_KINDS);
             const int count = n <= 32 ? 5 : 2;
-            factored f =
-                factor_by_reference((td_lu_type)t, n, n % 3, count, kind, (n + t) % 5 != 0);
+            factored f = factored_of_kind((td_lu_type)t, n, n % 3, count, kind, (n + t) % 5 != 0);
             for (int shape = -1; shape < TD_LU_SHAPES; shape++) {
                 if (shape >= 0 && !td_lu_shape_fits((td_lu_type)t, n, shape)) continue;
                 if (n > 100 && shape >= 0 && n % 3 != shape % 3) continue;
@@ -202,6 +214,40 @@ static void factors_and_inverses(void **unused)
             factored_free(&f);
         }
     test_note("%d factorisations", runs);
+}
+
+/* Of nine random matrices, so that teams of a warp have several, one or two are of another kind from some step on. */
+static factored factored_late(td_lu_type type, int n, lu_kind kind)
+{
+    enum { COUNT = 9 };
+    test_random random = random_start(seed++);
+    factored f = factored_make(type, n, n % 2, COUNT, true);
+    for (int i = 0; i < COUNT; i++) lu_fill(&f.a, i, LU_RANDOM, &random);
+    for (int k = 0; k < 2; k++)
+        lu_fill_late(&f.a, random_int(&random, 0, COUNT - 1), kind, random_int(&random, 1, n - 1),
+                     &random);
+    factor_by_reference(&f);
+    return f;
+}
+
+/* Steps that are seldom after others that are not, every kind of them with every type and shape. */
+static void seldom_steps(void **unused)
+{
+    (void)unused;
+    static const int orders[] = {3, 8, 11, 16, 21, 24, 29, 32, 33, 36, 50};
+    static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL, LU_TINY};
+    enum { ORDERS = sizeof orders / sizeof *orders, KINDS = sizeof kinds / sizeof *kinds };
+    for (int i = 0; i<ORDERS; i += step_of_orders> 1 ? 3 : 1)
+        for (int run = 0; run < TD_LU_TYPES * KINDS; run++) {
+            const td_lu_type type = (td_lu_type)(run % TD_LU_TYPES);
+            const lu_kind kind = kinds[run / TD_LU_TYPES];
+            char name[40];
+            snprintf(name, sizeof name, "%s after random", lu_kind_names[kind]);
+            factored f = factored_late(type, orders[i], kind);
+            for (int shape = 0; shape < TD_LU_SHAPES; shape++)
+                if (td_lu_shape_fits(type, orders[i], shape)) check_shape(&f, shape, name);
+            factored_free(&f);
+        }
 }
 
 static void check_triangle(td_lu_type type, int n, int vectors, int bits, double complex alpha,
@@ -287,6 +333,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_and_inverses),
+        cmocka_unit_test(seldom_steps),
         cmocka_unit_test(triangles),
         cmocka_unit_test(residuals),
     };

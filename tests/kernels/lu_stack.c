@@ -11,7 +11,7 @@
 
 const char *const lu_kind_names[LU_KINDS] = {"random",  "graded", "singular", "permuted triangle",
                                              "Hilbert", "Kahan",  "ties",     "extreme",
-                                             "special"};
+                                             "special", "tiny"};
 
 static bool is_complex(td_lu_type type) { return type == TD_LU_C || type == TD_LU_Z; }
 static bool is_double(td_lu_type type) { return type == TD_LU_D || type == TD_LU_Z; }
@@ -171,6 +171,8 @@ static double complex element(const lu_stack *s, int i, int j, lu_kind kind, tes
         return integer(s, r);
     case LU_EXTREME:
         return random_number(s, r) * extreme_size(s, r);
+    case LU_TINY:
+        return random_number(s, r) * (is_double(s->type) ? 0x1p-1060 : 0x1p-135);
     default:
         return random_number(s, r);
     }
@@ -185,6 +187,18 @@ static void make_singular(const lu_stack *s, int index, test_random *r)
         for (int k = 0; k < n; k++) lu_put(s, index, i, k, lu_get(s, index, j, k));
 }
 
+static void shuffle_rows(const lu_stack *s, int index, test_random *r)
+{
+    for (int i = s->rows - 1; i > 0; i--) {
+        const int k = random_int(r, 0, i);
+        for (int j = 0; j < s->cols; j++) {
+            const double complex x = lu_get(s, index, i, j);
+            lu_put(s, index, i, j, lu_get(s, index, k, j));
+            lu_put(s, index, k, j, x);
+        }
+    }
+}
+
 static void permute_triangle(const lu_stack *s, int index, test_random *r)
 {
     const int n = s->rows;
@@ -192,14 +206,7 @@ static void permute_triangle(const lu_stack *s, int index, test_random *r)
         for (int i = j + 1; i < n; i++) lu_put(s, index, i, j, 0.0);
         lu_put(s, index, j, j, 2.0 + lu_get(s, index, j, j));
     }
-    for (int i = n - 1; i > 0; i--) {
-        const int k = random_int(r, 0, i);
-        for (int j = 0; j < n; j++) {
-            const double complex x = lu_get(s, index, i, j);
-            lu_put(s, index, i, j, lu_get(s, index, k, j));
-            lu_put(s, index, k, j, x);
-        }
-    }
+    shuffle_rows(s, index, r);
 }
 
 void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *r)
@@ -212,4 +219,19 @@ void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *r)
         const int i = random_int(r, 0, s->rows - 1), j = random_int(r, 0, s->cols - 1);
         lu_put(s, index, i, j, random_int(r, 0, 1) ? NAN : INFINITY);
     }
+}
+
+void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *r)
+{
+    const int n = s->rows, column = random_int(r, from, n - 1);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) {
+            const bool is_late = i >= from && j >= from;
+            const double complex x = element(s, i, j, is_late ? kind : LU_RANDOM, r);
+            const bool is_zero = i >= from && (j < from || (kind == LU_SINGULAR && j == column));
+            lu_put(s, index, i, j, is_zero ? 0.0 : x);
+        }
+    if (kind == LU_SPECIAL)
+        lu_put(s, index, random_int(r, from, n - 1), column, random_int(r, 0, 1) ? NAN : INFINITY);
+    shuffle_rows(s, index, r);
 }

@@ -47,9 +47,14 @@ typedef enum {
     LU_TIES,    /* small integers, so that many candidates are equal */
     LU_EXTREME, /* subnormal numbers, and near overflow */
     LU_SPECIAL, /* a NaN, an infinity */
+    LU_TINY,    /* too small for their reciprocals */
     LU_KINDS
 } lu_kind;
 extern const char *const lu_kind_names[LU_KINDS];
 void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *random);
+
+/* Random for the first `from` steps of a factorisation, n - 1 at most, and of a kind from then on: singular, ties, extreme,
+ * special or tiny. */
+void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *random);
 
 #endif
