@@ -1,6 +1,5 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
- * bench/lu_shapes.py prints it from docs/results: h200-2026-11-22-lu3/lu.csv (`bench/lu --shapes`), and in place of its rows
- * those of h200-2026-11-22-lu4/lu.csv and, to order 48, h200-2026-11-22-lu5/lu.csv. No bits depend on it. */
+ * bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu5/lu.csv (`bench/lu --shapes`). No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -30,7 +29,7 @@ static const struct {
                  {64, TD_LU_WARP},
                  {112, TD_LU_SHARED_2},
                  {200, TD_LU_SHARED_3},
-                 {240, TD_LU_PAIRS_2},
+                 {240, TD_LU_SHARED_2},
                  {TD_LU_MOST, TD_LU_PAIRS_3}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
@@ -47,8 +46,7 @@ static const struct {
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {80, TD_LU_PAIRS_3},
-                 {200, TD_LU_SHARED_3},
-                 {TD_LU_MOST, TD_LU_PAIRS_3}},
+                 {TD_LU_MOST, TD_LU_SHARED_3}},
 };
 
 int td_lu_shape_of(td_lu_type type, int n)
