@@ -33,12 +33,12 @@ template <class number, int columns, int teams> union td_lu_lanes_memory {
 
 /* What a lane knows of its rows. */
 template <int rows> struct td_lu_lane_rows {
-    unsigned mask[rows]; /* of a candidate's size; 0: none */
-    int position[rows];  /* of a pivot */
-    int winner;          /* the lane that had the pivot of the step before, */
-    bool is_second;      /* and whether its second row became it, as far as this lane says */
-    unsigned least, most,
-        ties; /* of all pivots' sizes; not 0 if any was as large as another candidate */
+    unsigned mask[rows];  /* of a candidate's size; 0: none */
+    int position[rows];   /* of a pivot */
+    int winner;           /* the lane that had the pivot of the step before, */
+    bool is_second;       /* and whether its second row became it, as far as this lane says */
+    unsigned least, most; /* of all pivots' sizes */
+    unsigned ties;        /* not 0 if any was as large as another candidate */
 };
 enum : unsigned { TD_SIZE = TD_KEY - 1 };
 
