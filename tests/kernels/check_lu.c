@@ -237,7 +237,8 @@ static void seldom_steps(void **unused)
     static const int orders[] = {3, 8, 11, 16, 21, 24, 29, 32, 33, 36, 50};
     static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL, LU_TINY};
     enum { ORDERS = sizeof orders / sizeof *orders, KINDS = sizeof kinds / sizeof *kinds };
-    for (int i = 0; i<ORDERS; i += step_of_orders> 1 ? 3 : 1)
+    const int step = step_of_orders == 1 ? 1 : 3;
+    for (int i = 0; i < ORDERS; i += step)
         for (int run = 0; run < TD_LU_TYPES * KINDS; run++) {
             const td_lu_type type = (td_lu_type)(run % TD_LU_TYPES);
             const lu_kind kind = kinds[run / TD_LU_TYPES];
