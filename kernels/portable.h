@@ -25,8 +25,10 @@
  *       before a kernel's parameter: functions that are not inlined may have its address
  *   TD_DEVICE_CALL
  *       before a device function's type: not inlined
+ *   TD_DEVICE_LARGE
+ *       the same: inlined on a device, but not on the host, whose compiler would take minutes
  *   TD_UNROLL, TD_UNROLL_N(n)
- *       before a loop: unroll it fully, or n times
+ *       before a loop: unroll it fully, or n times; where TD_KEEPS_LOOPS is defined the host does the second alone
  *   TD_ROLLED
  *       before a loop: do not unroll it on a device
  *   TD_LANES
@@ -66,8 +68,9 @@
 #define TD_CONSTANT(type, name, value)      static __constant__ const type name = value
 #define TD_LANE_CONSTANT(type, name, value) static __device__ const type name = value
 
-#define TD_PARAMETER   const __grid_constant__
-#define TD_DEVICE_CALL static __device__ __noinline__
+#define TD_PARAMETER    const __grid_constant__
+#define TD_DEVICE_CALL  static __device__ __noinline__
+#define TD_DEVICE_LARGE TD_DEVICE
 
 #define TD_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(128) unsigned char td_dynamic_shared[];                            \
@@ -126,9 +129,13 @@ static __device__ __forceinline__ void td_begin_kernel()
 #define TD_DEVICE          static inline __attribute__((always_inline))
 #define TD_HOST_DEVICE     static inline __attribute__((always_inline))
 #define TD_INSIDE          inline __attribute__((always_inline))
-#define TD_UNROLL          _Pragma("GCC unroll 64")
-#define TD_PRAGMA(text)    _Pragma(#text)
-#define TD_UNROLL_N(n)     TD_PRAGMA(GCC unroll n)
+#if defined(TD_KEEPS_LOOPS)
+#define TD_UNROLL
+#else
+#define TD_UNROLL _Pragma("GCC unroll 64")
+#endif
+#define TD_PRAGMA(text) _Pragma(#text)
+#define TD_UNROLL_N(n)  TD_PRAGMA(GCC unroll n)
 #define TD_ROLLED
 #if defined(__SANITIZE_ADDRESS__)
 #define TD_LANES                                                                                   \
@@ -147,8 +154,9 @@ static __device__ __forceinline__ void td_begin_kernel()
 #define TD_CONSTANT(type, name, value)      static constexpr type name = value
 #define TD_LANE_CONSTANT(type, name, value) static constexpr type name = value
 
-#define TD_PARAMETER   const
-#define TD_DEVICE_CALL static __attribute__((noinline))
+#define TD_PARAMETER    const
+#define TD_DEVICE_CALL  static __attribute__((noinline))
+#define TD_DEVICE_LARGE TD_DEVICE_CALL
 
 #define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
 

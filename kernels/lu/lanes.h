@@ -153,8 +153,8 @@ TD_DEVICE void td_lu_divide(const td_lu_lane_rows<rows> &mine, number (&x)[rows]
 
 /* The step of a column, which is up to date; the others are, but for the step before. */
 template <int lanes, int column, class number, int rows, int columns>
-TD_DEVICE void td_lu_plain_step(td_lu_lane_rows<rows> &mine, number (&x)[rows][columns],
-                                td_lu_upper_rows<number, columns> &upper)
+TD_DEVICE_LARGE void td_lu_plain_step(td_lu_lane_rows<rows> &mine, number (&x)[rows][columns],
+                                      td_lu_upper_rows<number, columns> &upper)
 {
     constexpr int next = column + 1 < columns ? column + 1 : column;
     const int lane = (int)threadIdx.x % 32;
