@@ -9,7 +9,8 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each is in one of its quarters. */
+/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each is in one of its quarters. None
+ * where lanes do not have registers for a matrix. */
 template <class number, int columns> constexpr int lanes_warps()
 {
     constexpr int type = 2 * td_is_complex<number>::value + td_lu_is_wide<number>::value;
@@ -22,12 +23,6 @@ template <class number, int columns> constexpr int lanes_warps()
         [TD_LU_Z] = {24, 12, 12, 8},
     };
     return warps[type][size];
-}
-
-/* The largest matrices of each type that lanes have registers for. */
-template <class number> constexpr int most_in_lanes()
-{
-    return td_is_complex<number>::value ? 32 : td_lu_is_wide<number>::value ? 36 : 48;
 }
 
 /* How a team of lanes has a matrix of so many columns: a row each or, beyond 32, two. */
@@ -193,7 +188,7 @@ template <class arranged> static int panels_in_a(int n, int more, int shared_byt
 template <class number, int columns>
 static cudaError_t launch_lanes(const td_lu_factors *p, cudaStream_t stream)
 {
-    if constexpr (columns <= most_in_lanes<number>()) {
+    if constexpr (lanes_warps<number, columns>() > 0) {
         typedef in_lanes<number, columns> arranged;
         const int64_t threads = (int64_t)p->batch * (int)arranged::LANES, block = arranged::THREADS;
         return TD_LAUNCH((factor_lanes<number, arranged>),
@@ -252,9 +247,9 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_LANES_32:
         return n <= 32;
     case TD_LU_LANES_36:
-        return n <= 36 && most_in_lanes<number>() >= 36;
+        return n <= 36 && lanes_warps<number, 36>() > 0;
     case TD_LU_LANES_48:
-        return n <= 48 && most_in_lanes<number>() >= 48;
+        return n <= 48 && lanes_warps<number, 48>() > 0;
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
@@ -267,7 +262,7 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
 
 template <class number, int columns> static cudaError_t load_lanes(cudaError_t error)
 {
-    if constexpr (columns <= most_in_lanes<number>())
+    if constexpr (lanes_warps<number, columns>() > 0)
         return td_load(error, factor_lanes<number, in_lanes<number, columns>>);
     else
         return error;

@@ -57,19 +57,6 @@ template <class real> TD_DEVICE td_complex<real> td_from_lane(td_complex<real> x
     return {td_from_lane(x.re, lane), td_from_lane(x.im, lane)};
 }
 
-/* The largest of each group of `lanes`: of two groups by two REDUX, which is sooner than by shuffles. */
-template <int lanes> TD_DEVICE unsigned td_groups_max(unsigned x)
-{
-    if constexpr (lanes == 16) {
-        const bool is_second = threadIdx.x % 32 >= 16;
-        const unsigned first = td_warp_max(is_second ? 0 : x);
-        const unsigned second = td_warp_max(is_second ? x : 0);
-        return is_second ? second : first;
-    } else {
-        return td_lanes_max<lanes>(x);
-    }
-}
-
 /* Of a lane's two rows the one that it offers, or its only one. */
 template <class number, int rows, int columns>
 TD_DEVICE number td_lu_offer(const number (&x)[rows][columns], bool is_second, int c)
@@ -94,7 +81,7 @@ TD_DEVICE void td_lu_take_row(const td_lu_lane_rows<rows> &mine, number (&x)[row
             if (SHUFFLES) up[c - c0] = td_from_lane(td_lu_offer(x, mine.is_second, c), mine.winner);
             TD_UNROLL
             for (int r = 0; r < rows; r++)
-                if (SHUFFLES)
+                if constexpr (SHUFFLES)
                     td_take_away(mine.mask[r] != 0, x[r][c], x[r][before], up[c - c0]);
                 else
                     x[r][c] = td_minus(x[r][c], x[r][before], up[c - c0]);
@@ -119,10 +106,8 @@ template <int lanes, int rows>
 TD_DEVICE void td_lu_choose(td_lu_lane_rows<rows> &mine, const unsigned (&size)[rows],
                             unsigned best, unsigned largest)
 {
-    const int first_lane = (int)threadIdx.x % 32 / lanes * lanes;
-    const unsigned all = __ballot_sync(~0u, best == largest);
-    const unsigned winners = all >> first_lane & (~0u >> (32 - lanes));
-    mine.winner = first_lane + 31 - __clz((int)winners);
+    const unsigned winners = td_lanes_ballot<lanes>(best == largest);
+    mine.winner = (int)threadIdx.x % 32 / lanes * lanes + 31 - __clz((int)winners);
     mine.is_second = rows > 1 && size[rows - 1] > size[0];
     mine.ties |= winners & (winners - 1);
     if (rows > 1) mine.ties |= size[rows - 1] == size[0] && size[0] == largest;
@@ -143,7 +128,7 @@ TD_DEVICE void td_lu_divide(const td_lu_lane_rows<rows> &mine, number (&x)[rows]
         const number left = td_times(x[r][column], reciprocal);
         if (is_due) x[r][column] = left;
         if constexpr (NEXT < columns) {
-            if (SHUFFLES)
+            if constexpr (SHUFFLES)
                 td_take_away(is_due, x[r][NEXT], x[r][column], right);
             else
                 x[r][NEXT] = td_minus(x[r][NEXT], left, right);
@@ -163,7 +148,7 @@ TD_DEVICE_LARGE void td_lu_plain_step(td_lu_lane_rows<rows> &mine, number (&x)[r
     for (int r = 0; r < rows; r++) size[r] = td_size_of(x[r][column]) & mine.mask[r];
     const bool is_second = rows > 1 && size[rows - 1] > size[0];
     const unsigned best = is_second ? size[rows - 1] : size[0];
-    const unsigned largest = td_groups_max<lanes>(best);
+    const unsigned largest = td_lanes_max<lanes>(best);
     number reciprocal = td_reciprocal(td_lu_offer(x, is_second, column));
     if constexpr (column > 0) td_lu_take_row<column - 1, column>(mine, x, upper);
     td_pin(reciprocal);

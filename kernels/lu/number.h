@@ -128,19 +128,8 @@ TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
     if (is_due) c = td_minus(c, a, b);
 #endif
 }
-TD_DEVICE void td_take_away(bool is_due, double &c, double a, double b)
-{
-#if TD_HAS_CUDA_DEVICE
-    asm("{.reg .pred p; setp.ne.s32 p, %3, 0; @p fma.rn.f64 %0, %1, %2, %0;}"
-        : "+d"(c)
-        : "d"(-a), "d"(b), "r"((int)is_due));
-#else
-    if (is_due) c = td_minus(c, a, b);
-#endif
-}
-template <class real>
-TD_DEVICE void td_take_away(bool is_due, td_complex<real> &c, td_complex<real> a,
-                            td_complex<real> b)
+TD_DEVICE void td_take_away(bool is_due, td_complex<float> &c, td_complex<float> a,
+                            td_complex<float> b)
 {
     td_take_away(is_due, c.re, a.re, b.re);
     td_take_away(is_due, c.im, a.re, b.im);
