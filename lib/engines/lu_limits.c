@@ -13,10 +13,10 @@ typedef struct {
 
 enum { S, D, C, Z, TYPES };
 
-static const orders factor[TYPES] = {{8, 256}, {8, 256}, {8, 256}, {8, 256}};
+static const orders factor[TYPES] = {{5, 256}, {5, 256}, {5, 256}, {5, 256}};
 static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
-static const orders invert[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
-static const orders whole[TYPES] = {{8, 32}, {16, 32}, {16, 32}, {16, 32}};
+static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 192}};
+static const orders whole[TYPES] = {{4, 32}, {4, 32}, {4, 32}, {4, 32}};
 static const orders triangular[TYPES] = {{32, 160}, {48, 112}, {33, 64}, {1, 0}};
 enum { LEAST_TRIANGLES = 2000 };
 
