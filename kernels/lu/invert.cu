@@ -3,47 +3,30 @@
 #include "inverse.h"
 #include "lanes.h"
 
-/* How a warp has matrices of so many columns, as measured: `lanes` for each (0: not at all); and, for inverses from factors and from
- * the matrix, the warps that a multiprocessor's registers are divided by, and the rows whose steps are unrolled together (0: all). */
-struct arrangement {
-    struct way {
-        int warps = 0, rows = 0;
-    };
-    int lanes = 0;
-    way factored = {}, whole = {};
-};
-template <class number, int columns> constexpr arrangement arrangement_of()
+/* How a warp has matrices of so many columns, as measured: the lanes of each (0: none); and, for inverses from factors and from the
+ * matrix, the warps that a multiprocessor's registers are divided by, and the rows whose steps are unrolled together (0: all). */
+enum arrangement { OF_LANES, OF_WARPS, OF_ROWS, OF_WHOLE_WARPS, OF_WHOLE_ROWS, ARRANGEMENTS };
+template <class number, int columns> constexpr int arranged_as(arrangement what)
 {
     constexpr int type = 2 * td_is_complex<number>::value + td_lu_is_wide<number>::value;
     constexpr int size = columns <= 32 ? columns / 8 - 1 : columns == 36 ? 4 : 5;
-    constexpr arrangement of[TD_LU_TYPES][6] = {
+    constexpr int of[TD_LU_TYPES][6][ARRANGEMENTS] = {
         /* 8, 16, 24, 32, 36, 48 columns */
-        [TD_LU_S] = {{8, {28}, {28}},
-                     {16, {28}, {24}},
-                     {16, {20}, {16}},
-                     {16, {20}, {16}},
-                     {32, {16}},
-                     {32, {12}}},
-        [TD_LU_D] = {{8, {28}, {24}},
-                     {8, {20}, {16}},
-                     {8, {12}, {12}},
-                     {16, {12}, {12}},
-                     {16, {8}},
-                     {32, {8}}},
-        [TD_LU_C] = {{8, {28}, {24}},
-                     {8, {20}, {16}},
-                     {16, {12, 8}, {12, 8}},
-                     {32, {16, 8}, {12, 8}},
-                     {32, {8}}},
-        [TD_LU_Z] = {{8, {24}, {20}}, {16, {16}, {12}}, {32, {12}, {8}}, {32, {12}, {8, 8}}},
+        [TD_LU_S] =
+            {{8, 28, 0, 28}, {16, 28, 0, 24}, {16, 20, 0, 16}, {16, 20, 0, 16}, {32, 16}, {32, 12}},
+        [TD_LU_D] =
+            {{8, 28, 0, 24}, {8, 20, 0, 16}, {8, 12, 0, 12}, {16, 12, 0, 12}, {16, 8}, {32, 8}},
+        [TD_LU_C] =
+            {{8, 28, 0, 24}, {8, 20, 0, 16}, {16, 12, 8, 12, 8}, {32, 16, 8, 12, 8}, {32, 8}},
+        [TD_LU_Z] = {{8, 24, 0, 20}, {16, 16, 0, 12}, {32, 12, 0, 8}, {32, 12, 0, 8, 8}},
     };
-    return of[type][size];
+    return of[type][size][what];
 }
 
 template <class number, int columns_> struct in_registers {
     enum {
         COLUMNS = columns_,
-        LANES = arrangement_of<number, COLUMNS>().lanes,
+        LANES = arranged_as<number, COLUMNS>(OF_LANES),
         TEAMS = 32 / LANES,
         FACTOR_LANES = COLUMNS <= 16 ? COLUMNS : 32,
         FACTOR_TEAMS = 32 / FACTOR_LANES,
@@ -56,10 +39,10 @@ template <class number, int columns_> struct in_registers {
     enum {
         WARPS = sizeof(memory) <= 12000 ? 4 : 2,
         THREADS = 32 * WARPS,
-        BLOCKS = arrangement_of<number, COLUMNS>().factored.warps / WARPS,
-        ROWS = arrangement_of<number, COLUMNS>().factored.rows,
-        WHOLE_BLOCKS = arrangement_of<number, COLUMNS>().whole.warps / WARPS,
-        WHOLE_ROWS = arrangement_of<number, COLUMNS>().whole.rows,
+        BLOCKS = arranged_as<number, COLUMNS>(OF_WARPS) / WARPS,
+        ROWS = arranged_as<number, COLUMNS>(OF_ROWS),
+        WHOLE_BLOCKS = arranged_as<number, COLUMNS>(OF_WHOLE_WARPS) / WARPS,
+        WHOLE_ROWS = arranged_as<number, COLUMNS>(OF_WHOLE_ROWS),
     };
     static_assert(WHOLE_BLOCKS == 0 || sizeof(memory::lanes) <= FACTOR_TEAMS * sizeof(square),
                   "only squares that are still to come are overwritten");
@@ -136,7 +119,7 @@ template <class arranged> static unsigned blocks_of(int batch)
 template <class number, int columns>
 static cudaError_t launch(const td_lu_vectors *p, cudaStream_t stream)
 {
-    if constexpr (arrangement_of<number, columns>().lanes > 0) {
+    if constexpr (arranged_as<number, columns>(OF_LANES) > 0) {
         typedef in_registers<number, columns> arranged;
         return TD_LAUNCH((invert_factors<number, arranged>), blocks_of<arranged>(p->batch),
                          (unsigned)arranged::THREADS, 0, stream, *p);
@@ -195,7 +178,7 @@ cudaError_t td_lu_invert(const td_lu_inverses *p, cudaStream_t stream)
 
 template <class number, int columns> static cudaError_t load(cudaError_t error)
 {
-    if constexpr (arrangement_of<number, columns>().lanes > 0)
+    if constexpr (arranged_as<number, columns>(OF_LANES) > 0)
         error = td_load(error, invert_factors<number, in_registers<number, columns>>);
     if constexpr (columns <= TD_LU_MOST_INVERTED)
         error = td_load(error, invert_matrices<number, in_registers<number, columns>>);

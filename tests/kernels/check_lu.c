@@ -254,6 +254,7 @@ static void seldom_steps(void **unused)
             factored f = factored_late(type, orders[i], kind);
             for (int shape = 0; shape < TD_LU_SHAPES; shape++)
                 if (td_lu_shape_fits(type, orders[i], shape)) check_shape(&f, shape, name);
+            check_inverse(&f, name);
             factored_free(&f);
         }
 }
