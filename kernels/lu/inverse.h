@@ -15,8 +15,7 @@ template <class number, int columns> struct td_lu_square {
     typedef typename td_real_of<number>::type real;
     enum { PACK = td_pack<number>::COUNT, LD = (columns / PACK | 1) * PACK };
     alignas(16) number of[columns][LD];
-    real factors
-        [columns]; /* of rows before they are divided by U's diagonal: 1 but near the ends of the range */
+    real factors[columns]; /* of rows before U's diagonal divides them: mostly 1 */
     int pivots[columns];
     uint8_t rows[columns]; /* of A, by position */
 };

@@ -28,7 +28,7 @@ template <class number, int columns_> struct in_registers {
         COLUMNS = columns_,
         LANES = arranged_as<number, COLUMNS>(OF_LANES),
         TEAMS = 32 / LANES,
-        FACTOR_LANES = COLUMNS <= 16 ? COLUMNS : 32,
+        FACTOR_LANES = td_lu_lanes_for(COLUMNS),
         FACTOR_TEAMS = 32 / FACTOR_LANES,
     };
     typedef td_lu_square<number, COLUMNS> square;
@@ -37,7 +37,7 @@ template <class number, int columns_> struct in_registers {
         td_lu_lanes_memory<number, COLUMNS, FACTOR_TEAMS> lanes;
     };
     enum {
-        WARPS = sizeof(memory) <= 12000 ? 4 : 2,
+        WARPS = sizeof(memory) <= 12288 ? 4 : 2,
         THREADS = 32 * WARPS,
         BLOCKS = arranged_as<number, COLUMNS>(OF_WARPS) / WARPS,
         ROWS = arranged_as<number, COLUMNS>(OF_ROWS),

@@ -10,6 +10,9 @@
 
 #include "pivot.h"
 
+/* Lanes of a warp that have a matrix of so many columns. */
+constexpr int td_lu_lanes_for(int columns) { return columns <= 16 ? columns : 32; }
+
 /* How pivot rows come to the other lanes, as measured. Words of binary32 by shuffles, and a row that has become a pivot is not
  * touched any more. Those of binary64 through shared memory: a predicate for each FMA would cost two instructions more, so a lane
  * goes on as if its row were still a candidate, and takes it back from there at the end. */
