@@ -160,7 +160,7 @@ static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
     if (routine == LU_MATINV) return true;
     const bool factors = routine == LU_GETRF;
     for (int shape = factors ? 0 : 32; shape < (factors ? (int)TD_LU_SHAPES : 257);
-         shape += factors ? 1 : shape) {
+         shape += factors ? 1 : 32) {
         if (factors ? !td_lu_shape_fits(w->type, w->n, shape) : shape >= w->n + 32) continue;
         snprintf(text, sizeof text, factors ? "%s" : "%.0s%d", factor_shapes[shape % TD_LU_SHAPES],
                  shape);

@@ -1,9 +1,10 @@
-"""Prints the table of kernels/lu/shapes.cu from the CSV of `bench/lu --shapes`.
+"""Prints the tables of kernels/lu/shapes.cu from the CSV of `bench/lu --shapes`.
 
 usage: lu_shapes.py FILE.csv
 
 For each type the fastest shape of each order; of shapes within NEAR of each other, that of the order before. It holds to halfway
-to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for.
+to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for. First shapes of
+factors, then threads of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest.
 """
 
 import csv
@@ -13,12 +14,15 @@ NEAR = 1.03
 MOST = {"lanes 8": 8, "lanes 16": 16, "lanes 24": 24, "lanes 32": 32, "lanes 36": 36, "lanes 48": 48, "warp": 64}
 
 
-def read(path):
+def read(path, routine):
     times = {}
     with open(path) as lines:
         for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-            if row["routine"] == "getrf" and row["shape"] != "table":
-                times.setdefault(row["type"], {}).setdefault(int(row["n"]), {})[row["shape"]] = float(row["ms"])
+            if row["routine"] == routine and row["shape"] != "table":
+                shape = row["shape"]
+                if shape.isdigit() and int(shape) >= int(row["n"]):
+                    shape = "MOST"
+                times.setdefault(row["type"], {}).setdefault(int(row["n"]), {})[shape] = float(row["ms"])
     return times
 
 
@@ -39,16 +43,18 @@ def ranges(chosen):
             yield min(to, MOST.get(shape, to)) if after else to, shape
 
 
+def name_of(shape):
+    return shape if shape.isdigit() else "TD_LU_" + shape.upper().replace(" + ", "_").replace(" ", "_")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.split("\n\n")[1])
-    for kind, by_order in read(sys.argv[1]).items():
-        rows = [
-            "{%s, TD_LU_%s}" % (to, shape.upper().replace(" + ", "_").replace(" ", "_"))
-            for to, shape in ranges(choose(by_order))
-        ]
-        start = "    [TD_LU_%s] = {" % kind
-        print(start + (",\n" + " " * len(start)).join(rows) + "},")
+    for routine in ("getrf", "getri"):
+        for kind, by_order in read(sys.argv[1], routine).items():
+            rows = ["{%s, %s}" % (to, name_of(shape)) for to, shape in ranges(choose(by_order))]
+            start = "    [TD_LU_%s] = {" % kind
+            print(start + (",\n" + " " * len(start)).join(rows) + "},")
 
 
 if __name__ == "__main__":

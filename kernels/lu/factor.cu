@@ -29,7 +29,7 @@ template <class number, int columns> constexpr int lanes_warps()
 template <class number, int columns_> struct in_lanes {
     enum {
         COLUMNS = columns_,
-        LANES = COLUMNS <= 16 ? COLUMNS : 32,
+        LANES = td_lu_lanes_for(COLUMNS),
         ROWS = COLUMNS <= 32 ? 1 : 2,
         TEAMS = 32 / LANES,
         MOST_WARPS = lanes_warps<number, COLUMNS>(),

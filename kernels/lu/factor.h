@@ -8,7 +8,11 @@
 int td_lu_shape_of(td_lu_type type, int n);
 int td_lu_threads_of(td_lu_type type, int n); /* vectors of a block */
 
+/* Inverses in registers: cudaErrorInvalidConfiguration if lanes do not have enough for the order. */
+cudaError_t td_lu_invert_factors(const td_lu_vectors *p, cudaStream_t stream);
+
 cudaError_t td_lu_factor_prepare(void);
+cudaError_t td_lu_invert_prepare(void);
 cudaError_t td_lu_solve_prepare(void);
 
 #endif

@@ -10,6 +10,9 @@
 
 #include "pivot.h"
 
+/* Lanes of a warp that have a matrix of so many columns. */
+constexpr int td_lu_lanes_for(int columns) { return columns <= 16 ? columns : 32; }
+
 /* How pivot rows come to the other lanes, as measured. Words of binary32 by shuffles, and a row that has become a pivot is not
  * touched any more. Those of binary64 through shared memory: a predicate for each FMA would cost two instructions more, so a lane
  * goes on as if its row were still a candidate, and takes it back from there at the end. */
@@ -205,23 +208,17 @@ TD_DEVICE void td_lu_put_pivots(int *rows_of, const int (&position)[rows], int n
 
 /* n rows of A, and then the identity's. */
 template <int lanes, class number, int rows, int columns>
-TD_DEVICE td_lu_lane_rows<rows> td_lu_load_plain(const number *a, int lda, int n,
-                                                 number (&x)[rows][columns])
+TD_DEVICE void td_lu_load_rows(const number *a, int lda, int n, number (&x)[rows][columns])
 {
-    td_lu_lane_rows<rows> mine = {};
-    mine.least = TD_SIZE;
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         const int row = (int)threadIdx.x % lanes + r * lanes;
         const bool has_row = a && row < n;
-        mine.mask[r] = row < columns ? (unsigned)TD_SIZE : 0;
-        mine.position[r] = INT_MAX;
         TD_UNROLL
         for (int c = 0; c < columns; c++)
             x[r][c] = has_row && c < n ? a[row + (int64_t)c * lda]
                                        : td_number<number>(row == c && !has_row ? 1 : 0);
     }
-    return mine;
 }
 
 /* As td_lu_factor_lanes. False in all lanes of the warp if a pivot of any of its matrices was not plain. */
@@ -231,7 +228,14 @@ TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, cons
                                   int (&position)[rows])
 {
     enum { COUNT = td_pack<number>::COUNT, SHUFFLES = td_lu_passes_by<number>::SHUFFLES };
-    td_lu_lane_rows<rows> mine = td_lu_load_plain<lanes>(a, lda, n, x);
+    td_lu_lane_rows<rows> mine = {};
+    mine.least = TD_SIZE;
+    td_lu_load_rows<lanes>(a, lda, n, x);
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        mine.mask[r] = (int)threadIdx.x % lanes + r * lanes < columns ? (unsigned)TD_SIZE : 0;
+        mine.position[r] = INT_MAX;
+    }
     if (!td_lu_plain_steps<lanes, 0>(mine, x, upper, n)) return false;
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -252,15 +256,12 @@ TD_DEVICE int td_lu_factor_any(exchange &e, const number *a, int lda, int n, boo
 {
     td_lu_rows<number, rows> mine = {};
     mine.reach = has_pivots ? (int)TD_LU_ANY : 0;
+    td_lu_load_rows<lanes>(a, lda, n, x);
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         const int row = (int)threadIdx.x % lanes + r * lanes;
-        const bool has_row = a && row < n;
-        mine.position[r] = has_row ? row : INT_MAX;
-        mine.is_active[r] = has_row;
-        TD_UNROLL
-        for (int c = 0; c < columns; c++)
-            x[r][c] = has_row && c < n ? a[row + (int64_t)c * lda] : td_number<number>(0);
+        mine.is_active[r] = a && row < n;
+        mine.position[r] = mine.is_active[r] ? row : INT_MAX;
     }
     td_lu_panel<lanes>(mine, x, e, 0, n);
     TD_UNROLL

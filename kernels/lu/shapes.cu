@@ -1,5 +1,5 @@
 /* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
- * bench/lu_shapes.py prints it from docs/results/h200-2026-11-22-lu5/lu.csv (`bench/lu --shapes`). No bits depend on it. */
+ * bench/lu_shapes.py prints it from docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -57,11 +57,27 @@ int td_lu_shape_of(td_lu_type type, int n)
     return TD_LU_SHARED_1;
 }
 
-/* All right-hand sides of an inverse in one block, to 160. */
-int td_lu_threads_of(td_lu_type, int n) { return n <= 160 ? (n + 31) / 32 * 32 : 128; }
+/* Up to so many rows, the threads of a block that has vectors in shared memory, in the same way: TD_LU_MOST for all of a matrix. */
+enum { THREADS_OF_TYPE = 2 };
+static const struct {
+    int to, threads;
+} vectors[TD_LU_TYPES][THREADS_OF_TYPE] = {
+    [TD_LU_S] = {{240, TD_LU_MOST}, {TD_LU_MOST, 96}},
+    [TD_LU_D] = {{TD_LU_MOST, TD_LU_MOST}},
+    [TD_LU_C] = {{TD_LU_MOST, TD_LU_MOST}},
+    [TD_LU_Z] = {{TD_LU_MOST, TD_LU_MOST}},
+};
+
+int td_lu_threads_of(td_lu_type type, int n)
+{
+    int i = 0;
+    while (n > vectors[type][i].to) i++;
+    return vectors[type][i].threads;
+}
 
 cudaError_t td_lu_prepare(void)
 {
-    const cudaError_t error = td_lu_factor_prepare();
+    cudaError_t error = td_lu_factor_prepare();
+    if (error == cudaSuccess) error = td_lu_invert_prepare();
     return error == cudaSuccess ? td_lu_solve_prepare() : error;
 }

@@ -1,5 +1,5 @@
 /* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
-#include "lanes.h"
+#include "inverse.h"
 #include "solve.h"
 
 template <class number> struct vectors {
@@ -32,25 +32,6 @@ template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
     v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
     v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
     return v;
-}
-
-/* The row of A that each position of P A has. Two barriers. */
-TD_DEVICE void find_rows(const int *pivots, int n, int *shared_pivots, uint8_t *rows)
-{
-    const int tid = (int)threadIdx.x, threads = (int)blockDim.x;
-    for (int i = tid; i < n; i += threads)
-        shared_pivots[i] = pivots ? min(max(pivots[i], 1), n) - 1 : i;
-    __syncthreads();
-    for (int i = tid; i < n; i += threads) {
-        int row = i;
-        TD_UNROLL_N(4)
-        for (int j = n - 1; j >= 0; j--) {
-            const int p = shared_pivots[j];
-            row = row == j ? p : row == p ? j : row;
-        }
-        rows[i] = (uint8_t)row;
-    }
-    __syncthreads();
 }
 
 /* Where a block's vectors are in B. */
@@ -156,8 +137,13 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
 
     const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
     const bool is_triangle = p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
-    if (!is_triangle)
-        find_rows(p.pivots ? p.pivots + (int64_t)member * n : nullptr, n, v.pivots, v.rows);
+    if (!is_triangle) {
+        td_lu_read_pivots(p.pivots ? p.pivots + (int64_t)member * n : nullptr, n, tid,
+                          (int)blockDim.x, v.pivots);
+        __syncthreads();
+        td_lu_find_rows(v.pivots, n, tid, (int)blockDim.x, v.rows);
+        __syncthreads();
+    }
     const number alpha = alpha_of<number>(p);
     load_vectors(p, v, b, alpha);
     number *mine = v.of + tid;
@@ -179,52 +165,7 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
     }
 }
 
-/* ---- one kernel from a matrix to its inverse: a warp for each ---- */
-
-template <class number> union invert_memory {
-    enum { MOST = TD_LU_MOST_INVERTED };
-    td_lu_lanes_memory<number, MOST, 1> lanes;
-    alignas(16) number factors[MOST * MOST];
-};
-
-template <class number>
-static __global__ void __launch_bounds__(32) invert_kernel(const td_lu_inverses p)
-{
-    enum { MOST = TD_LU_MOST_INVERTED };
-    typedef invert_memory<number> memory;
-    TD_DYNAMIC_SHARED(char, shared);
-    memory &m = *reinterpret_cast<memory *>(shared);
-    const vectors<number> v = lay_out<number>(shared + sizeof(memory), p.n);
-    const number *a = static_cast<const number *>(p.a[blockIdx.x]);
-    const int tid = (int)threadIdx.x, n = p.n;
-    number row[1][MOST];
-    int position[1];
-    const int info = td_lu_factor_lanes<MOST>(m.lanes, a, p.lda, n, true, nullptr, row, position);
-    __syncwarp();
-    if (tid < n) v.rows[position[0]] = (uint8_t)tid;
-    TD_UNROLL
-    for (int c = 0; c < MOST; c++)
-        if (tid < n) m.factors[position[0] + c * MOST] = row[0][c];
-    for (int k = 0; k < n; k++) v.of[k * v.ld + tid] = td_number<number>(k == tid ? 1 : 0);
-    __syncthreads();
-    TD_ROLLED
-    for (int pass = 0; pass < 2; pass++) {
-        const auto t =
-            td_lu_triangle_of<number>(m.factors, MOST, n, pass == 1, pass == 0, TD_LU_N, false);
-        td_substitute<false>(v.solver, t, n, v.of + tid, v.ld, 0);
-    }
-    number *c = static_cast<number *>(p.c[blockIdx.x]);
-    for (int i = 0; i < n; i++)
-        if (tid < n) c[tid + (int64_t)v.rows[i] * p.ldc] = v.of[tid * v.ld + i];
-    if (tid == 0) p.info[blockIdx.x] = info;
-}
-
 /* ---- launches ---- */
-
-template <class number> static int invert_bytes(int n)
-{
-    return (int)sizeof(invert_memory<number>) + vectors_bytes<number>(n, 32);
-}
 
 template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, cudaStream_t stream)
 {
@@ -242,6 +183,10 @@ template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, 
 
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
 {
+    if (p->what == td_lu_vectors::TD_VECTORS_INVERSE && p->threads == 0) {
+        const cudaError_t error = td_lu_invert_factors(p, stream);
+        if (error != cudaErrorInvalidConfiguration) return error;
+    }
     switch (p->type) {
     case TD_LU_S:
         return launch_solve<float>(p, stream);
@@ -254,37 +199,10 @@ cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
     }
 }
 
-template <class number>
-static cudaError_t launch_invert(const td_lu_inverses *p, cudaStream_t stream)
-{
-    return TD_LAUNCH(invert_kernel<number>, (unsigned)p->batch, 32,
-                     (size_t)invert_bytes<number>(p->n), stream, *p);
-}
-
-cudaError_t td_lu_invert(const td_lu_inverses *p, cudaStream_t stream)
-{
-    switch (p->type) {
-    case TD_LU_S:
-        return launch_invert<float>(p, stream);
-    case TD_LU_D:
-        return launch_invert<double>(p, stream);
-    case TD_LU_C:
-        return launch_invert<td_complex<float>>(p, stream);
-    default:
-        return launch_invert<td_complex<double>>(p, stream);
-    }
-}
-
-template <class number> static cudaError_t prepare(cudaError_t error)
-{
-    error = td_allow_shared(error, solve_kernel<number>, INT_MAX);
-    return td_allow_shared(error, invert_kernel<number>, invert_bytes<number>(TD_LU_MOST_INVERTED));
-}
-
 cudaError_t td_lu_solve_prepare(void)
 {
-    cudaError_t error = prepare<float>(cudaSuccess);
-    error = prepare<double>(error);
-    error = prepare<td_complex<float>>(error);
-    return prepare<td_complex<double>>(error);
+    cudaError_t error = td_allow_shared(cudaSuccess, solve_kernel<float>, INT_MAX);
+    error = td_allow_shared(error, solve_kernel<double>, INT_MAX);
+    error = td_allow_shared(error, solve_kernel<td_complex<float>>, INT_MAX);
+    return td_allow_shared(error, solve_kernel<td_complex<double>>, INT_MAX);
 }

@@ -5,7 +5,7 @@ const char td_reason_faster[] = "cuBLAS is faster";
 const char td_reason_plain[] = "not a batch of small matrices";
 
 /* Orders for which the kernels were faster than cuBLAS 13.1 on an H200, for 1, 10, 100, 1000 and 10000 matrices, and for
- * triangles for 1000 and 10000 (docs/lu.md, docs/results/h200-2026-11-22-lu2 and lu5). By type: binary32, binary64, and complex
+ * triangles for 1000 and 10000 (docs/lu.md, docs/results/h200-2026-11-22-lu2 and h200-2026-11-23-lu6). By type: binary32, binary64, and complex
  * ones. */
 typedef struct {
     int from, to;
@@ -13,10 +13,10 @@ typedef struct {
 
 enum { S, D, C, Z, TYPES };
 
-static const orders factor[TYPES] = {{8, 256}, {8, 256}, {8, 256}, {8, 256}};
+static const orders factor[TYPES] = {{5, 256}, {5, 256}, {5, 256}, {5, 256}};
 static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
-static const orders invert[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
-static const orders whole[TYPES] = {{8, 32}, {16, 32}, {16, 32}, {16, 32}};
+static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 192}};
+static const orders whole[TYPES] = {{4, 32}, {4, 32}, {4, 32}, {4, 32}};
 static const orders triangular[TYPES] = {{32, 160}, {48, 112}, {33, 64}, {1, 0}};
 enum { LEAST_TRIANGLES = 2000 };
 

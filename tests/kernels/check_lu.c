@@ -1,7 +1,8 @@
 /* check_lu.c - batched LU, inverses and triangular solutions: bit for bit against the reference, for every kernel shape,
  * and residuals against LAPACK's.
  *
- * Usage: check_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that are slow. */
+ * Usage: check_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that are slow; with STEP 0 residuals
+ * of every type for large orders, too, of which each is otherwise one type's. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 
 static uint64_t seed = 20261122;
 static int step_of_orders = 1;
+static bool every_type;
 
 static int *device_ints(const int *values, int count)
 {
@@ -117,7 +119,7 @@ static void check_inverse(const factored *f, const char *kind)
     for (int i = 0; i < count; i++)
         ref_lu_invert((ref_lu_type)f->a.type, n, lu_stack_at(&f->factors, i), f->factors.ld,
                       f->has_pivots ? f->pivots + i * n : NULL, lu_stack_at(&wanted, i), wanted.ld);
-    const td_lu_vectors p = {
+    td_lu_vectors p = {
         .type = f->a.type,
         .n = n,
         .vectors = n,
@@ -129,13 +131,18 @@ static void check_inverse(const factored *f, const char *kind)
         .what = TD_VECTORS_INVERSE,
         .pivots = f->has_pivots ? pivots : NULL,
         .info = info,
-        .threads = n % 3 * 32,
     };
-    CHECK_CUDA(td_lu_solve(&p, NULL));
-    lu_stack_download(&given);
-    snprintf(what, sizeof what, "inverse, %s", kind);
-    lu_stack_compare(&given, &wanted, what);
-    compare_ints(info, f->info, count, "info of the inverse", &f->a);
+    for (int block = 0; block < 2; block++) { /* as the table says, and in shared memory */
+        p.threads = block * (n % 3 + 1) * 32;
+        memset(given.host, 0xff, given.bytes);
+        lu_stack_upload(&given);
+        CHECK_CUDA(cudaMemset(info, 0xff, (size_t)count * sizeof *info));
+        CHECK_CUDA(td_lu_solve(&p, NULL));
+        lu_stack_download(&given);
+        snprintf(what, sizeof what, "inverse, %s, %d threads", kind, p.threads);
+        lu_stack_compare(&given, &wanted, what);
+        compare_ints(info, f->info, count, "info of the inverse", &f->a);
+    }
     if (n <= TD_LU_MOST_INVERTED && f->has_pivots) {
         const td_lu_inverses whole = {
             f->a.type, n,    (const void *const *)f->a.pointers, f->a.ld, given.pointers, given.ld,
@@ -247,6 +254,7 @@ static void seldom_steps(void **unused)
             factored f = factored_late(type, orders[i], kind);
             for (int shape = 0; shape < TD_LU_SHAPES; shape++)
                 if (td_lu_shape_fits(type, orders[i], shape)) check_shape(&f, shape, name);
+            check_inverse(&f, name);
             factored_free(&f);
         }
 }
@@ -327,7 +335,10 @@ static void triangles(void **unused)
 static void residuals(void **unused)
 {
     (void)unused;
-    check_residuals(step_of_orders > 1 ? 3 * step_of_orders + 2 : 4);
+    if (step_of_orders == 1)
+        check_residuals(1, every_type ? TD_LU_MOST : 100);
+    else
+        check_residuals(3 * step_of_orders + 2, 64);
 }
 
 int main(int argc, char **argv)
@@ -339,6 +350,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(residuals),
     };
     step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 13 : 1;
+    every_type = step_of_orders == 0;
+    if (every_type) step_of_orders = 1;
     if (step_of_orders < 1) return 2;
     device_require();
     if (td_lu_prepare() != cudaSuccess) return 1;

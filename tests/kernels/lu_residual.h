@@ -2,7 +2,7 @@
 #ifndef CHECK_LU_RESIDUAL_H
 #define CHECK_LU_RESIDUAL_H
 
-/* Every `step`th size from 1 to TD_LU_MOST, types and kinds of matrices in turn. */
-void check_residuals(int step);
+/* Every `step`th order from 1 to TD_LU_MOST, kinds of matrices in turn; beyond `all_types_to` types in turn, too. */
+void check_residuals(int step, int all_types_to);
 
 #endif

@@ -13,7 +13,7 @@
 #include "../kernels/device.h"
 #include "../kernels/lu_stack.h"
 
-enum { COUNT = 2, COLUMNS = 20 };
+enum { COUNT = 2, COLUMNS = 20, MOST_ORDER = 280 };
 
 static cublasHandle_t handle;
 static int *pivots, *info; /* on the device */
@@ -87,6 +87,17 @@ static void report(const char *routine, const lu_stack *s, cublasStatus_t status
     printf("%s %c %d %d %d %.3g\n", routine, "SDCZ"[s->type], s -> rows, (int)status, most, r);
 }
 
+/* In place of an info a number that differs if pivots do. */
+static void report_pivots(const lu_stack *s)
+{
+    uint32_t sum = 2166136261u;
+    int host[COUNT * MOST_ORDER];
+    const size_t count = (size_t)(COUNT * s->rows);
+    CHECK_CUDA(cudaMemcpy(host, pivots, count * sizeof *host, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < count; i++) sum = (sum ^ (uint32_t)host[i]) * 16777619u;
+    printf("pivots %c %d 0 %u 0\n", "SDCZ"[s->type], s -> rows, sum);
+}
+
 static void run(td_lu_type type, int n)
 {
     const double one[2] = {1.0, 0.0};
@@ -105,6 +116,7 @@ static void run(td_lu_type type, int n)
 
     cublasStatus_t status = CALL(&a, GETRF, factors);
     report("getrf", &a, status, 0.0);
+    report_pivots(&a);
     status = CALL(&a, GETRI, factors, c);
     lu_stack_download(&c);
     report("getri", &a, status, residual(&a, &c, NULL, false));
@@ -129,10 +141,10 @@ static void run(td_lu_type type, int n)
 
 int main(void)
 {
-    static const int orders[] = {2, 32, 64, 100, 280};
+    static const int orders[] = {2, 9, 32, 48, 64, 100, 200, MOST_ORDER};
     device_require();
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
-    if (cudaMalloc((void **)&pivots, COUNT * 300 * sizeof(int)) != cudaSuccess ||
+    if (cudaMalloc((void **)&pivots, COUNT * MOST_ORDER * sizeof(int)) != cudaSuccess ||
         cudaMalloc((void **)&info, COUNT * sizeof(int)) != cudaSuccess ||
         cudaMemset(info, 0, COUNT * sizeof(int)) != cudaSuccess)
         return 1;
