@@ -1,8 +1,8 @@
 /* inverse.h - the inverse of a small matrix from its factors, which some lanes of a warp have in shared memory; each has a few
  * columns of the inverse in registers.
  *
- * What takes the time is to read the factors: 128 bytes a cycle come to all lanes of a multiprocessor together, even if they are
- * the same for many. So the fewer lanes have a matrix, the better, as long as they have registers for its columns. */
+ * A number of the factors that a lane reads serves all its columns, and instructions are the same for all lanes: two or three columns
+ * a lane were mostly the best, four too many. */
 #ifndef TD_LU_INVERSE_H
 #define TD_LU_INVERSE_H
 
