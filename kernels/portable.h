@@ -111,14 +111,27 @@ static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...),
 
 TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
-/* Lets the next kernel be put in place, as soon as all blocks of this one are, and waits until the kernels before are done and what
- * they wrote is there. Every thread's first statement. */
-static __device__ __forceinline__ void td_begin_kernel()
+/* Lets the next kernel be put in place, as soon as all blocks of this one are. */
+static __device__ __forceinline__ void td_let_next_begin()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Waits until the kernels before are done and what they wrote is there. Every thread does, sooner or later. */
+static __device__ __forceinline__ void td_wait_for_last()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* Both: every thread's first statement, but for kernels that read nothing of what the one before writes until later. */
+static __device__ __forceinline__ void td_begin_kernel()
+{
+    td_let_next_begin();
+    td_wait_for_last();
 }
 
 #else
@@ -164,6 +177,8 @@ static __device__ __forceinline__ void td_begin_kernel()
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 #define TD_LAUNCH_NEXT TD_LAUNCH
 
+static inline void td_let_next_begin() {}
+static inline void td_wait_for_last() {}
 static inline void td_begin_kernel() {}
 static inline int td_uniform(int x) { return x; }
 
