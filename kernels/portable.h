@@ -7,7 +7,7 @@
  *       place while the last of that one's still run
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
- *   td_has_code(kernel)
+ *   td_has_code<kernel>()
  *       true if a kernel that has static shared memory, where it does anything, does so on the current device
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
  *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
@@ -217,13 +217,20 @@ template <class... kernel> static inline cudaError_t td_load(cudaError_t error, 
     return error;
 }
 
-template <class kernel> static inline bool td_has_code(kernel function)
+template <auto kernel> static inline bool td_has_code()
 {
+    enum { UNKNOWN, NONE, SOME, DEVICES = 64 };
+    static char known[DEVICES]; /* the runtime takes as long to tell as to launch */
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return false;
+    char has = device < DEVICES ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : (char)UNKNOWN;
+    if (has != UNKNOWN) return has == SOME;
     cudaFuncAttributes attributes;
-    if (cudaFuncGetAttributes(&attributes, function) == cudaSuccess)
-        return attributes.sharedSizeBytes > 0;
-    (void)cudaGetLastError();
-    return false;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    has = error == cudaSuccess && attributes.sharedSizeBytes > 0 ? SOME : NONE;
+    if (device < DEVICES) __atomic_store_n(&known[device], has, __ATOMIC_RELAXED);
+    return has == SOME;
 }
 
 #endif

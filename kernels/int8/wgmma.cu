@@ -410,7 +410,7 @@ template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 
 } // namespace
 
-bool td_wgmma_exists(void) { return td_has_code(residue_products_kernel<large>); }
+bool td_wgmma_exists(void) { return td_has_code<residue_products_kernel<large>>(); }
 
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
 {
