@@ -201,6 +201,7 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
     residue_products_kernel(const td_panels p)
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
+    td_begin_kernel();
     const job own = job_of_block<tile>(p);
     if (own.plane >= td_planes_wanted(&p, own.member) ||
         !td_has_wanted(&p, own.member, own.row, own.column, tile::rows, tile::columns))
@@ -235,8 +236,8 @@ template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream
 {
     const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces),
                     (unsigned)p->batch);
-    return TD_LAUNCH(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes, stream,
-                     *p);
+    return TD_LAUNCH_NEXT(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes,
+                          stream, *p);
 }
 
 /* Large tiles are faster unless they are too few for the device, or much of them is outside C. */

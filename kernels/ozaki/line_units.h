@@ -395,7 +395,7 @@ struct shifts_of_tile {
 
 /* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
 TD_DEVICE tile_elements elements_of(const uint64_t *line, int part, int64_t left,
-                               const shifts_of_tile *shifts)
+                                    const shifts_of_tile *shifts)
 {
     const int64_t count = (left - part + PARTS - 1) / PARTS;
     return {line + part, shifts ? shifts->of[part] : NULL,

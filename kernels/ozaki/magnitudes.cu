@@ -41,10 +41,11 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
         return;
     TD_ROLLED
     for (; at.in_pass < p.k_padded; at.in_pass += step) {
-        const uint32_t any =
-            make_magnitudes(p.fixed, p.k_padded, at, [&](int line, int64_t l) {
-                return plane_of(p, at, line) + l;
-            });
+        own_numbers x;
+        load_numbers(p.fixed, at, x);
+        const uint32_t any = store_magnitudes(p.fixed, p.k_padded, at, x, [&](int line, int64_t l) {
+            return plane_of(p, at, line) + l;
+        });
         if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
     }
 }

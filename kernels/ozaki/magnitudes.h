@@ -42,8 +42,7 @@ TD_DEVICE_CALL uint32_t magnitude_of_any(double x, int exponent)
 TD_DEVICE int exponent_of(const td_fixed &fixed, const td_fixed_place &at, int line)
 {
     if (line >= fixed.operand[at.which].lines) return NO_EXPONENT;
-    const td_line &record =
-        fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] + line];
+    const td_line &record = fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] + line];
     return td_is_counted(record) ? -td_estimate_unit(record) : (int)NO_EXPONENT;
 }
 
@@ -90,53 +89,68 @@ template <int count> struct neighbours {
     }
 };
 
-/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. to(line, l): where a magnitude goes, and those after it.
- * Returns 0 if this thread's magnitudes are. */
-template <class function>
-TD_DEVICE uint32_t make_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                             const double *data, function to)
+/* A thread's numbers of a tile. */
+static_assert((int)RUN == 2 * (int)PAIRS * (int)OWN_LINES, "runs or pairs");
+typedef double own_numbers[RUN];
+
+/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. */
+TD_DEVICE void load_runs(const td_operand &o, const td_fixed_place &at, const double *data,
+                         own_numbers &x)
 {
-    const td_operand &o = fixed.operand[at.which];
+    const int line = at.line0 + (int)threadIdx.x % 32;
+    const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
+    const double *from = data + td_operand_at(o, line, at.first + l);
+    const int64_t left = line < o.lines ? at.count - l : 0;
+    TD_UNROLL
+    for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
+}
+
+/* to(line, l): where a magnitude goes, and those after it. Returns 0 if this thread's magnitudes are. */
+template <class function>
+TD_DEVICE uint32_t store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
+                              const own_numbers &x, function to)
+{
     const int line = at.line0 + (int)threadIdx.x % 32;
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
     if (line >= at.padded_lines || l >= k_padded) return 0;
-    const double *from = data + td_operand_at(o, line, at.first + l);
-    const int64_t left = line < o.lines ? at.count - l : 0;
     neighbours<RUN> own;
     TD_UNROLL
-    for (int i = 0; i < RUN; i++) own.x[i] = i < left ? from[i * o.k_step] : 0.0;
-    TD_UNROLL
-    for (int i = 0; i < RUN; i++) own.shift[i] = shift_of(fixed, at, l + i);
+    for (int i = 0; i < RUN; i++) own.x[i] = x[i], own.shift[i] = shift_of(fixed, at, l + i);
     return own.store(exponent_of(fixed, at, line), to(line, l));
 }
 
 /* Of operands that stand along k: warps have lines. */
-template <class function>
-TD_DEVICE uint32_t make_pairs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                              const double *data, function to)
+TD_DEVICE void load_pairs(const td_operand &o, const td_fixed_place &at, const double *data,
+                          own_numbers &x)
 {
-    const td_operand &o = fixed.operand[at.which];
     const int line0 = at.line0 + (int)threadIdx.x / 32 * OWN_LINES;
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
     const double *from = data + td_operand_at(o, line0, at.first + l0);
     const bool are_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0 && o.line_step % 2 == 0;
-    neighbours<2> own[OWN_LINES][PAIRS];
-    int exponent[OWN_LINES];
-    uint32_t any = 0;
     TD_UNROLL
     for (int i = 0; i < OWN_LINES; i++) {
         TD_UNROLL
         for (int h = 0; h < PAIRS; h++) {
             const int64_t left = line0 + i < o.lines ? at.count - l0 - h * PAIRS_APART : 0;
-            const double *x = from + i * o.line_step + h * PAIRS_APART;
+            const double *own = from + i * o.line_step + h * PAIRS_APART;
             double2 pair = {0.0, 0.0};
             if (are_aligned && left >= 2)
-                pair = *reinterpret_cast<const double2 *>(x);
+                pair = *reinterpret_cast<const double2 *>(own);
             else
-                pair = {left > 0 ? x[0] : 0.0, left > 1 ? x[1] : 0.0};
-            own[i][h].x[0] = pair.x, own[i][h].x[1] = pair.y;
+                pair = {left > 0 ? own[0] : 0.0, left > 1 ? own[1] : 0.0};
+            x[2 * (PAIRS * i + h)] = pair.x, x[2 * (PAIRS * i + h) + 1] = pair.y;
         }
     }
+}
+
+template <class function>
+TD_DEVICE uint32_t store_pairs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
+                               const own_numbers &x, function to)
+{
+    const int line0 = at.line0 + (int)threadIdx.x / 32 * OWN_LINES;
+    const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
+    int exponent[OWN_LINES];
+    uint32_t any = 0;
     TD_UNROLL
     for (int i = 0; i < OWN_LINES; i++) exponent[i] = exponent_of(fixed, at, line0 + i);
     TD_UNROLL
@@ -145,23 +159,32 @@ TD_DEVICE uint32_t make_pairs(const td_fixed &fixed, int64_t k_padded, const td_
         const int shift[2] = {shift_of(fixed, at, l), shift_of(fixed, at, l + 1)};
         TD_UNROLL
         for (int i = 0; i < OWN_LINES; i++) {
-            own[i][h].shift[0] = shift[0], own[i][h].shift[1] = shift[1];
+            const double *const pair = &x[2 * (PAIRS * i + h)];
+            const neighbours<2> own = {{pair[0], pair[1]}, {shift[0], shift[1]}};
             if (line0 + i < at.padded_lines && l < k_padded)
-                any |= own[i][h].store(exponent[i], to(line0 + i, l));
+                any |= own.store(exponent[i], to(line0 + i, l));
         }
     }
     return any;
 }
 
-/* A tile of TD_FIXED_LINES lines by TILE_K, by all threads of a block. */
-template <class function>
-TD_DEVICE uint32_t make_magnitudes(const td_fixed &fixed, int64_t k_padded,
-                                   const td_fixed_place &at, function to)
+/* Of a tile of TD_FIXED_LINES lines by TILE_K, by all threads of a block. */
+TD_DEVICE void load_numbers(const td_fixed &fixed, const td_fixed_place &at, own_numbers &x)
 {
-    const double *const data =
-        td_member<const double>(fixed.operand[at.which].matrix, fixed.batch_first + at.batch);
-    return at.along ? make_pairs(fixed, k_padded, at, data, to)
-                    : make_runs(fixed, k_padded, at, data, to);
+    const td_operand &o = fixed.operand[at.which];
+    const double *const data = td_member<const double>(o.matrix, fixed.batch_first + at.batch);
+    if (at.along)
+        load_pairs(o, at, data, x);
+    else
+        load_runs(o, at, data, x);
+}
+
+template <class function>
+TD_DEVICE uint32_t store_magnitudes(const td_fixed &fixed, int64_t k_padded,
+                                    const td_fixed_place &at, const own_numbers &x, function to)
+{
+    return at.along ? store_pairs(fixed, k_padded, at, x, to)
+                    : store_runs(fixed, k_padded, at, x, to);
 }
 
 #endif

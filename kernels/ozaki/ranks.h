@@ -136,8 +136,7 @@ TD_DEVICE ranked_subtile load_subtile(const td_estimate &p, int tile)
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (own.rows > 0 && j < own.columns)
-            own.bytes[j] =
-                *reinterpret_cast<const uint32_t *>(own.at + j * p.finish.ranks.ld);
+            own.bytes[j] = *reinterpret_cast<const uint32_t *>(own.at + j * p.finish.ranks.ld);
     return own;
 }
 

@@ -391,7 +391,8 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     td_begin_kernel();
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
     /* The first tile is fetched while this is. */
-    const int moduli = p.fixed.batch == 1 ? p.fixed.choice[0].parameter : 1, first = (int)blockIdx.x;
+    const int moduli = p.fixed.batch == 1 ? p.fixed.choice[0].parameter : 1,
+              first = (int)blockIdx.x;
     int next = first;
     td_async_pipeline<stages>((all.count - next + (int)gridDim.x - 1) / (int)gridDim.x,
                               [&](int stage) {

@@ -309,8 +309,7 @@ static int blocks_of(const td_measure *p)
 
 static bool are_short(const td_measure *p)
 {
-    return p->operand[0].k <= TD_SHORT_K &&
-           2 * (int64_t)p->batch * blocks_of(p) <= MOST_BLOCKS;
+    return p->operand[0].k <= TD_SHORT_K && 2 * (int64_t)p->batch * blocks_of(p) <= MOST_BLOCKS;
 }
 
 cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
@@ -328,8 +327,7 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t s
         error = TD_LAUNCH_NEXT(measure_kernel, all, THREADS, 0, stream, *p, *c);
     if (error == cudaSuccess)
         error = TD_LAUNCH_NEXT(settle_kernel, few, THREADS, 0, stream, *p, *c);
-    if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(again_kernel, few, THREADS, 0, stream, *p, *c);
+    if (error == cudaSuccess) error = TD_LAUNCH_NEXT(again_kernel, few, THREADS, 0, stream, *p, *c);
     if (error != cudaSuccess || c->rule != TD_SCALE_BY_DIGITS) return error;
     return td_choose_run(c, stream);
 }

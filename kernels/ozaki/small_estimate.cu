@@ -11,48 +11,63 @@ static_assert((int)small_shape::rows == TD_TILE && (int)small_shape::columns == 
               "a tile of ranks");
 static_assert((int)TD_FINISH_THREADS == (int)TD_FIXED_THREADS, "one block for all steps");
 
-/* Magnitudes of the tile's columns, then of its rows, TILE_K of k. Returns whether any of either operand's is not 0. By all threads. */
-TD_DEVICE bool make_panels(const td_fixed &fixed, int tile, int in_pass, int8_t *panels)
+/* The tile's rows and columns become magnitudes in so many steps for each TILE_K of k: half of the rows at a time, then of the columns. */
+enum { HALVES = TD_TILE / TD_FIXED_LINES, STEPS = 2 * HALVES };
+
+TD_DEVICE td_fixed_place place_of_step(const td_fixed &fixed, int tile, int step)
 {
-    const int row_tiles = td_tiles(fixed.operand[0].lines);
-    const int64_t k = fixed.k_count, k_padded = (k + TILE_K - 1) / TILE_K * TILE_K;
-    bool is_nonzero = true;
-    TD_ROLLED
-    for (int which = 0; which < 2; which++) {
-        const int first = (which ? tile / row_tiles : tile % row_tiles) * TD_TILE,
-                  to_first = which ? 0 : (int)TD_TILE;
-        td_fixed_place at = {which, (int)blockIdx.z, first,   INT32_MAX,
-                             0,     k,               in_pass, fixed.operand[which].k_step == 1};
-        uint32_t any = 0;
-        TD_ROLLED
-        for (; at.line0 < first + TD_TILE; at.line0 += TD_FIXED_LINES)
-            any |= make_magnitudes(fixed, k_padded, at, [&](int line, int64_t l) {
-                const int in_tile = (int)l % TILE_K;
-                return panels + place<small_shape>(to_first + line - first, in_tile / CHUNK) +
-                       in_tile % CHUNK;
-            });
-        is_nonzero &= __syncthreads_or(any != 0) != 0;
-    }
-    return is_nonzero;
+    const int row_tiles = td_tiles(fixed.operand[0].lines), which = step / HALVES % 2,
+              first = which ? tile / row_tiles : tile % row_tiles;
+    return {which,
+            (int)blockIdx.z,
+            first * TD_TILE + step % HALVES * TD_FIXED_LINES,
+            INT32_MAX,
+            0,
+            fixed.k_count,
+            (int64_t)(step / STEPS) * TILE_K,
+            fixed.operand[which].k_step == 1};
 }
 
-/* The sums of a tile's elements, as warps have them; returns how many blocks of k have magnitudes of both operands. */
+/* Where a magnitude is: lines of columns, then of rows. */
+TD_DEVICE int8_t *place_in_panels(int8_t *panels, int which, int line, int64_t l)
+{
+    const int in_tile = (int)l % TILE_K, own = (which ? 0 : (int)TD_TILE) + line % TD_TILE;
+    return panels + place<small_shape>(own, in_tile / CHUNK) + in_tile % CHUNK;
+}
+
+/* The sums of a tile's elements, as warps have them; returns how many blocks of k have magnitudes of both operands. Numbers are loaded a
+ * step ahead. */
 TD_DEVICE unsigned multiply_tile(const td_fixed &fixed, int tile, int8_t *panels,
                                  warp_sums<small_shape> &sums)
 {
-    const int warp = td_uniform((int)threadIdx.x / 32);
-    unsigned met = 0;
+    const int warp = td_uniform((int)threadIdx.x / 32),
+              stages = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
+    unsigned met = 0, any = 0;
+    bool is_nonzero = true;
+    own_numbers x, next;
+    load_numbers(fixed, place_of_step(fixed, tile, 0), next);
     TD_ROLLED
-    for (int in_pass = 0; in_pass < fixed.k_count; in_pass += TILE_K) {
-        if (make_panels(fixed, tile, in_pass, panels)) {
-            met++;
-            if (warp < small_shape::threads / 32) {
-                warp_products<small_shape> products(sums, panels + warp * MMA_COLUMNS * TILE_K,
-                                                    panels + TD_TILE * TILE_K);
-                products.read(0);
-                products.finish(0);
-            }
+    for (int step = 0; step < STEPS * stages; step++) {
+        const td_fixed_place at = place_of_step(fixed, tile, step);
+        TD_UNROLL
+        for (int i = 0; i < RUN; i++) x[i] = next[i];
+        if (step + 1 < STEPS * stages)
+            load_numbers(fixed, place_of_step(fixed, tile, step + 1), next);
+        any |= store_magnitudes(fixed, (int64_t)stages * TILE_K, at, x, [&](int line, int64_t l) {
+            return place_in_panels(panels, at.which, line, l);
+        });
+        if (step % HALVES < HALVES - 1) continue;
+        is_nonzero &= __syncthreads_or(any != 0) != 0;
+        any = 0;
+        if (step % STEPS < STEPS - 1) continue;
+        if (is_nonzero) met++;
+        if (is_nonzero && warp < small_shape::threads / 32) {
+            warp_products<small_shape> products(sums, panels + warp * MMA_COLUMNS * TILE_K,
+                                                panels + TD_TILE * TILE_K);
+            products.read(0);
+            products.finish(0);
         }
+        is_nonzero = true;
         __syncthreads();
     }
     return met;
@@ -88,8 +103,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 2)
     TD_SHARED(logs_of_tile, logs, );
     td_begin_kernel();
     if (td_scalar_value(fixed.alpha) == 0.0 || !fixed.choice[blockIdx.z].is_estimated) return;
-    const int tile = (int)blockIdx.x, tid = (int)threadIdx.x,
-              quads = TD_TILE / TD_SUBTILE;
+    const int tile = (int)blockIdx.x, tid = (int)threadIdx.x, quads = TD_TILE / TD_SUBTILE;
     warp_sums<small_shape> sums = {};
     const unsigned met = multiply_tile(fixed, tile, panels, sums);
     store_logs(sums, logs);
@@ -101,13 +115,12 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 2)
     __syncthreads();
     count_open(state, rank_subtile(p, state.lines, subtile));
     __syncthreads();
-    if (met && tid == 0 && p.blocks > 0)
-        atomicAdd(&p.met[blockIdx.z], (unsigned long long)met);
+    if (met && tid == 0 && p.blocks > 0) atomicAdd(&p.met[blockIdx.z], (unsigned long long)met);
     close_ranks(p, open_of_tile(state));
 }
 
-/* The most products for which magnitudes made by each tile anew take no longer than kernels that make them once. */
-enum { SMALL_PRODUCT = 1 << 30 };
+/* The most products for which magnitudes that each tile makes anew take no longer than kernels that make them once. */
+enum { SMALL_PRODUCT = 1 << 28 };
 
 bool td_is_small_estimate(int m, int n, int64_t k, int batch)
 {

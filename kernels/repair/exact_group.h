@@ -158,8 +158,7 @@ static inline dim3 grid_of_strips(const td_repair *p, int batch, int places)
     int multiprocessors = 0;
     dim3 grid = td_grid_of_turns(p->target, STRIP, batch);
     if (p->target.open_count && td_multiprocessors(&multiprocessors) == cudaSuccess)
-        grid.x = min(grid.x,
-                     (unsigned)max(1, places * multiprocessors / ((int)STRIP * batch)));
+        grid.x = min(grid.x, (unsigned)max(1, places * multiprocessors / ((int)STRIP * batch)));
     return grid;
 }
 

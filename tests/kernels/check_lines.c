@@ -85,12 +85,11 @@ static td_matrix upload(const lines_case *c, int which, test_random *r)
                 host[guard + z * size + (c->along[which] ? i * inner + l : l * inner + i)] =
                     number(r, z == 1 ? 0 : c->kind[which], i, l, which);
     device = reserve((size * c->batch + guard) * 8);
-    CHECK_CUDA(cudaMemcpy(device, host, (size_t)(size * c->batch + guard) * 8,
-                          cudaMemcpyHostToDevice));
+    CHECK_CUDA(
+        cudaMemcpy(device, host, (size_t)(size * c->batch + guard) * 8, cudaMemcpyHostToDevice));
     free(host);
     for (int z = 0; z < c->batch; z++) pointers[z] = device + guard + z * size;
-    if (!c->is_pointers)
-        return (td_matrix){.data = device + guard, .ld = inner, .stride = size};
+    if (!c->is_pointers) return (td_matrix){.data = device + guard, .ld = inner, .stride = size};
     void *const array = reserve((int64_t)sizeof pointers);
     CHECK_CUDA(cudaMemcpy(array, pointers, sizeof pointers, cudaMemcpyHostToDevice));
     return (td_matrix){.array = array, .ld = inner};
@@ -133,8 +132,8 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
     CHECK_CUDA(cudaMemset(of.planes, 0, 8));
     for (int o = 0; o < 2; o++) {
         const int64_t records = c->lines[o] * c->batch * (int64_t)sizeof(td_line),
-                      units = td_ceil_div(c->k, TD_UNIT) * c->batch * strip *
-                              (int64_t)td_unit_bytes();
+                      units =
+                          td_ceil_div(c->k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes();
         measure.units[o] = reserve(units);
         measure.units_again[o] = reserve(units);
         measure.tops[o] = reserve(c->k * c->batch * 4);
@@ -231,8 +230,8 @@ static void random_cases(void **unused)
 static void lengths(void **unused)
 {
     (void)unused;
-    static const int depths[] = {1, 31, 32, 33, 63, 64, 65, 127, 129, 511, 513, 2047, 4033, 4095,
-                                 TD_SHORT_K, TD_SHORT_K + 1};
+    static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
+                                 129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
     for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
         for (int i = 0; i < 4; i++) {
             const int k = depths[d];
