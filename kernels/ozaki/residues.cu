@@ -390,19 +390,14 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     TD_DYNAMIC_SHARED(tile, shared);
     td_begin_kernel();
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
-    /* The first tile is fetched while this is. */
-    const int moduli = p.fixed.batch == 1 ? p.fixed.choice[0].parameter : 1,
-              first = (int)blockIdx.x;
-    int next = first;
+    if (p.fixed.batch == 1 && p.fixed.choice[0].parameter == 0) return;
+    int next = (int)blockIdx.x;
     td_async_pipeline<stages>((all.count - next + (int)gridDim.x - 1) / (int)gridDim.x,
                               [&](int stage) {
-                                  if (next == first || moduli)
-                                      fetch_tile(p, place_of(p.fixed, all, next), shared[stage]);
+                                  fetch_tile(p, place_of(p.fixed, all, next), shared[stage]);
                                   next += (int)gridDim.x;
                               },
-                              [&](int stage) {
-                                  if (moduli) work_on_tile(p, shared[stage]);
-                              });
+                              [&](int stage) { work_on_tile(p, shared[stage]); });
 }
 
 enum { BLOCKS = 5, STAGES = 2 };
