@@ -56,8 +56,8 @@ TD_DEVICE int join_lines(int (&x)[PER_THREAD])
     return lane / LINES + 2 * PARTS * (lane % LINES);
 }
 
-/* Raises the bounds of a unit's elements of k, of which `left` are not past the end: least is the smallest height of the lane's part, and
- * what its line has there no largest one is below. By whole warps. */
+/* Raises the bounds of a unit's elements of k, of which `left` are not past the end. least: the smallest height of the lane's part, which
+ * the largest heights of its elements of k are not below, whichever line it is of. By whole warps. */
 TD_DEVICE void raise_bounds(const summary &all, int least, int left, int32_t *bounds)
 {
     const int lane = (int)threadIdx.x % 32;
@@ -299,8 +299,9 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
 /* ---- all of it ---- */
 
-/* Lines of more elements of k, or more lines, are measured by tiles: memory likes that, where it does not fit the L2. */
-enum { MOST_BLOCKS = 2048, SETTLING_BLOCKS = 256 };
+/* More lines, or more elements of k, are measured by tiles: memory likes that, where it does not fit the L2. So are many lines of less
+ * than WARPS units, which leave warps idle, but for blocks that all run at a time. */
+enum { MOST_BLOCKS = 2048, ONE_TURN = 256, SETTLING_BLOCKS = 256 };
 
 static int blocks_of(const td_measure *p)
 {
@@ -309,7 +310,9 @@ static int blocks_of(const td_measure *p)
 
 static bool are_short(const td_measure *p)
 {
-    return p->operand[0].k <= TD_SHORT_K && 2 * (int64_t)p->batch * blocks_of(p) <= MOST_BLOCKS;
+    const int64_t k = p->operand[0].k, blocks = 2 * (int64_t)p->batch * blocks_of(p);
+    const int64_t most = max((int64_t)ONE_TURN, MOST_BLOCKS * k / (WARPS * TD_UNIT));
+    return k <= TD_SHORT_K && blocks <= min((int64_t)MOST_BLOCKS, most);
 }
 
 cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
