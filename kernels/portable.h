@@ -7,7 +7,7 @@
  *       place while the last of that one's still run
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
- *   td_has_code(kernel)
+ *   td_has_code<kernel>()
  *       true if a kernel that has static shared memory, where it does anything, does so on the current device
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
  *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
@@ -111,14 +111,27 @@ static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...),
 
 TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
-/* Lets the next kernel be put in place, as soon as all blocks of this one are, and waits until the kernels before are done and what
- * they wrote is there. Every thread's first statement. */
-static __device__ __forceinline__ void td_begin_kernel()
+/* Lets the next kernel be put in place, as soon as all blocks of this one are. */
+static __device__ __forceinline__ void td_let_next_begin()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Waits until the kernels before are done and what they wrote is there. Every thread does, sooner or later. */
+static __device__ __forceinline__ void td_wait_for_last()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* Both: every thread's first statement, but for kernels that read nothing of what the one before writes until later. */
+static __device__ __forceinline__ void td_begin_kernel()
+{
+    td_let_next_begin();
+    td_wait_for_last();
 }
 
 #else
@@ -164,6 +177,8 @@ static __device__ __forceinline__ void td_begin_kernel()
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 #define TD_LAUNCH_NEXT TD_LAUNCH
 
+static inline void td_let_next_begin() {}
+static inline void td_wait_for_last() {}
 static inline void td_begin_kernel() {}
 static inline int td_uniform(int x) { return x; }
 
@@ -202,13 +217,20 @@ template <class... kernel> static inline cudaError_t td_load(cudaError_t error, 
     return error;
 }
 
-template <class kernel> static inline bool td_has_code(kernel function)
+template <auto kernel> static inline bool td_has_code()
 {
+    enum { UNKNOWN, NONE, SOME, DEVICES = 64 };
+    static char known[DEVICES]; /* the runtime takes as long to tell as to launch */
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return false;
+    char has = device < DEVICES ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : (char)UNKNOWN;
+    if (has != UNKNOWN) return has == SOME;
     cudaFuncAttributes attributes;
-    if (cudaFuncGetAttributes(&attributes, function) == cudaSuccess)
-        return attributes.sharedSizeBytes > 0;
-    (void)cudaGetLastError();
-    return false;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    has = error == cudaSuccess && attributes.sharedSizeBytes > 0 ? SOME : NONE;
+    if (device < DEVICES) __atomic_store_n(&known[device], has, __ATOMIC_RELAXED);
+    return has == SOME;
 }
 
 #endif

@@ -341,9 +341,8 @@ __global__ void __launch_bounds__(s::threads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
     TD_SHARED(barriers<s>, barrier, );
-    td_begin_kernel();
+    td_let_next_begin();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
-    const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
     start(barrier.stage, 1);
     start(barrier.unit, s::groups * GROUP_THREADS / 32);
@@ -351,6 +350,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (threadIdx.x == FOUND) td_barrier_start(&barrier.wanted, 1);
     if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
     __syncthreads();
+    td_wait_for_last();
+    const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     if (group == s::groups) {
         td_registers_less<s::registers_of_copies>();
         if (threadIdx.x % GROUP_THREADS == 0) find_units<s>(p, units, barrier);
@@ -409,7 +410,7 @@ template <class s> int64_t cost(const td_panels *p, int multiprocessors)
 
 } // namespace
 
-bool td_wgmma_exists(void) { return td_has_code(residue_products_kernel<large>); }
+bool td_wgmma_exists(void) { return td_has_code<residue_products_kernel<large>>(); }
 
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
 {

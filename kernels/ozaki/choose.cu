@@ -1,57 +1,9 @@
 /* choose.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
-#include "choose.h"
+#include "spread.h"
 
 #include "../last_block.h"
-#include "../warp.h"
 
 enum { THREADS = 256 };
-
-/* Numbers of td_spread are above this; for lines without a mean. */
-enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
-
-TD_DEVICE int spread_of(const td_line &line)
-{
-    if (line.mean == TD_NO_MEAN) return NO_MEAN;
-    return max(0, (((line.norm + line.sum) >> 1) - line.mean) >> 8);
-}
-
-/* What td_spread_of_lines has. */
-enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
-
-/* Half of a block's threads have lines of op(A), half of op(B): the thread's lines are first, first + step, ... */
-struct share_of_lines {
-    int which, first, step;
-};
-TD_DEVICE share_of_lines share_of_thread()
-{
-    const int half = (int)blockDim.x / 2, tid = (int)threadIdx.x;
-    return {tid / half, (int)blockIdx.x * half + tid % half, (int)gridDim.x * half};
-}
-
-/* Raises what is seen of an operand, in shared memory, by the block's share of lines. */
-TD_DEVICE void measure_spread(const td_choose &p, const share_of_lines &own,
-                              td_spread_of_lines *seen)
-{
-    int mine[TD_SPREADS] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
-    const td_line *const lines = td_measured_lines(p, own.which, (int)blockIdx.z);
-    TD_ROLLED
-    for (int i = own.first; i < p.lines[own.which]; i += own.step) {
-        const td_line line = lines[i];
-        if (line.low == TD_SPECIAL) mine[SPECIAL] = 0;
-        if (!td_is_counted(line)) continue;
-        mine[ALL] = max(mine[ALL], spread_of(line));
-        if (td_scale_of(p, p.candidate[0], line) + line.low < 0)
-            mine[ROUNDED] = max(mine[ROUNDED], spread_of(line));
-        mine[PEAK] = max(mine[PEAK], line.peak >> 8);
-        mine[DEPTH] = max(mine[DEPTH], -line.low);
-        mine[SCALED_DEPTH] = max(mine[SCALED_DEPTH], -line.low - td_binary64_scale(line));
-    }
-    TD_UNROLL
-    for (int s = 0; s < TD_SPREADS; s++) {
-        const int most = td_warp_max(mine[s] - NO_LINE);
-        if (most && threadIdx.x % 32 == 0) atomicMax(&seen[own.which].above[s], most);
-    }
-}
 
 /* What all blocks see, in the place of what this one does; false for all but the last block, which knows. By all threads. */
 TD_DEVICE bool join_spreads(td_spread *all, td_spread_of_lines (&seen)[2])
@@ -64,39 +16,6 @@ TD_DEVICE bool join_spreads(td_spread *all, td_spread_of_lines (&seen)[2])
     if (o < 2) seen[o].above[s] = *(volatile int32_t *)&all->of[o].above[s];
     __syncthreads();
     return true;
-}
-
-/* The same of all lines: the largest of floor(((norm + sum) / 2 - mean) / TD_LOG), and of those that the first candidate rounds; of
- * the exponents, and less those of the lowest bits, as lines are and in the units of binary64.h; whether any is special. */
-struct spread {
-    int all, rounded, peak, depth, scaled_depth;
-    bool has_special;
-};
-TD_DEVICE spread spread_seen(const td_spread_of_lines &seen)
-{
-    const int32_t *above = seen.above;
-    return {above[ALL] + NO_LINE,   above[ROUNDED] + NO_LINE,      above[PEAK] + NO_LINE,
-            above[DEPTH] + NO_LINE, above[SCALED_DEPTH] + NO_LINE, above[SPECIAL] != 0};
-}
-
-/* What binary64 has for sums of all lines of both operands. */
-TD_DEVICE td_room room_of(const td_choose &p, const spread &a, const spread &b)
-{
-    if (a.all == NO_LINE || b.all == NO_LINE) return TD_ROOM_IF_SCALED;
-    if (!td_has_room_scaled(-a.scaled_depth, -b.scaled_depth)) return TD_ROOM_FOR_SOME;
-    return !a.has_special && !b.has_special && td_has_room(a.peak + b.peak, -a.depth - b.depth, p.k)
-               ? TD_ROOM
-               : TD_ROOM_IF_SCALED;
-}
-
-/* The first candidate that certifies all pairs of lines, as far as lines may choose, else as many: a pair is certified if neither is
- * rounded, or if both spread little. */
-TD_DEVICE int candidate_of_lines(const td_choose &p, const spread *seen)
-{
-    const int most = max(seen[0].rounded + seen[1].all, seen[0].all + seen[1].rounded);
-    int i = 0;
-    while (i < p.candidates_of_lines && most >= (p.candidate[i].level - p.level_of_pair) >> 8) i++;
-    return i;
 }
 
 /* Pairs of slices whose products take as long as the repair of all of C, by single elements. */
@@ -170,7 +89,7 @@ TD_DEVICE void scale_few_lines(const td_choose &p, bool has_lines)
 {
     if (!has_lines || !are_few(p)) return;
     __syncthreads();
-    const share_of_lines own = share_of_thread();
+    const share_of_lines own = share_of_thread((int)blockIdx.x, (int)gridDim.x);
     td_scale_lines(p, own.which, (int)blockIdx.z, own.first, own.step);
 }
 
@@ -188,26 +107,6 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
     scale_few_lines(p, has_lines);
 }
 
-/* By one thread. */
-TD_DEVICE void choose(const td_choose &p, bool has_lines, bool is_open,
-                      const td_spread_of_lines (&seen)[2])
-{
-    td_choice choice = p.candidate[0];
-    if (is_open) {
-        const spread of[2] = {spread_seen(seen[0]), spread_seen(seen[1])};
-        const int i = candidate_of_lines(p, of);
-        if (i < p.candidates_of_lines) {
-            choice = p.candidate[i];
-            choice.is_estimated = 0;
-        }
-        choice.room = room_of(p, of[0], of[1]);
-    }
-    if (!has_lines) choice.is_estimated = 0;
-    p.choice[blockIdx.z] = choice;
-    if (p.planes && !(is_open && choice.is_estimated))
-        atomicMax(p.planes, (unsigned long long)choice.parameter);
-}
-
 /* Grid: blocks over lines, 1, batch member. */
 static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
 {
@@ -216,9 +115,10 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_cho
     const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1;
     if (threadIdx.x < 2) seen[threadIdx.x] = {};
     __syncthreads();
-    if (is_open) measure_spread(p, share_of_thread(), seen);
+    if (is_open)
+        measure_spread(p, (int)blockIdx.z, share_of_thread((int)blockIdx.x, (int)gridDim.x), seen);
     if (is_open ? !join_spreads(&p.spread[blockIdx.z], seen) : blockIdx.x > 0) return;
-    if (threadIdx.x == 0) choose(p, has_lines, is_open, seen);
+    if (threadIdx.x == 0) leave_choice(p, (int)blockIdx.z, choice_of_lines(p, has_lines, seen));
     scale_few_lines(p, has_lines);
 }
 

@@ -37,12 +37,11 @@ TD_DEVICE const td_line *td_measured_lines(const td_choose &p, int which, int ba
     return (again ? p.line_again[which] : p.line[which]) + (int64_t)batch * p.lines[which];
 }
 
-/* Sets lines first, first + step, ... of a member's operand, with their scales. */
-TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int first, int step)
+/* Sets lines first, first + step, ... of a member's operand, which are at `from`, with the scales of a choice. */
+TD_DEVICE void td_scale_lines_from(const td_choose &p, const td_choice &choice, const td_line *from,
+                                   int which, int batch, int first, int step)
 {
     enum { AT_ONCE = 4 }; /* loads under way together */
-    const td_choice choice = p.choice[batch];
-    const td_line *from = td_measured_lines(p, which, batch);
     td_line *to = p.line[which] + (int64_t)batch * p.lines[which];
     const int lines = p.lines[which];
     int most = 0;
@@ -63,6 +62,13 @@ TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int firs
     }
     if (p.planes && (unsigned long long)most > *p.planes)
         atomicMax(p.planes, (unsigned long long)most);
+}
+
+/* The same by the member's choice. */
+TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int first, int step)
+{
+    td_scale_lines_from(p, p.choice[batch], td_measured_lines(p, which, batch), which, batch, first,
+                        step);
 }
 
 #endif

@@ -53,8 +53,14 @@ typedef struct {
 int td_rank_blocks(int m, int n, int batch); /* of a member */
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
 
+/* Of small products all of it by one kernel, magnitudes and their product too; k_first and k_count need not be set. */
+bool td_is_small_estimate(int m, int n, int64_t k, int batch);
+cudaError_t td_small_estimate_run(const td_fixed *fixed, const td_estimate *estimate, int batch,
+                                  cudaStream_t stream);
+
 cudaError_t td_magnitudes_prepare(void);
-cudaError_t td_estimate_prepare(void); /* both */
+cudaError_t td_small_estimate_prepare(void);
+cudaError_t td_estimate_prepare(void); /* all */
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,6 @@
 
 #include "../access.h"
 #include "../arithmetic/logarithm.h"
-#include "../divisor.h"
 #include "line_tile.h"
 #include "ozaki.h"
 
@@ -115,35 +114,63 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
     return (high >> drop) + (rest != 0);
 }
 
-/* Where a thread's elements of a line are, and the shifts. */
-struct elements {
-    const uint64_t *at;        /* every PARTS-th */
-    const td_quad<int> *shift; /* NULL: none */
+/* A thread's elements of a unit, every PARTS-th: of a tile in shared memory, which has zeros past the end of k ... */
+struct tile_elements {
+    enum { IS_OPERAND = 0 };
+    const uint64_t *at;
+    const td_quad<int> *shifts; /* NULL: none */
     int count;
 
-    TD_DEVICE int shift_of(const elements &e, int i)
+    TD_INSIDE uint64_t load(int i) const { return at[i * PARTS]; }
+    TD_INSIDE uint64_t load_padded(int i) const { return load(i); }
+    TD_INSIDE int shift(int i) const
     {
-        return e.shift ? e.shift[i / TD_SUBTILE].of[i % TD_SUBTILE] : 0;
-    }
-    TD_DEVICE int log(const elements &e, int i, uint64_t bits)
-    {
-        return td_log_of64(bits) + TD_LOG * shift_of(e, i);
+        return shifts ? shifts[i / TD_SUBTILE].of[i % TD_SUBTILE] : 0;
     }
 };
+
+/* Half of what B's exponent is above A's. */
+TD_DEVICE int shift_of_tops(int a, int b)
+{
+    return a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1;
+}
+
+/* ... or of an operand; shifts are made from the largest exponents along k. */
+struct operand_elements {
+    enum { IS_OPERAND = 1 };
+    const uint64_t *at;
+    int64_t step;
+    const int32_t *tops[2]; /* NULL: no shifts */
+    int count, which;
+
+    TD_INSIDE uint64_t load(int i) const { return __ldg(at + i * step); }
+    TD_INSIDE uint64_t load_padded(int i) const { return i < count ? load(i) : 0; }
+    TD_INSIDE int shift(int i) const
+    {
+        if (!tops[0] || i >= count) return 0;
+        const int up = shift_of_tops(tops[0][i * PARTS], tops[1][i * PARTS]);
+        return which ? -up : up;
+    }
+};
+
+template <class elements> TD_DEVICE int shifted_log(const elements &e, int i, uint64_t bits)
+{
+    return td_log_of64(bits) + TD_LOG * e.shift(i);
+}
 
 /* ---- elements that are normal numbers of which the lower half is not 0 ---- */
 
 /* False if there are others: then the rest is of no use. Leaves the upper halves of magnitudes. */
-template <bool has_shifts>
+template <bool has_shifts, class elements>
 TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], summary *s)
 {
     uint32_t least = ~0u, most = 0, least_low = ~0u;
     int peak = INT32_MIN, logs = 0, low = TD_NO_LOW;
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        const uint64_t bits = e.at[i * PARTS];
+        const uint64_t bits = e.load(i);
         const uint32_t lower = (uint32_t)bits;
-        const int shift = has_shifts ? elements::shift_of(e, i) : 0;
+        const int shift = has_shifts ? e.shift(i) : 0;
         high[i] = upper_half(bits);
         least = min(least, high[i]);
         most = max(most, high[i]);
@@ -158,13 +185,13 @@ TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], s
 }
 
 /* What is cut off is never 0. */
-template <bool has_shifts>
+template <bool has_shifts, class elements>
 TD_DEVICE sums_of_unit sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
 {
     sums_of_unit sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        const int shift = has_shifts ? elements::shift_of(e, i) : 0;
+        const int shift = has_shifts ? e.shift(i) : 0;
         const int drop = min(9 + 1023 + top - ((int)(high[i] >> 20) + shift), 31);
         const uint32_t magnitude = (((high[i] & 0xfffffu) | 1u << 20) >> drop) + 1;
         sums.magnitudes += magnitude;
@@ -175,10 +202,11 @@ TD_DEVICE sums_of_unit sums_of_full(const uint32_t (&high)[PER_THREAD], const el
 
 /* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
 
-TD_DEVICE void load_magnitudes(const uint64_t *at, uint64_t (&bits)[PER_THREAD])
+template <class elements>
+TD_DEVICE void load_magnitudes(const elements &e, uint64_t (&bits)[PER_THREAD])
 {
     TD_UNROLL
-    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(at[i * PARTS]);
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(e.load_padded(i));
 }
 
 TD_DEVICE bool are_normal(const uint64_t *bits)
@@ -222,35 +250,35 @@ TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
 
 /* ---- any elements ---- */
 
-TD_DEVICE summary summarise_any(const elements &e)
+template <class elements> TD_DEVICE summary summarise_any(const elements &e)
 {
     summary s = NO_ELEMENTS;
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = magnitude(e.at[i * PARTS]);
+        const uint64_t bits = magnitude(e.load(i));
         if (bits == 0) {
             s.zeros++;
             continue;
         }
-        const int log = elements::log(e, i, bits);
-        const int low = low_of(bits) + elements::shift_of(e, i);
-        s.peak = max(s.peak, log);
+        const int log = shifted_log(e, i, bits);
+        const int low = low_of(bits) + e.shift(i);
+        s.peak = td_is_finite64(bits) ? max(s.peak, log) : s.peak;
         s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
         s.logs += log;
     }
     return s;
 }
 
-TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
+template <class elements> TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
 {
     sums_of_unit sums = {0, 0};
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
-        const uint64_t bits = magnitude(e.at[i * PARTS]);
+        const uint64_t bits = magnitude(e.load(i));
         if (bits == 0) continue;
         int q;
         const uint64_t m = td_significand64(bits, &q);
-        const uint32_t magnitude = magnitude_of(m, elements::log(e, i, bits), top);
+        const uint32_t magnitude = magnitude_of(m, shifted_log(e, i, bits), top);
         sums.magnitudes += magnitude;
         sums.squares += magnitude * magnitude;
     }
@@ -259,17 +287,105 @@ TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
 
 /* ---- units ---- */
 
-/* What the unit of a line is, from the sums of its parts. */
-TD_DEVICE unit unit_of(const summary &all, const sums_of_unit (*sums)[TD_TILE], int line)
+TD_DEVICE unit unit_of(const summary &all, const sums_of_unit &sums)
 {
-    unit u = {0, (uint32_t)(all.peak & 255) << FRACTION | (uint32_t)(all.zeros != 0) << ZEROS,
-              all.zeros ? all.zeros : all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+    return {sums.squares,
+            sums.magnitudes | (uint32_t)(all.peak & 255) << FRACTION |
+                (uint32_t)(all.zeros != 0) << ZEROS,
+            all.zeros ? all.zeros : all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+}
+
+/* An element's exponent above all; 0 for zeros and special numbers. */
+enum { NO_EXPONENT = -1075 };
+TD_DEVICE int height_of(uint64_t magnitude)
+{
+    const int field = (int)(magnitude >> 52);
+    if (field == 0) return magnitude ? 64 - td_clz64(magnitude) : 0;
+    return field == 0x7ff ? 0 : field - 1023 - NO_EXPONENT;
+}
+
+/* A part of a line's unit: what it is, and the upper halves of magnitudes if they are full. */
+struct part_of_unit {
+    summary own;
+    uint32_t high[PER_THREAD];
+    bool is_full, is_normal;
+};
+
+/* Parts that are not full. least: the smallest height. */
+struct other_part {
+    summary own;
+    bool is_normal;
+    int least;
+};
+
+template <bool has_shifts, class elements> TD_DEVICE other_part summarise_other(const elements &e)
+{
+    other_part part;
+    uint64_t bits[PER_THREAD];
+    load_magnitudes(e, bits);
+    part.least = INT32_MAX;
     TD_UNROLL
-    for (int i = 0; i < PARTS; i++) {
-        u.magnitudes += sums[i][line].magnitudes;
-        u.squares += sums[i][line].squares;
+    for (int i = 0; i < PER_THREAD; i++)
+        if (i < e.count) part.least = min(part.least, height_of(bits[i]));
+    part.is_normal = !has_shifts && are_normal(bits);
+    part.own = part.is_normal ? summarise_normal(bits, e.count) : summarise_any(e);
+    return part;
+}
+
+template <class elements>
+TD_DEVICE sums_of_unit sum_other(const elements &e, bool is_normal, int top)
+{
+    uint64_t bits[PER_THREAD];
+    if (!is_normal) return sums_of_any(e, top);
+    load_magnitudes(e, bits);
+    return sums_of_normal(bits, top);
+}
+
+/* The same out of the way of what is usual: blocks that measure little wait for each piece of code that they have not had yet. */
+template <bool has_shifts, class elements>
+TD_DEVICE_CALL other_part summarise_other_away(const elements e)
+{
+    return summarise_other<has_shifts>(e);
+}
+template <class elements>
+TD_DEVICE_CALL sums_of_unit sum_other_away(const elements e, bool is_normal, int top)
+{
+    return sum_other(e, is_normal, top);
+}
+
+/* Returns the smallest height of an operand's elements. */
+template <bool has_shifts, class elements>
+TD_DEVICE int summarise_part(const elements &e, part_of_unit &part)
+{
+    other_part other;
+    part.is_full = e.count == PER_THREAD && summarise_full<has_shifts>(e, part.high, &part.own);
+    if (part.is_full) {
+        uint32_t least = ~0u;
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) least = min(least, part.high[i]);
+        return (int)(least >> 20) - 1023 - NO_EXPONENT;
     }
-    return u;
+    if constexpr (elements::IS_OPERAND)
+        other = summarise_other_away<has_shifts>(e);
+    else
+        other = summarise_other<has_shifts>(e);
+    part.own = other.own;
+    part.is_normal = other.is_normal;
+    return other.least;
+}
+
+/* Its sums in units of all parts. */
+template <bool has_shifts, class elements>
+TD_DEVICE sums_of_unit sum_part(const elements &e, const part_of_unit &part, const summary &all)
+{
+    const int top = all.peak >> 8;
+    if (all.low == TD_SPECIAL) return {0, 0};
+    if (part.is_full) return sums_of_full<has_shifts>(part.high, e, top);
+    if (top == NO_TOP) return {0, 0};
+    if constexpr (elements::IS_OPERAND)
+        return sum_other_away(e, part.is_normal, top);
+    else
+        return sum_other(e, part.is_normal, top);
 }
 
 /* What is added to the exponents of a tile's elements, part by part. */
@@ -278,8 +394,8 @@ struct shifts_of_tile {
 };
 
 /* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
-TD_DEVICE elements elements_of(const uint64_t *line, int part, int64_t left,
-                               const shifts_of_tile *shifts)
+TD_DEVICE tile_elements elements_of(const uint64_t *line, int part, int64_t left,
+                                    const shifts_of_tile *shifts)
 {
     const int64_t count = (left - part + PARTS - 1) / PARTS;
     return {line + part, shifts ? shifts->of[part] : NULL,
@@ -294,113 +410,24 @@ TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left,
     TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
     TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
     const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
-    const elements mine = elements_of(tile[line], part, left, has_shifts ? &shifts : NULL);
-    uint32_t high[PER_THREAD];
-    uint64_t bits[PER_THREAD];
-    summary own;
-    const bool full = mine.count == PER_THREAD && summarise_full<has_shifts>(mine, high, &own);
-    bool normal = false;
-    if (!full) {
-        load_magnitudes(mine.at, bits);
-        normal = !has_shifts && are_normal(bits);
-        own = normal ? summarise_normal(bits, mine.count) : summarise_any(mine);
-    }
-    summaries[part][line] = own;
+    const tile_elements mine = elements_of(tile[line], part, left, has_shifts ? &shifts : NULL);
+    part_of_unit own;
+    summarise_part<has_shifts>(mine, own);
+    summaries[part][line] = own.own;
     __syncthreads();
     summary all = summaries[0][line];
     TD_UNROLL
     for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
-    const int top = all.peak >> 8;
-    sums[part][line] = {0, 0};
-    if (full && all.low != TD_SPECIAL)
-        sums[part][line] = sums_of_full<has_shifts>(high, mine, top);
-    else if (all.low != TD_SPECIAL && top != NO_TOP && normal) {
-        load_magnitudes(mine.at, bits);
-        sums[part][line] = sums_of_normal(bits, top);
-    } else if (all.low != TD_SPECIAL && top != NO_TOP) {
-        sums[part][line] = sums_of_any(mine, top);
-    }
+    sums[part][line] = sum_part<has_shifts>(mine, own, all);
     __syncthreads();
-    if (to) *to = unit_of(all, sums, line);
-}
-
-/* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
-struct tiles {
-    int line_first, count;
-    td_divisor units, strips, matrix; /* tiles of a line, of a unit, of a matrix */
-};
-
-static tiles tiles_of(const td_measure *p, int line_first, int lines)
-{
-    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT), strips = td_tiles(lines);
-    return {line_first, units * strips * 2 * p->batch, td_divisor_of(units), td_divisor_of(strips),
-            td_divisor_of(units * strips)};
-}
-
-struct place {
-    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
-};
-
-TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
-{
-    int in_matrix, unit, strip;
-    const int matrix = td_divide(number, t.matrix, &in_matrix), which = matrix % 2;
-    if (p.operand[which].k_step == 1)
-        strip = td_divide(in_matrix, t.units, &unit);
-    else
-        unit = td_divide(in_matrix, t.strips, &strip);
-    return {which, matrix / 2, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
-}
-
-/* A tile, which is copied to its beginning, and the largest exponents along k of both operands. */
-struct tile_of_units {
-    uint64_t of[tile_shape::lines][tile_shape::pitch];
-    int32_t tops[2][TD_UNIT];
-};
-
-/* Starts the copies of these. */
-TD_DEVICE void copy_tops(const td_measure &p, const place &at, tile_of_units &tile)
-{
-    const int o = (int)threadIdx.x / TD_UNIT, own = (int)threadIdx.x % TD_UNIT;
-    const int64_t l = (int64_t)at.unit * TD_UNIT + own, k = p.operand[0].k;
-    if (o < 2 && l < k) td_async_copy<4>(&tile.tops[o][own], &p.tops[o][at.batch * k + l]);
-}
-
-/* Half of what B's exponent is above A's is the shift of an element of k. The first tiles leave it in memory. */
-TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left,
-                           const tile_of_units &tile, shifts_of_tile &shifts)
-{
-    const int own = (int)threadIdx.x, part = own % PARTS, i = own / PARTS;
-    if (own < TD_UNIT) {
-        const int a = tile.tops[0][own], b = tile.tops[1][own];
-        const int shift = own >= left || a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1;
-        shifts.of[part][i / TD_SUBTILE].of[i % TD_SUBTILE] = at.which ? -shift : shift;
-        if (own < left && at.which == 0 && at.line0 == 0)
-            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = (int16_t)shift;
+    if (!to) return;
+    sums_of_unit total = sums[0][line];
+    TD_UNROLL
+    for (int i = 1; i < PARTS; i++) {
+        total.magnitudes += sums[i][line].magnitudes;
+        total.squares += sums[i][line].squares;
     }
-    __syncthreads();
-}
-
-/* A unit of each line of a strip. All threads take part. */
-template <bool again>
-TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
-                             const tile_of_units &tile)
-{
-    TD_SHARED(int, top, [PARTS][TD_UNIT]);
-    TD_SHARED(shifts_of_tile, shifts, );
-    const td_operand &o = p.operand[at.which];
-    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
-    const int line = (int)threadIdx.x;
-    unit *to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
-               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
-    if (again)
-        find_shifts(p, at, left, tile, shifts);
-    else
-        find_tops(tile.of, top);
-    measure_tile<again>(tile.of, left, shifts,
-                        line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
-    int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
-    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
+    *to = unit_of(all, total);
 }
 
 #endif

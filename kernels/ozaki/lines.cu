@@ -1,8 +1,7 @@
 /* lines.cu - what the Ozaki family must know of its operands before it cuts them: the norm, the mean magnitude and the exactness
  * of every line, and the shifts along k. Whole numbers throughout. */
-#include "line_units.h"
-
-#include "../last_block.h"
+#include "../divisor.h"
+#include "line_records.h"
 
 size_t td_unit_bytes(void) { return sizeof(unit); }
 
@@ -10,63 +9,6 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* A block has so many lines; groups of its threads share their units. Few lines of many units are spread over more blocks. */
 enum { MANY_LINES = 32, FEW_LINES = 8, MANY_UNITS = 128 };
-
-struct line_sums {
-    int64_t logs;
-    uint64_t magnitudes, squares;
-};
-
-TD_DEVICE td_line line_of(int peak, int low, int zeros, line_sums sums, int64_t k)
-{
-    td_line line = {0, 0, TD_NO_MEAN, 0, 0, (int16_t)low, 0};
-    const int unit_log = TD_LOG * ((peak >> 8) - 11);
-    if (low == TD_SPECIAL || low == TD_NO_LOW) return line;
-    line.norm = unit_log + ((td_log_above(sums.squares) + 1) >> 1);
-    line.sum = unit_log + td_log_above(sums.magnitudes);
-    line.typical = line.sum - td_log_above((uint64_t)(k - zeros));
-    if (zeros == 0) /* rounded down, also below zero */
-        line.mean = (int32_t)(sums.logs / k - (sums.logs % k < 0));
-    line.peak = peak;
-    return line;
-}
-
-/* x / 2^down, rounded up. */
-TD_DEVICE uint64_t shift_up(uint32_t x, int down)
-{
-    return down > 31 ? x != 0 : (x + ((1ull << down) - 1)) >> down;
-}
-
-/* Of the units of a line, `step` apart in memory, those from `first` on, `groups` apart. */
-template <int groups> struct units_of_line {
-    const unit *at;
-    int64_t step;
-    int first, count;
-};
-
-template <int groups> TD_DEVICE summary summarise_units(const units_of_line<groups> &units)
-{
-    summary s = NO_ELEMENTS;
-    for (int u = units.first; u < units.count; u += groups) {
-        const unit x = units.at[u * units.step];
-        const int fraction = (int)(x.magnitudes >> FRACTION & 255);
-        s = join(s, {TD_LOG * x.top + fraction, x.low, x.magnitudes >> ZEROS ? x.logs : 0, 0});
-    }
-    return s;
-}
-
-/* In units of 2^(top - 11). */
-template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> &units, int top)
-{
-    line_sums sums = {0, 0, 0};
-    for (int u = units.first; u < units.count; u += groups) {
-        const unit x = units.at[u * units.step];
-        const int down = top - x.top;
-        sums.logs += x.logs;
-        sums.magnitudes += shift_up(x.magnitudes & ((1u << FRACTION) - 1), down);
-        sums.squares += shift_up(x.squares, 2 * down);
-    }
-    return sums;
-}
 
 template <int lines> struct line_parts {
     summary summaries[THREADS / lines][lines];
@@ -94,101 +36,10 @@ TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int
         sums.magnitudes += parts.sums[i][line].magnitudes;
         sums.squares += parts.sums[i][line].squares;
     }
-    return line_of(all.peak, all.low, all.zeros, sums, k);
-}
-
-/* ---- shifts ---- */
-
-/* Shifts are not worth it while the exponents that they could even out spread no further. */
-enum { LEAST_SPREAD = 16 };
-
-/* Limits of what B's exponents are above A's, for all threads of a block. */
-struct difference {
-    int most, least;
-};
-constexpr difference NO_DIFFERENCE = {INT32_MIN, INT32_MAX};
-
-TD_DEVICE difference join_differences(const difference &own)
-{
-    TD_SHARED(difference, all, );
-    __syncthreads();
-    if (threadIdx.x == 0) all = NO_DIFFERENCE;
-    __syncthreads();
-    if (own.most >= own.least) {
-        atomicMax(&all.most, own.most);
-        atomicMin(&all.least, own.least);
-    }
-    __syncthreads();
-    return all;
-}
-
-/* False if the bounds show that no difference is far from another, in some members together. By all threads of a block. */
-TD_DEVICE bool may_spread(const td_measure &p, int first, int members)
-{
-    const int64_t bounds = td_bounds(p.operand[0].k);
-    difference all[2] = {NO_DIFFERENCE, NO_DIFFERENCE};
-    for (int64_t i = threadIdx.x; i < members * bounds; i += blockDim.x) TD_UNROLL
-    for (int o = 0; o < 2; o++) {
-        const int32_t *const bound = p.bounds[o] + 2 * (first * bounds + i);
-        all[o] = {max(all[o].most, bound[0]), min(all[o].least, bound[1])};
-    }
-    TD_UNROLL
-    for (int o = 0; o < 2; o++) all[o] = join_differences(all[o]);
-    return all[0].least == INT32_MIN || all[1].least == INT32_MIN ||
-           all[1].most - all[0].least - (all[1].least - all[0].most) > LEAST_SPREAD;
-}
-
-/* True if what B's exponents are above A's spreads. By all threads of a block. */
-TD_DEVICE bool spreads(const td_measure &p, int batch)
-{
-    const int64_t k = p.operand[0].k;
-    const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
-    difference seen = NO_DIFFERENCE;
-    if (p.batch > 1 && !may_spread(p, batch, 1)) return false;
-    TD_UNROLL_N(8) /* loads under way together */
-    for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
-        const bool both = a[l] != INT32_MIN && b[l] != INT32_MIN;
-        const int own = both ? b[l] - a[l] : 0;
-        seen.most = both ? max(seen.most, own) : seen.most;
-        seen.least = both ? min(seen.least, own) : seen.least;
-    }
-    seen = join_differences(seen);
-    return seen.most >= seen.least && seen.most - seen.least > LEAST_SPREAD;
-}
-
-/* What the shifts add to the mean of (norm + sum) / 2 over an operand's lines, rounded down. */
-TD_DEVICE int64_t mean_rise(const td_rise &rise, int which)
-{
-    const int64_t all = (int64_t)rise.sum[which], count = rise.lines[which];
-    return count == 0 ? 0 : all / count - (all % count < 0);
-}
-
-/* The block's lines are measured with shifts: adds what these have changed. The last block of a member decides whether they are kept,
- * which they are if they make norms smaller. All threads take part; `counts`: the thread has a line. */
-template <int lines_of_block>
-TD_DEVICE void close_lines(const td_measure &p, int which, int batch, const td_line &line,
-                           const td_line &again, bool counts)
-{
-    TD_SHARED(unsigned long long, sum, ); /* modulo 2^64 */
-    TD_SHARED(unsigned, lines, );
-    td_rise *const rise = &p.rise[batch];
-    const int64_t own = ((again.norm + again.sum) >> 1) - ((line.norm + line.sum) >> 1);
-    int blocks = 0;
-    for (int o = 0; o < 2; o++)
-        blocks += (p.operand[o].lines + lines_of_block - 1) / lines_of_block;
-    if (threadIdx.x == 0) sum = lines = 0;
-    __syncthreads();
-    if (counts && line.low != TD_SPECIAL && line.low != TD_NO_LOW) {
-        atomicAdd(&sum, (unsigned long long)own);
-        atomicAdd(&lines, 1u);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        atomicAdd(&rise->sum[which], sum);
-        atomicAdd(&rise->lines[which], lines);
-    }
-    if (td_is_last(&rise->blocks, 1, blocks) && threadIdx.x == 0)
-        p.shifted[batch] = mean_rise(*rise, 0) + mean_rise(*rise, 1) < 0;
+    return line_of(all,
+                   {td_log_above(sums.magnitudes), td_log_above(sums.squares),
+                    td_log_above((uint64_t)(k - all.zeros))},
+                   mean_of(sums.logs, k));
 }
 
 /* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
@@ -226,6 +77,86 @@ static __global__ void __launch_bounds__(THREADS)
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
 
+/* ---- tiles ---- */
+
+/* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
+struct tiles {
+    int line_first, count;
+    td_divisor units, strips, matrix; /* tiles of a line, of a unit, of a matrix */
+};
+
+static tiles tiles_of(const td_measure *p, int line_first, int lines)
+{
+    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT), strips = td_tiles(lines);
+    return {line_first, units * strips * 2 * p->batch, td_divisor_of(units), td_divisor_of(strips),
+            td_divisor_of(units * strips)};
+}
+
+struct place {
+    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
+};
+
+TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
+{
+    int in_matrix, unit, strip;
+    const int matrix = td_divide(number, t.matrix, &in_matrix), which = matrix % 2;
+    if (p.operand[which].k_step == 1)
+        strip = td_divide(in_matrix, t.units, &unit);
+    else
+        unit = td_divide(in_matrix, t.strips, &strip);
+    return {which, matrix / 2, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
+}
+
+/* A tile, which is copied to its beginning, and the largest exponents along k of both operands. */
+struct tile_of_units {
+    uint64_t of[tile_shape::lines][tile_shape::pitch];
+    int32_t tops[2][TD_UNIT];
+};
+
+/* Starts the copies of these. */
+TD_DEVICE void copy_tops(const td_measure &p, const place &at, tile_of_units &tile)
+{
+    const int o = (int)threadIdx.x / TD_UNIT, own = (int)threadIdx.x % TD_UNIT;
+    const int64_t l = (int64_t)at.unit * TD_UNIT + own, k = p.operand[0].k;
+    if (o < 2 && l < k) td_async_copy<4>(&tile.tops[o][own], &p.tops[o][at.batch * k + l]);
+}
+
+/* The shifts of elements of k. The first tiles leave them in memory. */
+TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left,
+                           const tile_of_units &tile, shifts_of_tile &shifts)
+{
+    const int own = (int)threadIdx.x, part = own % PARTS, i = own / PARTS;
+    if (own < TD_UNIT) {
+        const int shift = own >= left ? 0 : shift_of_tops(tile.tops[0][own], tile.tops[1][own]);
+        shifts.of[part][i / TD_SUBTILE].of[i % TD_SUBTILE] = at.which ? -shift : shift;
+        if (own < left && at.which == 0 && at.line0 == 0)
+            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = (int16_t)shift;
+    }
+    __syncthreads();
+}
+
+/* A unit of each line of a strip. All threads take part. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
+                             const tile_of_units &tile)
+{
+    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    TD_SHARED(shifts_of_tile, shifts, );
+    const td_operand &o = p.operand[at.which];
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
+    const int line = (int)threadIdx.x;
+    unit *to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
+               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
+    if (again)
+        find_shifts(p, at, left, tile, shifts);
+    else
+        find_tops(tile.of, top);
+    measure_tile<again>(tile.of, left, shifts,
+                        line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
+    int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
+    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
+}
+
 /* ---- all of it ---- */
 
 /* Blocks of a multiprocessor, and tiles that each has in shared memory, where these fit. */
@@ -241,7 +172,7 @@ template <bool again> struct needs {
     {
         if (again && at.batch != n.member) {
             n.member = at.batch;
-            n.is_shifted = spreads(p, at.batch);
+            n.is_shifted = (p.batch == 1 || may_spread(p, at.batch, 1)) && spreads(p, at.batch);
         }
         if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
             p.shifted[at.batch] = n.is_shifted;
@@ -346,14 +277,19 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
     return error;
 }
 
+cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
+{
+    return TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
+}
+
 cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
-    cudaError_t error = TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
+    cudaError_t error = td_measure_clear(p, stream);
     if (error == cudaSuccess) error = measure_strips(p, false, stream);
     return error == cudaSuccess ? measure_strips(p, true, stream) : error;
 }
 
-cudaError_t td_lines_prepare(void)
+cudaError_t td_measure_prepare(void)
 {
     cudaError_t error =
         td_load(cudaSuccess, clear_kernel, lines_kernel<MANY_LINES>, lines_kernel<FEW_LINES>);

@@ -175,9 +175,18 @@ typedef struct {
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
+/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many; measure->units are of
+ * no use then. */
+enum { TD_SHORT_K = 4096 };
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
+
+/* Sets what is added up, counted or raised while lines are measured. */
+cudaError_t td_measure_clear(const td_measure *measure, cudaStream_t stream);
+
 /* Loads these kernels on the current device: once, before the first launch. */
-cudaError_t td_lines_prepare(void);
+cudaError_t td_measure_prepare(void);
 cudaError_t td_choose_prepare(void);
+cudaError_t td_lines_prepare(void); /* both, too */
 
 #ifdef __cplusplus
 }

@@ -363,7 +363,7 @@ bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stre
     const td_operand &a = p->operand[0], &b = p->operand[1];
     operand_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
-        !td_has_code(kernel_for<by_boxes, MANY_STAGES>(true, true)) ||
+        !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
         !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))
         return false;
     *error = launch<by_boxes, MANY_STAGES>(p, boxes, grid, stream);

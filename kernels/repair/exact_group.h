@@ -152,10 +152,14 @@ TD_DEVICE void clear_mask(const td_repair &p, int row, int col, int subtile, uns
     if (p.repaired) atomicAdd(p.repaired, (unsigned long long)__popc(done));
 }
 
-/* Grid of the kernels: see strip_at. */
-static inline dim3 grid_of_strips(const td_repair *p, int batch)
+/* Grid of the kernels, see strip_at: no more blocks than have places at a time, so many on a multiprocessor, as they mostly end at once. */
+static inline dim3 grid_of_strips(const td_repair *p, int batch, int places)
 {
-    return td_grid_of_turns(p->target, STRIP, batch);
+    int multiprocessors = 0;
+    dim3 grid = td_grid_of_turns(p->target, STRIP, batch);
+    if (p->target.open_count && td_multiprocessors(&multiprocessors) == cudaSuccess)
+        grid.x = min(grid.x, (unsigned)max(1, places * multiprocessors / ((int)STRIP * batch)));
+    return grid;
 }
 
 #endif

@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(WARP) wide_kernel(const td_repair p)
 
 cudaError_t td_exact_wide_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH_NEXT(wide_kernel, grid_of_strips(p, batch), WARP, 0, stream, *p);
+    return TD_LAUNCH_NEXT(wide_kernel, grid_of_strips(p, batch, 6), WARP, 0, stream, *p);
 }
 
 cudaError_t td_exact_wide_prepare(void) { return td_load(cudaSuccess, wide_kernel); }

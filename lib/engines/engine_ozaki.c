@@ -58,8 +58,7 @@ static cudaError_t decide(const td_ozaki_product *product, int64_t z, int batch)
         choose.line_again[o] = measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
         measure.line[o] = choose.line[o];
     }
-    cudaError_t error = td_measure_run(&measure, p->stream);
-    return error == cudaSuccess ? td_choose_run(&choose, p->stream) : error;
+    return td_lines_run(&measure, &choose, p->stream);
 }
 
 /* Rows i .., columns j .., batch members z ... */
@@ -247,7 +246,6 @@ static td_run_status run_product(td_ozaki_product *product, size_t limit)
 static cudaError_t prepare_mode(const td_ozaki_mode *mode)
 {
     cudaError_t error = td_lines_prepare();
-    if (error == cudaSuccess) error = td_choose_prepare();
     if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) {
         error = td_estimate_prepare();
         if (error == cudaSuccess) error = td_panels_prepare();

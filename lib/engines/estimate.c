@@ -95,6 +95,8 @@ cudaError_t td_estimate_part_run(const td_estimate_part *given)
     for (int o = 0; o < 2; o++) part.estimate.nonzero[o] = map_of(given, o);
     part.estimate.sum_step = part.estimate.finish.ranks.batch_step * batch;
     cudaError_t error = cudaSuccess;
+    if (td_is_small_estimate((int)m, (int)n, k, (int)batch))
+        return td_small_estimate_run(&part.fixed, &part.estimate, (int)batch, part.stream);
     for (int64_t first = 0; first < sums && error == cudaSuccess; first += at_once)
         error = multiply(&part, first, td_smaller(at_once, sums - first));
     return error == cudaSuccess ? td_estimate_run(&part.estimate, (int)batch, part.stream) : error;

@@ -286,6 +286,21 @@ static void sums_in_parts(void **unused)
     }
 }
 
+/* Of so many products that magnitudes are made by a kernel of their own. */
+static void of_larger_products(void **unused)
+{
+    (void)unused;
+    const planted of = {test_is_sanitized() ? 3 : 129,
+                        test_is_sanitized() ? 3 : 128,
+                        16384,
+                        sparse,
+                        sparse,
+                        TRANSPOSED_B};
+    const checked seen = check("ozaki2", &of, SEED + 91);
+    CHECK(test_is_sanitized() || of.m * of.n * of.k > 1 << 28, "not large");
+    test_note("%d moduli, %d repaired", seen.parameter, (int)seen.repaired);
+}
+
 /* The deviation of the elements' natural logarithms. */
 static double deviation;
 static double lognormal(test_random *r, int64_t line, int64_t l, int64_t k)
@@ -322,6 +337,7 @@ int main(void)
         cmocka_unit_test(all_of_larger_products),
         cmocka_unit_test(what_the_estimate_does_not_see),
         cmocka_unit_test(sums_in_parts),
+        cmocka_unit_test(of_larger_products),
         cmocka_unit_test(lines_choose),
     };
     device_require();

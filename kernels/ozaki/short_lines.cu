@@ -1,0 +1,343 @@
+/* short_lines.cu - measures lines that a block can have whole, and chooses: one pass over both operands, a kernel that chooses, and one
+ * that mostly ends at once. The records are those that lines.cu makes. */
+#include "line_records.h"
+#include "spread.h"
+
+/* A warp has so many lines, a part of a unit of each a lane; a block the same lines' units in turn. In the end a warp has one line. */
+enum { LINES = 32 / PARTS, WARPS = THREADS / 32, MOST_UNITS = TD_SHORT_K / TD_UNIT };
+static_assert((int)LINES == (int)WARPS, "a line for each warp");
+static_assert((int)MOST_UNITS <= 64, "sums of a line's logarithms have 31 bits");
+
+struct units_of_block {
+    unit of[LINES][MOST_UNITS];
+};
+
+/* ---- units ---- */
+
+TD_DEVICE summary join_parts(summary s)
+{
+    TD_UNROLL
+    for (int d = LINES; d < 32; d *= 2)
+        s = join(s, {__shfl_xor_sync(~0u, s.peak, d), __shfl_xor_sync(~0u, s.low, d),
+                     __shfl_xor_sync(~0u, s.zeros, d), __shfl_xor_sync(~0u, s.logs, d)});
+    return s;
+}
+
+TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
+{
+    TD_UNROLL
+    for (int d = LINES; d < 32; d *= 2) {
+        sums.magnitudes += __shfl_xor_sync(~0u, sums.magnitudes, d);
+        sums.squares += __shfl_xor_sync(~0u, sums.squares, d);
+    }
+    return sums;
+}
+
+/* Leaves each lane half of the heights that it shares with one of another line, the larger of either. */
+template <int left> TD_DEVICE void join_heights(int (&x)[PER_THREAD])
+{
+    const bool is_upper = (threadIdx.x & (unsigned)left) != 0;
+    TD_UNROLL
+    for (int i = 0; i < 2 * left; i++) {
+        const int keep = is_upper ? x[i + 2 * left] : x[i],
+                  give = is_upper ? x[i] : x[i + 2 * left];
+        x[i] = max(keep, __shfl_xor_sync(~0u, give, left));
+    }
+}
+
+/* The largest heights over the warp's lines, of two elements of k: x becomes the second one's, it returns which is the first. */
+TD_DEVICE int join_lines(int (&x)[PER_THREAD])
+{
+    static_assert((int)LINES == 8 && (int)PER_THREAD == 16, "three steps leave two");
+    const int lane = (int)threadIdx.x % 32;
+    join_heights<4>(x);
+    join_heights<2>(x);
+    join_heights<1>(x);
+    return lane / LINES + 2 * PARTS * (lane % LINES);
+}
+
+/* Raises the bounds of a unit's elements of k, of which `left` are not past the end. least: the smallest height of the lane's part, which
+ * the largest heights of its elements of k are not below, whichever line it is of. By whole warps. */
+TD_DEVICE void raise_bounds(const summary &all, int least, int left, int32_t *bounds)
+{
+    const int lane = (int)threadIdx.x % 32;
+    TD_UNROLL
+    for (int d = 1; d < LINES; d *= 2) least = max(least, __shfl_xor_sync(~0u, least, d));
+    TD_UNROLL
+    for (int d = LINES; d < 32; d *= 2) least = min(least, __shfl_xor_sync(~0u, least, d));
+    const int most = td_warp_max((all.peak >> 8) - NO_EXPONENT),
+              own = lane % 2 ? least : most; /* both for each TD_BOUND elements */
+    if (lane < 2 * TD_UNIT / TD_BOUND && lane / 2 * TD_BOUND < left && own > 0)
+        atomicMax(&bounds[lane], own + NO_EXPONENT);
+}
+
+/* Where a lane's elements of the operand are: of one of LINES lines from line0 on, the last one in the place of those beyond. */
+struct lane_place {
+    const uint64_t *at;
+    int64_t k_step;
+    int k, own, part, which;
+
+    TD_INSIDE lane_place(const td_measure &p, int which_, int batch, int line0)
+        : k_step(p.operand[which_].k_step), k((int)p.operand[which_].k),
+          own((int)threadIdx.x % LINES), part((int)threadIdx.x % 32 / LINES), which(which_)
+    {
+        const td_operand &o = p.operand[which];
+        at = reinterpret_cast<const uint64_t *>(
+                 td_member<const double>(o.matrix, p.batch_first + batch)) +
+             td_operand_at(o, min(line0 + own, o.lines - 1), part);
+    }
+    /* Of a unit, from l0 on. */
+    TD_INSIDE operand_elements unit_at(int l0) const
+    {
+        const int count = (k - l0 - part + PARTS - 1) / PARTS;
+        return {at + l0 * k_step, PARTS * k_step, {}, min((int)PER_THREAD, max(0, count)), which};
+    }
+};
+
+/* Raises the largest exponents along k by the block's lines. */
+TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
+{
+    const lane_place place(p, which, batch, line0);
+    int32_t *const tops = p.tops[which] + (int64_t)batch * place.k;
+    TD_ROLLED
+    for (int l0 = (int)threadIdx.x / 32 * TD_UNIT; l0 < place.k; l0 += WARPS * TD_UNIT) {
+        const operand_elements mine = place.unit_at(l0);
+        int x[PER_THREAD];
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) x[i] = height_of(magnitude(mine.load_padded(i)));
+        const int first = l0 + join_lines(x);
+        TD_UNROLL
+        for (int i = 0; i < 2; i++)
+            if (x[i]) atomicMax(&tops[first + i * PARTS], x[i] + NO_EXPONENT);
+    }
+}
+
+/* The units of some lines of a member's operand, by all threads of a block. `again`: with shifts, of which the first lines leave word;
+ * else the bounds of the largest exponents along k are raised. */
+template <bool again>
+TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int line0,
+                             units_of_block &units)
+{
+    const lane_place place(p, which, batch, line0);
+    const int k = place.k, own = place.own, part = place.part;
+    TD_ROLLED
+    for (int u = (int)threadIdx.x / 32; u * TD_UNIT < k; u += WARPS) {
+        const int l0 = u * TD_UNIT;
+        operand_elements mine = place.unit_at(l0);
+        TD_UNROLL
+        for (int o = 0; o < 2 && again; o++)
+            mine.tops[o] = p.tops[o] + (int64_t)batch * k + l0 + part;
+        part_of_unit seen = {};
+        const int least = summarise_part<again>(mine, seen);
+        const summary all = join_parts(seen.own);
+        const sums_of_unit sums = add_parts(sum_part<again>(mine, seen, all));
+        if (part == 0) units.of[own][u] = unit_of(all, sums);
+        if (again) {
+            for (int i = 0; i < mine.count && own == 0 && line0 == 0 && which == 0; i++)
+                p.shift[(int64_t)batch * k + l0 + part + i * PARTS] = (int16_t)mine.shift(i);
+        } else {
+            td_wait_for_last(); /* what is raised is cleared */
+            raise_bounds(all, least, k - l0,
+                         p.bounds[which] + 2 * (batch * td_bounds(k) + l0 / TD_BOUND));
+        }
+    }
+}
+
+/* ---- lines ---- */
+
+/* The record of a line, by a warp. */
+TD_DEVICE td_line join_units(const unit *units, int64_t k)
+{
+    const int lane = (int)threadIdx.x % 32;
+    const units_of_line<32> own = {units, 1, lane, (int)((k + TD_UNIT - 1) / TD_UNIT)};
+    summary all = summarise_units(own);
+    all.peak = td_warp_max(all.peak);
+    all.low = -td_warp_max(-all.low);
+    all.zeros = td_warp_add(all.zeros);
+    const line_sums some = sum_units(own, all.peak >> 8);
+    const int logs = td_warp_add((int)some.logs);
+    const uint64_t sums[2] = {td_warp_add_long(some.magnitudes), td_warp_add_long(some.squares)};
+    const int log = td_log_above(lane == 0   ? sums[0]
+                                 : lane == 1 ? sums[1]
+                                             : (uint64_t)(k - all.zeros));
+    return line_of(all,
+                   {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
+                   mean_of(logs, (int)k));
+}
+
+/* What the block's lines add to what is seen of the operand. All threads take part. */
+TD_DEVICE void raise_spread(const td_choose &c, const td_line &line, bool exists,
+                            td_spread_of_lines *all)
+{
+    TD_SHARED(td_spread_of_lines, seen, );
+    const int tid = (int)threadIdx.x;
+    if (tid < TD_SPREADS) seen.above[tid] = 0;
+    __syncthreads();
+    if (exists && tid % 32 == 0) {
+        seen_of_lines mine;
+        mine.add(c, line);
+        TD_UNROLL
+        for (int s = 0; s < TD_SPREADS; s++)
+            if (mine.of[s] > NO_LINE) atomicMax(&seen.above[s], mine.of[s] - NO_LINE);
+    }
+    __syncthreads();
+    if (tid < TD_SPREADS && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
+}
+
+/* Grid: blocks over lines, 1, batch member * 2 + operand. Until something is raised nothing is read or written that the kernel before
+ * has to do with. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
+{
+    TD_SHARED(units_of_block, units, );
+    td_let_next_begin();
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
+              line0 = (int)blockIdx.x * LINES, own = (int)threadIdx.x / 32;
+    const td_operand &o = p.operand[which];
+    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
+        td_wait_for_last();
+        return;
+    }
+    measure_units<false>(p, which, batch, line0, units);
+    __syncthreads();
+    const td_line line = join_units(units.of[own], o.k);
+    const bool exists = line0 + own < o.lines;
+    td_wait_for_last();
+    if (exists && threadIdx.x % 32 == 0)
+        p.line[which][(int64_t)batch * o.lines + line0 + own] = line;
+    if (c.candidates > 1) raise_spread(c, line, exists, &c.spread[batch].of[which]);
+}
+
+/* ---- the choice ---- */
+
+/* Without shifts: the choice, and the block's share of lines with the scales that follow from it. */
+TD_DEVICE void choose_and_scale(const td_measure &p, const td_choose &c, int which, int batch)
+{
+    const td_spread_of_lines seen[2] = {c.spread[batch].of[0], c.spread[batch].of[1]};
+    const bool is_first = blockIdx.x == 0 && which == 0 && threadIdx.x == 0;
+    if (is_first) p.shifted[batch] = 0;
+    if (c.rule == TD_SCALE_BY_DIGITS) return;
+    const td_choice choice = choice_of_lines(c, true, seen);
+    if (is_first) leave_choice(c, batch, choice);
+    td_scale_lines_from(c, choice, c.line[which] + (int64_t)batch * c.lines[which], which, batch,
+                        (int)(blockIdx.x * blockDim.x + threadIdx.x),
+                        (int)(gridDim.x * blockDim.x));
+}
+
+/* The same of all lines of a member, shifted or not, by one block. */
+TD_DEVICE void choose_and_scale_all(const td_choose &c, int batch)
+{
+    TD_SHARED(td_spread_of_lines, seen, [2]);
+    const share_of_lines own = share_of_thread(0, 1);
+    if (threadIdx.x < 2) seen[threadIdx.x] = {};
+    __syncthreads();
+    measure_spread(c, batch, own, seen);
+    __syncthreads();
+    if (threadIdx.x == 0) leave_choice(c, batch, choice_of_lines(c, true, seen));
+    __syncthreads();
+    td_scale_lines(c, own.which, batch, own.first, own.step);
+}
+
+/* Measures the block's lines again, with shifts; the last block of a member knows whether they are kept. */
+TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, int which, int batch,
+                             units_of_block &units)
+{
+    const td_operand &o = p.operand[which];
+    const int own = (int)threadIdx.x / 32;
+    TD_ROLLED
+    for (int line0 = (int)blockIdx.x * LINES; line0 < o.lines; line0 += (int)gridDim.x * LINES) {
+        const int64_t record = (int64_t)batch * o.lines + min(line0 + own, o.lines - 1);
+        const bool counts = line0 + own < o.lines && threadIdx.x % 32 == 0;
+        measure_units<true>(p, which, batch, line0, units);
+        __syncthreads();
+        const td_line again = join_units(units.of[own], o.k), line = p.line[which][record];
+        if (counts) p.line_again[which][record] = again;
+        if (close_lines<LINES>(p, which, batch, line, again, counts) &&
+            c.rule != TD_SCALE_BY_DIGITS) {
+            __syncthreads();
+            choose_and_scale_all(c, batch);
+        }
+        __syncthreads();
+    }
+}
+
+/* Chooses, unless the bounds do not show that shifts are of no use: then the largest exponents along k are to be known.
+ * Grid: some blocks, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
+{
+    td_begin_kernel();
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    if (td_scalar_value(p.alpha) == 0.0) {
+        if (blockIdx.x == 0 && which == 0 && threadIdx.x == 0 && c.rule != TD_SCALE_BY_DIGITS)
+            leave_choice(c, batch, choice_of_lines(c, false, NULL));
+        return;
+    }
+    if (!may_spread_by_warp(p, batch)) {
+        choose_and_scale(p, c, which, batch);
+        return;
+    }
+    TD_ROLLED
+    for (int line0 = (int)blockIdx.x * LINES; line0 < p.operand[which].lines;
+         line0 += (int)gridDim.x * LINES)
+        raise_tops(p, which, batch, line0);
+}
+
+/* What the one before has left to do. The same grid. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    again_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
+{
+    TD_SHARED(units_of_block, units, );
+    td_begin_kernel();
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    if (td_scalar_value(p.alpha) == 0.0 || !may_spread_by_warp(p, batch)) return;
+    if (spreads(p, batch))
+        measure_again(p, c, which, batch, units);
+    else
+        choose_and_scale(p, c, which, batch);
+}
+
+/* ---- all of it ---- */
+
+/* More lines, or more elements of k, are measured by tiles: memory likes that, where it does not fit the L2. So are many lines of less
+ * than WARPS units, which leave warps idle, but for blocks that all run at a time. */
+enum { MOST_BLOCKS = 2048, ONE_TURN = 256, SETTLING_BLOCKS = 256 };
+
+static int blocks_of(const td_measure *p)
+{
+    return (max(p->operand[0].lines, p->operand[1].lines) + LINES - 1) / LINES;
+}
+
+static bool are_short(const td_measure *p)
+{
+    const int64_t k = p->operand[0].k, blocks = 2 * (int64_t)p->batch * blocks_of(p);
+    const int64_t most = max((int64_t)ONE_TURN, MOST_BLOCKS * k / (WARPS * TD_UNIT));
+    return k <= TD_SHORT_K && blocks <= min((int64_t)MOST_BLOCKS, most);
+}
+
+cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
+{
+    const unsigned members = 2 * (unsigned)p->batch, blocks = (unsigned)blocks_of(p);
+    cudaError_t error;
+    if (!are_short(p)) {
+        error = td_measure_run(p, stream);
+        return error == cudaSuccess ? td_choose_run(c, stream) : error;
+    }
+    const dim3 all(blocks, 1, members),
+        few(min(blocks, max(1u, SETTLING_BLOCKS / members)), 1, members);
+    error = td_measure_clear(p, stream);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH_NEXT(measure_kernel, all, THREADS, 0, stream, *p, *c);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH_NEXT(settle_kernel, few, THREADS, 0, stream, *p, *c);
+    if (error == cudaSuccess) error = TD_LAUNCH_NEXT(again_kernel, few, THREADS, 0, stream, *p, *c);
+    if (error != cudaSuccess || c->rule != TD_SCALE_BY_DIGITS) return error;
+    return td_choose_run(c, stream);
+}
+
+cudaError_t td_lines_prepare(void)
+{
+    cudaError_t error = td_measure_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    return td_load(error, measure_kernel, settle_kernel, again_kernel);
+}

@@ -1,0 +1,255 @@
+/* check_lines.c - lines that are measured whole, and what follows from them, against the same by tiles: records, choices, scales and
+ * shifts, bit for bit. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/engines/part.h"
+#include "../../lib/engines/scheme.h"
+#include "../../kernels/ozaki/moduli.h"
+#include "../support/random.h"
+#include "device.h"
+
+enum { MOST_BUFFERS = 40, KINDS = 11 };
+
+typedef struct {
+    int64_t lines[2], k, ld[2];
+    int batch, kind[2]; /* of numbers */
+    bool along[2];      /* k is contiguous */
+    bool by_digits, is_pointers;
+} lines_case;
+
+static struct {
+    void *buffer[MOST_BUFFERS];
+    int count;
+} memory;
+
+/* Filled with 0xa5. */
+static void *reserve(int64_t bytes)
+{
+    CHECK(memory.count < MOST_BUFFERS, "too many buffers");
+    void **const at = &memory.buffer[memory.count++];
+    CHECK_CUDA(cudaMalloc(at, (size_t)bytes + 8));
+    CHECK_CUDA(cudaMemset(*at, 0xa5, (size_t)bytes + 8));
+    return *at;
+}
+
+static void free_all(void)
+{
+    while (memory.count) CHECK_CUDA(cudaFree(memory.buffer[--memory.count]));
+}
+
+/* Element l of line i. */
+static double number(test_random *r, int kind, int64_t i, int64_t l, int which)
+{
+    const double x = random_normal(r);
+    switch (kind) {
+    case 1: /* exponents along k, which shifts even out */
+        return ldexp(x, (int)((which ? -1 : 1) * (l * 7919 % 61)));
+    case 2: /* the same, of either operand alone */
+        return which ? x : ldexp(x, (int)(l % 40));
+    case 3:
+        return random_int(r, 0, 19) ? 0.0 : x;
+    case 4: /* a triangle */
+        return l <= i ? x : 0.0;
+    case 5:
+        return (float)x;
+    case 6:
+        return i % 5 == 3 && l % 50 == 7 ? (l % 100 == 7 ? NAN : -INFINITY) : x;
+    case 7: /* the least numbers that there are, among others */
+        return random_int(r, 0, 2) ? ldexp(x, -1070) : ldexp(x, -1020);
+    case 8:
+        return ldexp(1.0, random_int(r, -3, 3));
+    case 9:
+        return i % 3 && l % 4 ? ldexp(x, random_int(r, -1000, 1000)) : 0.0;
+    case 10:
+        return 0.0;
+    default:
+        return x;
+    }
+}
+
+static td_matrix upload(const lines_case *c, int which, test_random *r)
+{
+    const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which],
+                  size = outer * inner, guard = 3;
+    double *host = malloc(sizeof(double) * (size_t)(size * c->batch + guard)), *device;
+    double *pointers[8];
+    CHECK(host, "out of memory");
+    for (int64_t e = 0; e < size * c->batch + guard; e++) host[e] = NAN; /* not to be read */
+    for (int z = 0; z < c->batch; z++)
+        for (int64_t i = 0; i < c->lines[which]; i++)
+            for (int64_t l = 0; l < c->k; l++)
+                host[guard + z * size + (c->along[which] ? i * inner + l : l * inner + i)] =
+                    number(r, z == 1 ? 0 : c->kind[which], i, l, which);
+    device = reserve((size * c->batch + guard) * 8);
+    CHECK_CUDA(
+        cudaMemcpy(device, host, (size_t)(size * c->batch + guard) * 8, cudaMemcpyHostToDevice));
+    free(host);
+    for (int z = 0; z < c->batch; z++) pointers[z] = device + guard + z * size;
+    if (!c->is_pointers) return (td_matrix){.data = device + guard, .ld = inner, .stride = size};
+    void *const array = reserve((int64_t)sizeof pointers);
+    CHECK_CUDA(cudaMemcpy(array, pointers, sizeof pointers, cudaMemcpyHostToDevice));
+    return (td_matrix){.array = array, .ld = inner};
+}
+
+/* What is compared. */
+typedef struct {
+    td_line *line[2];
+    td_choice *choice;
+    int32_t *shifted;
+    int16_t *shift;
+    unsigned long long *planes;
+} result;
+
+static result run(const lines_case *c, const td_operand *operand, bool whole)
+{
+    const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
+                  spreads = c->batch * (int64_t)sizeof(td_spread);
+    result of = {.choice = reserve(c->batch * (int64_t)sizeof(td_choice)),
+                 .shifted = reserve(c->batch * 4),
+                 .shift = reserve(c->batch * c->k * 2),
+                 .planes = reserve(8)};
+    td_measure measure = {.operand = {operand[0], operand[1]},
+                          .alpha.value.binary64 = 1.0,
+                          .batch = c->batch,
+                          .strip_lines = (int)strip,
+                          .shift = of.shift,
+                          .shifted = of.shifted,
+                          .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
+                          .clear = reserve(spreads),
+                          .clear_count = spreads / 4};
+    td_choose choose = {.lines = {(int)c->lines[0], (int)c->lines[1]},
+                        .batch = c->batch,
+                        .alpha.value.binary64 = 1.0,
+                        .k = c->k,
+                        .spread = (td_spread *)measure.clear,
+                        .shifted = of.shifted,
+                        .choice = of.choice,
+                        .planes = of.planes};
+    CHECK_CUDA(cudaMemset(of.planes, 0, 8));
+    for (int o = 0; o < 2; o++) {
+        const int64_t records = c->lines[o] * c->batch * (int64_t)sizeof(td_line),
+                      units =
+                          td_ceil_div(c->k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes();
+        measure.units[o] = reserve(units);
+        measure.units_again[o] = reserve(units);
+        measure.tops[o] = reserve(c->k * c->batch * 4);
+        measure.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
+        choose.line[o] = measure.line[o] = of.line[o] = reserve(records);
+        choose.line_again[o] = measure.line_again[o] = reserve(records);
+    }
+    if (c->by_digits)
+        td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose);
+    else
+        td_scheme_residues.choose((td_parameter){.count = 14}, c->k, &choose);
+    if (whole) {
+        CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
+        return of;
+    }
+    CHECK_CUDA(td_measure_run(&measure, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL));
+    return of;
+}
+
+static void compare(const char *what, const lines_case *c, const void *got, const void *want,
+                    int64_t bytes)
+{
+    unsigned char *const both = malloc(2 * (size_t)bytes);
+    CHECK(both, "out of memory");
+    CHECK_CUDA(cudaMemcpy(both, got, (size_t)bytes, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(both + bytes, want, (size_t)bytes, cudaMemcpyDeviceToHost));
+    for (int64_t i = 0; i < bytes; i++)
+        CHECK(both[i] == both[bytes + i],
+              "%s, byte %d of %d: %02x, not %02x; lines %d, %d, k %d, ld %d, %d, batch %d, numbers "
+              "%d, %d, along k %d, %d%s%s",
+              what, (int)i, (int)bytes, both[i], both[bytes + i], (int)c->lines[0],
+              (int)c->lines[1], (int)c->k, (int)c->ld[0], (int)c->ld[1], c->batch, c->kind[0],
+              c->kind[1], c->along[0], c->along[1], c->by_digits ? ", digits" : "",
+              c->is_pointers ? ", pointers" : "");
+    free(both);
+}
+
+/* Returns how many members are shifted. */
+static int check(const lines_case *c, uint64_t seed)
+{
+    test_random r = random_start(seed);
+    td_operand operand[2];
+    int32_t shifted[8];
+    int count = 0;
+    for (int o = 0; o < 2; o++)
+        operand[o] = (td_operand){.matrix = upload(c, o, &r),
+                                  .line_step = c->along[o] ? c->ld[o] : 1,
+                                  .k_step = c->along[o] ? 1 : c->ld[o],
+                                  .k = c->k,
+                                  .lines = (int)c->lines[o]};
+    const result got = run(c, operand, true), want = run(c, operand, false);
+    device_check_clean("measuring lines");
+    compare("shifted", c, got.shifted, want.shifted, c->batch * 4);
+    compare("shift", c, got.shift, want.shift, c->batch * c->k * 2);
+    for (int o = 0; o < 2; o++)
+        compare(o ? "column" : "row", c, got.line[o], want.line[o],
+                c->lines[o] * c->batch * (int64_t)sizeof(td_line));
+    compare("choice", c, got.choice, want.choice, c->batch * (int64_t)sizeof(td_choice));
+    compare("planes", c, got.planes, want.planes, 8);
+    CHECK_CUDA(cudaMemcpy(shifted, got.shifted, (size_t)c->batch * 4, cudaMemcpyDeviceToHost));
+    for (int z = 0; z < c->batch; z++) count += shifted[z] != 0;
+    free_all();
+    return count;
+}
+
+static int cases = 400;
+static uint64_t first_seed = 1;
+
+static void random_cases(void **unused)
+{
+    (void)unused;
+    int shifted = 0;
+    for (int n = 0; n < cases; n++) {
+        const uint64_t seed = first_seed + (uint64_t)n;
+        test_random r = random_start(seed * 77);
+        lines_case c = {.k = random_int(&r, 1, random_int(&r, 0, 9) ? 300 : 1500),
+                        .batch = random_int(&r, 0, 3) ? 1 : 3,
+                        .by_digits = random_int(&r, 0, 4) == 0,
+                        .is_pointers = random_int(&r, 0, 3) == 0};
+        for (int o = 0; o < 2; o++) {
+            c.lines[o] = random_int(&r, 1, 90);
+            c.along[o] = random_int(&r, 0, 1);
+            c.ld[o] = (c.along[o] ? c.k : c.lines[o]) + random_int(&r, 0, 3);
+            c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
+        }
+        shifted += check(&c, seed);
+    }
+    test_note("%d cases, %d members shifted", cases, shifted);
+    CHECK(cases < 100 || shifted > 0, "no member is shifted");
+}
+
+/* Around units, and the longest lines. */
+static void lengths(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
+                                 129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
+    for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
+        for (int i = 0; i < 4; i++) {
+            const int k = depths[d];
+            lines_case c = {.lines = {9, 16},
+                            .k = k,
+                            .batch = 1,
+                            .kind = {i * 3 % KINDS, i * 3 % KINDS},
+                            .along = {i % 2, i / 2}};
+            for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
+            check(&c, 9000 + (uint64_t)(4 * d + i));
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths)};
+    test_take_cases(argc, argv, &cases, &first_seed);
+    device_require();
+    if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
