@@ -253,8 +253,6 @@ class Jax(Framework):
     name = "jax"
 
     def __init__(self):
-        # Else XLA times cuBLAS's kernels once, at the first call, and takes another at each start of the program.
-        os.environ.setdefault("XLA_FLAGS", "--xla_gpu_autotune_level=0")
         import jax
 
         jax.config.update("jax_enable_x64", True)
