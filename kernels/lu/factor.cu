@@ -285,32 +285,16 @@ bool td_lu_shape_fits(td_lu_type type, int n, int shape)
 {
     int bytes = 0;
     if (td_block_shared_bytes(&bytes) != cudaSuccess) return false;
-    switch (type) {
-    case TD_LU_S:
-        return fits<float>(n, shape, bytes);
-    case TD_LU_D:
-        return fits<double>(n, shape, bytes);
-    case TD_LU_C:
-        return fits<td_complex<float>>(n, shape, bytes);
-    default:
-        return fits<td_complex<double>>(n, shape, bytes);
-    }
+    return td_lu_with_number(type,
+                             [&](auto zero) { return fits<decltype(zero)>(n, shape, bytes); });
 }
 
 cudaError_t td_lu_factor(const td_lu_factors *p, cudaStream_t stream)
 {
     td_lu_factors shaped = *p;
     if (shaped.shape < 0) shaped.shape = td_lu_shape_of(p->type, p->n);
-    switch (p->type) {
-    case TD_LU_S:
-        return launch<float>(&shaped, stream);
-    case TD_LU_D:
-        return launch<double>(&shaped, stream);
-    case TD_LU_C:
-        return launch<td_complex<float>>(&shaped, stream);
-    default:
-        return launch<td_complex<double>>(&shaped, stream);
-    }
+    return td_lu_with_number(p->type,
+                             [&](auto zero) { return launch<decltype(zero)>(&shaped, stream); });
 }
 
 cudaError_t td_lu_factor_prepare(void)

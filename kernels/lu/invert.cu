@@ -154,16 +154,8 @@ static cudaError_t launch_for(const problem *p, cudaStream_t stream)
 
 template <class problem> static cudaError_t launch_of(const problem *p, cudaStream_t stream)
 {
-    switch (p->type) {
-    case TD_LU_S:
-        return launch_for<float>(p, stream);
-    case TD_LU_D:
-        return launch_for<double>(p, stream);
-    case TD_LU_C:
-        return launch_for<td_complex<float>>(p, stream);
-    default:
-        return launch_for<td_complex<double>>(p, stream);
-    }
+    return td_lu_with_number(p->type,
+                             [&](auto zero) { return launch_for<decltype(zero)>(p, stream); });
 }
 
 cudaError_t td_lu_invert_factors(const td_lu_vectors *p, cudaStream_t stream)

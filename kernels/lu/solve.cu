@@ -187,16 +187,8 @@ cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
         const cudaError_t error = td_lu_invert_factors(p, stream);
         if (error != cudaErrorInvalidConfiguration) return error;
     }
-    switch (p->type) {
-    case TD_LU_S:
-        return launch_solve<float>(p, stream);
-    case TD_LU_D:
-        return launch_solve<double>(p, stream);
-    case TD_LU_C:
-        return launch_solve<td_complex<float>>(p, stream);
-    default:
-        return launch_solve<td_complex<double>>(p, stream);
-    }
+    return td_lu_with_number(p->type,
+                             [&](auto zero) { return launch_solve<decltype(zero)>(p, stream); });
 }
 
 cudaError_t td_lu_solve_prepare(void)

@@ -301,7 +301,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
 /* Of more elements in both operands tiles are measured: exponents that spread, and zeros, take less time there. So are many lines of less
  * than WARPS units, which leave warps idle, but for blocks that all run at a time. */
-enum { MOST_ELEMENTS = 1 << 21, MOST_BLOCKS = 2048, ONE_TURN = 256, SETTLING_BLOCKS = 256 };
+enum { MOST_ELEMENTS = 1 << 21, BLOCKS_OF_K = 4, ONE_TURN = 256, SETTLING_BLOCKS = 256 };
 
 static int blocks_of(const td_measure *p)
 {
@@ -312,7 +312,7 @@ static bool are_short(const td_measure *p)
 {
     const int64_t k = p->operand[0].k, blocks = 2 * (int64_t)p->batch * blocks_of(p);
     return k <= TD_SHORT_K && blocks * LINES * k <= MOST_ELEMENTS &&
-           blocks <= max((int64_t)ONE_TURN, MOST_BLOCKS * k / (WARPS * TD_UNIT));
+           blocks <= max((int64_t)ONE_TURN, BLOCKS_OF_K * k);
 }
 
 cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
