@@ -26,6 +26,14 @@ TD_DEVICE void td_barrier_expect(uint64_t *barrier, int bytes)
         : "memory");
 }
 
+/* The first copy by a map need not wait for it. */
+TD_DEVICE void td_prefetch_map(const CUtensorMap *map)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+#endif
+}
+
 /* A box of a tensor of four dimensions from its element x, y, z, w on. */
 TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
                            int z, int w)

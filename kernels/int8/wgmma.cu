@@ -1,6 +1,6 @@
-/* wgmma.cu - products of residues on the tensor cores of sm_90a, by warpgroups that take turns: while one waits for its last
- * products, reduces its sums and stores them, the next one multiplies. Another warpgroup finds what to multiply and has the copies
- * made, of K_STEP of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
+/* wgmma.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups that take turns: while one waits for its
+ * last products, reduces its sums and stores them, the other one multiplies. Another warpgroup finds what to multiply and has the
+ * copies made, of K_STEP of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
  * multiprocessor.
  *
  * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
@@ -24,28 +24,33 @@ enum {
     GROUP_THREADS = 128,
     HALVES = 2, /* of a tile's columns: 64 are what one instruction takes */
     COLUMNS = 64 * HALVES,
-    QUEUE = 8 /* units that warpgroups may be apart */
+    TEAMS = 2,
+    QUEUE = 8 /* units that teams may be apart */
 };
 
-/* 65536 registers are what all threads have. */
+/* A team of two warpgroups has half of the columns each. It needs no more registers than all threads may have: one of one warpgroup
+ * takes some of those of the threads that copy. */
 template <int tile_rows, int warpgroups, int stage_count> struct schedule {
     enum {
         rows = tile_rows,
         columns = COLUMNS,
-        groups = warpgroups,
+        groups = warpgroups, /* of a team */
+        halves = HALVES / groups,
         stages = stage_count,
-        threads = GROUP_THREADS * (groups + 1),
+        team_threads = GROUP_THREADS * groups,
+        threads = TEAMS * team_threads + GROUP_THREADS,
         row_bytes = rows * K_STEP,
         stage_bytes = (rows + columns) * K_STEP,
         shared_bytes = stages * stage_bytes + 1024, /* to align */
-        registers = groups == 2 ? 232 : 160,
-        registers_of_copies = groups == 2 ? 40 : 32
+        moves_registers = groups == 1,
+        registers = 224,
+        registers_of_copies = 56
     };
 };
 
 /* The large tile needs least of shared memory's and the L2's bandwidth; small ones fill the device. */
-using large = schedule<192, 2, 5>;
-using small = schedule<128, 3, 6>;
+using large = schedule<192, 1, 5>;
+using small = schedule<128, 2, 6>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -73,65 +78,118 @@ template <int size> struct ring {
     uint64_t full[size], empty[size];
 };
 
-/* A unit's number, or the count of all if none is left; its steps. */
+/* What warpgroups are told of a unit: its steps, NONE_LEFT if there is no unit, 0 of one that is passed over. */
+enum { NONE_LEFT = -1 };
 struct queued {
-    int index, steps;
+    int steps;
+    td_unit tile;
 };
 
-/* One whose copies come next, and the stages of k that it goes through. */
-struct found_unit {
-    queued unit;
-    td_unit tile;
-    td_stages list[TD_MOST_RUNS];
-};
+/* Units whose copies come next are found ahead, by one lane of a warp, or, where units are short, by a few at a time, each another one: what a
+ * lane loads takes longer than such a unit. The places of what was found are a ring, and share the memory for stages. */
 enum {
-    FOUND = 2, /* that of which copies are made, and the next one, */
-    AHEAD = 4  /* which is taken so many steps before: late, for the L2 and the last units */
+    LANES = 4,
+    PLACES = 2 * LANES,
+    SHORT_STAGES = 4, /* of a unit that is short where units are many; otherwise twice as many */
+    FEW_UNITS = 16,   /* of a block */
+    AHEAD =
+        4 /* steps of copies left when the next one is wanted: late, for the L2 and the last units */
+};
+struct found_ring {
+    uint64_t full[PLACES], wanted[PLACES];
+    queued unit[PLACES];
+    td_stages list[2 * TD_MOST_RUNS];
 };
 
 template <class s> struct barriers {
     ring<s::stages> stage;
     ring<QUEUE> unit;
-    uint64_t found[FOUND], wanted;
     queued of[QUEUE];
-    found_unit next[FOUND];
+    found_ring found;
 };
+
+/* Lanes that find units: that what is found in one step of theirs stays in order, these are dealt out in turn. */
+template <class units_of_p> TD_DEVICE int lanes_of(const td_panels &p, const units_of_p &units)
+{
+    const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
+              most = units.count > FEW_UNITS * (int)gridDim.x ? SHORT_STAGES : 2 * SHORT_STAGES;
+    return p.wanted.of || stages > most ? 1 : LANES;
+}
+
+/* The place of the unit with that turn, whether it is its place's first, third, ..., and its stages. */
+struct found_place {
+    int place;
+    uint32_t parity;
+};
+TD_DEVICE found_place place_of_turn(int turn, int lanes)
+{
+    return {turn & (2 * lanes - 1), (uint32_t)(turn / (2 * lanes)) & 1u};
+}
+TD_DEVICE td_stages *stages_of(found_ring &found, int place, int lanes)
+{
+    return found.list + place * (TD_MOST_RUNS / lanes);
+}
 
 /* ---- units ---- */
 
 /* The unit after `index`. Blocks take it when most copies of that one are under way, the first ones by their own numbers: so those
  * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
- * when the last of them leaves 0. Where units may be passed over, they are dealt out in turn: to ask for each takes longer. */
-TD_DEVICE int following_unit(const td_panels &p, int index, int count)
+ * when the last of them leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for each takes
+ * longer. */
+TD_DEVICE int following_unit(const td_panels &p, int index, int lanes, int count)
 {
-    if (p.batch > 1 || p.wanted.of) return index + (int)gridDim.x;
+    if (p.batch > 1 || p.wanted.of || lanes > 1) return index + lanes * (int)gridDim.x;
     return (int)(atomicInc(p.next_unit, (unsigned)count - 1u) + gridDim.x);
 }
 
-/* One thread takes all units when they are wanted, and finds what stages they go through. */
 template <class s>
-TD_DEVICE void find_units(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                          barriers<s> &barrier)
+TD_DEVICE queued find_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
+                           int index, td_stages *list)
 {
-    uint32_t turn = 0;
-    int index = (int)blockIdx.x;
-    for (;;) {
-        while (index < units.count && !td_is_wanted(p, units, index))
-            index = following_unit(p, index, units.count);
-        found_unit &found = barrier.next[turn % FOUND];
-        found.unit = {index, 0};
-        if (index < units.count) {
-            const td_unit tile = found.tile = td_unit_of(p, units, index);
-            found.unit.steps =
-                td_list_stages<s::rows, s::columns>(
-                    p, tile.member, tile.row, tile.column, td_first_of_piece(&p, tile.piece),
-                    td_first_of_piece(&p, tile.piece + 1), found.list)
-                    .count;
+    const td_unit tile = td_unit_of(p, units, index);
+    return {td_list_stages<s::rows, s::columns>(p, tile.member, tile.row, tile.column,
+                                                td_first_of_piece(&p, tile.piece),
+                                                td_first_of_piece(&p, tile.piece + 1), list)
+                .count,
+            tile};
+}
+
+struct candidate {
+    int index;
+    bool exists, is_wanted;
+};
+
+template <class s>
+TD_DEVICE candidate candidate_of(const td_panels &p, const td_units<s::rows, s::columns> &units,
+                                 int index)
+{
+    const bool exists = index < units.count;
+    return {index, exists, exists && td_is_wanted(p, units, index)};
+}
+
+/* The first lanes of a warp take all units when they are wanted, turn by turn; where none of theirs is to be made, the next ones. */
+template <class s>
+TD_DEVICE void find_units(const td_panels &p, const td_units<s::rows, s::columns> &units, int lanes,
+                          found_ring &found)
+{
+    const int lane = (int)threadIdx.x % 32;
+    const unsigned all = (1u << lanes) - 1;
+    if (lane >= lanes) return;
+    candidate own = candidate_of<s>(p, units, (int)blockIdx.x + lane * (int)gridDim.x);
+    for (int turn = lane;; turn += lanes) {
+        const int place = place_of_turn(turn, lanes).place, before = turn - (2 * lanes - 1);
+        if (before >= 0) {
+            const found_place last = place_of_turn(before, lanes);
+            td_barrier_wait(&found.wanted[last.place], last.parity);
         }
-        td_barrier_arrive(&barrier.found[turn % FOUND]);
-        if (index >= units.count) return;
-        td_barrier_wait(&barrier.wanted, turn++ % 2);
-        index = following_unit(p, index, units.count);
+        if (turn >= lanes) own.is_wanted = false;
+        while (!__any_sync(all, own.is_wanted) && __any_sync(all, own.exists))
+            own = candidate_of<s>(p, units, following_unit(p, own.index, lanes, units.count));
+        found.unit[place] = own.is_wanted
+                                ? find_unit<s>(p, units, own.index, stages_of(found, place, lanes))
+                                : queued{own.exists ? 0 : NONE_LEFT, {}};
+        td_barrier_arrive(&found.full[place]);
+        if (!__any_sync(all, own.exists)) return;
     }
 }
 
@@ -146,18 +204,19 @@ TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &bar
     next(to);
 }
 
+/* The copies of a unit; says when the next one is wanted. */
 template <class s>
-TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const found_unit &found,
-                         int8_t *shared, position<s::stages> &at, barriers<s> &barrier)
+TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const queued &unit,
+                         const td_stages *run, uint64_t *wanted, int8_t *shared,
+                         position<s::stages> &at, barriers<s> &barrier)
 {
-    const td_unit tile = found.tile;
-    const td_stages *run = found.list;
-    const int steps = found.unit.steps;
+    const td_unit tile = unit.tile;
+    const int steps = unit.steps;
     int k = run->passed * K_STEP, left = run->count;
     TD_UNROLL_N(1)
     for (int step = 0; step < steps; step++, left--, k += K_STEP) {
         if (left == 0) run++, k += run->passed * K_STEP, left = run->count;
-        if (step == max(steps - AHEAD, 0)) td_barrier_arrive(&barrier.wanted);
+        if (step == max(steps - AHEAD, 0)) td_barrier_arrive(wanted);
         int8_t *const stage = shared + at.place * s::stage_bytes;
         uint64_t *const full = &barrier.stage.full[at.place];
         td_barrier_wait(&barrier.stage.empty[at.place], at.parity);
@@ -170,34 +229,42 @@ TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const found
 
 /* Another thread has all copies made. */
 template <class s>
-TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, int count, int8_t *shared,
+TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, int lanes, int8_t *shared,
                           barriers<s> &barrier)
 {
     position<s::stages> at = {0, 1};
-    position<FOUND> from = {0, 0};
     position<QUEUE> to = {0, 1};
-    for (;; next(from)) {
-        td_barrier_wait(&barrier.found[from.place], from.parity);
-        const found_unit &found = barrier.next[from.place];
-        enqueue<s>(found.unit, to, barrier);
-        if (found.unit.index >= count) return;
-        copy_unit<s>(a, b, found, shared, at, barrier);
+    for (int turn = 0;; turn++) {
+        const found_place from = place_of_turn(turn, lanes);
+        td_barrier_wait(&barrier.found.full[from.place], from.parity);
+        const queued &unit = barrier.found.unit[from.place];
+        uint64_t *const wanted = &barrier.found.wanted[from.place];
+        if (unit.steps == 0) {
+            td_barrier_arrive(wanted);
+            continue;
+        }
+        enqueue<s>(unit, to, barrier);
+        if (unit.steps == NONE_LEFT) return;
+        copy_unit<s>(a, b, unit, stages_of(barrier.found, from.place, lanes), wanted, shared, at,
+                     barrier);
     }
 }
 
 /* ---- products ---- */
 
-template <class s> using unit_sums = int32_t[HALVES][s::rows / 2];
+template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
 
-template <bool add, class s> TD_DEVICE void multiply_stage(unit_sums<s> &sums, const int8_t *stage)
+/* `columns` are the warpgroup's first ones in a stage. */
+template <bool add, class s>
+TD_DEVICE void multiply_stage(unit_sums<s> &sums, const int8_t *stage, int columns)
 {
-    const uint64_t y = td_panel_descriptor(stage), x = td_panel_descriptor(stage + s::row_bytes);
+    const uint64_t y = td_panel_descriptor(stage), x = td_panel_descriptor(stage + columns);
     const int along = PRODUCT_K >> 4, half = 64 * K_STEP >> 4;
     td_products_start();
     TD_UNROLL
     for (int k = 0; k < K_STEP / PRODUCT_K; k++) {
         TD_UNROLL
-        for (int i = 0; i < HALVES; i++) {
+        for (int i = 0; i < s::halves; i++) {
             const uint64_t from_x = x + (uint64_t)(k * along + i * half),
                            from_y = y + (uint64_t)(k * along);
             if (k == 0 && !add)
@@ -215,14 +282,16 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &
                             const int8_t *shared, ring<s::stages> &barrier)
 {
     const bool signals = threadIdx.x % GROUP_THREADS == 0;
+    const int columns =
+        s::row_bytes + td_uniform((int)threadIdx.x / GROUP_THREADS) % s::groups * 64 * K_STEP;
     td_barrier_wait(&barrier.full[at.place], at.parity);
-    multiply_stage<false, s>(sums, shared + at.place * s::stage_bytes);
+    multiply_stage<false, s>(sums, shared + at.place * s::stage_bytes, columns);
     int last = at.place;
     next(at);
     TD_UNROLL_N(1)
     for (int step = 1; step < steps; step++) {
         td_barrier_wait(&barrier.full[at.place], at.parity);
-        multiply_stage<true, s>(sums, shared + at.place * s::stage_bytes);
+        multiply_stage<true, s>(sums, shared + at.place * s::stage_bytes, columns);
         td_products_wait<1>();
         if (signals) td_barrier_arrive(&barrier.empty[last]);
         last = at.place;
@@ -236,13 +305,13 @@ template <class s, class function>
 TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
                           function work)
 {
-    const int warp = (int)threadIdx.x % GROUP_THREADS / 32, lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x % s::team_threads / 32, lane = (int)threadIdx.x % 32;
     const int row = unit.row + lane % 4 * TD_LANE_LINES,
               column = unit.column + 16 * warp + lane / 4;
     int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.plane_c +
                       unit.member * p.member_c + unit.piece * p.piece_c + column * p.ld_c + row;
     TD_UNROLL
-    for (int i = 0; i < HALVES; i++) {
+    for (int i = 0; i < s::halves; i++) {
         TD_UNROLL
         for (int g = 0; g < s::rows / TD_LINE_GROUP; g++) {
             TD_UNROLL
@@ -269,10 +338,8 @@ TD_DEVICE void store_unit(const td_panels &p, const td_unit &unit, unit_sums<s> 
 }
 
 template <class s>
-TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                           int index, unit_sums<s> &sums)
+TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s> &sums)
 {
-    const td_unit unit = td_unit_of(p, units, index);
     if (p.type == TD_PANEL_LOGARITHM) {
         store_unit<TD_LOGARITHM_OF_SUM, s>(p, unit, sums, {});
         return;
@@ -284,42 +351,38 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_units<s::rows, s::column
         store_unit<TD_LONG_SUM, s>(p, unit, sums, modulus);
 }
 
-/* The next unit; every warp tells that it knows it. */
-template <class s> TD_DEVICE queued next_unit(position<QUEUE> &from, barriers<s> &barrier)
+/* Every warp tells that it knows what is in a place of the queue. */
+template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s> &barrier)
 {
-    td_barrier_wait(&barrier.unit.full[from.place], from.parity);
-    const queued unit = {td_uniform(barrier.of[from.place].index),
-                         td_uniform(barrier.of[from.place].steps)};
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
-    next(from);
-    return unit;
 }
 
-/* Every `groups`-th unit; the steps of the others are passed over. */
+/* Every other unit; the steps of those between are passed over. */
 template <class s>
-TD_DEVICE void multiply_units(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                              int group, const int8_t *shared, barriers<s> &barrier)
+TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared,
+                              barriers<s> &barrier)
 {
-    const int following = group + 1 == s::groups ? 0 : group + 1;
     position<s::stages> at = {0, 0};
     position<QUEUE> from = {0, 0};
-    int turn = 0;
-    if (group == s::groups - 1) td_turn_pass(1);
-    for (;;) {
-        const queued unit = next_unit<s>(from, barrier);
-        if (unit.index >= units.count) return;
-        if (turn == group) {
+    if (team == TEAMS - 1) td_turn_pass<TEAMS * s::team_threads>(1);
+    for (int turn = 0;; turn = 1 - turn, next(from)) {
+        td_barrier_wait(&barrier.unit.full[from.place], from.parity);
+        const int steps = td_uniform(barrier.of[from.place].steps);
+        if (steps == NONE_LEFT) return;
+        if (turn == team) {
             unit_sums<s> sums;
-            td_turn_wait(1 + group);
-            const int last = multiply_unit<s>(sums, unit.steps, at, shared, barrier.stage);
-            td_turn_pass(1 + following);
+            td_turn_wait<TEAMS * s::team_threads>(1 + team);
+            const int last = multiply_unit<s>(sums, steps, at, shared, barrier.stage);
+            td_turn_pass<TEAMS * s::team_threads>(TEAMS - team);
+            const td_unit unit = barrier.of[from.place].tile;
+            leave<s>(from, barrier);
             td_products_wait<0>();
             if (threadIdx.x % GROUP_THREADS == 0) td_barrier_arrive(&barrier.stage.empty[last]);
-            reduce_unit<s>(p, units, unit.index, sums);
+            reduce_unit<s>(p, unit, sums);
         } else {
-            advance(at, unit.steps);
+            leave<s>(from, barrier);
+            advance(at, steps);
         }
-        turn = turn + 1 == s::groups ? 0 : turn + 1;
     }
 }
 
@@ -344,21 +407,25 @@ __global__ void __launch_bounds__(s::threads, 1)
     td_let_next_begin();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
-    start(barrier.stage, 1);
-    start(barrier.unit, s::groups * GROUP_THREADS / 32);
-    if (threadIdx.x < FOUND) td_barrier_start(&barrier.found[threadIdx.x], 1);
-    if (threadIdx.x == FOUND) td_barrier_start(&barrier.wanted, 1);
-    if (threadIdx.x < max((int)s::stages, (int)QUEUE)) td_barriers_started();
+    start(barrier.stage, s::groups);
+    start(barrier.unit, TEAMS * s::team_threads / 32);
+    if (threadIdx.x < PLACES) {
+        td_barrier_start(&barrier.found.full[threadIdx.x], 1);
+        td_barrier_start(&barrier.found.wanted[threadIdx.x], 1);
+    }
+    if (threadIdx.x < max((int)PLACES, (int)QUEUE)) td_barriers_started();
+    if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
-    if (group == s::groups) {
-        td_registers_less<s::registers_of_copies>();
-        if (threadIdx.x % GROUP_THREADS == 0) find_units<s>(p, units, barrier);
-        if (threadIdx.x % GROUP_THREADS == 32) copy_units<s>(&a, &b, units.count, shared, barrier);
+    if (group == TEAMS * s::groups) {
+        if constexpr (s::moves_registers) td_registers_less<s::registers_of_copies>();
+        const int lanes = lanes_of(p, units);
+        if (threadIdx.x % GROUP_THREADS < 32) find_units<s>(p, units, lanes, barrier.found);
+        if (threadIdx.x % GROUP_THREADS == 32) copy_units<s>(&a, &b, lanes, shared, barrier);
     } else {
-        td_registers_more<s::registers>();
-        multiply_units<s>(p, units, group, shared, barrier);
+        if constexpr (s::moves_registers) td_registers_more<s::registers>();
+        multiply_units<s>(p, group / s::groups, shared, barrier);
     }
 #endif
 }
@@ -400,12 +467,13 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                           a, b, *p);
 }
 
-/* Time of the block that has most to do. The end of one tile and the start of the next take as long as so many elements of k. */
-enum { REST_OF_LARGE = 100, REST_OF_SMALL = 600 };
-template <class s> int64_t cost(const td_panels *p, int multiprocessors)
+/* Time of the block that has most to do, in those of an element of k of a row of the large tile. The end of one tile and the start of the
+ * next take as long as so many elements of k; rows of the small one take longer. (docs/kernels.md) */
+enum { REST = 200, LARGE_ROWS = large::rows, SMALL_ROWS = small::rows * 9 / 8 };
+template <class s> int64_t cost(const td_panels *p, int multiprocessors, int rows)
 {
     const int64_t rounds = (units_of<s>(p) + multiprocessors - 1) / multiprocessors;
-    return rounds * s::rows * (p->k / p->pieces + (s::groups == 2 ? REST_OF_LARGE : REST_OF_SMALL));
+    return rounds * rows * (p->k / p->pieces + REST);
 }
 
 } // namespace
@@ -417,7 +485,8 @@ cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    return cost<large>(panels, multiprocessors) <= cost<small>(panels, multiprocessors)
+    return cost<large>(panels, multiprocessors, LARGE_ROWS) <=
+                   cost<small>(panels, multiprocessors, SMALL_ROWS)
                ? launch<large>(panels, multiprocessors, stream)
                : launch<small>(panels, multiprocessors, stream);
 }

@@ -5,11 +5,14 @@
 
 #include "../box_copy.h"
 
-/* Named barriers of 2 warpgroups, of which one goes on at once. */
-TD_DEVICE void td_turn_wait(int name) { asm volatile("bar.sync %0, 256;" ::"r"(name) : "memory"); }
-TD_DEVICE void td_turn_pass(int name)
+/* Named barriers of two teams with so many threads in all, of which one goes on at once. */
+template <int threads> TD_DEVICE void td_turn_wait(int name)
 {
-    asm volatile("bar.arrive %0, 256;" ::"r"(name) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(name), "n"(threads) : "memory");
+}
+template <int threads> TD_DEVICE void td_turn_pass(int name)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(name), "n"(threads) : "memory");
 }
 
 /* ---- products ---- */
