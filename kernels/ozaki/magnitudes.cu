@@ -39,13 +39,19 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated ||
         at.line0 >= at.padded_lines)
         return;
+    const bool is_shifted = p.fixed.shifted[at.batch] != 0;
+    int exponents[OWN_LINES] = {};
+    TD_UNROLL
+    for (int i = 0; i < OWN_LINES; i++)
+        if (at.along || i == 0)
+            exponents[i] = exponent_of(p.fixed, at, at.line0 + own_line(at.along) + i);
     TD_ROLLED
     for (; at.in_pass < p.k_padded; at.in_pass += step) {
         own_numbers x;
         load_numbers(p.fixed, at, x);
-        const uint32_t any = store_magnitudes(p.fixed, p.k_padded, at, x, [&](int line, int64_t l) {
-            return plane_of(p, at, line) + l;
-        });
+        const uint32_t any =
+            store_magnitudes(p.fixed, p.k_padded, at, exponents, is_shifted, x,
+                             [&](int line, int64_t l) { return plane_of(p, at, line) + l; });
         if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
     }
 }

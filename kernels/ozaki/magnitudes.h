@@ -46,10 +46,10 @@ TD_DEVICE int exponent_of(const td_fixed &fixed, const td_fixed_place &at, int l
     return td_is_counted(record) ? -td_estimate_unit(record) : (int)NO_EXPONENT;
 }
 
-/* What shifts add to that of element l of the pass. */
-TD_DEVICE int shift_of(const td_fixed &fixed, const td_fixed_place &at, int64_t l)
+/* What shifts, if there are any, add to that of element l of the pass. */
+TD_DEVICE int shift_of(const td_fixed &fixed, const td_fixed_place &at, bool is_shifted, int64_t l)
 {
-    if (!fixed.shifted[at.batch] || l >= at.count) return 0;
+    if (!is_shifted || l >= at.count) return 0;
     const int shift = fixed.shift[at.batch * fixed.operand[0].k + at.first + l];
     return at.which ? -shift : shift;
 }
@@ -89,15 +89,19 @@ template <int count> struct neighbours {
     }
 };
 
-/* A thread's numbers of a tile. */
+/* A thread's numbers of a tile, and the first of its lines; it has one of them, or OWN_LINES where k is contiguous in memory. */
 static_assert((int)RUN == 2 * (int)PAIRS * (int)OWN_LINES, "runs or pairs");
 typedef double own_numbers[RUN];
+TD_DEVICE int own_line(bool along)
+{
+    return along ? (int)threadIdx.x / 32 * OWN_LINES : (int)threadIdx.x % 32;
+}
 
 /* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. */
 TD_DEVICE void load_runs(const td_operand &o, const td_fixed_place &at, const double *data,
                          own_numbers &x)
 {
-    const int line = at.line0 + (int)threadIdx.x % 32;
+    const int line = at.line0 + own_line(false);
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
     const double *from = data + td_operand_at(o, line, at.first + l);
     const int64_t left = line < o.lines ? at.count - l : 0;
@@ -105,25 +109,30 @@ TD_DEVICE void load_runs(const td_operand &o, const td_fixed_place &at, const do
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
 }
 
-/* to(line, l): where a magnitude goes, and those after it. Returns 0 if this thread's magnitudes are. */
+/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after it. Returns 0 if this thread's magnitudes
+ * are. */
 template <class function>
 TD_DEVICE uint32_t store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                              const own_numbers &x, function to)
+                              const int *exponents, bool is_shifted, const own_numbers &x,
+                              function to)
 {
-    const int line = at.line0 + (int)threadIdx.x % 32;
+    const int line = at.line0 + own_line(false);
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
     if (line >= at.padded_lines || l >= k_padded) return 0;
     neighbours<RUN> own;
     TD_UNROLL
-    for (int i = 0; i < RUN; i++) own.x[i] = x[i], own.shift[i] = shift_of(fixed, at, l + i);
-    return own.store(exponent_of(fixed, at, line), to(line, l));
+    for (int i = 0; i < RUN; i++) {
+        own.x[i] = x[i];
+        own.shift[i] = shift_of(fixed, at, is_shifted, l + i);
+    }
+    return own.store(exponents[0], to(line, l));
 }
 
 /* Of operands that stand along k: warps have lines. */
 TD_DEVICE void load_pairs(const td_operand &o, const td_fixed_place &at, const double *data,
                           own_numbers &x)
 {
-    const int line0 = at.line0 + (int)threadIdx.x / 32 * OWN_LINES;
+    const int line0 = at.line0 + own_line(true);
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
     const double *from = data + td_operand_at(o, line0, at.first + l0);
     const bool are_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0 && o.line_step % 2 == 0;
@@ -145,24 +154,23 @@ TD_DEVICE void load_pairs(const td_operand &o, const td_fixed_place &at, const d
 
 template <class function>
 TD_DEVICE uint32_t store_pairs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                               const own_numbers &x, function to)
+                               const int *exponents, bool is_shifted, const own_numbers &x,
+                               function to)
 {
-    const int line0 = at.line0 + (int)threadIdx.x / 32 * OWN_LINES;
+    const int line0 = at.line0 + own_line(true);
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
-    int exponent[OWN_LINES];
     uint32_t any = 0;
-    TD_UNROLL
-    for (int i = 0; i < OWN_LINES; i++) exponent[i] = exponent_of(fixed, at, line0 + i);
     TD_UNROLL
     for (int h = 0; h < PAIRS; h++) {
         const int64_t l = l0 + h * PAIRS_APART;
-        const int shift[2] = {shift_of(fixed, at, l), shift_of(fixed, at, l + 1)};
+        const int shift[2] = {shift_of(fixed, at, is_shifted, l),
+                              shift_of(fixed, at, is_shifted, l + 1)};
         TD_UNROLL
         for (int i = 0; i < OWN_LINES; i++) {
             const double *const pair = &x[2 * (PAIRS * i + h)];
             const neighbours<2> own = {{pair[0], pair[1]}, {shift[0], shift[1]}};
             if (line0 + i < at.padded_lines && l < k_padded)
-                any |= own.store(exponent[i], to(line0 + i, l));
+                any |= own.store(exponents[i], to(line0 + i, l));
         }
     }
     return any;
@@ -181,10 +189,11 @@ TD_DEVICE void load_numbers(const td_fixed &fixed, const td_fixed_place &at, own
 
 template <class function>
 TD_DEVICE uint32_t store_magnitudes(const td_fixed &fixed, int64_t k_padded,
-                                    const td_fixed_place &at, const own_numbers &x, function to)
+                                    const td_fixed_place &at, const int *exponents, bool is_shifted,
+                                    const own_numbers &x, function to)
 {
-    return at.along ? store_pairs(fixed, k_padded, at, x, to)
-                    : store_runs(fixed, k_padded, at, x, to);
+    return at.along ? store_pairs(fixed, k_padded, at, exponents, is_shifted, x, to)
+                    : store_runs(fixed, k_padded, at, exponents, is_shifted, x, to);
 }
 
 #endif

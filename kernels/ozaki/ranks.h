@@ -169,6 +169,19 @@ TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const ranked_subtile &own, 
     return logs;
 }
 
+/* The first candidate that may make any element of a subtile of those quads of lines exactly. */
+TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_quad<int> &b)
+{
+    int least[2] = {TD_CHOICES, TD_CHOICES}, most = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        least[0] = min(least[0], a.of[i]);
+        least[1] = min(least[1], b.of[i]);
+        most = max(most, max(a.of[i], b.of[i]));
+    }
+    return p.finish.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
+}
+
 /* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked for. */
 TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> &a,
                                        const td_quad<int> &b, int c)
@@ -267,7 +280,9 @@ TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_element
                        !(lines.is_small[2] | lines.is_small[3]),
                may_be_exact = lines.may_be_exact[0] | lines.may_be_exact[1] |
                               lines.may_be_exact[2] | lines.may_be_exact[3];
-    const int last = p.choose.candidates - 1;
+    const td_quad<int> &a = lines.exact[0][own.rows], &b = lines.exact[1][own.columns];
+    const int last = p.choose.candidates - 1,
+              exact_from = may_be_exact ? first_exact(p, a, b) : (int)TD_CHOICES;
     subtile_ranks ranks = {};
     unsigned left = (1u << ELEMENTS) - 1, least = 0;
     TD_ROLLED
@@ -278,8 +293,7 @@ TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_element
             break;
         }
         unsigned now = left & ~(usual ? own.certified_usual(c) : own.certified(p, c));
-        if (may_be_exact)
-            now &= ~exact_elements(p, lines.exact[0][own.rows], lines.exact[1][own.columns], c);
+        if (now && c >= exact_from) now &= ~exact_elements(p, a, b, c);
         if (c == last)
             leave(ranks, least = now, inside, last, TD_CHOICES - 1);
         else

@@ -35,6 +35,19 @@ TD_DEVICE int8_t *place_in_panels(int8_t *panels, int which, int line, int64_t l
     return panels + place<small_shape>(own, in_tile / CHUNK) + in_tile % CHUNK;
 }
 
+/* exponent_of the tile's rows, then of its columns. */
+typedef int exponents_of_tile[2 * TD_TILE];
+TD_DEVICE void load_exponents(const td_fixed &fixed, int tile, exponents_of_tile &exponents)
+{
+    const int own = (int)threadIdx.x % TD_FIXED_LINES;
+    for (int step = (int)threadIdx.x / TD_FIXED_LINES; step < STEPS;
+         step += TD_FIXED_THREADS / TD_FIXED_LINES) {
+        const td_fixed_place at = place_of_step(fixed, tile, step);
+        exponents[step * TD_FIXED_LINES + own] = exponent_of(fixed, at, at.line0 + own);
+    }
+    __syncthreads();
+}
+
 /* The sums of a tile's elements, as warps have them; returns how many blocks of k have magnitudes of both operands. Numbers are loaded a
  * step ahead. */
 TD_DEVICE unsigned multiply_tile(const td_fixed &fixed, int tile, int8_t *panels,
@@ -44,7 +57,10 @@ TD_DEVICE unsigned multiply_tile(const td_fixed &fixed, int tile, int8_t *panels
               stages = (int)((fixed.k_count + TILE_K - 1) / TILE_K);
     unsigned met = 0, any = 0;
     bool is_nonzero = true;
+    const bool is_shifted = fixed.shifted[blockIdx.z] != 0;
     own_numbers x, next;
+    TD_SHARED(exponents_of_tile, exponents, );
+    load_exponents(fixed, tile, exponents);
     load_numbers(fixed, place_of_step(fixed, tile, 0), next);
     TD_ROLLED
     for (int step = 0; step < STEPS * stages; step++) {
@@ -53,9 +69,10 @@ TD_DEVICE unsigned multiply_tile(const td_fixed &fixed, int tile, int8_t *panels
         for (int i = 0; i < RUN; i++) x[i] = next[i];
         if (step + 1 < STEPS * stages)
             load_numbers(fixed, place_of_step(fixed, tile, step + 1), next);
-        any |= store_magnitudes(fixed, (int64_t)stages * TILE_K, at, x, [&](int line, int64_t l) {
-            return place_in_panels(panels, at.which, line, l);
-        });
+        const int *const own = &exponents[step % STEPS * TD_FIXED_LINES + own_line(at.along)];
+        any |= store_magnitudes(
+            fixed, (int64_t)stages * TILE_K, at, own, is_shifted, x,
+            [&](int line, int64_t l) { return place_in_panels(panels, at.which, line, l); });
         if (step % HALVES < HALVES - 1) continue;
         is_nonzero &= __syncthreads_or(any != 0) != 0;
         any = 0;
@@ -119,12 +136,12 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 2)
     close_ranks(p, open_of_tile(state));
 }
 
-/* The most products for which magnitudes that each tile makes anew take no longer than kernels that make them once. */
-enum { SMALL_PRODUCT = 1 << 28 };
+/* The most products, and the longest k, for which magnitudes that each tile makes anew take no longer than kernels that make them once. */
+enum { SMALL_PRODUCT = 1 << 27, SHORT_K = 256 };
 
 bool td_is_small_estimate(int m, int n, int64_t k, int batch)
 {
-    return (double)m * n * (double)k * batch <= SMALL_PRODUCT && td_estimate_sums(k) == 1 &&
+    return k <= SHORT_K && (double)m * n * (double)k * batch <= SMALL_PRODUCT &&
            td_rank_blocks(m, n, batch) == td_tiles(m) * td_tiles(n);
 }
 
