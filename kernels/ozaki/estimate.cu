@@ -1,35 +1,72 @@
 /* estimate.cu - what one int8 product of magnitudes (magnitudes.cu) says of abs(A')abs(B'), and what follows from it. */
+#include "../async_copy.h"
 #include "ranks.h"
 
 namespace
 {
+
+/* What of the next tile is copied while one is ranked; each thread copies what it will read itself. */
+struct fetched_tile {
+    uint32_t bytes[TD_SUBTILE][TD_FINISH_THREADS];
+    td_line line[2 * TD_TILE];
+};
+
+/* Starts the copies of a tile, if there is one with that number. */
+TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_tile &to)
+{
+    const int tid = (int)threadIdx.x, words = sizeof(td_line) / sizeof(uint64_t);
+    if (tile < tiles) {
+        const ranked_subtile own = place_subtile(p, tile);
+        TD_UNROLL
+        for (int j = 0; j < TD_SUBTILE; j++)
+            if (own.rows > 0 && j < own.columns)
+                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.finish.ranks.ld);
+        if (tid < 2 * TD_TILE) {
+            const uint64_t *const line = reinterpret_cast<const uint64_t *>(place_line(p, tile));
+            TD_UNROLL
+            for (int w = 0; w < words; w++)
+                td_async_copy<8>(reinterpret_cast<uint64_t *>(&to.line[tid]) + w, line + w);
+        }
+    }
+    td_async_copy_commit();
+}
+
+/* The thread's subtile, when the copies are there. */
+TD_DEVICE ranked_subtile take_tile(const td_estimate &p, int tile, const fetched_tile &from)
+{
+    const int tid = (int)threadIdx.x;
+    ranked_subtile own = place_subtile(p, tile);
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++) own.bytes[j] = from.bytes[j][tid];
+    return own;
+}
 
 /* Ranks the elements of the block's tiles; adds up what each candidate leaves open of them, TD_FEW of a tile at most. Thread c returns
  * candidate c's. All threads take part. */
 TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 {
     TD_SHARED(rank_state, state, [2]);
+    TD_SHARED(fetched_tile, fetched, [2]);
     const int tiles = td_tiles(p.finish.target.m) * td_tiles(p.finish.target.n),
-              tid = (int)threadIdx.x;
+              step = (int)gridDim.x, tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
     int tile = (int)blockIdx.x, own = 0;
     unsigned open = 0;
     if (tile >= tiles) return 0;
-    ranked_subtile subtile = load_subtile(p, tile);
-    if (has_line) summarise_line(p, load_line(p, tile), state[0].lines);
+    fetch_tile(p, tile, tiles, fetched[0]);
+    fetch_tile(p, tile + step, tiles, fetched[1]);
+    td_async_copy_wait<1>();
+    if (has_line) summarise_line(p, fetched[0].line[tid], state[0].lines);
     __syncthreads();
-    for (; tile < tiles; own ^= 1) {
-        const int next = tile + (int)gridDim.x, ahead = next < tiles ? next : tile;
-        const ranked_subtile next_subtile = load_subtile(p, ahead);
-        td_line line = {};
-        if (has_line) line = load_line(p, ahead);
-        const uint64_t left = rank_subtile(p, state[own].lines, subtile);
+    for (; tile < tiles; tile += step, own ^= 1) {
+        const uint64_t left = rank_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
         count_open(state[own], left);
-        if (has_line) summarise_line(p, line, state[own ^ 1].lines);
+        fetch_tile(p, tile + 2 * step, tiles, fetched[own]);
+        td_async_copy_wait<1>();
+        if (has_line && tile + step < tiles)
+            summarise_line(p, fetched[own ^ 1].line[tid], state[own ^ 1].lines);
         __syncthreads();
         open += open_of_tile(state[own]);
-        subtile = next_subtile;
-        tile = next;
     }
     return open;
 }

@@ -61,13 +61,13 @@ TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
 }
 
 /* The thread's line of a tile's rows, then columns; those beyond the matrix are as the last. */
-TD_DEVICE td_line load_line(const td_estimate &p, int tile)
+TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.finish.target.m), which = i / TD_TILE,
               first = (which ? tile / m_tiles : tile % m_tiles) * TD_TILE,
               lines = which ? p.finish.target.n : p.finish.target.m;
-    return p.finish.line[which][blockIdx.z * p.finish.lines_of_member[which] +
-                                min(first + i % TD_TILE, lines - 1)];
+    return p.finish.line[which] + blockIdx.z * p.finish.lines_of_member[which] +
+           min(first + i % TD_TILE, lines - 1);
 }
 
 /* Sets a candidate's scale; true if the line is rounded by less than 2^8 of choice.rest. */
@@ -112,7 +112,7 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_
     if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
 }
 
-/* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms. */
+/* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms, of which those beyond C may be anything. */
 struct ranked_subtile {
     uint8_t *at;
     int rows, columns;
@@ -128,16 +128,6 @@ TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
             min((int)TD_SUBTILE, p.finish.target.m - row),
             min((int)TD_SUBTILE, p.finish.target.n - col),
             {}};
-}
-
-TD_DEVICE ranked_subtile load_subtile(const td_estimate &p, int tile)
-{
-    ranked_subtile own = place_subtile(p, tile);
-    TD_UNROLL
-    for (int j = 0; j < TD_SUBTILE; j++)
-        if (own.rows > 0 && j < own.columns)
-            own.bytes[j] = *reinterpret_cast<const uint32_t *>(own.at + j * p.finish.ranks.ld);
-    return own;
 }
 
 /* The logarithms of estimates of TD_SUBTILE neighbouring rows that are sums of several; the first ones are at `at`. */

@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 2)
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         subtile.bytes[j] = logs[tid / quads * TD_SUBTILE + j][tid % quads];
-    if (tid < 2 * TD_TILE) summarise_line(p, load_line(p, tile), state.lines);
+    if (tid < 2 * TD_TILE) summarise_line(p, *place_line(p, tile), state.lines);
     __syncthreads();
     count_open(state, rank_subtile(p, state.lines, subtile));
     __syncthreads();
