@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
     TD_SHARED(td_tile_notes, notes, );
     (void)least, (void)most;
     td_let_next_begin();
-    const int moduli = finish.choice[blockIdx.z].parameter;
+    const int moduli = left_early(finish.choice[blockIdx.z].parameter);
     if (moduli == TD_LEAST_PAIRED && units.are_single) {
         finish_units_double<TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units, notes);
     } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {

@@ -6,6 +6,23 @@
 #include "../divisor.h"
 #include "residue_source.h"
 
+/* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
+template <class type> TD_DEVICE type left_early(const type &from)
+{
+#if TD_HAS_CUDA_DEVICE
+    static_assert(sizeof(type) % sizeof(uint32_t) == 0, "whole words");
+    uint32_t words[sizeof(type) / sizeof(uint32_t)];
+    TD_UNROLL
+    for (int i = 0; i < (int)(sizeof(type) / sizeof(uint32_t)); i++)
+        words[i] = __ldcg(reinterpret_cast<const uint32_t *>(&from) + i);
+    type left;
+    memcpy(&left, words, sizeof left);
+    return left;
+#else
+    return from;
+#endif
+}
+
 /* Blocks of a member; units in a column of C, by the tiles of a unit. Members of the fewest moduli have single ones where pairs would leave blocks, or
  * lanes, idle. */
 struct finish_units {
@@ -148,6 +165,7 @@ struct subtile_records {
         uint32_t low_scale;
     } of[2][TD_SUBTILE];
 
+    template <bool is_early>
     TD_DEVICE void load(subtile_records &r, const td_finish &finish, int row, int col)
     {
         static_assert(offsetof(td_line, scale) == offsetof(td_line, low) + 2, "one word");
@@ -157,10 +175,11 @@ struct subtile_records {
             const td_line *const line = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) {
-                const td_line *const own = line + min(first[o] + i, last[o]);
-                r.of[o][i].sum = own->sum;
-                r.of[o][i].mean = own->mean;
-                memcpy(&r.of[o][i].low_scale, &own->low, sizeof(uint32_t));
+                const td_line &left = line[min(first[o] + i, last[o])],
+                              own = is_early ? left_early(left) : left;
+                r.of[o][i].sum = own.sum;
+                r.of[o][i].mean = own.mean;
+                memcpy(&r.of[o][i].low_scale, &own.low, sizeof(uint32_t));
             }
         }
     }
@@ -199,6 +218,12 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
         lines.scale_a[i] = (uint32_t)a[i].scale << 20;
         lines.scales_b |= (uint64_t)(uint16_t)b[i].scale << (16 * i);
     }
+    td_worst_line worst_b = td_worst_of(b[0]);
+    TD_UNROLL
+    for (int j = 1; j < TD_SUBTILE; j++) worst_b = td_join_worst(worst_b, td_worst_of(b[j]));
+    lines.usual = (1 << TD_SUBTILE) - 1;
+    if (td_are_usual<moduli>(worst, worst_b, choice)) return lines; /* mostly */
+    lines.usual = 0;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         lines.usual |= td_are_usual<moduli>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
@@ -371,7 +396,7 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
         TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
     };
     const td_target &target = finish.target;
-    const td_choice choice = finish.choice[blockIdx.z];
+    const td_choice choice = left_early(finish.choice[blockIdx.z]);
     const int all = units.of[unit::tiles].by * td_tiles(target.n);
     int next = 0, step = 0, rest;
     const int steps = td_divide(all - (int)blockIdx.x + units.blocks.by - 1, units.blocks, &rest) *
@@ -379,11 +404,9 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
               in_row = (int)(threadIdx.x % 32) % unit::lanes * TD_SUBTILE,
               in_col = (int)(threadIdx.x % 32) / unit::lanes * TD_SUBTILE;
     subtile_records records;
-    const auto load_records = [&](const warp_place &at) {
-        subtile_records::load(records, finish, at.row + in_row, at.col + in_col);
-    };
     td_clear_notes(notes);
-    load_records(place_of<unit>(units, 0));
+    const warp_place begin = place_of<unit>(units, 0);
+    subtile_records::load<true>(records, finish, begin.row + in_row, begin.col + in_col);
     td_wait_for_last();
     const subtile first = subtile_at(finish, 0, 0);
     td_async_pipeline<STAGES, TD_BY_WARP>(
@@ -398,7 +421,9 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
             const unsigned mask = finish_subtile_double<moduli, unit>(
                 product, finish, subtile_from(first, target, row, col), choice, records,
                 shared + stage * stage_bytes(moduli));
-            if (step + 1 < steps) load_records(place_of<unit>(units, step + 1));
+            const warp_place then = place_of<unit>(units, step + 1);
+            if (step + 1 < steps)
+                subtile_records::load<false>(records, finish, then.row + in_row, then.col + in_col);
             td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
                     col / TD_TILE * td_tiles(target.m) + tile_row, mask,
                     td_few_of(finish, row, col, mask) == TD_FEW);
