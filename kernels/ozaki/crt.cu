@@ -40,14 +40,17 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
 {
     TD_SHARED(td_tile_notes, notes, );
     (void)least, (void)most;
-    td_begin_kernel();
-    const int moduli = finish.choice[blockIdx.z].parameter;
-    if (moduli == 0)
-        td_leave_tiles(finish);
-    else if (moduli == TD_LEAST_PAIRED && units.are_single)
+    td_let_next_begin();
+    const int moduli = left_early(finish.choice[blockIdx.z].parameter);
+    if (moduli == TD_LEAST_PAIRED && units.are_single) {
         finish_units_double<TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units, notes);
-    else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes))
-        td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
+    } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {
+        td_wait_for_last();
+        if (moduli == 0)
+            td_leave_tiles(finish);
+        else
+            td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
+    }
 }
 
 static const struct {
@@ -114,10 +117,11 @@ bool td_has_much_binary64(void)
            ratio <= 2;
 }
 
-static finish_units units_of(const td_target &target, int places)
+static finish_units units_of(const td_target &target, unsigned blocks, int places)
 {
     const int tiles = td_tiles(target.m), pairs = (tiles + 1) / 2;
-    return {{td_divisor_of(1), td_divisor_of(tiles), td_divisor_of(pairs)},
+    return {td_divisor_of((int)blocks),
+            {td_divisor_of(1), td_divisor_of(tiles), td_divisor_of(pairs)},
             pairs * td_tiles(target.n) < places || 2 * pairs > tiles + tiles / 4};
 }
 
@@ -145,7 +149,8 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
         if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
             one.most >= least && error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
-                                   *finish, units_of(finish->target, places), one.least, one.most);
+                                   *finish, units_of(finish->target, grid.x, places), one.least,
+                                   one.most);
     }
     return error;
 }

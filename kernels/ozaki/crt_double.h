@@ -5,7 +5,13 @@
  * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
  *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
  *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
- * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded. */
+ * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded.
+ *
+ * Where it is, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most nine y
+ * and Q < 2^4, and y alone is below 2^16 in magnitude:
+ *   sums of y middle stay below 2^19.3 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
+ *   sums of y rest stay below 2^19.3 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
+ *   e is below 2^(t - 53) and is rounded twice. All that is less than 2^(t - 105). */
 #ifndef TD_CRT_DOUBLE_H
 #define TD_CRT_DOUBLE_H
 
@@ -19,6 +25,11 @@ struct td_pair {
     double high, low; /* of M */
 };
 
+/* What low is before it is rounded. */
+struct td_low_parts {
+    double middle, rest;
+};
+
 struct td_pairs {
     td_pair pair[TD_PAIRS];
     double start_high, start_low; /* of -BIAS sum M */
@@ -26,6 +37,8 @@ struct td_pairs {
     double error;                 /* at most, and a little for rounding it in */
     uint32_t least; /* upper half of the smallest z: its unit is at least eight times the error */
     int bits, farthest; /* t; z is to be at least 2^(t - farthest) */
+    td_low_parts low_of_pair[TD_PAIRS], low_of_product;
+    double error_of_parts;
 };
 
 enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
@@ -65,6 +78,25 @@ static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, dou
     }
 }
 
+/* Bits of limb 2^down that are worth from 2^lowest to less than 2^end; rounded if they are more than 53. */
+static constexpr double td_bits_between(const uint32_t *limb, int down, int lowest, int end)
+{
+    double sum = 0.0;
+    for (int i = 32 * TD_P_LIMBS - 1; i >= 0; i--)
+        if ((limb[i / 32] >> i % 32 & 1) && i + down >= lowest && i + down < end)
+            sum += td_power_of_2(i + down);
+    return sum;
+}
+
+/* Of the same number with the same unit, what is below `high`. */
+enum { TD_MIDDLE_BITS = 33 };
+static constexpr td_low_parts td_cut_low(const uint32_t *limb, int down, int unit, double high)
+{
+    const double kept = td_bits_between(limb, down, unit, 32 * TD_P_LIMBS);
+    return {td_bits_between(limb, down, unit - TD_MIDDLE_BITS, unit) + (kept - high),
+            td_bits_between(limb, down, down, unit - TD_MIDDLE_BITS)};
+}
+
 static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
 
 /* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
@@ -101,16 +133,21 @@ static constexpr td_pairs td_make_pairs(int moduli)
         td_pair *const pair = &pairs.pair[i];
         pair->weights = is_one ? 8 * 256 : 8 * td_moduli[2 * i + 1] | 8 * td_moduli[2 * i] << 16;
         td_cut_limbs(rest, is_one ? -8 : 0, unit, &pair->high, &pair->low);
+        pairs.low_of_pair[i] = td_cut_low(rest, is_one ? -8 : 0, unit, pair->high);
         pairs.start_high -= TD_PAIR_BIAS * pair->high;
         pairs.start_low -= TD_PAIR_BIAS * pair->low;
     }
     td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
+    pairs.low_of_product = td_cut_low(product, 0, unit, pairs.high);
+    pairs.error_of_parts = td_power_of_2(pairs.bits - 105);
     pairs.inverse = 1.0 / pairs.high;
     pairs.error = td_error_of(pairs);
     while (pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52 - 3)) pairs.farthest++;
     pairs.least = (uint32_t)(pairs.bits - pairs.farthest + 1023) << 20;
     return pairs;
 }
+
+template <int moduli> static constexpr td_pairs td_pairs_of = td_make_pairs(moduli);
 
 static constexpr td_pair_tables td_make_pair_tables()
 {
@@ -212,14 +249,14 @@ TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_lin
 }
 
 /* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
- * condition for each, in which the other line's sum does not occur. */
+ * condition for each, in which the other line's sum does not occur. No branches: code that is jumped to is fetched late. */
 TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
                                 const td_choice &choice)
 {
     const bool is_far = max(a.rounding, b.rounding) - choice.rest >= 8 * TD_LOG;
     const int above = choice.need + (is_far ? 2 : TD_LOG);
-    return b.mean >= above + a.spread && a.mean >= above + b.spread &&
-           (is_far || a.mean + b.mean >= above + choice.rest);
+    return (b.mean >= above + a.spread) & (a.mean >= above + b.spread) &
+           (is_far | (a.mean + b.mean >= above + choice.rest));
 }
 
 /* The same, if it is asked, and results are normal numbers. */
@@ -227,9 +264,10 @@ template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
     const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
-    return (choice.need == INT32_MIN || choice.is_estimated || td_are_certified(a, b, choice)) &&
-           !a.is_special && !b.is_special && a.least + b.least >= pairs.bits - 1 - 1023 &&
-           a.most + b.most <= pairs.bits - pairs.farthest + 1022;
+    return (bool)((choice.need == INT32_MIN) | choice.is_estimated |
+                  td_are_certified(a, b, choice)) &
+           !a.is_special & !b.is_special & (a.least + b.least >= pairs.bits - 1 - 1023) &
+           (a.most + b.most <= pairs.bits - pairs.farthest + 1022);
 }
 
 /* ---- elements ---- */
@@ -253,6 +291,43 @@ TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
     }
     return unsure;
+}
+
+/* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is
+ * seldom needed would wait for them. */
+template <int moduli, int i>
+TD_DEVICE void td_add_parts(const int8_t *residue, int step, double *high, double *middle,
+                            double *rest)
+{
+    if constexpr (2 * i < moduli) {
+        constexpr td_pair pair = td_pairs_of<moduli>.pair[i];
+        constexpr td_low_parts low = td_pairs_of<moduli>.low_of_pair[i];
+        const int other = 2 * i + 1 < moduli ? residue[(2 * i + 1) * step] : 0;
+        const double y = (double)((int)(pair.weights / 8 & 0xffffu) * residue[2 * i * step] +
+                                  (int)(pair.weights / 8 >> 16) * other);
+        *high = td_fma64(y, pair.high, *high);
+        *middle = td_fma64(y, low.middle, *middle);
+        *rest = td_fma64(y, low.rest, *rest);
+        td_add_parts<moduli, i + 1>(residue, step, high, middle, rest);
+    }
+}
+
+/* X of one element, rounded, by all bits of M and P; false if it may not be its nearest. */
+template <int moduli> TD_DEVICE bool td_round_by_parts(const int8_t *residue, int step, double *z)
+{
+    constexpr double high_of_product = td_pairs_of<moduli>.high,
+                     inverse = td_pairs_of<moduli>.inverse,
+                     error = td_pairs_of<moduli>.error_of_parts;
+    constexpr td_low_parts low = td_pairs_of<moduli>.low_of_product;
+    double high = 0.0, middle = 0.0, rest = 0.0, below;
+    td_add_parts<moduli, 0>(residue, step, &high, &middle, &rest);
+    const double q = td_sub64(td_fma64(high, inverse, 0x1.8p52), 0x1.8p52);
+    high = td_fma64(-q, high_of_product, high);
+    middle = td_fma64(-q, low.middle, middle);
+    rest = td_fma64(-q, low.rest, rest);
+    const double most = td_two_sum64(high, middle, &below), e = td_add64(below, rest);
+    *z = td_add64(most, e);
+    return (td_add64(most, td_add64(e, error)) == *z) & (td_add64(most, td_sub64(e, error)) == *z);
 }
 
 /* Of those that are not sure, the ones that are not zeros, which are; zeros have residues that are 0. */

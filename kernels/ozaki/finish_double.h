@@ -6,10 +6,27 @@
 #include "../divisor.h"
 #include "residue_source.h"
 
-/* Units in a column of C, by the tiles of a unit. Members of the fewest moduli have single ones where pairs would leave blocks, or
+/* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
+template <class type> TD_DEVICE type left_early(const type &from)
+{
+#if TD_HAS_CUDA_DEVICE
+    static_assert(sizeof(type) % sizeof(uint32_t) == 0, "whole words");
+    uint32_t words[sizeof(type) / sizeof(uint32_t)];
+    TD_UNROLL
+    for (int i = 0; i < (int)(sizeof(type) / sizeof(uint32_t)); i++)
+        words[i] = __ldcg(reinterpret_cast<const uint32_t *>(&from) + i);
+    type left;
+    memcpy(&left, words, sizeof left);
+    return left;
+#else
+    return from;
+#endif
+}
+
+/* Blocks of a member; units in a column of C, by the tiles of a unit. Members of the fewest moduli have single ones where pairs would leave blocks, or
  * lanes, idle. */
 struct finish_units {
-    td_divisor of[3];
+    td_divisor blocks, of[3];
     bool are_single;
 };
 
@@ -98,16 +115,22 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
     return own;
 }
 
-/* Residues of four elements of a column of the thread's subtile. */
+/* Those of a column of the thread's subtile, modulo the first modulus. */
+template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8_t *stage, int j)
+{
+    const int lane = (int)(threadIdx.x % 32),
+              slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
+    return stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows +
+           lane % unit::lanes * TD_SUBTILE;
+}
+
+/* Of its four elements. */
 template <int moduli> struct column_residues {
     uint32_t of[moduli];
 
     template <class unit> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
     {
-        const int lane = (int)(threadIdx.x % 32),
-                  slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
-        const int8_t *const at = stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES +
-                                 slot * unit::rows + lane % unit::lanes * TD_SUBTILE;
+        const int8_t *const at = residues_at<moduli, unit>(stage, j);
         TD_UNROLL
         for (int t = 0; t < moduli; t++)
             r.of[t] = *reinterpret_cast<const uint32_t *>(at + t * PLANE_BYTES);
@@ -134,6 +157,43 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     return open;
 }
 
+/* What is needed of the records of its rows and columns; of lines that exist in the place of those that do not. Words, which stay in
+ * registers. */
+struct subtile_records {
+    struct record {
+        int32_t sum, mean;
+        uint32_t low_scale;
+    } of[2][TD_SUBTILE];
+
+    template <bool is_early>
+    TD_DEVICE void load(subtile_records &r, const td_finish &finish, int row, int col)
+    {
+        static_assert(offsetof(td_line, scale) == offsetof(td_line, low) + 2, "one word");
+        const int first[2] = {row, col}, last[2] = {finish.target.m - 1, finish.target.n - 1};
+        TD_UNROLL
+        for (int o = 0; o < 2; o++) {
+            const td_line *const line = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) {
+                const td_line &left = line[min(first[o] + i, last[o])],
+                              own = is_early ? left_early(left) : left;
+                r.of[o][i].sum = own.sum;
+                r.of[o][i].mean = own.mean;
+                memcpy(&r.of[o][i].low_scale, &own.low, sizeof(uint32_t));
+            }
+        }
+    }
+    TD_DEVICE td_line line(const record &r)
+    {
+        td_line line = {};
+        line.sum = r.sum;
+        line.mean = r.mean;
+        line.low = (int16_t)r.low_scale;
+        line.scale = (int16_t)(r.low_scale >> 16);
+        return line;
+    }
+};
+
 /* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the columns whose results are usual, as bits. */
 struct subtile_lines {
     uint32_t scale_a[TD_SUBTILE];
@@ -141,14 +201,15 @@ struct subtile_lines {
     unsigned usual;
 };
 
-template <int moduli> TD_DEVICE subtile_lines lines_of(const subtile &own, const td_choice &choice)
+template <int moduli>
+TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice &choice)
 {
     td_line a[TD_SUBTILE], b[TD_SUBTILE];
     subtile_lines lines = {{}, 0, 0};
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
-        a[i] = own.line[0][own.row + (i < own.rows ? i : 0)];
-        b[i] = own.line[1][own.col + (i < own.cols ? i : 0)];
+        a[i] = subtile_records::line(records.of[0][i]);
+        b[i] = subtile_records::line(records.of[1][i]);
     }
     td_worst_line worst = td_worst_of(a[0]);
     TD_UNROLL
@@ -157,10 +218,24 @@ template <int moduli> TD_DEVICE subtile_lines lines_of(const subtile &own, const
         lines.scale_a[i] = (uint32_t)a[i].scale << 20;
         lines.scales_b |= (uint64_t)(uint16_t)b[i].scale << (16 * i);
     }
+    td_worst_line worst_b = td_worst_of(b[0]);
+    TD_UNROLL
+    for (int j = 1; j < TD_SUBTILE; j++) worst_b = td_join_worst(worst_b, td_worst_of(b[j]));
+    lines.usual = (1 << TD_SUBTILE) - 1;
+    if (td_are_usual<moduli>(worst, worst_b, choice)) return lines; /* mostly */
+    lines.usual = 0;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         lines.usual |= td_are_usual<moduli>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
     return lines;
+}
+
+/* All elements of some columns, whose bits are set. */
+TD_DEVICE unsigned bits_of_columns(unsigned columns)
+{
+    const unsigned spread = (columns & 3) | (columns & 12) << 6,
+                   first = (spread | spread << 3) & 0x1111;
+    return first * ((1 << TD_SUBTILE) - 1);
 }
 
 /* Returns the bits of the subtile's elements that cannot be finished so. What C had in the next column is loaded ahead. */
@@ -188,6 +263,33 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
         open |= here << (TD_SUBTILE * j);
     }
     return open;
+}
+
+/* Elements of usual columns that are open, one after the other; returns the bits of those that still are. */
+template <int moduli, class unit>
+TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
+                                            unsigned open, int64_t ld, const int8_t *stage)
+{
+    unsigned left = 0;
+    TD_ROLLED
+    for (; open; open &= open - 1) {
+        const int e = __ffs((int)open) - 1, i = e % TD_SUBTILE, j = e / TD_SUBTILE;
+        uint32_t scale = (uint32_t)(lines.scales_b >> (16 * j)) << 20;
+        double z;
+        TD_UNROLL
+        for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
+        const bool is_sure =
+            td_round_by_parts<moduli>(residues_at<moduli, unit>(stage, j) + i, PLANE_BYTES, &z);
+        const uint32_t upper = (uint32_t)(td_bits64(z) >> 32);
+        if (is_sure && (int)(upper >> 20 & 0x7ff) > (int32_t)scale >> 20) {
+            double *const c = own.c + i + j * ld;
+            z = td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(z));
+            *c = td_axpby(own.alpha, z, own.beta, c);
+        } else {
+            left |= 1u << e;
+        }
+    }
+    return left;
 }
 
 /* X of one element by whole numbers: its residues are byte `byte` of the words. */
@@ -258,10 +360,10 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, const td_finish &finish,
                                          const subtile &own, const td_choice &choice,
-                                         const int8_t *stage)
+                                         const subtile_records &records, const int8_t *stage)
 {
     if (own.rows <= 0 || own.cols <= 0) return 0;
-    const subtile_lines lines = lines_of<moduli>(own, choice);
+    const subtile_lines lines = lines_of<moduli>(records, choice);
     const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
     unsigned left = 0, open = whole;
     const bool has_product = own.alpha != 0.0;
@@ -270,6 +372,10 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
     if (has_product)
         open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
     open &= whole & ~left;
+    const unsigned usual = has_product ? bits_of_columns(lines.usual) : 0;
+    if (open & usual)
+        open = (open & ~usual) | finish_elements_by_parts<moduli, unit>(own, lines, open & usual,
+                                                                        finish.target.c.ld, stage);
     unsigned mask = left & whole;
     if (open) mask |= finish_elements_whole<moduli>(product, finish, own.row, own.col, open);
     *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
@@ -290,12 +396,19 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
         TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
     };
     const td_target &target = finish.target;
-    const td_choice choice = finish.choice[blockIdx.z];
-    const subtile first = subtile_at(finish, 0, 0);
-    const int blocks = (int)gridDim.x, all = units.of[unit::tiles].by * td_tiles(target.n),
-              steps = (all - (int)blockIdx.x + blocks - 1) / blocks * unit::steps;
-    int next = 0, step = 0;
+    const td_choice choice = left_early(finish.choice[blockIdx.z]);
+    const int all = units.of[unit::tiles].by * td_tiles(target.n);
+    int next = 0, step = 0, rest;
+    const int steps = td_divide(all - (int)blockIdx.x + units.blocks.by - 1, units.blocks, &rest) *
+                      unit::steps,
+              in_row = (int)(threadIdx.x % 32) % unit::lanes * TD_SUBTILE,
+              in_col = (int)(threadIdx.x % 32) / unit::lanes * TD_SUBTILE;
+    subtile_records records;
     td_clear_notes(notes);
+    const warp_place begin = place_of<unit>(units, 0);
+    subtile_records::load<true>(records, finish, begin.row + in_row, begin.col + in_col);
+    td_wait_for_last();
+    const subtile first = subtile_at(finish, 0, 0);
     td_async_pipeline<STAGES, TD_BY_WARP>(
         steps,
         [&](int stage) {
@@ -304,12 +417,13 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
         },
         [&](int stage) {
             const warp_place at = place_of<unit>(units, step);
-            const int lane = (int)(threadIdx.x % 32);
-            const int row = at.row + lane % unit::lanes * TD_SUBTILE, tile_row = row / TD_TILE,
-                      col = at.col + lane / unit::lanes * TD_SUBTILE;
+            const int row = at.row + in_row, tile_row = row / TD_TILE, col = at.col + in_col;
             const unsigned mask = finish_subtile_double<moduli, unit>(
-                product, finish, subtile_from(first, target, row, col), choice,
+                product, finish, subtile_from(first, target, row, col), choice, records,
                 shared + stage * stage_bytes(moduli));
+            const warp_place then = place_of<unit>(units, step + 1);
+            if (step + 1 < steps)
+                subtile_records::load<false>(records, finish, then.row + in_row, then.col + in_col);
             td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
                     col / TD_TILE * td_tiles(target.m) + tile_row, mask,
                     td_few_of(finish, row, col, mask) == TD_FEW);

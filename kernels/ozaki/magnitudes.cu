@@ -27,7 +27,7 @@ TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 } // namespace
 
 /* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k: mostly there is nothing to do. */
-enum { MOST_BLOCKS = 1 << 12 };
+enum { MOST_BLOCKS = 1 << 9 };
 static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     magnitudes_kernel(TD_PARAMETER td_magnitudes p)
 {

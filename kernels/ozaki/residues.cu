@@ -388,7 +388,8 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     residues_kernel(TD_PARAMETER td_residues p, TD_PARAMETER tiles all)
 {
     TD_DYNAMIC_SHARED(tile, shared);
-    td_begin_kernel();
+    td_wait_for_last();
+    td_let_next_begin(); /* not before: crt.cu looks at choices and scales before it waits */
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
     if (p.fixed.batch == 1 && p.fixed.choice[0].parameter == 0) return;
     int next = (int)blockIdx.x;
