@@ -72,18 +72,22 @@ static inline decltype(&cuTensorMapEncodeTiled) td_find_encode()
                : NULL;
 }
 
+/* Whether other blocks soon want what is near a box: then the L2 fetches some more from memory, which makes memory itself slower. */
+typedef enum { TD_BOX_USED_ONCE, TD_BOX_SHARED } td_box_use;
+
 /* Boxes, lines of which have at most 128 bytes, of a tensor of so many elements along its dimensions, whose first element is 16-byte
  * aligned, as all are that are steps[i], in bytes, apart along dimension i + 1. In shared memory, 1024-byte aligned, chunks of 16 bytes of
  * line i are swapped by exclusive-or with i mod 8. False if the driver does not have it. */
 static inline bool td_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, const void *first,
                                      const cuuint64_t (&sizes)[4], const cuuint64_t (&steps)[3],
-                                     const cuuint32_t (&box)[4])
+                                     const cuuint32_t (&box)[4], td_box_use use = TD_BOX_SHARED)
 {
     static const auto encode = td_find_encode();
     const cuuint32_t each[] = {1, 1, 1, 1};
     return encode && encode(map, type, 4, const_cast<void *>(first), sizes, steps, box, each,
                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                            use == TD_BOX_SHARED ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                                 : CU_TENSOR_MAP_L2_PROMOTION_NONE,
                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 

@@ -33,7 +33,7 @@ template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring, int fille
     if ((int)threadIdx.x < stages) {
         td_barrier_start(&ring.full[threadIdx.x], fillers);
         td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x / 32);
-        if (fillers == 1) td_barriers_started();
+        if (fillers != (int)blockDim.x) td_barriers_started();
     }
     __syncthreads();
 }

@@ -27,52 +27,99 @@ enum { FRACTION = 20, ZEROS = 28 };
 /* ---- measuring ---- */
 
 /* As it is in shared memory. */
-typedef td_line_tile<TD_TILE, TD_UNIT, TD_UNIT + 1, THREADS> tile_shape;
+typedef td_line_tile<TD_TILE, TD_UNIT, THREADS> tile_shape;
+
+/* A warp has so many lines, a part of a unit of each a lane. */
+enum { WARP_LINES = 32 / PARTS, WARPS = THREADS / 32 };
+static_assert((int)WARP_LINES * WARPS == (int)TD_TILE, "warps have all lines of a tile");
 
 TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
 TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
 
-/* The largest exponent over some lines of a tile for an element of k, special ones not counting; INT32_MIN: all are zeros. */
-TD_DEVICE int top_of(const uint64_t (*tile)[TD_UNIT + 1], int l)
+/* The largest exponent of an element of k over some lines of a tile, whose largest upper half is known, special ones not counting;
+ * INT32_MIN: all are zeros. */
+template <bool along> TD_DEVICE int top_of(const uint64_t *tile, int line0, int l, uint32_t largest)
 {
     const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
-    uint32_t largest = 0; /* upper half */
-    TD_UNROLL
-    for (int i = 0; i < TD_TILE / PARTS; i++) largest = max(largest, upper_half(tile[i][l]));
     if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
     int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
     TD_UNROLL_N(1)
-    for (int i = 0; i < TD_TILE / PARTS; i++)
-        if (magnitude(tile[i][l]) && td_is_finite64(tile[i][l]))
-            top = max(top, td_exponent64(magnitude(tile[i][l])));
+    for (int i = 0; i < WARP_LINES; i++) {
+        const uint64_t bits = tile[tile_shape::place<along>(line0 + i, l)];
+        if (magnitude(bits) && td_is_finite64(bits)) top = max(top, td_exponent64(magnitude(bits)));
+    }
     return top;
 }
 
-/* Leaves the largest exponents of each part of a tile's lines. */
-TD_DEVICE void find_tops(const uint64_t (*tile)[TD_UNIT + 1], int (*top)[TD_UNIT])
+/* The largest exponents over some lines of a tile, by a warp. A lane has two elements of k: neighbours, or, where pairs of lines are
+ * neighbours, some that are far from each other. */
+template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, int *top)
 {
-    const int l = (int)threadIdx.x % 64, part = (int)threadIdx.x / 64;
-    top[part][l] = top_of(tile + part * (TD_TILE / PARTS), l);
+    enum {
+        HALF = TD_UNIT / 2,
+        ROW = TD_BOX
+    }; /* from row to row, and from pair to pair by exclusive-or */
+    const int lane = td_fresh((int)threadIdx.x % 32),
+              first = td_fresh(tile_shape::place<along>(line0, along ? 2 * lane : lane));
+    uint32_t largest[2] = {0, 0}; /* upper halves */
+    TD_UNROLL
+    for (int i = 0; i < WARP_LINES; i++) {
+        const td_pair_of_elements x = td_load_pair(
+            tile + (along ? (first ^ 2 * i) + i * ROW : (first ^ i / 2 * 2) + i % 2 * HALF * ROW));
+        const uint32_t high[2] = {upper_half(x.of[0]), upper_half(x.of[1])};
+        if (along) {
+            largest[0] = max(largest[0], high[0]);
+            largest[1] = max(largest[1], high[1]);
+        } else {
+            largest[i % 2] = max(largest[i % 2], max(high[0], high[1]));
+        }
+    }
+    TD_UNROLL
+    for (int h = 0; h < 2; h++) {
+        const int l = along ? 2 * lane + h : lane + h * HALF;
+        top[l] = top_of<along>(tile, line0, l, largest[h]);
+    }
 }
 
-/* The largest exponents of a tile go to those of the operand, and to the bounds of each TD_BOUND of them. By whole warps. */
-TD_DEVICE void raise_tops(const int (*top)[TD_UNIT], int32_t *tops, int64_t left, int32_t *bounds)
+/* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past the end, and bounds of each TD_BOUND of
+ * these. */
+struct raised_tops {
+    int32_t *tops, *bounds;
+    int left;
+};
+
+/* What is there for element l of k, and for its bounds, some time before it is raised: most often by nothing, and many blocks raise the
+ * same. */
+struct seen_tops {
+    int32_t top, bounds[2];
+};
+
+TD_DEVICE seen_tops see_tops(const raised_tops &raised, int l)
 {
-    const int l = (int)threadIdx.x;
-    if (l >= TD_UNIT) return;
+    if (l < 0 || l >= raised.left) return {};
+    const int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
+    return {__ldcg(&raised.tops[l]), {__ldcg(&bounds[0]), __ldcg(&bounds[1])}};
+}
+
+/* By the tile's, which each warp has of its lines. l: the thread's element of k; by two warps. */
+TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_UNIT], int l,
+                          const seen_tops &seen)
+{
     int largest = top[0][l];
     TD_UNROLL
-    for (int part = 1; part < PARTS; part++) largest = max(largest, top[part][l]);
-    if (l < left && largest != INT32_MIN) atomicMax(&tops[l], largest);
-    int below = l < left ? largest : INT32_MAX;
+    for (int warp = 1; warp < WARPS; warp++) largest = max(largest, top[warp][l]);
+    const bool exists = l < raised.left;
+    int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
+    if (exists && largest > seen.top) atomicMax(&raised.tops[l], largest);
+    int below = exists ? largest : INT32_MAX;
     TD_UNROLL
     for (int step = TD_BOUND / 2; step > 0; step /= 2) {
         largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
         below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
     }
-    if (l % TD_BOUND || l >= left) return;
-    if (largest != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2], largest);
-    if (below != INT32_MIN) atomicMax(&bounds[l / TD_BOUND * 2 + 1], below);
+    if (l % TD_BOUND || !exists) return;
+    if (largest > seen.bounds[0]) atomicMax(&bounds[0], largest);
+    if (below > seen.bounds[1]) atomicMax(&bounds[1], below);
 }
 
 /* Of some elements of a unit. */
@@ -114,15 +161,44 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
     return (high >> drop) + (rest != 0);
 }
 
-/* A thread's elements of a unit, every PARTS-th: of a tile in shared memory, which has zeros past the end of k ... */
-struct tile_elements {
+/* Two neighbouring elements of a tile's line are a lane's, the next two those of another part. */
+TD_DEVICE int part_of_element(int l) { return l / 2 % PARTS; }
+TD_DEVICE int element_of_part(int part, int i) { return (i / 2 * PARTS + part) * 2 + i % 2; }
+
+/* A thread's elements of a unit: of a tile in shared memory, which has zeros past the end of k ... */
+template <bool along> struct tile_elements {
     enum { IS_OPERAND = 0 };
-    const uint64_t *at;
+    const uint64_t *of[2];      /* where the one or the other are, alternately */
     const td_quad<int> *shifts; /* NULL: none */
     int count;
 
-    TD_INSIDE uint64_t load(int i) const { return at[i * PARTS]; }
+    TD_INSIDE tile_elements(const uint64_t *tile, int line, int part, int elements,
+                            const td_quad<int> *own_shifts)
+        : shifts(own_shifts), count(elements)
+    {
+        const int first = tile_shape::place<along>(line, element_of_part(part, 0));
+        of[0] = tile + td_fresh(first);
+        of[1] = tile + td_fresh(along ? first ^ TD_BOX / 2
+                                      : tile_shape::place<along>(line, element_of_part(part, 1)));
+    }
+    TD_INSIDE const uint64_t *at(int i) const
+    {
+        static_assert((int)TD_BOX == 4 * (int)PARTS, "rows have two pairs of a part");
+        return along ? (i / 2 % 2 ? of[1] : of[0]) + i / 4 * (TD_TILE * TD_BOX) + i % 2
+                     : (i % 2 ? of[1] : of[0]) + i / 2 * (2 * PARTS * TD_BOX);
+    }
+    TD_INSIDE uint64_t load(int i) const { return *at(i); }
     TD_INSIDE uint64_t load_padded(int i) const { return load(i); }
+    TD_INSIDE void load_all(uint64_t (&bits)[PER_THREAD]) const
+    {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i += 2) {
+            const td_pair_of_elements x =
+                along ? td_load_pair(at(i)) : td_pair_of_elements{{load(i), load(i + 1)}};
+            bits[i] = x.of[0];
+            bits[i + 1] = x.of[1];
+        }
+    }
     TD_INSIDE int shift(int i) const
     {
         return shifts ? shifts[i / TD_SUBTILE].of[i % TD_SUBTILE] : 0;
@@ -135,7 +211,7 @@ TD_DEVICE int shift_of_tops(int a, int b)
     return a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1;
 }
 
-/* ... or of an operand; shifts are made from the largest exponents along k. */
+/* ... or of an operand, every PARTS-th; shifts are made from the largest exponents along k. */
 struct operand_elements {
     enum { IS_OPERAND = 1 };
     const uint64_t *at;
@@ -145,6 +221,11 @@ struct operand_elements {
 
     TD_INSIDE uint64_t load(int i) const { return __ldg(at + i * step); }
     TD_INSIDE uint64_t load_padded(int i) const { return i < count ? load(i) : 0; }
+    TD_INSIDE void load_all(uint64_t (&bits)[PER_THREAD]) const
+    {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) bits[i] = load(i);
+    }
     TD_INSIDE int shift(int i) const
     {
         if (!tops[0] || i >= count) return 0;
@@ -166,12 +247,13 @@ TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], s
 {
     uint32_t least = ~0u, most = 0, least_low = ~0u;
     int peak = INT32_MIN, logs = 0, low = TD_NO_LOW;
+    uint64_t bits[PER_THREAD];
+    e.load_all(bits);
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        const uint64_t bits = e.load(i);
-        const uint32_t lower = (uint32_t)bits;
+        const uint32_t lower = (uint32_t)bits[i];
         const int shift = has_shifts ? e.shift(i) : 0;
-        high[i] = upper_half(bits);
+        high[i] = upper_half(bits[i]);
         least = min(least, high[i]);
         most = max(most, high[i]);
         least_low = min(least_low, lower);
@@ -393,41 +475,43 @@ struct shifts_of_tile {
     td_quad<int> of[PARTS][PER_THREAD / TD_SUBTILE];
 };
 
-/* Part `part` of a line of a tile; `left` elements of k are not before the tile. */
-TD_DEVICE tile_elements elements_of(const uint64_t *line, int part, int64_t left,
-                                    const shifts_of_tile *shifts)
+/* All parts of lines, by the lanes that have them. */
+TD_DEVICE summary join_parts(summary s)
 {
-    const int64_t count = (left - part + PARTS - 1) / PARTS;
-    return {line + part, shifts ? shifts->of[part] : NULL,
-            (int)max((int64_t)0, min((int64_t)PER_THREAD, count))};
+    TD_UNROLL
+    for (int d = WARP_LINES; d < 32; d *= 2)
+        s = join(s, {__shfl_xor_sync(~0u, s.peak, d), __shfl_xor_sync(~0u, s.low, d),
+                     __shfl_xor_sync(~0u, s.zeros, d), __shfl_xor_sync(~0u, s.logs, d)});
+    return s;
 }
 
-/* The units of a tile's lines, by all threads of a block, a part of a line each; to: where the line's goes, or NULL. */
-template <bool has_shifts>
-TD_DEVICE void measure_tile(const uint64_t (*tile)[TD_UNIT + 1], int64_t left,
-                            const shifts_of_tile &shifts, unit *to)
+TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
 {
-    TD_SHARED(summary, summaries, [PARTS][TD_TILE]);
-    TD_SHARED(sums_of_unit, sums, [PARTS][TD_TILE]);
-    const int line = (int)threadIdx.x % TD_TILE, part = (int)threadIdx.x / TD_TILE;
-    const tile_elements mine = elements_of(tile[line], part, left, has_shifts ? &shifts : NULL);
-    part_of_unit own;
-    summarise_part<has_shifts>(mine, own);
-    summaries[part][line] = own.own;
-    __syncthreads();
-    summary all = summaries[0][line];
     TD_UNROLL
-    for (int i = 1; i < PARTS; i++) all = join(all, summaries[i][line]);
-    sums[part][line] = sum_part<has_shifts>(mine, own, all);
-    __syncthreads();
-    if (!to) return;
-    sums_of_unit total = sums[0][line];
-    TD_UNROLL
-    for (int i = 1; i < PARTS; i++) {
-        total.magnitudes += sums[i][line].magnitudes;
-        total.squares += sums[i][line].squares;
+    for (int d = WARP_LINES; d < 32; d *= 2) {
+        sums.magnitudes += __shfl_xor_sync(~0u, sums.magnitudes, d);
+        sums.squares += __shfl_xor_sync(~0u, sums.squares, d);
     }
-    *to = unit_of(all, total);
+    return sums;
+}
+
+/* The units of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not before the tile. Half of a warp's lanes, who
+ * load together, have parts 0 and 2, the others 1 and 3: they find theirs in different banks. */
+template <bool has_shifts, bool along>
+TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines, int left,
+                                     const shifts_of_tile &shifts, unit *to)
+{
+    static_assert((int)PARTS == 4, "a part has two bits");
+    const int lane = td_fresh((int)threadIdx.x % 32), own = lane % WARP_LINES,
+              part = lane / WARP_LINES % 2 * 2 + lane / WARP_LINES / 2;
+    const int count = left / (2 * PARTS) * 2 + min(2, max(0, left % (2 * PARTS) - 2 * part));
+    const tile_elements<along> mine(tile, line0 + own, part, count,
+                                    has_shifts ? shifts.of[part] : NULL);
+    part_of_unit seen;
+    summarise_part<has_shifts>(mine, seen);
+    const summary all = join_parts(seen.own);
+    const sums_of_unit sums = add_parts(sum_part<has_shifts>(mine, seen, all));
+    if (part == 0 && own < lines) to[own] = unit_of(all, sums);
 }
 
 #endif

@@ -81,15 +81,23 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
 struct tiles {
-    int line_first, count;
-    td_divisor units, strips, matrix; /* tiles of a line, of a unit, of a matrix */
+    int line_first, of_a, count;         /* of_a: of one matrix */
+    td_divisor units, strips[2], member; /* tiles of a line, of a unit, of a member */
 };
 
 static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
-    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT), strips = td_tiles(lines);
-    return {line_first, units * strips * 2 * p->batch, td_divisor_of(units), td_divisor_of(strips),
-            td_divisor_of(units * strips)};
+    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    int strips[2];
+    for (int o = 0; o < 2; o++)
+        strips[o] = td_tiles(max(0, min(lines, p->operand[o].lines - line_first)));
+    const int member = units * (strips[0] + strips[1]);
+    return {line_first,
+            units * strips[0],
+            member * p->batch,
+            td_divisor_of(units),
+            {td_divisor_of(max(1, strips[0])), td_divisor_of(max(1, strips[1]))},
+            td_divisor_of(member)};
 }
 
 struct place {
@@ -99,71 +107,109 @@ struct place {
 TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
 {
     int in_matrix, unit, strip;
-    const int matrix = td_divide(number, t.matrix, &in_matrix), which = matrix % 2;
+    const int batch = td_divide(number, t.member, &in_matrix), which = in_matrix >= t.of_a;
+    if (which) in_matrix -= t.of_a;
     if (p.operand[which].k_step == 1)
         strip = td_divide(in_matrix, t.units, &unit);
     else
-        unit = td_divide(in_matrix, t.strips, &strip);
-    return {which, matrix / 2, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
+        unit = td_divide(in_matrix, t.strips[which], &strip);
+    return {which, batch, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
 }
 
-/* A tile, which is copied to its beginning, and the largest exponents along k of both operands. */
-struct tile_of_units {
-    uint64_t of[tile_shape::lines][tile_shape::pitch];
-    int32_t tops[2][TD_UNIT];
+/* The largest exponents along k of both operands, for a tile's elements of k. */
+struct tops_of_tile {
+    int32_t of[2][TD_UNIT];
 };
 
 /* Starts the copies of these. */
-TD_DEVICE void copy_tops(const td_measure &p, const place &at, tile_of_units &tile)
+TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &tops)
 {
     const int o = (int)threadIdx.x / TD_UNIT, own = (int)threadIdx.x % TD_UNIT;
     const int64_t l = (int64_t)at.unit * TD_UNIT + own, k = p.operand[0].k;
-    if (o < 2 && l < k) td_async_copy<4>(&tile.tops[o][own], &p.tops[o][at.batch * k + l]);
+    if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.tops[o][at.batch * k + l]);
 }
 
 /* The shifts of elements of k. The first tiles leave them in memory. */
-TD_DEVICE void find_shifts(const td_measure &p, const place &at, int64_t left,
-                           const tile_of_units &tile, shifts_of_tile &shifts)
+TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_tile &tops,
+                           shifts_of_tile &shifts)
 {
-    const int own = (int)threadIdx.x, part = own % PARTS, i = own / PARTS;
+    const int own = (int)threadIdx.x, part = part_of_element(own % TD_UNIT),
+              i = own / (2 * PARTS) * 2 + own % 2;
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = p.operand[0].k - l0;
     if (own < TD_UNIT) {
-        const int shift = own >= left ? 0 : shift_of_tops(tile.tops[0][own], tile.tops[1][own]);
+        const int shift = own >= left ? 0 : shift_of_tops(tops.of[0][own], tops.of[1][own]);
         shifts.of[part][i / TD_SUBTILE].of[i % TD_SUBTILE] = at.which ? -shift : shift;
         if (own < left && at.which == 0 && at.line0 == 0)
-            p.shift[at.batch * p.operand[0].k + (int64_t)at.unit * TD_UNIT + own] = (int16_t)shift;
+            p.shift[at.batch * p.operand[0].k + l0 + own] = (int16_t)shift;
     }
     __syncthreads();
 }
 
-/* A unit of each line of a strip. All threads take part. */
-template <bool again>
-TD_DEVICE void measure_units(const td_measure &p, const place &at, int units,
-                             const tile_of_units &tile)
+/* What a block's warps leave of a tile for each other. */
+struct shared_tops {
+    int of[WARPS][TD_UNIT];
+};
+
+TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
 {
-    TD_SHARED(int, top, [PARTS][TD_UNIT]);
+    const int64_t l0 = (int64_t)at.unit * TD_UNIT, k = p.operand[0].k;
+    return {p.tops[at.which] + at.batch * k + l0,
+            p.bounds[at.which] + 2 * (at.batch * td_bounds(k) + l0 / TD_BOUND),
+            (int)min((int64_t)TD_UNIT, k - l0)};
+}
+
+/* The largest exponents along k of a tile, raised by two of the block's warps, others each time. All threads take part. */
+template <bool along, class function>
+TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t *tile,
+                            unsigned turn, shared_tops &top, function then)
+{
+    const int tid = td_fresh((int)threadIdx.x), warp = tid / 32,
+              l = tid - (int)(turn % (THREADS / TD_UNIT)) * TD_UNIT;
+    const bool raises = l >= 0 && l < TD_UNIT;
+    const seen_tops seen = see_tops(raised_by(p, at), l);
+    find_tops<along>(tile, warp * WARP_LINES, top.of[warp]);
+    __syncthreads();
+    then();
+    if (raises) raise_tops(raised_by(p, at), top.of, l, seen);
+}
+
+/* A unit of each line of a strip, a warp those of its own lines. */
+template <bool again, bool along>
+TD_DEVICE void measure_units(const td_measure &p, const place &at, int units, const uint64_t *tile,
+                             const shifts_of_tile &shifts)
+{
+    const int line = td_fresh((int)threadIdx.x / 32) * WARP_LINES;
+    const int64_t left = p.operand[0].k - (int64_t)at.unit * TD_UNIT;
+    unit *const to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
+                     ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip + line;
+    measure_lines_of_tile<again, along>(tile, line, p.operand[at.which].lines - at.line0 - line,
+                                        (int)min((int64_t)TD_UNIT, left), shifts, to);
+}
+
+/* Both of a tile, or its units again. All threads take part. then: called when all of them have measured the tile before. */
+template <bool again, class function>
+TD_DEVICE void measure_tile(const td_measure &p, const place &at, int units, const uint64_t *tile,
+                            unsigned turn, const tops_of_tile &tops, function then)
+{
+    TD_SHARED(shared_tops, top, [2]); /* warps may be a tile apart */
     TD_SHARED(shifts_of_tile, shifts, );
-    const td_operand &o = p.operand[at.which];
-    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = o.k - l0;
-    const int line = (int)threadIdx.x;
-    unit *to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
-               ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip;
-    if (again)
-        find_shifts(p, at, left, tile, shifts);
-    else
-        find_tops(tile.of, top);
-    measure_tile<again>(tile.of, left, shifts,
-                        line < TD_TILE && at.line0 + line < o.lines ? to + line : NULL);
-    int32_t *const bounds = p.bounds[at.which] + 2 * (at.batch * td_bounds(o.k) + l0 / TD_BOUND);
-    if (!again) raise_tops(top, p.tops[at.which] + at.batch * o.k + l0, left, bounds);
+    if (again) find_shifts(p, at, tops, shifts);
+    if (p.operand[at.which].k_step == 1) {
+        if (!again) measure_tops<true>(p, at, tile, turn, top[turn % 2], then);
+        measure_units<again, true>(p, at, units, tile, shifts);
+    } else {
+        if (!again) measure_tops<false>(p, at, tile, turn, top[turn % 2], then);
+        measure_units<again, false>(p, at, units, tile, shifts);
+    }
 }
 
 /* ---- all of it ---- */
 
 /* Blocks of a multiprocessor, and tiles that each has in shared memory, where these fit. */
-enum { BLOCKS = 2, STAGES = 3 };
+enum { BLOCKS = 2, STAGES = 3, TILE_BYTES = 8 * tile_shape::size };
 
-/* Whether a block's tiles are to be measured: all that exist; again only those of members with shifts. The first tile of a member
- * leaves word of it. All threads take part. */
+/* Whether a block's tiles are to be measured: all; again only those of members with shifts. The first tile of a member leaves word of
+ * it. All threads take part. */
 template <bool again> struct needs {
     int member;
     bool is_shifted;
@@ -176,7 +222,7 @@ template <bool again> struct needs {
         }
         if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
             p.shifted[at.batch] = n.is_shifted;
-        return at.line0 < p.operand[at.which].lines && (!again || n.is_shifted);
+        return !again || n.is_shifted;
     }
 };
 
@@ -187,6 +233,11 @@ TD_DEVICE void leave_without_shifts(const td_measure &p)
     for (int i = (int)threadIdx.x; i < p.batch; i += (int)blockDim.x) p.shifted[i] = 0;
 }
 
+TD_DEVICE int tiles_of_block(const tiles &all)
+{
+    return (all.count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+}
+
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -194,18 +245,19 @@ template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all)
 {
-    TD_DYNAMIC_SHARED(tile_of_units, tile);
+    TD_SHARED(tops_of_tile, tops, [stages]);
+    TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
     if (td_scalar_value(p.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
-    unsigned needed = 0; /* a bit for each stage */
+    unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
     needs<again> need = {-1, false};
     if (again && !may_spread(p, 0, p.batch)) {
         leave_without_shifts(p);
         return;
     }
     td_async_pipeline<stages>(
-        (all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
+        tiles_of_block(all),
         [&](int stage) {
             const place at = place_of(p, all, next);
             const td_operand &o = p.operand[at.which];
@@ -215,14 +267,15 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             needed |= 1u << stage;
             td_copy_line_tile<tile_shape>(
                 o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                (int64_t)at.unit * TD_UNIT, o.k, reinterpret_cast<uint64_t *>(&tile[stage]));
-            if (again) copy_tops(p, at, tile[stage]);
+                (int64_t)at.unit * TD_UNIT, o.k, tile + stage * tile_shape::size);
+            if (again) copy_tops(p, at, tops[stage]);
         },
         [&](int stage) {
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            measure_units<again>(p, at, all.units.by, tile[stage]);
+            measure_tile<again>(p, at, all.units.by, tile + stage * tile_shape::size, turn++,
+                                tops[stage], [] {});
         });
 }
 
@@ -249,21 +302,130 @@ static void (*kernel_of(bool again, int stages))(td_measure, tiles)
     return stages == STAGES ? measure_kernel<false, STAGES> : measure_kernel<false, 1>;
 }
 
+#if TD_HAS_CUDA_DEVICE
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define HAS_BOXES 1
+#else
+#define HAS_BOXES 0
+#endif
+
+/* A block's tiles in shared memory, and where they are. */
+template <int stages> struct stages_of_boxes {
+    uint64_t full[stages];
+    place at[stages];
+};
+
+/* Asks for a tile's boxes, by one thread. */
+template <int stages>
+TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operand_boxes &boxes,
+                           int stage, stages_of_boxes<stages> &to, uint64_t *tile)
+{
+    const td_operand &o = p.operand[at.which];
+    to.at[stage] = at;
+    td_copy_line_boxes<tile_shape>(&boxes.of[at.which], o.k_step == 1, at.line0, at.unit * TD_UNIT,
+                                   td_box_member(o, at.batch), tile + stage * tile_shape::size,
+                                   &to.full[stage]);
+}
+
+/* measure_kernel<false, stages> by boxes, which one warp after the other asks for. */
+template <int stages>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_boxes_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all,
+                         TD_PARAMETER td_operand_boxes boxes)
+{
+#if HAS_BOXES
+    TD_SHARED(stages_of_boxes<stages>, shared, );
+    TD_DYNAMIC_SHARED(uint64_t, dynamic);
+    uint64_t *const tile = td_first_box(dynamic);
+    td_let_next_begin();
+    if (threadIdx.x < stages) {
+        td_barrier_start(&shared.full[threadIdx.x], 1);
+        td_barriers_started();
+    }
+    __syncthreads();
+    td_wait_for_last();
+    if (td_scalar_value(p.alpha) == 0.0) return;
+    const int steps = tiles_of_block(all), warp = td_uniform((int)threadIdx.x / 32);
+    const auto fetch = [&](int step, int stage) {
+        if (step < steps && step % WARPS == warp && td_is_elected())
+            fetch_boxes(p, place_of(p, all, (int)(blockIdx.x + step * gridDim.x)), boxes, stage,
+                        shared, tile);
+        __syncwarp();
+    };
+    for (int s = 0; s < stages - 1; s++) fetch(s, s);
+    int stage = 0;
+    uint32_t parity = 0;
+    TD_ROLLED
+    for (int step = 0; step < steps; step++) {
+        td_barrier_wait(&shared.full[stage], parity);
+        measure_tile<false>(p, shared.at[stage], all.units.by, tile + stage * tile_shape::size,
+                            (unsigned)step, tops_of_tile{},
+                            [&] { fetch(step + stages - 1, stage == 0 ? stages - 1 : stage - 1); });
+        stage = stage + 1 == stages ? 0 : stage + 1;
+        if (stage == 0) parity ^= 1;
+    }
+#endif
+}
+
+/* Smaller operands take no longer without. */
+enum { LEAST_FOR_BOXES = 1 << 21, BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
+
+static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
+                           cudaStream_t stream, cudaError_t *error)
+{
+    td_operand_boxes boxes;
+    if ((int64_t)all.count * tile_shape::size < LEAST_FOR_BOXES ||
+        !td_has_code<measure_boxes_kernel<STAGES>>() ||
+        !td_describe_line_boxes<tile_shape>(&boxes, p->operand, p->operand[0].k, p->batch_first,
+                                            p->batch))
+        return false;
+    *error = TD_LAUNCH_NEXT(measure_boxes_kernel<STAGES>, blocks, THREADS, BOX_BYTES, stream, *p,
+                            all, boxes);
+    return true;
+}
+
+static cudaError_t prepare_boxes(cudaError_t error)
+{
+    error = td_load(error, measure_boxes_kernel<STAGES>);
+    return td_allow_shared(error, measure_boxes_kernel<STAGES>, BOX_BYTES);
+}
+
+#else
+
+static bool measures_boxes(const td_measure *, const tiles &, unsigned, cudaStream_t, cudaError_t *)
+{
+    return false;
+}
+
+static cudaError_t prepare_boxes(cudaError_t error) { return error; }
+
+#endif
+
+/* Tiles as they are, or again. */
+static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool again,
+                                 cudaStream_t stream)
+{
+    int multiprocessors = 0, stages = 1;
+    cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, STAGES, &stages);
+    if (error != cudaSuccess) return error;
+    const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
+    if (!again && measures_boxes(p, all, blocks, stream, &error)) return error;
+    return TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * TILE_BYTES, stream,
+                          *p, all);
+}
+
 /* Lines as they are, or again; where all are measured together they are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
-    const int lines = max(p->operand[0].lines, p->operand[1].lines),
-              bytes = (int)sizeof(tile_of_units);
+    const int lines = max(p->operand[0].lines, p->operand[1].lines);
     const bool together = lines <= p->strip_lines;
-    int multiprocessors = 0, stages = 1;
-    cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, STAGES, &stages);
+    cudaError_t error = cudaSuccess;
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
-        const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-        error = TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * bytes, stream,
-                               *p, all);
+        error = measure_tiles(p, all, again, stream);
         if (error != cudaSuccess || (together && !again)) continue;
         const bool are_long = all.units.by > MANY_UNITS;
         const int own = are_long ? FEW_LINES : MANY_LINES;
@@ -296,8 +458,7 @@ cudaError_t td_measure_prepare(void)
     for (const int stages : {1, (int)STAGES})
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));
-            error = td_allow_shared(error, kernel_of(again, stages),
-                                    stages * (int)sizeof(tile_of_units));
+            error = td_allow_shared(error, kernel_of(again, stages), stages * TILE_BYTES);
         }
-    return error;
+    return prepare_boxes(error);
 }

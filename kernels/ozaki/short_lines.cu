@@ -3,8 +3,8 @@
 #include "line_records.h"
 #include "spread.h"
 
-/* A warp has so many lines, a part of a unit of each a lane; a block the same lines' units in turn. In the end a warp has one line. */
-enum { LINES = 32 / PARTS, WARPS = THREADS / 32, MOST_UNITS = TD_SHORT_K / TD_UNIT };
+/* A block has a warp's lines, whose units its warps have in turn. In the end a warp has one line. */
+enum { LINES = WARP_LINES, MOST_UNITS = TD_SHORT_K / TD_UNIT };
 static_assert((int)LINES == (int)WARPS, "a line for each warp");
 static_assert((int)MOST_UNITS <= 64, "sums of a line's logarithms have 31 bits");
 
@@ -13,25 +13,6 @@ struct units_of_block {
 };
 
 /* ---- units ---- */
-
-TD_DEVICE summary join_parts(summary s)
-{
-    TD_UNROLL
-    for (int d = LINES; d < 32; d *= 2)
-        s = join(s, {__shfl_xor_sync(~0u, s.peak, d), __shfl_xor_sync(~0u, s.low, d),
-                     __shfl_xor_sync(~0u, s.zeros, d), __shfl_xor_sync(~0u, s.logs, d)});
-    return s;
-}
-
-TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
-{
-    TD_UNROLL
-    for (int d = LINES; d < 32; d *= 2) {
-        sums.magnitudes += __shfl_xor_sync(~0u, sums.magnitudes, d);
-        sums.squares += __shfl_xor_sync(~0u, sums.squares, d);
-    }
-    return sums;
-}
 
 /* Leaves each lane half of the heights that it shares with one of another line, the larger of either. */
 template <int left> TD_DEVICE void join_heights(int (&x)[PER_THREAD])

@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         TD_SHARED(shared_state, shared, );
         TD_DYNAMIC_SHARED(double, dynamic);
         td_begin_kernel();
-        double *const slabs = first_stage(dynamic);
+        double *const slabs = td_first_box(dynamic);
         each_masked_tile(p.target,
                          [&](int tile) { repair_tile<passage>(p, boxes, tile, shared, slabs); });
     }
@@ -339,21 +339,10 @@ enum { LEAST_FOR_BOXES = 1 << 21 };
 /* False if an operand's elements cannot be copied in boxes. */
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
+    static_assert((int)K_STEP == (int)TD_BOX, "a row of a slab is one of a box");
     const td_operand &o = p->operand[which];
-    const bool along = o.k_step == 1;
-    const int64_t across = 8 * (along ? o.line_step : o.k_step),
-                  member = batch > 1 && o.matrix.stride ? 8 * o.matrix.stride : across;
-    const double *const first = static_cast<const double *>(o.matrix.data) +
-                                p->target.batch_first * o.matrix.stride + o.offset;
-    if (o.matrix.array || member < 0 || o.k > INT32_MAX - K_STEP ||
-        ((reinterpret_cast<uintptr_t>(first) | (uint64_t)across | (uint64_t)member) & 15) != 0)
-        return false;
-    const cuuint64_t lines = (cuuint64_t)o.lines, k = (cuuint64_t)o.k;
-    return td_describe_boxes(
-        map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, first,
-        {along ? k : lines, along ? lines : k, (cuuint64_t)(o.matrix.stride ? batch : 1), 1},
-        {(cuuint64_t)across, (cuuint64_t)member, (cuuint64_t)member},
-        {K_STEP, along ? (cuuint32_t)(which ? COLUMNS : ROWS) : (cuuint32_t)K_STEP, 1, 1});
+    const int rows = o.k_step != 1 ? (int)K_STEP : which ? (int)COLUMNS : (int)ROWS;
+    return td_describe_operand(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
 /* Runs with boxes if it can. */
@@ -361,7 +350,7 @@ bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stre
                      cudaError_t *error)
 {
     const td_operand &a = p->operand[0], &b = p->operand[1];
-    operand_boxes boxes;
+    td_operand_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
         !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
         !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))

@@ -4,8 +4,8 @@
 #define TD_BINARY64_STAGE_H
 
 #include "../access.h"
-#include "../box_copy.h"
 #include "../copy_ring.h"
+#include "../operand_boxes.h"
 #include "binary64.h"
 
 /* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; a stage in shared memory has K_STEP elements of k of
@@ -21,8 +21,7 @@ enum {
     K_STEP = 16,
     SLAB = ROWS * K_STEP, /* where columns begin */
     STAGE = SLAB + COLUMNS * K_STEP,
-    STAGE_BYTES = 8 * STAGE,
-    STAGE_ALIGNMENT = 1024
+    STAGE_BYTES = 8 * STAGE
 };
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
@@ -31,18 +30,10 @@ enum {
 #define TD_HAS_TENSOR_BINARY64 0
 #endif
 
-/* Memory for this: so many bytes for stages, and where the first one begins. */
+/* Memory for this, which begins at td_first_box. */
 TD_HOST_DEVICE constexpr int bytes_of_stages(int stages)
 {
-    return stages * STAGE_BYTES + STAGE_ALIGNMENT;
-}
-TD_DEVICE double *first_stage(double *shared)
-{
-#if TD_HAS_TENSOR_BINARY64
-    return shared + (-td_shared_address(shared) & (STAGE_ALIGNMENT - 1)) / 8;
-#else
-    return shared;
-#endif
+    return stages * STAGE_BYTES + TD_BOX_ALIGNMENT;
 }
 
 /* ---- places ---- */
@@ -268,9 +259,6 @@ struct by_threads : passage<stages, along_a, along_b> {
 #if TD_HAS_CUDA_DEVICE
 
 /* Copied in boxes of K_STEP elements of k, by one warp after the other: blocks of k have that many. */
-struct operand_boxes {
-    CUtensorMap of[2];
-};
 template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -279,7 +267,7 @@ struct by_boxes : passage<stages, along_a, along_b> {
     enum { EXISTS = 0 };
 #endif
     enum { FILLERS = 1 };
-    typedef operand_boxes parameter;
+    typedef td_operand_boxes parameter;
     typedef passage<stages, along_a, along_b> base;
     using base::ring;
     using base::stage;
@@ -294,8 +282,8 @@ struct by_boxes : passage<stages, along_a, along_b> {
     {
         line[0] = tile.row;
         line[1] = tile.column;
-        member[0] = tile.a.matrix.stride ? (int)blockIdx.z : 0;
-        member[1] = tile.b.matrix.stride ? (int)blockIdx.z : 0;
+        member[0] = td_box_member(tile.a, (int)blockIdx.z);
+        member[1] = td_box_member(tile.b, (int)blockIdx.z);
         warp = (uint32_t)td_uniform((int)threadIdx.x / WARP);
     }
 

@@ -18,7 +18,7 @@ typedef struct {
     int64_t lines[2], k, ld[2];
     int batch, kind[2]; /* of numbers */
     bool along[2];      /* k is contiguous */
-    bool by_digits, is_pointers;
+    bool by_digits, is_pointers, is_aligned;
 } lines_case;
 
 static struct {
@@ -74,7 +74,7 @@ static double number(test_random *r, int kind, int64_t i, int64_t l, int which)
 static td_matrix upload(const lines_case *c, int which, test_random *r)
 {
     const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which],
-                  size = outer * inner, guard = 3;
+                  size = outer * inner, guard = c->is_aligned ? 4 : 3;
     double *host = malloc(sizeof(double) * (size_t)(size * c->batch + guard)), *device;
     double *pointers[8];
     CHECK(host, "out of memory");
@@ -245,9 +245,27 @@ static void lengths(void **unused)
         }
 }
 
+/* As many elements as are measured whole, and enough to be copied in boxes by a device that can. */
+static void boxes(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 8; i++) {
+        const int batch = 1 << i % 3, k = i % 2 ? 2048 : 1990;
+        lines_case c = {.lines = {512 / batch - 2 * (i % 5), 512 / batch},
+                        .k = k,
+                        .batch = batch,
+                        .kind = {i % KINDS, i % KINDS},
+                        .along = {i / 2 % 2, i / 4 % 2},
+                        .is_aligned = true};
+        for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
+        check(&c, 20000 + (uint64_t)i);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths),
+                                       cmocka_unit_test(boxes)};
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;

@@ -1,5 +1,5 @@
 /* check_residues.c - residues of both operands against whole numbers of 128 bits: by binary64 arithmetic and by whole numbers, every
- * number of moduli, layouts, passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros, lines
+ * number of moduli, also of members with others, layouts, passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros, lines
  * that are special; blocks of zeros and of numbers that round to 0, and the map of these. Padding is zeros, and nothing else is
  * written.
  *
@@ -29,7 +29,7 @@ enum { MEMBERS = 2, GUARD = 256, POISON = 0x5a };
 
 typedef struct {
     uint64_t seed;
-    int lines[2], padded[2], k, first, count, k_padded, moduli;
+    int lines[2], padded[2], k, first, count, k_padded, moduli, fewer; /* of the last member */
     bool is_along[2], has_shifts, has_special_lines, has_far_scales, has_zeros;
 } residue_case;
 
@@ -47,6 +47,18 @@ static const char *text(const residue_case *p)
 
 static int round_up(int x, int to) { return (x + to - 1) / to * to; }
 
+static int moduli_of(const residue_case *p, int z)
+{
+    return p->moduli - (z == MEMBERS - 1 ? p->fewer : 0);
+}
+
+static void pad(residue_case *p)
+{
+    p->k_padded = round_up(p->count, TD_K_PAD);
+    p->padded[0] = round_up(p->lines[0], TD_LINE_GROUP);
+    p->padded[1] = round_up(p->lines[1], TD_LINE_PAD);
+}
+
 static residue_case random_case(uint64_t seed)
 {
     test_random r = random_start(seed);
@@ -62,9 +74,27 @@ static residue_case random_case(uint64_t seed)
                       .has_zeros = random_int(&r, 0, 1)};
     if (random_int(&r, 0, 2) == 0) p.first = random_int(&r, 0, p.k - 1);
     p.count = random_int(&r, 0, 1) ? p.k - p.first : random_int(&r, 1, p.k - p.first);
-    p.k_padded = round_up(p.count, TD_K_PAD);
-    p.padded[0] = round_up(p.lines[0], TD_LINE_GROUP);
-    p.padded[1] = round_up(p.lines[1], TD_LINE_PAD);
+    if (random_int(&r, 0, 3) == 0) p.fewer = random_int(&r, 0, p.moduli - TD_MIN_MODULI);
+    pad(&p);
+    return p;
+}
+
+/* Of so many elements, and such distances of lines, that a device that can copies them in boxes. */
+static residue_case large_case(int number)
+{
+    static const int moduli_of_case[] = {2, 3, 17, 5};
+    residue_case p = {.seed = 1000000 + (uint64_t)number,
+                      .lines = {706, 610},
+                      .k = 702,
+                      .first = number % 2 * 7,
+                      .moduli = moduli_of_case[number],
+                      .fewer = number == 2 ? 14 : 0,
+                      .is_along = {number % 2 != 0, number / 2 != 0},
+                      .has_shifts = number == 3,
+                      .has_special_lines = true,
+                      .has_zeros = number > 1};
+    p.count = p.k - 2 * p.first;
+    pad(&p);
     return p;
 }
 
@@ -126,7 +156,7 @@ static bool is_gap(const residue_case *p, int o, int z, int line, int l)
 static residue_data make_data(const residue_case *p)
 {
     test_random r = random_start(~p->seed);
-    const int bits = (td_level(p->moduli, p->k) >> 8) - 1;
+    const int bits = (td_level(p->moduli - p->fewer, p->k) >> 8) - 1;
     residue_data d = {.shift = malloc(MEMBERS * (size_t)p->k * sizeof(int16_t))};
     for (int z = 0; z < MEMBERS; z++) d.shifted[z] = p->has_shifts && random_int(&r, 0, 2) > 0;
     for (int i = 0; i < MEMBERS * p->k; i++) d.shift[i] = (int16_t)random_int(&r, -300, 300);
@@ -216,28 +246,38 @@ static void check_map(const residue_case *p, const residue_data *d, int o, const
     free(want);
 }
 
+static void check_plane(const residue_case *p, const residue_data *d, int o, int z, int t,
+                        const int8_t *plane)
+{
+    const int weight = o ? 1 : inverse_of(moduli_of(p, z), t);
+    for (int i = 0; i < p->padded[o]; i++) {
+        const int8_t *const got =
+            plane + (size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded;
+        for (int l = 0; l < p->k_padded; l++) {
+            const int8_t want = residue_of(number_at(p, d, o, z, i, l), weight, moduli[t]);
+            /* The largest may have the other sign. */
+            const bool is_largest = 2 * abs(want) + 1 == moduli[t];
+            CHECK(got[l] == want ||
+                      (is_largest && got[l] == want - (want > 0 ? 1 : -1) * moduli[t]),
+                  "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o, moduli[t], z,
+                  i, l, got[l], want, text(p));
+        }
+    }
+}
+
 static void check_planes(const residue_case *p, const residue_data *d, int o, const int8_t *planes)
 {
     const size_t member = (size_t)p->padded[o] * (size_t)p->k_padded;
-    for (int t = 0; t < p->moduli; t++) {
-        const int weight = o ? 1 : inverse_of(p->moduli, t);
-        for (int z = 0; z < MEMBERS; z++)
-            for (int i = 0; i < p->padded[o]; i++) {
-                const int8_t *const got =
-                    planes + ((size_t)t * MEMBERS + (size_t)z) * member +
-                    (size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded;
-                for (int l = 0; l < p->k_padded; l++) {
-                    const wide number = number_at(p, d, o, z, i, l);
-                    const int8_t want = residue_of(number, weight, moduli[t]);
-                    /* The largest may have the other sign. */
-                    const bool is_largest = 2 * abs(want) + 1 == moduli[t];
-                    CHECK(got[l] == want ||
-                              (is_largest && got[l] == want - (want > 0 ? 1 : -1) * moduli[t]),
-                          "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o,
-                          moduli[t], z, i, l, got[l], want, text(p));
-                }
+    for (int t = 0; t < p->moduli; t++)
+        for (int z = 0; z < MEMBERS; z++) {
+            const int8_t *const plane = planes + ((size_t)t * MEMBERS + (size_t)z) * member;
+            if (t < moduli_of(p, z)) {
+                check_plane(p, d, o, z, t, plane);
+                continue;
             }
-    }
+            for (size_t i = 0; i < member; i++)
+                CHECK(plane[i] == POISON, "operand %d, member %d, plane %d: %s", o, z, t, text(p));
+        }
     for (size_t i = 0; i < GUARD; i++)
         CHECK(planes[(size_t)p->moduli * MEMBERS * member + i] == POISON, "past the end: %s",
               text(p));
@@ -264,7 +304,7 @@ static td_operand operand_of(const residue_case *p, int o, void *data)
 static void check_way(const residue_case *p, const residue_data *d, bool by_binary64, bool has_map)
 {
     td_choice choices[MEMBERS];
-    for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = p->moduli};
+    for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = moduli_of(p, z)};
     int16_t *const shift = upload(d->shift, MEMBERS * (size_t)p->k * sizeof(int16_t));
     int32_t *const shifted = upload(d->shifted, sizeof d->shifted);
     td_choice *const choice = upload(choices, sizeof choices);
@@ -319,6 +359,15 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
     device_free(choice);
 }
 
+static void free_data(residue_data *d)
+{
+    for (int o = 0; o < 2; o++) {
+        free(d->element[o]);
+        free(d->line[o]);
+    }
+    free(d->shift);
+}
+
 static void residues_are_right(void **unused)
 {
     (void)unused;
@@ -328,17 +377,25 @@ static void residues_are_right(void **unused)
         check_way(&p, &d, false, true);
         check_way(&p, &d, true, true);
         if (i % 8 == 0) check_way(&p, &d, true, false);
-        for (int o = 0; o < 2; o++) {
-            free(d.element[o]);
-            free(d.line[o]);
-        }
-        free(d.shift);
+        free_data(&d);
+    }
+}
+
+static void residues_of_boxes(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        const residue_case p = large_case(i);
+        residue_data d = make_data(&p);
+        check_way(&p, &d, i < 3, true);
+        free_data(&d);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(residues_are_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(residues_are_right),
+                                       cmocka_unit_test(residues_of_boxes)};
     device_require();
     if (td_residues_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 20;
