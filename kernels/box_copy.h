@@ -34,7 +34,8 @@ TD_DEVICE void td_prefetch_map(const CUtensorMap *map)
 #endif
 }
 
-/* A box of a tensor of four dimensions from its element x, y, z, w on. */
+/* A box of a tensor of four dimensions from its element x, y, z, w on; x is to be a multiple of 16 bytes: others are an illegal
+ * instruction. */
 TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
                            int z, int w)
 {

@@ -418,7 +418,7 @@ static __global__ void __launch_bounds__(THREADS, blocks)
 #endif
 }
 
-/* Smaller products take no longer without. */
+/* Smaller products take no longer without. A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
 enum { LEAST_FOR_BOXES = 1 << 21, BOX_BYTES = 8 * STAGES * shape::size + TD_BOX_ALIGNMENT };
 
 static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned grid,
@@ -426,7 +426,7 @@ static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned gri
 {
     const td_fixed &fixed = p->fixed;
     td_operand_boxes boxes;
-    if ((int64_t)all.count * shape::size < LEAST_FOR_BOXES ||
+    if ((int64_t)all.count * shape::size < LEAST_FOR_BOXES || fixed.k_first % 2 != 0 ||
         !td_has_code<residues_of_boxes_kernel<STAGES, BLOCKS>>() ||
         !td_describe_line_boxes<shape>(&boxes, fixed.operand, fixed.k_first + fixed.k_count,
                                        fixed.batch_first, fixed.batch))
