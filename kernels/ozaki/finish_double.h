@@ -356,6 +356,9 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     return mask;
 }
 
+/* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a second look tells no more. */
+enum { FEW_UNSURE = 2 };
+
 /* As td_finish_subtile. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, const td_finish &finish,
@@ -372,10 +375,10 @@ TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, cons
     if (has_product)
         open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
     open &= whole & ~left;
-    const unsigned usual = has_product ? bits_of_columns(lines.usual) : 0;
-    if (open & usual)
-        open = (open & ~usual) | finish_elements_by_parts<moduli, unit>(own, lines, open & usual,
-                                                                        finish.target.c.ld, stage);
+    const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
+    if (usual && __popc(usual) <= FEW_UNSURE)
+        open = (open & ~usual) |
+               finish_elements_by_parts<moduli, unit>(own, lines, usual, finish.target.c.ld, stage);
     unsigned mask = left & whole;
     if (open) mask |= finish_elements_whole<moduli>(product, finish, own.row, own.col, open);
     *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
