@@ -424,7 +424,7 @@ static __global__ void __launch_bounds__(THREADS) narrow_kernel(const td_repair 
 
 cudaError_t td_exact_narrow_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH_NEXT(narrow_kernel, grid_of_strips(p, batch, 3), THREADS, 0, stream, *p);
+    return TD_LAUNCH_NEXT(narrow_kernel, grid_of_strips(p, batch, 4), THREADS, 0, stream, *p);
 }
 
 cudaError_t td_exact_narrow_prepare(void) { return td_load(cudaSuccess, narrow_kernel); }
