@@ -7,6 +7,13 @@
 #include "portable.h"
 #include "product.h"
 
+/* 1 in code for devices that copy boxes. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define TD_HAS_BOXES 1
+#else
+#define TD_HAS_BOXES 0
+#endif
+
 /* Elements of a row, 128 bytes; stages of boxes begin at multiples of so many bytes. */
 enum { TD_BOX = 16, TD_BOX_ALIGNMENT = 1024 };
 

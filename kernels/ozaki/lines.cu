@@ -304,12 +304,6 @@ static void (*kernel_of(bool again, int stages))(td_measure, tiles)
 
 #if TD_HAS_CUDA_DEVICE
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define HAS_BOXES 1
-#else
-#define HAS_BOXES 0
-#endif
-
 /* A block's tiles in shared memory, and where they are. */
 template <int stages> struct stages_of_boxes {
     uint64_t full[stages];
@@ -334,7 +328,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_boxes_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all,
                          TD_PARAMETER td_operand_boxes boxes)
 {
-#if HAS_BOXES
+#if TD_HAS_BOXES
     TD_SHARED(stages_of_boxes<stages>, shared, );
     TD_DYNAMIC_SHARED(uint64_t, dynamic);
     uint64_t *const tile = td_first_box(dynamic);

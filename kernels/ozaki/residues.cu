@@ -333,12 +333,6 @@ enum { BLOCKS = 4, STAGES = 2 };
 
 #if TD_HAS_CUDA_DEVICE
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define HAS_BOXES 1
-#else
-#define HAS_BOXES 0
-#endif
-
 /* A block's tiles in shared memory. */
 template <int stages> struct stages_of_boxes {
     td_copy_ring ring;
@@ -398,7 +392,7 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     residues_of_boxes_kernel(TD_PARAMETER td_residues p, TD_PARAMETER tiles all,
                              TD_PARAMETER td_operand_boxes boxes)
 {
-#if HAS_BOXES
+#if TD_HAS_BOXES
     TD_SHARED(stages_of_boxes<stages>, shared, );
     TD_DYNAMIC_SHARED(uint64_t, dynamic);
     uint64_t *const element = td_first_box(dynamic);

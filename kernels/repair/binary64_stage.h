@@ -261,11 +261,7 @@ struct by_threads : passage<stages, along_a, along_b> {
 /* Copied in boxes of K_STEP elements of k, by one warp after the other: blocks of k have that many. */
 template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    enum {EXISTS = 1};
-#else
-    enum { EXISTS = 0 };
-#endif
+    enum { EXISTS = TD_HAS_BOXES };
     enum { FILLERS = 1 };
     typedef td_operand_boxes parameter;
     typedef passage<stages, along_a, along_b> base;
