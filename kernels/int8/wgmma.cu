@@ -92,8 +92,7 @@ enum {
     PLACES = 2 * LANES,
     SHORT_STAGES = 4, /* of a unit that is short where units are many; otherwise twice as many */
     FEW_UNITS = 16,   /* of a block */
-    AHEAD =
-        4 /* steps of copies left when the next one is wanted: late, for the L2 and the last units */
+    AHEAD = 4 /* steps left of copies when the next unit is wanted: late, for the L2's sake */
 };
 struct found_ring {
     uint64_t full[PLACES], wanted[PLACES];
