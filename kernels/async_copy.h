@@ -99,6 +99,12 @@ template <td_team team> TD_DEVICE void td_meet()
         __syncwarp();
 }
 
+/* How many of `count` tiles a block of the grid's has: that of its own number, and every gridDim.x-th after. */
+TD_DEVICE int td_tiles_of_block(int count)
+{
+    return (count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+}
+
 /* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
  * team take part. Copies of an earlier pipeline are done, and all threads have read them. */
 template <int stages, td_team team = TD_BY_BLOCK, class number, class fetch_function,

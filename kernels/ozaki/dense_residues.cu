@@ -182,19 +182,18 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) dense_residues_kernel(
     if (td_scalar_value(p.fixed.alpha) == 0.0) return;
     if (p.fixed.batch == 1 && !has_residues(p, 0)) return;
     int next = (int)blockIdx.x, own = next;
-    td_async_pipeline<stages>((all.count - own + (int)gridDim.x - 1) / (int)gridDim.x,
-                              [&](int stage) {
-                                  const td_fixed_place at = place_of(p.fixed, all, next);
-                                  if (has_residues(p, at.batch))
-                                      copy_tile(p, at, shared + stage * (TILE_BYTES / 8));
-                                  next += (int)gridDim.x;
-                              },
-                              [&](int stage) {
-                                  const td_fixed_place at = place_of(p.fixed, all, own);
-                                  if (has_residues(p, at.batch))
-                                      store_run(p, at, shared + stage * (TILE_BYTES / 8));
-                                  own += (int)gridDim.x;
-                              });
+    td_async_pipeline<stages>(
+        td_tiles_of_block(all.count),
+        [&](int stage) {
+            const td_fixed_place at = place_of(p.fixed, all, next);
+            if (has_residues(p, at.batch)) copy_tile(p, at, shared + stage * (TILE_BYTES / 8));
+            next += (int)gridDim.x;
+        },
+        [&](int stage) {
+            const td_fixed_place at = place_of(p.fixed, all, own);
+            if (has_residues(p, at.batch)) store_run(p, at, shared + stage * (TILE_BYTES / 8));
+            own += (int)gridDim.x;
+        });
 }
 
 cudaError_t td_dense_residues_run(const td_residues *p, cudaStream_t stream)

@@ -87,13 +87,14 @@ TD_DEVICE void td_copy_line_tile(const td_operand &o, const double *data, int li
 
 #if TD_HAS_CUDA_DEVICE
 
-/* The same by one thread, which arrives at `full`, as the copies do. */
+/* The same of a batch member's by one thread, which arrives at `full`, as the copies do. */
 template <class tile>
-TD_DEVICE void td_copy_line_boxes(const CUtensorMap *map, bool along, int line0, int l0, int member,
-                                  uint64_t *to, uint64_t *full)
+TD_DEVICE void td_copy_line_boxes(const td_operand &o, const CUtensorMap *map, int batch, int line0,
+                                  int l0, uint64_t *to, uint64_t *full)
 {
+    const int member = td_box_member(o, batch);
     td_barrier_expect(full, 8 * tile::size);
-    if (along) {
+    if (o.k_step == 1) {
         TD_UNROLL
         for (int i = 0; i < tile::elements; i += TD_BOX)
             td_copy_box(to + i * tile::lines, map, full, l0 + i, line0, member, 0);
@@ -104,11 +105,17 @@ TD_DEVICE void td_copy_line_boxes(const CUtensorMap *map, bool along, int line0,
     }
 }
 
-/* Boxes of both operands of `batch` members, up to element `end` of k. False if one's elements cannot be copied so. */
+/* Elements of tiles that take no longer without boxes. */
+enum { TD_FEW_FOR_BOXES = 1 << 21 };
+
+/* Boxes of both operands of `batch` members, so many tiles, up to element `end` of k. False if there are few, or if one's elements cannot
+ * be copied so. */
 template <class tile>
-static inline bool td_describe_line_boxes(td_operand_boxes *boxes, const td_operand *operands,
-                                          int64_t end, int64_t batch_first, int batch)
+static inline bool td_describe_line_boxes(td_operand_boxes *boxes, int tiles,
+                                          const td_operand *operands, int64_t end,
+                                          int64_t batch_first, int batch)
 {
+    if ((int64_t)tiles * tile::size < TD_FEW_FOR_BOXES) return false;
     for (int i = 0; i < 2; i++) {
         const int rows = operands[i].k_step == 1 ? (int)tile::lines : (int)tile::elements;
         if (!td_describe_operand(&boxes->of[i], operands[i], end, batch_first, batch, rows,

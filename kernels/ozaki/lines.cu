@@ -233,11 +233,6 @@ TD_DEVICE void leave_without_shifts(const td_measure &p)
     for (int i = (int)threadIdx.x; i < p.batch; i += (int)blockDim.x) p.shifted[i] = 0;
 }
 
-TD_DEVICE int tiles_of_block(const tiles &all)
-{
-    return (all.count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
-}
-
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -257,7 +252,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         return;
     }
     td_async_pipeline<stages>(
-        tiles_of_block(all),
+        td_tiles_of_block(all.count),
         [&](int stage) {
             const place at = place_of(p, all, next);
             const td_operand &o = p.operand[at.which];
@@ -315,10 +310,9 @@ template <int stages>
 TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operand_boxes &boxes,
                            int stage, stages_of_boxes<stages> &to, uint64_t *tile)
 {
-    const td_operand &o = p.operand[at.which];
     to.at[stage] = at;
-    td_copy_line_boxes<tile_shape>(&boxes.of[at.which], o.k_step == 1, at.line0, at.unit * TD_UNIT,
-                                   td_box_member(o, at.batch), tile + stage * tile_shape::size,
+    td_copy_line_boxes<tile_shape>(p.operand[at.which], &boxes.of[at.which], at.batch, at.line0,
+                                   at.unit * TD_UNIT, tile + stage * tile_shape::size,
                                    &to.full[stage]);
 }
 
@@ -340,7 +334,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     __syncthreads();
     td_wait_for_last();
     if (td_scalar_value(p.alpha) == 0.0) return;
-    const int steps = tiles_of_block(all), warp = td_uniform((int)threadIdx.x / 32);
+    const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
         if (step < steps && step % WARPS == warp && td_is_elected())
             fetch_boxes(p, place_of(p, all, (int)(blockIdx.x + step * gridDim.x)), boxes, stage,
@@ -362,17 +356,15 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 #endif
 }
 
-/* Smaller operands take no longer without. */
-enum { LEAST_FOR_BOXES = 1 << 21, BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
+enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
     td_operand_boxes boxes;
-    if ((int64_t)all.count * tile_shape::size < LEAST_FOR_BOXES ||
-        !td_has_code<measure_boxes_kernel<STAGES>>() ||
-        !td_describe_line_boxes<tile_shape>(&boxes, p->operand, p->operand[0].k, p->batch_first,
-                                            p->batch))
+    if (!td_has_code<measure_boxes_kernel<STAGES>>() ||
+        !td_describe_line_boxes<tile_shape>(&boxes, all.count, p->operand, p->operand[0].k,
+                                            p->batch_first, p->batch))
         return false;
     *error = TD_LAUNCH_NEXT(measure_boxes_kernel<STAGES>, blocks, THREADS, BOX_BYTES, stream, *p,
                             all, boxes);

@@ -270,11 +270,6 @@ TD_DEVICE void fetch_lines(const td_fixed &fixed, const tile_place &at, int own,
 
 /* ---- all of it ---- */
 
-TD_DEVICE int tiles_of_block(const tiles &all)
-{
-    return (all.count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
-}
-
 /* Calls short_ones() if members have numbers of few pieces, then long_ones() if members have longer ones: most often all are alike. */
 template <class short_function, class long_function>
 TD_DEVICE void each_length(const td_fixed &fixed, short_function short_ones,
@@ -299,7 +294,7 @@ TD_DEVICE void make_residues(const td_residues &p, const tiles &all, uint64_t *e
     int next = (int)blockIdx.x;
     kept_moduli kept = {-1, 0, {}};
     td_async_pipeline<stages>(
-        tiles_of_block(all),
+        td_tiles_of_block(all.count),
         [&](int stage) {
             const tile_place at = place_of(p.fixed, all, next);
             const td_operand &o = p.fixed.operand[at.which];
@@ -346,14 +341,13 @@ TD_DEVICE void fetch_boxes(const td_residues &p, const tile_place &at,
                            uint64_t *element)
 {
     const int stage = (int)(f % stages);
-    const td_operand &o = p.fixed.operand[at.which];
     td_ring_claim<stages>(to.ring, f);
     fetch_lines(p.fixed, at, (int)threadIdx.x % 32, to.about[stage]);
     td_ring_fill<stages>(to.ring, f);
     if (td_is_elected()) {
         leave_place(p, at, to.about[stage]);
-        td_copy_line_boxes<shape>(&boxes.of[at.which], o.k_step == 1, at.line0,
-                                  (int)at.first + at.in_pass, td_box_member(o, at.batch),
+        td_copy_line_boxes<shape>(p.fixed.operand[at.which], &boxes.of[at.which], at.batch,
+                                  at.line0, (int)at.first + at.in_pass,
                                   element + stage * shape::size, &to.ring.full[stage]);
     }
     __syncwarp();
@@ -365,7 +359,7 @@ TD_DEVICE void make_residues_of_boxes(const td_residues &p, const tiles &all,
                                       const td_operand_boxes &boxes, uint32_t first,
                                       stages_of_boxes<stages> &shared, uint64_t *element)
 {
-    const uint32_t steps = (uint32_t)tiles_of_block(all);
+    const uint32_t steps = (uint32_t)td_tiles_of_block(all.count);
     kept_moduli kept = {-1, 0, {}};
     TD_ROLLED
     for (uint32_t step = ~0u; step != steps; step++) {
@@ -404,7 +398,7 @@ static __global__ void __launch_bounds__(THREADS, blocks)
         p.fixed,
         [&] {
             make_residues_of_boxes<stages, TD_SHORT_PIECES>(p, all, boxes, 0, shared, element);
-            fills = (uint32_t)tiles_of_block(all);
+            fills = (uint32_t)td_tiles_of_block(all.count);
         },
         [&] {
             make_residues_of_boxes<stages, TD_LONG_PIECES>(p, all, boxes, fills, shared, element);
@@ -412,18 +406,18 @@ static __global__ void __launch_bounds__(THREADS, blocks)
 #endif
 }
 
-/* Smaller products take no longer without. A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
-enum { LEAST_FOR_BOXES = 1 << 21, BOX_BYTES = 8 * STAGES * shape::size + TD_BOX_ALIGNMENT };
+enum { BOX_BYTES = 8 * STAGES * shape::size + TD_BOX_ALIGNMENT };
 
+/* A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
 static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned grid,
                             cudaStream_t stream, cudaError_t *error)
 {
     const td_fixed &fixed = p->fixed;
     td_operand_boxes boxes;
-    if ((int64_t)all.count * shape::size < LEAST_FOR_BOXES || fixed.k_first % 2 != 0 ||
-        !td_has_code<residues_of_boxes_kernel<STAGES, BLOCKS>>() ||
-        !td_describe_line_boxes<shape>(&boxes, fixed.operand, fixed.k_first + fixed.k_count,
-                                       fixed.batch_first, fixed.batch))
+    if (fixed.k_first % 2 != 0 || !td_has_code<residues_of_boxes_kernel<STAGES, BLOCKS>>() ||
+        !td_describe_line_boxes<shape>(&boxes, all.count, fixed.operand,
+                                       fixed.k_first + fixed.k_count, fixed.batch_first,
+                                       fixed.batch))
         return false;
     *error = TD_LAUNCH_NEXT((residues_of_boxes_kernel<STAGES, BLOCKS>), grid, THREADS, BOX_BYTES,
                             stream, *p, all, boxes);
