@@ -7,8 +7,8 @@
 #include "lane_residues.h"
 #include "line_tile.h"
 
-/* A warp has every WARPS-th pair of a tile's lines, a RUN of both at a time. */
-enum { LINES = 16, TILE_K = 128, THREADS = 32 * WARPS };
+/* A warp has every WARPS-th of a tile's lines, all runs of one at a time. */
+enum { LINES = 16, RUNS = 2, TILE_K = RUNS * RUN, THREADS = 32 * WARPS };
 
 /* What is the same for all lines of a tile. */
 struct tile_place {
@@ -23,7 +23,9 @@ typedef td_line_tile<LINES, TILE_K, THREADS> shape;
 struct tile_lines {
     uint32_t line[LINES]; /* low and scale of the record */
     int32_t moduli, is_shifted;
+    int next; /* the block's next tile, where boxes are copied */
     tile_place place;
+    int64_t in_plane;           /* where its residues begin */
     uint32_t *nonzero, own_bit; /* the map's word, and what tells there of numbers that are not 0 */
 };
 
@@ -34,8 +36,8 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
     return td_padded_lines(fixed.operand[which].lines, which);
 }
 
-/* Where a lane's two elements of runs of a line and the next one are. Of an operand that does not stand along k, both lines' elements at one
- * k are loaded together; as some lanes are late, eight neighbouring ones find theirs in different banks. */
+/* Where a lane's two elements of runs of a line are. Of an operand that does not stand along k these are in two rows; as some lanes are late,
+ * eight neighbouring ones find theirs in different banks. */
 template <bool along> struct lane_runs {
     const uint64_t *of[2];
 
@@ -43,16 +45,14 @@ template <bool along> struct lane_runs {
     {
         const int l = lane * 2, late = is_late<along>(lane);
         of[0] = element + shape::place<along>(line, l + late);
-        of[1] = element + shape::place<along>(along ? line + 1 : line, along ? l : l + !late);
+        of[1] = element + shape::place<along>(line, l + !late);
     }
 
-    TD_INSIDE void load(int run, td_pair_of_elements (&x)[2]) const
+    TD_INSIDE td_pair_of_elements load(int run) const
     {
         static_assert((int)LINES == (int)TD_BOX, "boxes of both kinds are as far apart");
-        const td_pair_of_elements u = td_load_pair(of[0] + run * TD_BOX),
-                                  v = td_load_pair(of[1] + run * TD_BOX);
-        x[0] = along ? u : td_pair_of_elements{{u.of[0], v.of[0]}};
-        x[1] = along ? v : td_pair_of_elements{{u.of[1], v.of[1]}};
+        if (along) return td_load_pair(of[0] + run * TD_BOX);
+        return {{of[0][run * TD_BOX], of[1][run * TD_BOX]}};
     }
 };
 
@@ -75,88 +75,89 @@ TD_DEVICE lane_numbers<pieces> cut_numbers(const td_fixed &fixed, const tile_pla
     return numbers;
 }
 
-/* One run of a line. */
+/* Of all runs of a line. */
 template <int pieces, bool along>
-TD_DEVICE lane_numbers<pieces> numbers_of(const td_residues &p, const tile_place &at,
-                                          uint32_t record, bool is_shifted, int run,
-                                          const td_pair_of_elements &x)
+TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t record,
+                            bool is_shifted, const td_pair_of_elements (&x)[RUNS],
+                            lane_numbers<pieces> (&numbers)[RUNS])
 {
     const int scale = (int16_t)(record >> 16);
-    lane_numbers<pieces> numbers;
     if (p.by_binary64 && !is_shifted && (int16_t)record != TD_SPECIAL && td_is_near(scale)) {
         const double unit = td_near_power(scale - TD_PIECE_BITS * (pieces - 1));
         TD_UNROLL
-        for (int i = 0; i < 2; i++)
-            td_cut_double<pieces>(td_from_bits64(x.of[i]), unit, numbers.of[i]);
+        for (int j = 0; j < RUNS; j++) {
+            TD_UNROLL
+            for (int i = 0; i < 2; i++)
+                td_cut_double<pieces>(td_from_bits64(x[j].of[i]), unit, numbers[j].of[i]);
+        }
     } else {
         const int lane = (int)threadIdx.x % 32,
-                  in_pass = at.in_pass + run + lane * 2 + is_late<along>(lane);
-        numbers = cut_numbers<pieces>(p.fixed, at, record, is_shifted, in_pass, x);
+                  in_pass = at.in_pass + lane * 2 + is_late<along>(lane);
+        TD_UNROLL
+        for (int j = 0; j < RUNS; j++)
+            numbers[j] =
+                cut_numbers<pieces>(p.fixed, at, record, is_shifted, in_pass + j * RUN, x[j]);
     }
-    return numbers;
 }
 
-/* Residues modulo 8 * rows moduli from `first` on. Runs whose numbers are all 0 have none to find. meanwhile: called by all threads when
- * some lines are done. */
-template <int pieces, int rows, bool along, class function>
+/* Residues modulo 8 * rows moduli from `first` on. Lines of a tile whose numbers are all 0 have none to find. */
+template <int pieces, int rows, bool along>
 TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const tile_lines &about,
-                           const lane_moduli<pieces> &own, int first, function meanwhile)
+                           const lane_moduli<pieces> &own, int first)
 {
     const tile_place &at = about.place;
-    const int lane = td_fresh((int)threadIdx.x % 32), t = first + lane / LANES,
-              moduli = about.moduli;
-    const int runs = min((int)TILE_K, at.k_padded - at.in_pass);
-    const int64_t step = p.plane_step[at.which], line_step = at.k_padded;
+    const unsigned lane = (unsigned)td_fresh((int)threadIdx.x % 32);
+    const int t = first + (int)(lane / LANES), moduli = about.moduli,
+              own_rows = (t < moduli) + (t + 8 < moduli), left = at.k_padded - at.in_pass;
+    const int64_t step = p.plane_step[at.which];
     const bool is_shifted = about.is_shifted;
-    const int own_rows = (t < moduli) + (t + 8 < moduli);
     bool is_nonzero = false;
-    int8_t *const to = p.plane[at.which] + t * step +
-                       (int64_t)at.batch * padded_lines(p.fixed, at.which) * at.k_padded +
-                       at.in_pass + lane % LANES * (RUN / 4);
+    int8_t *const to = p.plane[at.which] + about.in_plane + t * step + lane % LANES * (RUN / LANES);
     TD_ROLLED
-    for (int i = td_fresh((int)threadIdx.x / 32) * 2; i < LINES; i += 2 * WARPS) {
-        const int line = at.line0 + i, place = at.which ? line : td_place_of_line(line);
-        const uint32_t record[2] = {about.line[i], about.line[i + 1]};
-        const lane_runs<along> elements(element, i, lane);
-        int8_t *to_line = to + place * line_step;
-        TD_UNROLL_N(1)
-        for (int run = 0; run < runs; run += RUN, to_line += RUN) {
-            td_pair_of_elements x[2];
-            lane_numbers<pieces> numbers[2];
-            elements.load(run, x);
+    for (int i = td_fresh((int)threadIdx.x / 32); i < LINES; i += WARPS) {
+        const int place = at.which ? i : td_place_of_line(i); /* beside the first line's */
+        const lane_runs<along> elements(element, i, (int)lane);
+        td_pair_of_elements x[RUNS];
+        lane_numbers<pieces> numbers[RUNS];
+        uint32_t bits = 0;
+        TD_UNROLL
+        for (int j = 0; j < RUNS; j++) x[j] = elements.load(j * RUN);
+        find_numbers<pieces, along>(p, at, about.line[i], is_shifted, x, numbers);
+        TD_UNROLL
+        for (int j = 0; j < RUNS; j++)
+            bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
+        const auto store = [&](int j, const lane_residues<rows> &residues) {
+            int8_t *const to_run = to + (int64_t)place * at.k_padded + j * RUN;
             TD_UNROLL
-            for (int j = 0; j < 2; j++)
-                numbers[j] = numbers_of<pieces, along>(p, at, record[j], is_shifted, run, x[j]);
+            for (int r = 0; r < rows; r++)
+                if (r < own_rows && j * RUN < left)
+                    *reinterpret_cast<td_quad<uint32_t> *>(to_run + r * 8 * step) = residues[r];
+        };
+        if (__any_sync(0xffffffffu, bits != td_piece_zero)) {
+            is_nonzero = true;
             TD_UNROLL
-            for (int j = 0; j < 2; j++) {
-                const uint32_t bits =
-                    td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
-                lane_residues<rows> residues = {};
-                if (__any_sync(0xffffffffu, bits != td_piece_zero)) {
-                    find_residues<pieces, rows, along>(own, share(numbers[j]), residues);
-                    is_nonzero = true;
-                }
-                TD_UNROLL
-                for (int r = 0; r < rows; r++)
-                    if (r < own_rows)
-                        *reinterpret_cast<td_quad<uint32_t> *>(to_line + j * line_step +
-                                                               r * 8 * step) = residues[r];
+            for (int j = 0; j < RUNS; j++) {
+                lane_residues<rows> residues;
+                find_residues<pieces, rows, along>(own, share(numbers[j]), residues);
+                store(j, residues);
             }
+        } else {
+            TD_UNROLL
+            for (int j = 0; j < RUNS; j++) store(j, {});
         }
-        if (i < 2 * WARPS) meanwhile();
     }
     if (first == 0 && is_nonzero && lane == 0 && about.nonzero)
         atomicOr(about.nonzero, about.own_bit);
 }
 
-template <int pieces, int rows, class function>
+template <int pieces, int rows>
 TD_DEVICE void store_tile(const td_residues &p, const uint64_t *element, const tile_lines &about,
-                          const lane_moduli<pieces> &own, int first, function meanwhile)
+                          const lane_moduli<pieces> &own, int first)
 {
     if (p.fixed.operand[about.place.which].k_step == 1)
-        store_lines<pieces, rows, true>(p, element, about, own, first, meanwhile);
+        store_lines<pieces, rows, true>(p, element, about, own, first);
     else
-        store_lines<pieces, rows, false>(p, element, about, own, first, meanwhile);
+        store_lines<pieces, rows, false>(p, element, about, own, first);
 }
 
 /* The lane's moduli of the tile before, most often those of the next one. */
@@ -165,31 +166,28 @@ struct kept_moduli {
     lane_moduli<TD_SHORT_PIECES> own;
 };
 
-/* Numbers of so many pieces; tiles of members that have others are left alone. meanwhile: called by all threads, early on. */
-template <int pieces, class function>
+/* Numbers of so many pieces; tiles of members that have others are left alone. */
+template <int pieces>
 TD_DEVICE void work_on_tile(const td_residues &p, const uint64_t *element, const tile_lines &about,
-                            kept_moduli &kept, function meanwhile)
+                            kept_moduli &kept)
 {
     static_assert(TD_MAX_MODULI <= 8 * 3, "two and one");
     const int which = td_uniform(about.place.which), moduli = td_uniform(about.moduli);
-    if ((moduli > TD_SHORT_MODULI) != (pieces > TD_SHORT_PIECES)) {
-        meanwhile();
-        return;
-    }
+    if ((moduli > TD_SHORT_MODULI) != (pieces > TD_SHORT_PIECES)) return;
     if constexpr (pieces == TD_SHORT_PIECES) {
         if (which != kept.which || moduli != kept.moduli) {
             kept.which = which;
             kept.moduli = moduli;
             find_moduli(kept.own, which, moduli, 0);
         }
-        store_tile<pieces, 2>(p, element, about, kept.own, 0, meanwhile);
+        store_tile<pieces, 2>(p, element, about, kept.own, 0);
     } else {
         lane_moduli<pieces> own;
         find_moduli(own, which, moduli, 0);
-        store_tile<pieces, 2>(p, element, about, own, 0, meanwhile);
+        store_tile<pieces, 2>(p, element, about, own, 0);
         if (moduli <= 16) return;
         find_moduli(own, which, moduli, 16);
-        store_tile<pieces, 1>(p, element, about, own, 16, [] {});
+        store_tile<pieces, 1>(p, element, about, own, 16);
     }
 }
 
@@ -244,11 +242,13 @@ TD_DEVICE void leave_place(const td_residues &p, const tile_place &at, tile_line
 {
     static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % LINES == 0,
                   "a bit is of whole tiles");
-    const int stage = at.in_pass / TILE_K;
-    const int64_t place = td_nonzero_place(padded_lines(p.fixed, at.which), at.k_padded, at.batch,
-                                           at.line0 / TD_LINE_GROUP, stage);
+    const int stage = at.in_pass / TILE_K, lines = padded_lines(p.fixed, at.which),
+              place = at.which ? at.line0 : td_place_of_line(at.line0);
+    const int64_t word =
+        td_nonzero_place(lines, at.k_padded, at.batch, at.line0 / TD_LINE_GROUP, stage);
     to.place = at;
-    to.nonzero = p.nonzero[at.which] ? p.nonzero[at.which] + place : NULL;
+    to.in_plane = ((int64_t)at.batch * lines + place) * at.k_padded + at.in_pass;
+    to.nonzero = p.nonzero[at.which] ? p.nonzero[at.which] + word : NULL;
     to.own_bit = td_nonzero_bit(stage);
 }
 
@@ -270,7 +270,8 @@ TD_DEVICE void fetch_lines(const td_fixed &fixed, const tile_place &at, int own,
 
 /* ---- all of it ---- */
 
-/* Calls short_ones() if members have numbers of few pieces, then long_ones() if members have longer ones: most often all are alike. */
+/* Calls short_ones(are_all) if members have numbers of few pieces, then long_ones(are_all) if members have longer ones: most often all are
+ * alike. */
 template <class short_function, class long_function>
 TD_DEVICE void each_length(const td_fixed &fixed, short_function short_ones,
                            long_function long_ones)
@@ -282,8 +283,11 @@ TD_DEVICE void each_length(const td_fixed &fixed, short_function short_ones,
         is_short |= moduli > 0 && moduli <= TD_SHORT_MODULI;
         is_long |= moduli > TD_SHORT_MODULI;
     }
-    if (__syncthreads_or(is_short)) short_ones();
-    if (__syncthreads_or(is_long)) long_ones();
+    is_short = __syncthreads_or(is_short);
+    is_long = __syncthreads_or(is_long);
+    if (is_short) short_ones(!is_long);
+    if (is_short && is_long) __syncthreads(); /* shared memory is read no more */
+    if (is_long) long_ones(!is_short);
 }
 
 /* With several stages tiles are copied while one before is worked on. */
@@ -306,7 +310,7 @@ TD_DEVICE void make_residues(const td_residues &p, const tiles &all, uint64_t *e
             if (threadIdx.x == LINES + 2) leave_place(p, at, about[stage]);
         },
         [&](int stage) {
-            work_on_tile<pieces>(p, element + stage * shape::size, about[stage], kept, [] {});
+            work_on_tile<pieces>(p, element + stage * shape::size, about[stage], kept);
         });
 }
 
@@ -320,8 +324,8 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     td_wait_for_last();
     td_let_next_begin(); /* not before: crt.cu looks at choices and scales before it waits */
     each_length(
-        p.fixed, [&] { make_residues<stages, TD_SHORT_PIECES>(p, all, element, about); },
-        [&] { make_residues<stages, TD_LONG_PIECES>(p, all, element, about); });
+        p.fixed, [&](bool) { make_residues<stages, TD_SHORT_PIECES>(p, all, element, about); },
+        [&](bool) { make_residues<stages, TD_LONG_PIECES>(p, all, element, about); });
 }
 
 enum { BLOCKS = 4, STAGES = 2 };
@@ -334,50 +338,59 @@ template <int stages> struct stages_of_boxes {
     tile_lines about[stages];
 };
 
+/* The block's tile after that one. From its third on, blocks take tiles as they are done with others: some have theirs sooner. */
+TD_DEVICE int next_tile(int number, int count, uint32_t *counter)
+{
+    const int blocks = (int)gridDim.x;
+    if (number < blocks || !counter) return number + blocks;
+    return (int)atomicInc(counter, (unsigned)(count - blocks) - 1u) + 2 * blocks;
+}
+
 /* Asks for a tile's boxes, for fill f, by a warp. */
 template <int stages>
-TD_DEVICE void fetch_boxes(const td_residues &p, const tile_place &at,
+TD_DEVICE void fetch_boxes(const td_residues &p, const tiles &all, int number, uint32_t *counter,
                            const td_operand_boxes &boxes, uint32_t f, stages_of_boxes<stages> &to,
                            uint64_t *element)
 {
     const int stage = (int)(f % stages);
+    const tile_place at = place_of(p.fixed, all, number);
     td_ring_claim<stages>(to.ring, f);
     fetch_lines(p.fixed, at, (int)threadIdx.x % 32, to.about[stage]);
     td_ring_fill<stages>(to.ring, f);
     if (td_is_elected()) {
+        const int next = next_tile(number, all.count, counter);
         leave_place(p, at, to.about[stage]);
         td_copy_line_boxes<shape>(p.fixed.operand[at.which], &boxes.of[at.which], at.batch,
                                   at.line0, (int)at.first + at.in_pass,
                                   element + stage * shape::size, &to.ring.full[stage]);
+        to.about[stage].next = next;
+        td_barrier_arrive(&to.ring.full[stage]);
     }
     __syncwarp();
 }
+enum { ARRIVALS = 32 + 2 };
 
-/* make_residues by boxes, which one warp after the other asks for: no warp waits for all others. The fills from `first` on. */
+/* make_residues by boxes, which one warp after the other asks for: no warp waits for all others. Fills from f on; the next one's number. */
 template <int stages, int pieces>
-TD_DEVICE void make_residues_of_boxes(const td_residues &p, const tiles &all,
-                                      const td_operand_boxes &boxes, uint32_t first,
-                                      stages_of_boxes<stages> &shared, uint64_t *element)
+TD_DEVICE uint32_t make_residues_of_boxes(const td_residues &p, const tiles &all, uint32_t *counter,
+                                          const td_operand_boxes &boxes, uint32_t f,
+                                          stages_of_boxes<stages> &shared, uint64_t *element)
 {
-    const uint32_t steps = (uint32_t)td_tiles_of_block(all.count);
     kept_moduli kept = {-1, 0, {}};
+    int next = (int)blockIdx.x;
     TD_ROLLED
-    for (uint32_t step = ~0u; step != steps; step++) {
-        const uint32_t f = first + step;
-        const auto fill = [&] {
-            if (step + 1 == steps || (step + 1) % WARPS != threadIdx.x / 32) return;
-            fetch_boxes<stages>(p,
-                                place_of(p.fixed, all, (int)(blockIdx.x + (step + 1) * gridDim.x)),
-                                boxes, f + 1, shared, element);
-        };
-        if (step == ~0u) {
-            fill();
-            continue;
+    for (bool is_first = true;; is_first = false) {
+        if (next < all.count && f % WARPS == threadIdx.x / 32)
+            fetch_boxes<stages>(p, all, next, counter, boxes, f, shared, element);
+        if (!is_first) {
+            const int stage = (int)((f - 1) % stages);
+            work_on_tile<pieces>(p, element + stage * shape::size, shared.about[stage], kept);
+            td_ring_release<stages>(shared.ring, f - 1);
         }
+        if (next >= all.count) return f;
         td_ring_wait<stages>(shared.ring, f);
-        work_on_tile<pieces>(p, element + f % stages * shape::size, shared.about[f % stages], kept,
-                             fill);
-        td_ring_release<stages>(shared.ring, f);
+        next = shared.about[f % stages].next;
+        f++;
     }
 }
 
@@ -391,17 +404,18 @@ static __global__ void __launch_bounds__(THREADS, blocks)
     TD_DYNAMIC_SHARED(uint64_t, dynamic);
     uint64_t *const element = td_first_box(dynamic);
     uint32_t fills = 0;
-    td_ring_start<stages>(shared.ring, 32 + 1);
+    td_ring_start<stages>(shared.ring, ARRIVALS);
     td_wait_for_last();
     td_let_next_begin(); /* as above */
     each_length(
         p.fixed,
-        [&] {
-            make_residues_of_boxes<stages, TD_SHORT_PIECES>(p, all, boxes, 0, shared, element);
-            fills = (uint32_t)td_tiles_of_block(all.count);
+        [&](bool are_all) {
+            fills = make_residues_of_boxes<stages, TD_SHORT_PIECES>(
+                p, all, are_all ? p.next_tile : NULL, boxes, 0, shared, element);
         },
-        [&] {
-            make_residues_of_boxes<stages, TD_LONG_PIECES>(p, all, boxes, fills, shared, element);
+        [&](bool are_all) {
+            make_residues_of_boxes<stages, TD_LONG_PIECES>(p, all, are_all ? p.next_tile : NULL,
+                                                           boxes, fills, shared, element);
         });
 #endif
 }

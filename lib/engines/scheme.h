@@ -19,7 +19,7 @@ typedef struct {
     uint32_t *nonzero;      /* of scheme->map_words(), zeros before; NULL: none */
     void *cublas_workspace;
     size_t cublas_bytes;
-    uint32_t *next_unit; /* of td_panels */
+    uint32_t *next_unit; /* of td_panels, and next_tile of td_residues */
     cudaStream_t stream;
 } td_scheme_part;
 

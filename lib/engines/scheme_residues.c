@@ -109,7 +109,8 @@ static layout layout_of(const td_scheme_part *part)
 
 static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
-    td_residues residues = {.fixed = part->fixed, .by_binary64 = td_has_much_binary64()};
+    td_residues residues = {
+        .fixed = part->fixed, .next_tile = part->next_unit, .by_binary64 = td_has_much_binary64()};
     for (int o = 0; o < 2; o++) {
         residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;

@@ -79,13 +79,14 @@ static residue_case random_case(uint64_t seed)
     return p;
 }
 
-/* Of so many elements, and such distances of lines, that a device that can copies them in boxes, unless a pass begins amid a pair. */
+/* Of so many elements, and such distances of lines, that a device that can copies them in boxes, unless a pass begins amid a pair; the
+ * second one has tiles for blocks to share out. */
 static residue_case large_case(int number)
 {
     static const int moduli_of_case[] = {2, 3, 17, 5}, first_of_case[] = {0, 14, 0, 7};
     residue_case p = {.seed = 1000000 + (uint64_t)number,
                       .lines = {706, 610},
-                      .k = 702,
+                      .k = number == 1 ? 1406 : 702,
                       .first = first_of_case[number],
                       .moduli = moduli_of_case[number],
                       .fewer = number == 2 ? 14 : 0,
@@ -300,11 +301,12 @@ static td_operand operand_of(const residue_case *p, int o, void *data)
                         .lines = p->lines[o]};
 }
 
-/* The map asked for, or not. */
+/* The map asked for, and the tiles counted, or neither. */
 static void check_way(const residue_case *p, const residue_data *d, bool by_binary64, bool has_map)
 {
     td_choice choices[MEMBERS];
     for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = moduli_of(p, z)};
+    uint32_t next_tile = 0;
     int16_t *const shift = upload(d->shift, MEMBERS * (size_t)p->k * sizeof(int16_t));
     int32_t *const shifted = upload(d->shifted, sizeof d->shifted);
     td_choice *const choice = upload(choices, sizeof choices);
@@ -319,6 +321,7 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
                                       .shift = shift,
                                       .shifted = shifted,
                                       .choice = choice},
+                            .next_tile = has_map ? upload(&next_tile, sizeof next_tile) : NULL,
                             .by_binary64 = by_binary64};
     for (int o = 0; o < 2; o++) {
         const size_t lines = MEMBERS * (size_t)p->lines[o],
@@ -353,6 +356,12 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
         device_free(residues.plane[o]);
         device_free(element[o]);
         device_free(line[o]);
+    }
+    if (has_map) {
+        CHECK_CUDA(
+            cudaMemcpy(&next_tile, residues.next_tile, sizeof next_tile, cudaMemcpyDeviceToHost));
+        CHECK(next_tile == 0, "next tile %u: %s", next_tile, text(p));
+        device_free(residues.next_tile);
     }
     device_free(shift);
     device_free(shifted);
