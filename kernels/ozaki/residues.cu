@@ -368,9 +368,10 @@ TD_DEVICE void fetch_boxes(const td_residues &p, const tiles &all, int number, u
     }
     __syncwarp();
 }
-enum { ARRIVALS = 32 + 2 };
+enum { ARRIVALS = 32 + 2 }; /* lanes' copies, boxes, and the number of the next tile */
 
-/* make_residues by boxes, which one warp after the other asks for: no warp waits for all others. Fills from f on; the next one's number. */
+/* make_residues by boxes, which one warp after the other asks for before all work on the tile before: no warp waits for all others. Fills
+ * from f on; the number of the one after the last. */
 template <int stages, int pieces>
 TD_DEVICE uint32_t make_residues_of_boxes(const td_residues &p, const tiles &all, uint32_t *counter,
                                           const td_operand_boxes &boxes, uint32_t f,
