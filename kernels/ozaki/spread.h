@@ -11,7 +11,7 @@ enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
 TD_DEVICE int spread_of(const td_line &line)
 {
     if (line.mean == TD_NO_MEAN) return NO_MEAN;
-    return max(0, (((line.norm + line.sum) >> 1) - line.mean) >> 8);
+    return max(0, ((line.norm + line.sum) >> 1) - line.mean);
 }
 
 /* What td_spread_of_lines has. */
@@ -61,7 +61,7 @@ TD_DEVICE void measure_spread(const td_choose &p, int batch, const share_of_line
     }
 }
 
-/* The same of all lines: the largest of floor(((norm + sum) / 2 - mean) / TD_LOG), and of those that the first candidate rounds; of
+/* The same of all lines: the largest of floor((norm + sum) / 2) - mean, and of those that the first candidate rounds; of
  * the exponents, and less those of the lowest bits, as lines are and in the units of binary64.h; whether any is special. */
 struct spread {
     int all, rounded, peak, depth, scaled_depth;
@@ -90,7 +90,7 @@ TD_DEVICE int candidate_of_lines(const td_choose &p, const spread *seen)
 {
     const int most = max(seen[0].rounded + seen[1].all, seen[0].all + seen[1].rounded);
     int i = 0;
-    while (i < p.candidates_of_lines && most >= (p.candidate[i].level - p.level_of_pair) >> 8) i++;
+    while (i < p.candidates_of_lines && most >= p.candidate[i].level - p.level_of_pair) i++;
     return i;
 }
 

@@ -82,11 +82,11 @@ static int64_t log_of_loss(const ref_work *w, const ref_line *a, const ref_line 
 
 /* Lines */
 
-/* The whole part of (norm + total) / 2 - mean. */
+/* (norm + total) / 2 - mean. */
 static int64_t spread_of(const ref_line *r)
 {
     if (!r->has_mean) return 1 << 20;
-    return larger(0, ref_floor_div(ref_floor_div(r->norm + r->total, 2) - r->mean, LOG));
+    return larger(0, ref_floor_div(r->norm + r->total, 2) - r->mean);
 }
 
 /* The largest of an operand's lines, or of those that the fewest moduli round; less than any if there is none. */
@@ -112,9 +112,7 @@ static int moduli_by_lines(const ref_work *w)
                                   largest_spread(w, 0, false) + largest_spread(w, 1, true));
     const int least = least_moduli(w);
     for (int count = least; count <= least + (k <= 2048 ? 2 : 1); count++)
-        if (spread <
-            ref_floor_div(ref_level(count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2), LOG))
-            return count;
+        if (spread < ref_level(count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2)) return count;
     return 0;
 }
 
