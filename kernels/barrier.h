@@ -27,10 +27,14 @@ TD_DEVICE void td_barrier_end(uint64_t *barrier)
                  : "memory");
 }
 
+/* One is named by a pointer, or by its address in shared memory. */
+TD_DEVICE void td_barrier_arrive(uint32_t address)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
+}
 TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
 {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(td_shared_address(barrier))
-                 : "memory");
+    td_barrier_arrive(td_shared_address(barrier));
 }
 
 /* The same when the thread's asynchronous copies up to here are done (async_copy.h). */
@@ -48,7 +52,7 @@ TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
 #endif
 
 /* Until the phase of that parity is over; that before the first one is. */
-TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
+TD_DEVICE void td_barrier_wait(uint32_t address, uint32_t parity)
 {
     uint32_t over = 0;
     while (!over)
@@ -56,8 +60,12 @@ TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
                      ".reg .pred over;\n" TD_TRY_WAIT "selp.u32 %0, 1, 0, over;\n"
                      "}"
                      : "=r"(over)
-                     : "r"(td_shared_address(barrier)), "r"(parity)
+                     : "r"(address), "r"(parity)
                      : "memory");
+}
+TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
+{
+    td_barrier_wait(td_shared_address(barrier), parity);
 }
 
 #endif

@@ -44,6 +44,8 @@ typedef struct {
      * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
      * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if choice.is_estimated. */
     const td_choice *choice; /* [batch] */
+    bool
+        leaves_resident; /* members that are td_is_resident (../ozaki/resident.h) have been made, and are not wanted */
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
     td_wanted_tiles wanted;
@@ -81,7 +83,7 @@ TD_BOTH int td_planes_wanted(const td_panels *p, int member)
 {
     const td_choice *choice = &p->choice[member];
     if (p->type == TD_PANEL_LOGARITHM) return choice->is_estimated ? p->planes : 0;
-    return choice->parameter;
+    return p->leaves_resident && td_is_resident(choice) ? 0 : choice->parameter;
 }
 
 /* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the device. */

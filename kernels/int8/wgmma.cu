@@ -9,9 +9,7 @@
 #include "residue.h"
 #include "stages.h"
 #include "units.h"
-#if TD_HAS_CUDA_DEVICE
-#include "wgmma.h"
-#endif
+#include "warpgroups.h"
 
 #if TD_HAS_CUDA_DEVICE
 
@@ -19,9 +17,6 @@ namespace
 {
 
 enum {
-    K_STEP = TD_PIECE_K, /* bytes of a line in one stage */
-    PRODUCT_K = 32,      /* of one instruction */
-    GROUP_THREADS = 128,
     HALVES = 2, /* of a tile's columns: 64 are what one instruction takes */
     COLUMNS = 64 * HALVES,
     TEAMS = 2,
@@ -53,30 +48,6 @@ using large = schedule<192, 1, 5>;
 using small = schedule<128, 2, 6>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-/* A place in a ring of barriers, and its parity: of a stage of copies, or of a unit. */
-template <int size> struct position {
-    int place;
-    uint32_t parity;
-};
-
-template <int size> TD_DEVICE void advance(position<size> &at, int places)
-{
-    at.place += places;
-    at.parity ^= (uint32_t)(at.place / size) & 1u;
-    at.place %= size;
-}
-
-template <int size> TD_DEVICE void next(position<size> &at)
-{
-    if (++at.place < size) return;
-    at.place = 0;
-    at.parity ^= 1u;
-}
-
-template <int size> struct ring {
-    uint64_t full[size], empty[size];
-};
 
 /* What warpgroups are told of a unit: its steps, NONE_LEFT if there is no unit, 0 of one that is passed over. */
 enum { NONE_LEFT = -1 };
@@ -251,54 +222,6 @@ TD_DEVICE void copy_units(const CUtensorMap *a, const CUtensorMap *b, int lanes,
 
 /* ---- products ---- */
 
-template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
-
-/* `columns` are the warpgroup's first ones in a stage. */
-template <bool add, class s>
-TD_DEVICE void multiply_stage(unit_sums<s> &sums, const int8_t *stage, int columns)
-{
-    const uint64_t y = td_panel_descriptor(stage), x = td_panel_descriptor(stage + columns);
-    const int along = PRODUCT_K >> 4, half = 64 * K_STEP >> 4;
-    td_products_start();
-    TD_UNROLL
-    for (int k = 0; k < K_STEP / PRODUCT_K; k++) {
-        TD_UNROLL
-        for (int i = 0; i < s::halves; i++) {
-            const uint64_t from_x = x + (uint64_t)(k * along + i * half),
-                           from_y = y + (uint64_t)(k * along);
-            if (k == 0 && !add)
-                td_products<false>(sums[i], from_x, from_y);
-            else
-                td_products<true>(sums[i], from_x, from_y);
-        }
-    }
-    td_products_commit();
-}
-
-/* Starts all products of a unit; those of its last stage, which is returned, are under way. */
-template <class s>
-TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &at,
-                            const int8_t *shared, ring<s::stages> &barrier)
-{
-    const bool signals = threadIdx.x % GROUP_THREADS == 0;
-    const int columns =
-        s::row_bytes + td_uniform((int)threadIdx.x / GROUP_THREADS) % s::groups * 64 * K_STEP;
-    td_barrier_wait(&barrier.full[at.place], at.parity);
-    multiply_stage<false, s>(sums, shared + at.place * s::stage_bytes, columns);
-    int last = at.place;
-    next(at);
-    TD_UNROLL_N(1)
-    for (int step = 1; step < steps; step++) {
-        td_barrier_wait(&barrier.full[at.place], at.parity);
-        multiply_stage<true, s>(sums, shared + at.place * s::stage_bytes, columns);
-        td_products_wait<1>();
-        if (signals) td_barrier_arrive(&barrier.empty[last]);
-        last = at.place;
-        next(at);
-    }
-    return last;
-}
-
 /* Calls work(sums, place in C, is it in C) for each of this lane's groups of TD_LANE_LINES. */
 template <class s, class function>
 TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> &sums,
@@ -363,6 +286,7 @@ TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared
 {
     position<s::stages> at = {0, 0};
     position<QUEUE> from = {0, 0};
+    const unit_operands operands = operands_of<s>(shared, barrier.stage);
     if (team == TEAMS - 1) td_turn_pass<TEAMS * s::team_threads>(1);
     for (int turn = 0;; turn = 1 - turn, next(from)) {
         td_barrier_wait(&barrier.unit.full[from.place], from.parity);
@@ -371,25 +295,17 @@ TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared
         if (turn == team) {
             unit_sums<s> sums;
             td_turn_wait<TEAMS * s::team_threads>(1 + team);
-            const int last = multiply_unit<s>(sums, steps, at, shared, barrier.stage);
+            const int last = multiply_unit<s>(sums, steps, at, operands);
             td_turn_pass<TEAMS * s::team_threads>(TEAMS - team);
             const td_unit unit = barrier.of[from.place].tile;
             leave<s>(from, barrier);
-            td_products_wait<0>();
-            if (threadIdx.x % GROUP_THREADS == 0) td_barrier_arrive(&barrier.stage.empty[last]);
+            end_unit<s>(operands, last);
             reduce_unit<s>(p, unit, sums);
         } else {
             leave<s>(from, barrier);
             advance(at, steps);
         }
     }
-}
-
-template <int size> TD_DEVICE void start(ring<size> &barrier, int users)
-{
-    if (threadIdx.x >= size) return;
-    td_barrier_start(&barrier.full[threadIdx.x], 1);
-    td_barrier_start(&barrier.empty[threadIdx.x], users);
 }
 
 #endif
@@ -427,19 +343,6 @@ __global__ void __launch_bounds__(s::threads, 1)
         multiply_units<s>(p, group / s::groups, shared, barrier);
     }
 #endif
-}
-
-/* ---- tensors ---- */
-
-/* How a panel's planes of all members become boxes of box_lines lines; zeros past the ends. */
-bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member,
-              int64_t plane, int box_lines, CUtensorMap *map)
-{
-    return td_describe_boxes(
-        map, CU_TENSOR_MAP_DATA_TYPE_UINT8, panel,
-        {(cuuint64_t)p->k, (cuuint64_t)lines, (cuuint64_t)p->batch, (cuuint64_t)p->planes},
-        {(cuuint64_t)ld, (cuuint64_t)member, (cuuint64_t)plane},
-        {K_STEP, (cuuint32_t)box_lines, 1, 1});
 }
 
 /* ---- launches ---- */

@@ -17,13 +17,13 @@ template <int threads> TD_DEVICE void td_turn_pass(int name)
 
 /* ---- products ---- */
 
-/* Of lines of 128 bytes whose eight chunks of 16 are swapped as the copies do it, from `shared` on, 1024-byte aligned; 32 bytes
- * along the lines are 2 more. */
-TD_DEVICE uint64_t td_panel_descriptor(const void *shared)
+/* Of lines of 128 bytes whose eight chunks of 16 are swapped as the copies do it, from that address of shared memory on, 1024-byte aligned; 32
+ * bytes along the lines are 2 more. */
+TD_DEVICE uint64_t td_panel_descriptor(uint32_t address)
 {
     const uint64_t swizzle_128 = 1ull << 62, next_8_lines = (1024ull >> 4) << 32,
                    unused = 1ull << 16;
-    return swizzle_128 | next_8_lines | unused | (td_shared_address(shared) & 0x3ffff) >> 4;
+    return swizzle_128 | next_8_lines | unused | (address & 0x3ffff) >> 4;
 }
 
 TD_DEVICE void td_products_start() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -1,5 +1,6 @@
 /* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly in binary64. */
 #include "finish_double.h"
+#include "finish_left.h"
 #include "../int8/residue.h"
 
 /* For members of `least` to `most` moduli, some of them having code of their own. Grid: see td_finish_tiles. */
@@ -41,8 +42,12 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
     TD_SHARED(td_tile_notes, notes, );
     (void)least, (void)most;
     td_let_next_begin();
-    const int moduli = left_early(finish.choice[blockIdx.z].parameter);
-    if (moduli == TD_LEAST_PAIRED && units.are_single) {
+    const td_choice choice = left_early(finish.choice[blockIdx.z]);
+    const int moduli = choice.parameter;
+    if (product.left.word && td_is_resident(&choice)) {
+        td_wait_for_last();
+        finish_left(product, finish, moduli);
+    } else if (moduli == TD_LEAST_PAIRED && units.are_single) {
         finish_units_double<TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units, notes);
     } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {
         td_wait_for_last();

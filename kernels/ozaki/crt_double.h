@@ -35,6 +35,7 @@ struct td_pairs {
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
     double error;                 /* at most, and a little for rounding it in */
+    double reach;   /* the same and what l may be rounded by when it is added: 2^(t - 79) */
     uint32_t least; /* upper half of the smallest z: its unit is at least eight times the error */
     int bits, farthest; /* t; z is to be at least 2^(t - farthest) */
     td_low_parts low_of_pair[TD_PAIRS], low_of_product;
@@ -142,6 +143,7 @@ static constexpr td_pairs td_make_pairs(int moduli)
     pairs.error_of_parts = td_power_of_2(pairs.bits - 105);
     pairs.inverse = 1.0 / pairs.high;
     pairs.error = td_error_of(pairs);
+    pairs.reach = pairs.error + td_power_of_2(pairs.bits - 79);
     while (pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52 - 3)) pairs.farthest++;
     pairs.least = (uint32_t)(pairs.bits - pairs.farthest + 1023) << 20;
     return pairs;
@@ -291,6 +293,27 @@ TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
     }
     return unsure;
+}
+
+/* The same of four elements of which all are to be sure: true if they are. The sums of h and of l less and more what it may be off are
+ * rounded, as X between them is: where both are the same that is X rounded. Scales are those of rows and of a column. */
+template <int moduli>
+TD_DEVICE bool td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                             uint32_t scale_b, double *x)
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    bool are_sure = true;
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const double most = td_add64(h[e], td_add64(l[e], pairs.reach)),
+                     least = td_add64(h[e], td_sub64(l[e], pairs.reach));
+        are_sure &= most == least;
+        const uint32_t upper = (uint32_t)(td_bits64(most) >> 32) - scale_a[e] - scale_b;
+        x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)td_bits64(most));
+    }
+    return are_sure;
 }
 
 /* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is

@@ -223,16 +223,21 @@ TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask
     return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
 }
 
-/* The block's tiles. Grid: blocks over tiles, 1, batch member; TD_FINISH_THREADS threads. */
+/* One tile, by TD_FINISH_THREADS threads. */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int tile)
+{
+    int row, col;
+    td_subtile_of_tile(finish.target, tile, &row, &col);
+    const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
+    td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
+}
+
+/* The block's tiles. Grid: blocks over tiles, 1, batch member. */
 template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
 {
-    td_each_tile(finish.target, [&](int tile) {
-        int row, col;
-        td_subtile_of_tile(finish.target, tile, &row, &col);
-        const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
-        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
-    });
+    td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
 }
 
 /* True if all tiles of C have more than TD_FEW elements. */

@@ -33,6 +33,17 @@ typedef struct {
     int32_t rest;
 } td_choice;
 
+/* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
+enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
+
+/* True of members that one kernel multiplies and finishes where it suits their shape (resident.h); on the device. */
+enum { TD_MOST_RESIDENT = TD_COMMON_MODULI + 2 };
+TD_BOTH bool td_is_resident(const td_choice *choice)
+{
+    return choice->parameter >= TD_COMMON_MODULI && choice->parameter <= TD_MOST_RESIDENT &&
+           !choice->is_estimated;
+}
+
 /* A plane is small whole numbers, [line][k], zeros in the padding of lines and of k: tensor cores like such sizes. */
 enum { TD_LINE_PAD = 16, TD_K_PAD = 64 };
 
@@ -163,8 +174,8 @@ typedef struct {
      * estimate finds. */
     int candidates, candidates_of_lines;
     td_choice candidate[TD_CHOICES];
-    /* A pair of lines counts as certified with a candidate if floor(((norm + sum) / 2 - mean) / TD_LOG) of both add up to less
-     * than floor((level - so much) / TD_LOG). */
+    /* A pair of lines counts as certified with a candidate if floor((norm + sum) / 2) - mean of both add up to less than
+     * level - so much. */
     int level_of_pair;
     /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a candidate, if elements are as large as
      * the product of both lines' peaks; and of k. */

@@ -30,6 +30,12 @@ td_crt td_crt_of_device(td_finish_kind kind);
 /* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
 bool td_has_much_binary64(void);
 
+/* What of C a kernel has left of members that td_is_resident says are its own (left.h); `word` is NULL if there is none. */
+typedef struct {
+    uint32_t *word;
+    uint8_t *tile;
+} td_left;
+
 /* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
 typedef struct {
     int8_t *residue;
@@ -38,10 +44,8 @@ typedef struct {
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
     td_crt crt;
+    td_left left;
 } td_residue_product;
-
-/* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
-enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
 /* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added to the first one. */
 cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,

@@ -2,6 +2,7 @@
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/dense.h"
+#include "../../kernels/ozaki/resident.h"
 #include "part.h"
 #include "scheme.h"
 
@@ -24,7 +25,7 @@ typedef struct {
     int64_t lines[2]; /* padded, of a member */
     int64_t member_c, plane_c, piece_c;
     int pieces; /* of k */
-    size_t plane[2], residue, bytes;
+    size_t plane[2], residue, left, bytes;
 } layout;
 
 static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
@@ -38,6 +39,7 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     l.plane_c = l.member_c * batch;
     l.piece_c = l.plane_c * moduli;
     l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
+    if (moduli <= TD_MAX_MODULI) l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
     return l;
 }
 
@@ -121,11 +123,11 @@ static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_
                : td_residues_run(&residues, part->stream);
 }
 
-static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
+static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
     const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
                   batch = part->fixed.batch;
-    const td_panels panels = {
+    return (td_panels){
         .type = TD_PANEL_RESIDUE,
         .m = l->lines[0],
         .n = part->finish.target.n,
@@ -153,7 +155,44 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
         .next_unit = part->next_unit,
         .nonzero = {map_of(part, 0), map_of(part, 1)},
     };
-    return td_panels_run(part->device, &panels, part->stream);
+}
+
+/* True if one kernel makes C of members of which it can (td_is_resident). */
+static bool is_resident(const td_scheme_part *part, const layout *l)
+{
+    const int64_t k = part->fixed.operand[0].k;
+    const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
+    return part->finish.kind == TD_FINISH_ROUND && k <= part->k_pass &&
+           base_moduli(part->parameter) <= TD_COMMON_MODULI && td_resident_suits(&panels);
+}
+
+td_residue_product td_scheme_residue_product(const td_scheme_part *part)
+{
+    const layout l = layout_of(part);
+    return (td_residue_product){
+        .residue = (int8_t *)(part->workspace + l.residue),
+        .plane_step = l.plane_c,
+        .batch_step = l.member_c,
+        .piece_step = l.piece_c,
+        .ld = l.lines[0],
+        .pieces = l.pieces,
+        .crt = td_crt_of_device(part->finish.kind),
+        .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, l.lines[0],
+                                                   part->finish.target.n, part->fixed.batch)
+                                      : (td_left){0},
+    };
+}
+
+static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    td_panels panels = panels_of(part, l, k_padded);
+    cudaError_t error = cudaSuccess;
+    panels.leaves_resident = is_resident(part, l);
+    if (panels.leaves_resident) {
+        const td_residue_product product = td_scheme_residue_product(part);
+        error = td_resident_run(&panels, &product, &part->finish, part->stream);
+    }
+    return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
 }
 
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
@@ -169,20 +208,6 @@ static cudaError_t multiply(const td_scheme_part *part)
     return td_scheme_passes(part, &l, multiply_pass);
 }
 
-td_residue_product td_scheme_residue_product(const td_scheme_part *part)
-{
-    const layout l = layout_of(part);
-    return (td_residue_product){
-        .residue = (int8_t *)(part->workspace + l.residue),
-        .plane_step = l.plane_c,
-        .batch_step = l.member_c,
-        .piece_step = l.piece_c,
-        .ld = l.lines[0],
-        .pieces = l.pieces,
-        .crt = td_crt_of_device(part->finish.kind),
-    };
-}
-
 static cudaError_t finish(const td_scheme_part *part)
 {
     const td_residue_product product = td_scheme_residue_product(part);
@@ -194,6 +219,7 @@ static cudaError_t prepare(void)
 {
     cudaError_t error = td_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();
+    if (error == cudaSuccess) error = td_resident_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
 }
 

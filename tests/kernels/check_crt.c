@@ -1,5 +1,5 @@
-/* check_crt.c - X from its residues, by whole numbers and by binary64 arithmetic: C, masks and open tiles bit for bit the same, and
- * the same as a conversion of X itself, which rounds once. Large and small X, halves between two numbers and their neighbours,
+/* check_crt.c - X from its residues, by whole numbers, by binary64 arithmetic, and by the kernel that multiplies, where there is one: C,
+ * masks and open tiles bit for bit the same, and the same as a conversion of X itself, which rounds once. Large and small X, halves between two numbers and their neighbours,
  * zeros; lines that are certified, that are not, that are special, and scales of subnormal and of infinite results.
  *
  * usage: check_crt [CASES [SEED]] */
@@ -12,7 +12,7 @@
 
 #include "../../kernels/arithmetic/float32.h"
 #include "../../kernels/ozaki/moduli.h"
-#include "../../kernels/ozaki/residues.h"
+#include "../../kernels/ozaki/resident.h"
 #include "../support/random.h"
 #include "device.h"
 
@@ -51,8 +51,8 @@ static crt_case random_case(uint64_t seed)
     static const double scalars[] = {1, -1, 0, 0.1, 0x1p-900, 3e300};
     test_random r = random_start(seed);
     crt_case p = {.seed = seed,
-                  .m = random_int(&r, 1, 150),
-                  .n = random_int(&r, 1, 80),
+                  .m = random_int(&r, 1, random_int(&r, 0, 7) ? 150 : 400),
+                  .n = random_int(&r, 1, random_int(&r, 0, 7) ? 80 : 300),
                   .count = random_int(&r, 0, 3) ? random_int(&r, 14, 18)
                                                 : random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI),
                   .is_given = random_int(&r, 0, 2) == 0,
@@ -237,18 +237,93 @@ static void *upload(const void *host, size_t bytes)
     return device;
 }
 
-/* C, masks and numbers of open tiles. */
+/* C, masks and open tiles. */
 typedef struct {
     double *c;
     uint16_t *masks;
-    int32_t open[MEMBERS * TD_OPEN_COUNTS];
+    int32_t open[MEMBERS * TD_OPEN_COUNTS], *tiles;
 } crt_result;
 
-static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
+/* Panels whose products are the residues: each line of A is a unit vector, and k counts rows of C. */
+typedef struct {
+    int64_t k, lines;
+    int8_t *a, *b;
+} unit_panels;
+
+static unit_panels make_panels(const crt_case *p, const crt_data *d)
 {
+    unit_panels u = {.k = (int64_t)d->ld,
+                     .lines = (p->n + TD_LINE_PAD - 1) / TD_LINE_PAD * TD_LINE_PAD};
+    const int64_t planes = (int64_t)p->count * MEMBERS;
+    u.a = filled((size_t)(planes * u.k * u.k), 0);
+    u.b = filled((size_t)(planes * u.lines * u.k), 0);
+    for (int64_t plane = 0; plane < planes; plane++) {
+        const int8_t *const from = d->residue + plane * u.k * p->n;
+        for (int i = 0; i < p->m; i++) {
+            u.a[(plane * u.k + td_place_of_line(i)) * u.k + i] = 1;
+            for (int j = 0; j < p->n; j++)
+                u.b[(plane * u.lines + j) * u.k + i] = from[(int64_t)j * u.k + i];
+        }
+    }
+    return u;
+}
+
+static bool has_resident(const crt_case *p)
+{
+    const td_choice choice = {.parameter = p->count, .is_estimated = p->is_estimated};
+    return td_wgmma_exists() && td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
+           td_is_resident(&choice);
+}
+
+/* Multiplies, and leaves nothing else of the residues that were there. */
+static void multiply_resident(const crt_case *p, const crt_data *d, const td_finish *finish,
+                              td_residue_product *product)
+{
+    unit_panels u = make_panels(p, d);
+    const size_t planes = (size_t)p->count * MEMBERS, left = td_left_bytes(p->m, p->n, MEMBERS);
+    int8_t *const a = upload(u.a, planes * (size_t)(u.k * u.k)), *const b = upload(
+                                                                     u.b,
+                                                                     planes *
+                                                                         (size_t)(u.lines * u.k));
+    void *notes = NULL;
+    CHECK_CUDA(cudaMalloc(&notes, left));
+    CHECK_CUDA(cudaMemset(notes, 0xa5, left));
+    CHECK_CUDA(cudaMemset(product->residue, 0x5a, d->residues * (size_t)p->count));
+    product->left = td_left_in(notes, p->m, p->n, MEMBERS);
+    const td_panels panels = {.type = TD_PANEL_RESIDUE,
+                              .m = u.k,
+                              .n = p->n,
+                              .k = u.k,
+                              .a = a,
+                              .b = b,
+                              .ld_a = u.k,
+                              .ld_b = u.k,
+                              .plane_a = u.k * u.k * MEMBERS,
+                              .plane_b = u.lines * u.k * MEMBERS,
+                              .member_a = u.k * u.k,
+                              .member_b = u.lines * u.k,
+                              .planes = p->count,
+                              .batch = MEMBERS,
+                              .choice = finish->choice,
+                              .pieces = 1};
+    CHECK_CUDA(td_resident_run(&panels, product, finish, NULL));
+    device_check_clean(text(p));
+    device_free(a);
+    device_free(b);
+    free(u.a);
+    free(u.b);
+}
+
+typedef enum { BY_WHOLE_NUMBERS, BY_BINARY64, BY_RESIDENT } way;
+
+static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
+{
+    const td_crt crt = how == BY_WHOLE_NUMBERS ? TD_CRT_WHOLE : TD_CRT_DOUBLE;
     const size_t c_bytes = d->elements * sizeof(double),
                  mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
-    crt_result result = {.c = malloc(c_bytes), .masks = malloc(mask_bytes)};
+    crt_result result = {.c = malloc(c_bytes),
+                         .masks = malloc(mask_bytes),
+                         .tiles = malloc(d->tiles * sizeof(int32_t))};
     int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
     double *const c = upload(d->c, c_bytes);
     uint16_t *const masks = upload(d->masks, mask_bytes);
@@ -261,7 +336,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
     const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
-    const td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, crt};
+    td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, crt, {0}};
     const td_finish finish = {
         .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
                    .m = p->m,
@@ -277,20 +352,37 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, td_crt crt)
         .choice = choice,
         .ranks = {ranks, (int64_t)d->ld, member},
         .leaves_tiles = p->seed % 2 == 0 ? TD_LEAVES_BINARY64 : TD_LEAVES_NO_TILES};
+    if (how == BY_RESIDENT) multiply_resident(p, d, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(text(p));
     CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
-    void *const all[] = {residue, c, masks, open, tiles, choice, ranks, line[0], line[1]};
+    CHECK_CUDA(cudaMemcpy(result.tiles, tiles, d->tiles * sizeof(int32_t), cudaMemcpyDeviceToHost));
+    void *const all[] = {residue, c,     masks,   open,    tiles,
+                         choice,  ranks, line[0], line[1], product.left.word};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
     return result;
+}
+
+/* True if a member's tile is among the open ones: masks of others say nothing. */
+static bool is_open(const crt_result *result, int z, int tile, int tiles)
+{
+    const int32_t *const counts = result->open + z * TD_OPEN_COUNTS, *const own =
+                                                                         result->tiles +
+                                                                         (int64_t)z * tiles;
+    for (int i = 0; i < counts[0]; i++)
+        if (own[i] == tile) return true;
+    for (int i = 0; i < counts[1]; i++)
+        if (own[tiles - 1 - i] == tile) return true;
+    return false;
 }
 
 /* True if the mask of an element that exists says that it is left. */
 static bool is_left(const crt_case *p, const crt_result *result, int z, int i, int j)
 {
     const int rows = (p->m + 63) / 64, columns = (p->n + 63) / 64;
+    if (!is_open(result, z, j / 64 * rows + i / 64, rows * columns)) return false;
     const size_t tile = (size_t)((z * columns + j / 64) * rows + i / 64);
     const uint16_t mask =
         result->masks[tile * TD_SUBTILES + (size_t)(j % 64 / 4 * 16 + i % 64 / 4)];
@@ -316,27 +408,38 @@ static void free_result(crt_result *result)
 {
     free(result->c);
     free(result->masks);
+    free(result->tiles);
+}
+
+/* The same as `whole`. */
+static void check_way(const crt_case *p, const crt_data *d, const crt_result *whole, way how)
+{
+    crt_result got = finish_by(p, d, how);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                CHECK(is_left(p, whole, z, i, j) == is_left(p, &got, z, i, j),
+                      "way %d: mask of %d, %d of %d: %s", (int)how, i, j, z, text(p));
+                check_value(p, d, &got, z, i, j);
+            }
+    CHECK(memcmp(whole->c, got.c, d->elements * sizeof(double)) == 0, "way %d: C differs: %s",
+          (int)how, text(p));
+    CHECK(memcmp(whole->open, got.open, sizeof got.open) == 0, "way %d: open tiles: %s", (int)how,
+          text(p));
+    free_result(&got);
 }
 
 static void check_case(const crt_case *p)
 {
     crt_data d = make_data(p);
-    crt_result whole = finish_by(p, &d, TD_CRT_WHOLE), got = finish_by(p, &d, TD_CRT_DOUBLE);
-    for (int z = 0; z < MEMBERS; z++)
-        for (int j = 0; j < p->n; j++)
-            for (int i = 0; i < p->m; i++) {
-                CHECK(is_left(p, &whole, z, i, j) == is_left(p, &got, z, i, j),
-                      "mask of %d, %d of %d: %s", i, j, z, text(p));
-                check_value(p, &d, &got, z, i, j);
-            }
-    CHECK(memcmp(whole.c, got.c, d.elements * sizeof(double)) == 0, "C differs: %s", text(p));
-    CHECK(memcmp(whole.open, got.open, sizeof got.open) == 0, "open tiles: %s", text(p));
+    crt_result whole = finish_by(p, &d, BY_WHOLE_NUMBERS);
+    check_way(p, &d, &whole, BY_BINARY64);
+    if (has_resident(p)) check_way(p, &d, &whole, BY_RESIDENT);
     free_result(&whole);
-    free_result(&got);
     free_data(&d);
 }
 
-static void both_ways_agree(void **unused)
+static void all_ways_agree(void **unused)
 {
     (void)unused;
     for (int i = 0; i < cases; i++) {
@@ -347,9 +450,9 @@ static void both_ways_agree(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
     device_require();
-    if (td_crt_prepare() != cudaSuccess) return 1;
+    if (td_crt_prepare() != cudaSuccess || td_resident_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,36 @@
+/* left.h - notes of what a kernel leaves of C to the next one: whole tiles, and octets, 8 neighbouring rows of a column. For kernels. */
+#ifndef TD_LEFT_H
+#define TD_LEFT_H
+
+#include "residues.h"
+
+/* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp. */
+enum {
+    LEFT_SIDE = 128,
+    OCTET = 8,
+    LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
+    LEFT_WORDS_OF_WARP =
+        8 /* neighbours: of groups of 64 rows, every 8th column, upper and lower half of 16 rows */
+};
+
+struct left_tiles {
+    int rows, of_member; /* tiles */
+
+    TD_INSIDE left_tiles(int m, int n)
+        : rows((m + LEFT_SIDE - 1) / LEFT_SIDE), of_member(rows * ((n + LEFT_SIDE - 1) / LEFT_SIDE))
+    {
+    }
+};
+
+/* Where the octet of a lane is in its tile; `word` is the warp's. */
+struct octet_place {
+    int row, column;
+};
+TD_DEVICE octet_place octet_of(int warp, int word, int lane)
+{
+    const int group = word / 4, eighth = word / 2 % 2, half = word % 2;
+    return {TD_TILE * group + 2 * OCTET * (lane % 4) + OCTET * half,
+            16 * warp + 8 * eighth + lane / 4};
+}
+
+#endif

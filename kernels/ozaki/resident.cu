@@ -1,0 +1,591 @@
+/* resident.cu - products of residues and C by one kernel, on the tensor cores of sm_90a: a block makes a tile's products modulo one modulus
+ * after the other. Their residues stay with the threads that have made them, in shared memory and in registers; when all are there the
+ * same threads put C together by binary64 arithmetic (crt_double.h). Nothing is multiplied meanwhile: binary64 arithmetic beside the tensor
+ * cores takes twelve times as long.
+ *
+ * Two warpgroups multiply, with half of a tile's columns each. A third one copies: one of its threads asks for what is multiplied, and a
+ * warp looks at the lines of the next tile. Blocks stay, one on each multiprocessor. */
+#include "resident.h"
+
+#include "../int8/residue.h"
+#include "../int8/units.h"
+#include "../int8/warpgroups.h"
+#include "../warp.h"
+#include "crt_double.h"
+#include "finish.h"
+#include "left.h"
+
+static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
+{
+    return (m + LEFT_SIDE - 1) / LEFT_SIDE * ((n + LEFT_SIDE - 1) / LEFT_SIDE) * batch;
+}
+
+size_t td_left_bytes(int64_t m, int64_t n, int64_t batch)
+{
+    return (size_t)tiles_of(m, n, batch) * (LEFT_WORDS * sizeof(uint32_t) + sizeof(uint8_t));
+}
+
+td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch)
+{
+    uint32_t *const word = static_cast<uint32_t *>(memory);
+    return {word, reinterpret_cast<uint8_t *>(word + tiles_of(m, n, batch) * LEFT_WORDS)};
+}
+
+#if TD_HAS_CUDA_DEVICE
+
+namespace
+{
+
+enum {
+    SIDE = LEFT_SIDE, /* of a tile */
+    HELD =
+        8, /* moduli whose residues are in registers, the last ones; of the others in shared memory */
+    AT_ONCE = 2, /* of these, that have code of their own */
+    CHUNKS_AT_ONCE = 2,
+    CHUNKS = SIDE * SIDE /
+             (2 * GROUP_THREADS * TD_LANE_LINES), /* of a thread, 16 neighbours of C each */
+    GROUPS = 2,                                   /* warpgroups that multiply */
+    TEAM = GROUPS * GROUP_THREADS,
+    THREADS = TEAM + GROUP_THREADS,
+    MOST_SHARED = 224 << 10,     /* bytes */
+    SHARED = MOST_SHARED + 1024, /* to align */
+    REGISTERS = 232,
+    REGISTERS_OF_COPIES = 40
+};
+
+/* Of tiles modulo so many moduli. */
+template <int moduli_> struct schedule {
+    enum {
+        moduli = moduli_,
+        kept = moduli - HELD, /* moduli whose residues are in shared memory, the first ones */
+        rows = SIDE,
+        columns = SIDE,
+        groups = GROUPS,
+        halves = 1,
+        row_bytes = SIDE * K_STEP,
+        stage_bytes = 2 * SIDE * K_STEP,
+        kept_bytes = kept * SIDE * SIDE,
+        stages = (MOST_SHARED - kept_bytes) / stage_bytes
+    };
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+typedef td_quad<uint32_t> quad;
+
+/* ---- tiles ---- */
+
+struct tile_place {
+    int number, member, row, column; /* number: among those of all members */
+};
+
+/* As high as the tiles of all multiprocessors at a time are wide, or so. */
+enum { GROUP_ROWS = 12 };
+
+/* True of members that are resident, and have so many moduli. */
+template <int moduli> TD_DEVICE bool is_own(const td_choice &choice)
+{
+    return td_is_resident(&choice) && choice.parameter == moduli;
+}
+
+/* Calls work(number, member) for the block's tiles of such members. */
+template <int moduli, class function>
+TD_DEVICE void each_number(const td_panels &p, int of_member, function work)
+{
+    if (p.batch == 1 && !is_own<moduli>(p.choice[0])) return;
+    TD_UNROLL_N(1)
+    for (int i = (int)blockIdx.x; i < of_member * p.batch; i += (int)gridDim.x) {
+        const int member = p.batch == 1 ? 0 : i / of_member;
+        if (p.batch == 1 || is_own<moduli>(p.choice[member])) work(i, member);
+    }
+}
+
+TD_DEVICE int tiles_along(int64_t lines) { return (int)((lines + SIDE - 1) / SIDE); }
+
+/* The same with the tile's place. */
+template <int moduli, class function> TD_DEVICE void each_tile(const td_panels &p, function work)
+{
+    const int rows = tiles_along(p.m), columns = tiles_along(p.n), of_member = rows * columns;
+    each_number<moduli>(p, of_member, [&](int number, int member) {
+        tile_place at = {0, member, 0, 0};
+        td_tile_of(number - member * of_member, rows, columns, &at.row, &at.column, GROUP_ROWS);
+        at.number = member * of_member + at.column * rows + at.row;
+        at.row *= SIDE;
+        at.column *= SIDE;
+        work(at);
+    });
+}
+
+/* How many these are. */
+template <int moduli> TD_DEVICE int count_tiles(const td_panels &p)
+{
+    int count = 0;
+    each_number<moduli>(p, tiles_along(p.m) * tiles_along(p.n), [&](int, int) { count++; });
+    return count;
+}
+
+/* What is told of a tile to the warps that multiply, which have no registers for it. */
+struct told_tile {
+    alignas(16) uint32_t scale[2][SIDE]; /* of its lines, in the place of an exponent in a word */
+    tile_place at;
+    double *c;     /* its first element */
+    bool is_usual; /* all of its results are */
+    bool is_wide;  /* it is whole, and pairs of rows stand right; ... */
+    bool is_plain; /* ... and alpha is 1, beta 0 */
+    bool is_last;  /* of the block's */
+};
+
+template <class s> struct barriers {
+    ring<s::stages> stage;
+    ring<1> tile;
+};
+
+/* What a kernel is given, and the block's shared memory: stages, residues that are kept. */
+struct task {
+    const CUtensorMap &a, &b;
+    const td_panels &p;
+    const td_residue_product &product;
+    const td_finish &finish;
+    int8_t *shared;
+    told_tile &tile;
+};
+
+/* ---- copies ---- */
+
+template <class s> TD_DEVICE void copy_tiles(const task &task, ring<s::stages> &barrier)
+{
+    position<s::stages> to = {0, 1};
+    each_tile<s::moduli>(task.p, [&](const tile_place &at) {
+        TD_UNROLL_N(1)
+        for (int plane = 0; plane < s::moduli; plane++) {
+            TD_UNROLL_N(1)
+            for (int k = 0; k < (int)task.p.k; k += K_STEP, next(to)) {
+                int8_t *const stage = task.shared + to.place * s::stage_bytes;
+                uint64_t *const full = &barrier.full[to.place];
+                td_barrier_wait(&barrier.empty[to.place], to.parity);
+                td_barrier_expect(full, s::stage_bytes);
+                td_copy_box(stage, &task.a, full, k, at.row, at.member, plane);
+                td_copy_box(stage + s::row_bytes, &task.b, full, k, at.column, at.member, plane);
+            }
+        }
+    });
+}
+
+/* ---- lines ---- */
+
+TD_DEVICE td_worst_line worst_of_warp(const td_worst_line &own)
+{
+    return {-td_warp_max(-own.mean),     td_warp_max(own.spread),
+            -td_warp_max(-own.rounding), -td_warp_max(-own.least),
+            td_warp_max(own.most),       __any_sync(0xffffffffu, own.is_special) != 0};
+}
+
+/* Leaves the scales of a tile's rows or columns; returns the worst that they are. By a warp. */
+TD_DEVICE td_worst_line look_at_lines(const td_line *line, int first, int count, uint32_t *scale)
+{
+    const int lane = (int)threadIdx.x % 32;
+    td_worst_line worst = td_worst_of(line[min(first + lane, count - 1)]);
+    TD_ROLLED
+    for (int i = lane; i < SIDE; i += 32) {
+        const td_line own = line[min(first + i, count - 1)];
+        scale[i] = (uint32_t)own.scale << 20;
+        worst = td_join_worst(worst, td_worst_of(own));
+    }
+    return worst_of_warp(worst);
+}
+
+/* Has the L2 fetch what a tile of C was. By a warp. */
+TD_DEVICE void fetch_early(const td_target &target, const tile_place &at, const double *c)
+{
+    enum { TOGETHER = 16 }; /* elements */
+    const int lane = (int)threadIdx.x % 32, rows = min((int)SIDE, target.m - at.row),
+              columns = min((int)SIDE, target.n - at.column);
+    TD_UNROLL_N(1)
+    for (int i = lane; i < columns * (SIDE / TOGETHER); i += 32) {
+        const int row = i % (SIDE / TOGETHER) * TOGETHER, column = i / (SIDE / TOGETHER);
+        if (row < rows)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(c + row + (int64_t)column * target.c.ld));
+    }
+}
+
+/* Tells of the block's tiles, each when the one before is finished. By a warp. */
+template <class s> TD_DEVICE void tell_tiles(const task &task, ring<1> &barrier)
+{
+    const td_finish &finish = task.finish;
+    const td_target &target = finish.target;
+    told_tile &tile = task.tile;
+    position<1> to = {0, 1};
+    int left = count_tiles<s::moduli>(task.p);
+    each_tile<s::moduli>(task.p, [&](const tile_place &at) {
+        double *const c = td_member<double>(target.c, target.batch_first + at.member) +
+                          target.c_offset + at.row + (int64_t)at.column * target.c.ld;
+        const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+        const bool is_wide = (reinterpret_cast<uintptr_t>(c) & 15) == 0 && (target.c.ld & 1) == 0 &&
+                             at.row + SIDE <= target.m && at.column + SIDE <= target.n;
+        td_worst_line worst[2];
+        td_barrier_wait(&barrier.empty[0], to.parity);
+        if (beta != 0.0) fetch_early(target, at, c);
+        TD_UNROLL
+        for (int o = 0; o < 2; o++)
+            worst[o] =
+                look_at_lines(finish.line[o] + at.member * finish.lines_of_member[o],
+                              o ? at.column : at.row, o ? target.n : target.m, tile.scale[o]);
+        const bool is_usual =
+            alpha != 0.0 && td_are_usual<s::moduli>(worst[0], worst[1], finish.choice[at.member]);
+        if (threadIdx.x % 32 == 0) {
+            tile.at = at;
+            tile.c = c;
+            tile.is_usual = is_usual;
+            tile.is_wide = is_wide;
+            tile.is_plain = is_wide && alpha == 1.0 && beta == 0.0;
+            tile.is_last = --left == 0;
+            task.product.left.tile[at.number] = !is_usual;
+        }
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.full[0]);
+        next(to);
+    });
+}
+
+/* ---- products ---- */
+
+/* Calls work(c, residues) for each chunk of a lane's sums: 16 neighbours of C, of a group of lines and of every eighth column. */
+template <td_reduction how, class s, class function>
+TD_DEVICE void each_chunk(unit_sums<s> &sums, const td_sum_modulus &modulus, function work)
+{
+    TD_UNROLL
+    for (int c = 0; c < CHUNKS; c++)
+        work(c, td_residues_of_lane<how, 4>(&sums[0][c / 2 * (TD_LINE_GROUP / 2) + c % 2 * 2],
+                                            modulus));
+}
+
+/* Makes the products of a tile's next plane. */
+template <class s>
+TD_DEVICE void multiply_plane(unit_sums<s> &sums, int steps, position<s::stages> &at,
+                              const unit_operands &operands)
+{
+    end_unit<s>(operands, multiply_unit<s>(sums, steps, at, operands));
+}
+
+/* A thread's residues modulo the last moduli, in registers. */
+typedef quad held_residues[HELD][CHUNKS];
+
+/* Those modulo the first ones, in shared memory: [modulus][chunk][thread]. */
+template <class s> TD_DEVICE quad *kept_residues(const task &task, int t, int chunk)
+{
+    return reinterpret_cast<quad *>(task.shared + s::stages * s::stage_bytes) +
+           (t * CHUNKS + chunk) * TEAM + threadIdx.x;
+}
+
+/* Planes by the same few instructions: unrolled they would be more than multiprocessors hold. Registers have no numbers that change: what is
+ * in them moves on instead, a few planes at a time. */
+template <class s>
+TD_DEVICE void multiply_tile(const task &task, position<s::stages> &at,
+                             const unit_operands &operands, held_residues &held)
+{
+    const int steps = ((int)task.p.k + K_STEP - 1) / K_STEP;
+    TD_UNROLL_N(1)
+    for (int t = 0; t < s::kept; t++) {
+        unit_sums<s> sums;
+        multiply_plane<s>(sums, steps, at, operands);
+        const td_sum_modulus modulus = td_moduli_of_sums.of[t];
+        const auto keep = [&](int c, const quad &own) { *kept_residues<s>(task, t, c) = own; };
+        if (task.p.k <= modulus.short_k)
+            each_chunk<TD_SHORT_SUM, s>(sums, modulus, keep);
+        else
+            each_chunk<TD_LONG_SUM, s>(sums, modulus, keep);
+    }
+    TD_UNROLL_N(1)
+    for (int t = 0; t < HELD; t += AT_ONCE) {
+        TD_UNROLL
+        for (int i = 0; i + AT_ONCE < HELD; i++) {
+            TD_UNROLL
+            for (int c = 0; c < CHUNKS; c++) held[i][c] = held[i + AT_ONCE][c];
+        }
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) {
+            unit_sums<s> sums;
+            multiply_plane<s>(sums, steps, at, operands);
+            each_chunk<TD_SHORT_SUM, s>(
+                sums, td_moduli_of_sums.of[s::kept + t + i],
+                [&](int c, const quad &own) { held[HELD - AT_ONCE + i][c] = own; });
+        }
+    }
+}
+
+/* ---- C ---- */
+
+/* Stores the residues of the lane's octet. */
+template <int moduli>
+TD_DEVICE void leave_octet(const task &task, int row, int column,
+                           const uint32_t (&words)[2][moduli])
+{
+    const td_residue_product &product = task.product;
+    int8_t *to = product.residue + task.tile.at.member * product.batch_step +
+                 (int64_t)column * product.ld + row;
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++, to += product.plane_step)
+        *reinterpret_cast<uint2 *>(to) = make_uint2(words[0][t], words[1][t]);
+}
+
+/* Octets of a warp on their way to memory, by way of shared memory: [pair of rows][lane]. Of four neighbouring lanes, which have the same column,
+ * each one stores the same pair of all four, APART rows apart. Lanes are swapped so that none of the four meet in a bank. */
+enum { PAIRS = OCTET / 2, TOGETHER = 4, APART = 2 * OCTET, PAIRS_APART = CHUNKS * TEAM };
+static_assert((int)PAIRS <= (int)schedule<TD_COMMON_MODULI>::kept, "in the place of what was read");
+
+struct shared_pairs {
+    double2 pair[TOGETHER];
+    unsigned left;   /* bits of those that are not stored */
+    int row, column; /* of the first one, in the tile */
+};
+
+TD_DEVICE void share_octets(const double (&x)[OCTET], quad *shared, int lane, shared_pairs &pairs)
+{
+    double2 *const staged = reinterpret_cast<double2 *>(shared) - lane;
+    const int own = lane % TOGETHER;
+    __syncwarp(); /* what was there has been read */
+    TD_UNROLL
+    for (int i = 0; i < PAIRS; i++)
+        staged[i * PAIRS_APART + (lane ^ i)] = make_double2(x[2 * i], x[2 * i + 1]);
+    __syncwarp();
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++)
+        pairs.pair[i] = staged[own * PAIRS_APART + lane - own + (i ^ own)];
+}
+
+TD_DEVICE void store_pairs(double *c, const shared_pairs &pairs)
+{
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++)
+        if (!(pairs.left >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = pairs.pair[i];
+}
+
+TD_DEVICE void store_scaled_pairs(const td_target &target, double *c, const shared_pairs &pairs)
+{
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    double2 c0[TOGETHER] = {};
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++)
+        if (beta != 0.0) c0[i] = *reinterpret_cast<const double2 *>(c + APART * i);
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++) {
+        const double2 x = {td_axpby(alpha, pairs.pair[i].x, beta, &c0[i].x),
+                           td_axpby(alpha, pairs.pair[i].y, beta, &c0[i].y)};
+        if (!(pairs.left >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = x;
+    }
+}
+
+/* Of a tile that is not whole, or that does not stand right; it has so many rows and columns. */
+TD_DEVICE void store_elements(const td_target &target, int rows, int columns, double *c,
+                              const shared_pairs &pairs)
+{
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++) {
+        const int left = rows - pairs.row - APART * i;
+        double *const at = c + APART * i;
+        if ((pairs.left >> i & 1) || pairs.column >= columns) continue;
+        if (left > 0) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
+        if (left > 1) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
+    }
+}
+
+TD_DEVICE void store(const task &task, const shared_pairs &pairs)
+{
+    const td_target &target = task.finish.target;
+    const told_tile &tile = task.tile;
+    double *const c = tile.c + pairs.row + (int64_t)pairs.column * target.c.ld;
+    if (tile.is_plain)
+        store_pairs(c, pairs);
+    else if (tile.is_wide)
+        store_scaled_pairs(target, c, pairs);
+    else
+        store_elements(target, target.m - tile.at.row, target.n - tile.at.column, c, pairs);
+}
+
+/* C of one octet of every lane of a warp, or its residues. Rows past the end are zeros, of which it is never sure. */
+template <int half, int moduli>
+TD_DEVICE void finish_octets(const task &task, const quad (&residues)[moduli], int chunk,
+                             quad *shared)
+{
+    const told_tile &tile = task.tile;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const octet_place at = octet_of(warp, 2 * chunk + half, lane);
+    const uint32_t scale_b = tile.scale[1][at.column];
+    uint32_t words[2][moduli];
+    bool are_sure = tile.is_usual;
+    double x[OCTET];
+    TD_UNROLL
+    for (int i = 0; i < 2; i++) {
+        const quad scales = *reinterpret_cast<const quad *>(&tile.scale[0][at.row + 4 * i]);
+        TD_UNROLL
+        for (int t = 0; t < moduli; t++) words[i][t] = residues[t].of[2 * half + i];
+        are_sure &= td_round_quad<moduli>(words[i], scales.of, scale_b, x + TD_SUBTILE * i);
+    }
+    const int row = tile.at.row + at.row, column = tile.at.column + at.column;
+    const bool is_left = !are_sure && row < task.finish.target.m && column < task.finish.target.n;
+    const unsigned left = __ballot_sync(0xffffffffu, is_left);
+    if (is_left) leave_octet(task, row, column, words);
+    shared_pairs pairs = {
+        {}, left >> (lane & ~(TOGETHER - 1)), at.row - lane % TOGETHER * (APART - 2), at.column};
+    share_octets(x, shared, lane, pairs);
+    store(task, pairs);
+    if (lane == 0)
+        task.product.left.word[(int64_t)tile.at.number * LEFT_WORDS + warp * LEFT_WORDS_OF_WARP +
+                               2 * chunk + half] = tile.is_usual ? left : 0;
+}
+
+/* Chunks by the same few instructions, too, which work on the first ones. */
+template <class s> TD_DEVICE void finish_tile(const task &task, held_residues &held)
+{
+    TD_UNROLL_N(1)
+    for (int first = 0; first < CHUNKS; first += CHUNKS_AT_ONCE) {
+        TD_UNROLL
+        for (int i = 0; i < CHUNKS_AT_ONCE; i++) {
+            const int c = first + i;
+            quad all[s::moduli];
+            TD_UNROLL
+            for (int t = 0; t < s::kept; t++) all[t] = *kept_residues<s>(task, t, c);
+            TD_UNROLL
+            for (int t = 0; t < HELD; t++) all[s::kept + t] = held[t][i];
+            finish_octets<0>(task, all, c, kept_residues<s>(task, 0, c));
+            finish_octets<1>(task, all, c, kept_residues<s>(task, 0, c));
+        }
+        TD_UNROLL
+        for (int t = 0; t < HELD; t++) {
+            TD_UNROLL
+            for (int i = 0; i + CHUNKS_AT_ONCE < CHUNKS; i++)
+                held[t][i] = held[t][i + CHUNKS_AT_ONCE];
+        }
+    }
+}
+
+/* ---- all of it ---- */
+
+/* The part of the threads that multiply in members of one number of moduli, and that of the others. Before other members all meet. */
+template <class s> TD_DEVICE void multiply_members(const task &task, barriers<s> &barrier)
+{
+    position<s::stages> at = {0, 0};
+    const unit_operands operands = operands_of<s>(task.shared, barrier.stage);
+    bool is_last = count_tiles<s::moduli>(task.p) == 0;
+    TD_UNROLL_N(1)
+    for (uint32_t number = 0; !is_last; number++) {
+        held_residues held;
+        multiply_tile<s>(task, at, operands, held);
+        td_turn_wait<TEAM>(1); /* binary64 arithmetic begins when nothing is multiplied */
+        td_barrier_wait(&barrier.tile.full[0], number & 1);
+        finish_tile<s>(task, held);
+        is_last = task.tile.is_last;
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.tile.empty[0]);
+    }
+    if (task.p.batch > 1) __syncthreads();
+}
+
+template <class s> TD_DEVICE void copy_members(const task &task, barriers<s> &barrier)
+{
+    const int thread = (int)threadIdx.x - TEAM;
+    if (thread == 0) copy_tiles<s>(task, barrier.stage);
+    if (thread / 32 == 1) tell_tiles<s>(task, barrier.tile);
+    if (task.p.batch > 1) __syncthreads();
+}
+
+template <class s> TD_DEVICE void start_barriers(barriers<s> &barrier)
+{
+    start(barrier.stage, GROUPS);
+    start(barrier.tile, TEAM / 32);
+}
+
+struct all_barriers {
+    barriers<schedule<TD_COMMON_MODULI>> of_14;
+    barriers<schedule<TD_COMMON_MODULI + 1>> of_15;
+    barriers<schedule<TD_COMMON_MODULI + 2>> of_16;
+};
+
+#endif
+
+/* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static shared memory. */
+__global__ void __launch_bounds__(THREADS, 1)
+    resident_kernel(TD_PARAMETER CUtensorMap a, TD_PARAMETER CUtensorMap b,
+                    TD_PARAMETER td_panels p, TD_PARAMETER td_residue_product product,
+                    TD_PARAMETER td_finish finish)
+{
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    TD_DYNAMIC_SHARED(int8_t, dynamic);
+    TD_SHARED(all_barriers, barrier, );
+    TD_SHARED(told_tile, tile, );
+    td_let_next_begin();
+    start_barriers(barrier.of_14);
+    start_barriers(barrier.of_15);
+    start_barriers(barrier.of_16);
+    if (threadIdx.x < 32) td_barriers_started();
+    if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
+    __syncthreads();
+    td_wait_for_last();
+    const task task = {a,   b, p, product, finish, dynamic + (-td_shared_address(dynamic) & 1023u),
+                       tile};
+    if (__shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0) == GROUPS) {
+        td_registers_less<REGISTERS_OF_COPIES>();
+        copy_members(task, barrier.of_14);
+        copy_members(task, barrier.of_15);
+        copy_members(task, barrier.of_16);
+    } else {
+        td_registers_more<REGISTERS>();
+        multiply_members(task, barrier.of_14);
+        multiply_members(task, barrier.of_15);
+        multiply_members(task, barrier.of_16);
+    }
+#endif
+}
+
+} // namespace
+
+/* From how many tiles for each multiprocessor on, and up to which k, what is saved is more than what small tiles cost (docs/kernels.md). The last
+ * moduli's sums are short. */
+enum { FEWEST_TILES = 4, MOST_K = 768 };
+
+bool td_resident_suits(const td_panels *p)
+{
+    int multiprocessors = 0;
+    return p->k <= MOST_K && p->planes >= TD_COMMON_MODULI && p->pieces == 1 && !p->accumulate &&
+           !p->wanted.of && td_has_code<resident_kernel>() &&
+           td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
+           td_multiprocessors(&multiprocessors) == cudaSuccess &&
+           tiles_of(p->m, p->n, p->batch) >= FEWEST_TILES * multiprocessors;
+}
+
+cudaError_t td_resident_run(const td_panels *p, const td_residue_product *product,
+                            const td_finish *finish, cudaStream_t stream)
+{
+    CUtensorMap a, b;
+    int multiprocessors = 0;
+    const cudaError_t error = td_multiprocessors(&multiprocessors);
+    if (error != cudaSuccess) return error;
+    if (!describe(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
+        !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
+        return cudaErrorNotSupported;
+    const int64_t tiles = tiles_of(p->m, p->n, p->batch);
+    return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min((int64_t)multiprocessors, tiles), THREADS,
+                          SHARED, stream, a, b, *p, *product, *finish);
+}
+
+cudaError_t td_resident_prepare(void)
+{
+    const cudaError_t error = td_load(cudaSuccess, resident_kernel);
+    if (error != cudaSuccess || !td_has_code<resident_kernel>()) return error;
+    return td_allow_shared(error, resident_kernel, SHARED);
+}
+
+#else
+
+bool td_resident_suits(const td_panels *) { return false; }
+
+cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *,
+                            cudaStream_t)
+{
+    return cudaErrorNotSupported;
+}
+
+cudaError_t td_resident_prepare(void) { return cudaSuccess; }
+
+#endif
