@@ -47,6 +47,7 @@ enum {
     GROUPS = 2,                                   /* warpgroups that multiply */
     TEAM = GROUPS * GROUP_THREADS,
     THREADS = TEAM + GROUP_THREADS,
+    COPYING = 64,                /* of these that do something else than multiply */
     MOST_SHARED = 224 << 10,     /* bytes */
     SHARED = MOST_SHARED + 1024, /* to align */
     REGISTERS = 232,
@@ -479,15 +480,17 @@ template <class s> TD_DEVICE void multiply_members(const task &task, barriers<s>
         __syncwarp();
         if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.tile.empty[0]);
     }
-    if (task.p.batch > 1) __syncthreads();
+    if (task.p.batch > 1) td_turn_wait<TEAM + COPYING>(2);
 }
 
 template <class s> TD_DEVICE void copy_members(const task &task, barriers<s> &barrier)
 {
     const int thread = (int)threadIdx.x - TEAM;
+    if (thread >= COPYING) return;
     if (thread == 0) copy_tiles<s>(task, barrier.stage);
-    if (thread / 32 == 1) tell_tiles<s>(task, barrier.tile);
-    if (task.p.batch > 1) __syncthreads();
+    if (thread >= 32) tell_tiles<s>(task, barrier.tile);
+    __syncwarp(); /* lanes that have nothing to do wait here */
+    if (task.p.batch > 1) td_turn_wait<TEAM + COPYING>(2);
 }
 
 template <class s> TD_DEVICE void start_barriers(barriers<s> &barrier)
