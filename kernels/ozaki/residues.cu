@@ -339,7 +339,7 @@ template <int stages> struct stages_of_boxes {
 };
 
 /* The block's tile after that one. From its third on, blocks take tiles as they are done with others: some have theirs sooner. */
-TD_DEVICE int next_tile(int number, int count, uint32_t *counter)
+[[maybe_unused]] TD_DEVICE int next_tile(int number, int count, uint32_t *counter)
 {
     const int blocks = (int)gridDim.x;
     if (number < blocks || !counter) return number + blocks;
