@@ -36,7 +36,8 @@ typedef struct {
     td_scalar alpha, beta;
 
     /* Elements of C that the engine left to the repair kernel: bit 4 j + i for element (i, j) of a subtile of 4 x 4.
-     * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements. */
+     * [batch][tile, by columns][TD_SUBTILES, by columns]; the engine writes every subtile that has elements, of tiles of which one was
+     * left, if these are listed. */
     uint16_t *masks;
 
     /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many

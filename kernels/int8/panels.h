@@ -44,8 +44,7 @@ typedef struct {
      * representatives in a byte; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
      * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if choice.is_estimated. */
     const td_choice *choice; /* [batch] */
-    bool
-        leaves_resident; /* members that are td_is_resident (../ozaki/resident.h) have been made, and are not wanted */
+    bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
     td_wanted_tiles wanted;

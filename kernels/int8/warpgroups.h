@@ -66,8 +66,9 @@ template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
 
 /* Where a warpgroup finds its operands: addresses of shared memory, which are kept, as it takes a while to find them. */
 struct unit_operands {
-    uint32_t stages, columns,
-        ring; /* of a stage's rows, of the group's columns in the first stage, of the barriers */
+    uint32_t stages;  /* the first one: its rows */
+    uint32_t columns; /* the group's, in the first stage */
+    uint32_t ring;    /* of barriers */
 };
 
 template <class s> TD_DEVICE unit_operands operands_of(const int8_t *shared, ring<s::stages> &ring)
@@ -135,8 +136,8 @@ template <class s> TD_DEVICE void end_unit(const unit_operands &from, int last)
 /* ---- tensors ---- */
 
 /* How a panel's planes of all members become boxes of box_lines lines; zeros past the ends. */
-bool describe(const td_panels *p, const void *panel, int64_t lines, int64_t ld, int64_t member,
-              int64_t plane, int box_lines, CUtensorMap *map)
+bool describe_panel(const td_panels *p, const void *panel, int64_t lines, int64_t ld,
+                    int64_t member, int64_t plane, int box_lines, CUtensorMap *map)
 {
     return td_describe_boxes(
         map, CU_TENSOR_MAP_DATA_TYPE_UINT8, panel,

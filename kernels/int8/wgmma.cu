@@ -356,8 +356,8 @@ template <class s> int64_t units_of(const td_panels *p)
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
-    if (!describe(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows, &a) ||
-        !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
+    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows, &a) ||
+        !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
     /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get

@@ -7,57 +7,39 @@
 #include "left.h"
 #include "resident.h"
 
-/* An octet, all of it certified: a warp's lanes have one each, wherever they are, so all that is needed is loaded at once. */
+/* An octet, all of it certified: a warp's lanes have one each, wherever they are, so its residues and scales are loaded at once. */
 template <int moduli>
 TD_DEVICE_CALL void finish_octet_left(const td_residue_product &product, const td_finish &finish,
                                       int row, int column)
 {
-    enum {
-        LIMBS = moduli <= SHORT_MODULI ? 4 : 5,
-        COLUMNS = moduli <= SHORT_MODULI ? 3 : 5,
-        QUADS = OCTET / TD_SUBTILE
-    };
-    const td_line *const a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row,
-                         *const b =
-                             finish.line[1] + blockIdx.z * finish.lines_of_member[1] + column;
-    const int rows = min((int)OCTET, finish.target.m - row);
-    const int8_t *const residue =
+    enum { QUADS = OCTET / TD_SUBTILE };
+    const int last = finish.target.m - 1;
+    const td_line *const a = finish.line[0] + blockIdx.z * finish.lines_of_member[0];
+    const uint32_t scale_b =
+        (uint32_t)finish.line[1][blockIdx.z * finish.lines_of_member[1] + column].scale << 20;
+    const int8_t *const from =
         product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row;
-    const double alpha = td_scalar_value(finish.target.alpha),
-                 beta = td_scalar_value(finish.target.beta);
-    double *const c = td_target_c<double>(finish.target) + row + column * finish.target.c.ld;
-    uint32_t words[QUADS][TD_GROUPS * TD_GROUP] = {}, scale[QUADS][TD_SUBTILE];
-    double x[OCTET];
-    unsigned unsure = 0;
+    column_residues<moduli> residues[QUADS];
+    uint32_t scale_a[QUADS][TD_SUBTILE];
     TD_UNROLL
     for (int t = 0; t < moduli; t++) {
-        const uint2 own = *reinterpret_cast<const uint2 *>(residue + t * product.plane_step);
-        words[0][t] = own.x;
-        words[1][t] = own.y;
+        const uint2 own = *reinterpret_cast<const uint2 *>(from + t * product.plane_step);
+        residues[0].of[t] = own.x;
+        residues[1].of[t] = own.y;
     }
     TD_UNROLL
     for (int i = 0; i < OCTET; i++)
-        scale[i / TD_SUBTILE][i % TD_SUBTILE] = (uint32_t)(a[min(i, rows - 1)].scale + b->scale)
-                                                << 20;
+        scale_a[i / TD_SUBTILE][i % TD_SUBTILE] = (uint32_t)a[min(row + i, last)].scale << 20;
     TD_UNROLL
     for (int q = 0; q < QUADS; q++) {
-        double own[TD_SUBTILE];
-        unsure |= td_round_residues<moduli>(words[q], scale[q], own) << (TD_SUBTILE * q);
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++) x[TD_SUBTILE * q + i] = own[i];
-    }
-    TD_UNROLL
-    for (int i = 0; i < OCTET; i++)
-        if (i < rows && !(unsure >> i & 1)) c[i] = td_axpby(alpha, x[i], beta, c + i);
-    TD_ROLLED
-    for (unsure &= (1u << rows) - 1; unsure; unsure &= unsure - 1) {
-        const int i = __ffs((int)unsure) - 1;
-        uint32_t own[TD_GROUPS * TD_GROUP];
-        TD_UNROLL
-        for (int t = 0; t < TD_GROUPS * TD_GROUP; t++) own[t] = words[i / TD_SUBTILE][t];
-        const double z = td_wide_round64(whole_element<LIMBS, COLUMNS, moduli>(own, i % TD_SUBTILE),
-                                         -(a[i].scale + b->scale));
-        c[i] = td_axpby(alpha, z, beta, c + i);
+        const subtile own = subtile_at(finish, row + q * TD_SUBTILE, column);
+        double c0[TD_SUBTILE] = {};
+        if (own.rows <= 0) continue;
+        if (own.beta != 0.0) td_column::load({own.c, own.rows}, c0);
+        const unsigned open =
+            finish_column_double<moduli>(own, residues[q], scale_a[q], scale_b, c0, 0, own.c) &
+            ((1u << own.rows) - 1);
+        if (open) finish_elements_whole<moduli>(product, finish, own.row, column, open);
     }
 }
 
@@ -93,14 +75,14 @@ TD_DEVICE int count_before(int count, int *all)
 /* A warp looks at a tile's words, two a lane, and then each lane takes one of their octets. */
 template <int moduli>
 TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
-                                  const left_tiles &tiles)
+                                  int rows, int tiles)
 {
     static_assert(LEFT_WORDS == 2 * 32, "of a warp");
     const int lane = (int)threadIdx.x % 32, warps = (int)(gridDim.x * blockDim.x) / 32;
     const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.left.word) +
-                                 (blockIdx.z * (int64_t)tiles.of_member) * (LEFT_WORDS / 2);
+                                 blockIdx.z * (int64_t)tiles * (LEFT_WORDS / 2);
     TD_UNROLL_N(1)
-    for (int tile = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; tile < tiles.of_member;
+    for (int tile = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; tile < tiles;
          tile += warps) {
         const uint64_t own = word[(int64_t)tile * (LEFT_WORDS / 2) + lane];
         int all;
@@ -113,8 +95,8 @@ TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_fi
             const octet_place at =
                 octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
             if (number < all)
-                finish_octet_left<moduli>(product, finish, tile % tiles.rows * LEFT_SIDE + at.row,
-                                          tile / tiles.rows * LEFT_SIDE + at.column);
+                finish_octet_left<moduli>(product, finish, tile % rows * LEFT_SIDE + at.row,
+                                          tile / rows * LEFT_SIDE + at.column);
             __syncwarp();
         }
     }
@@ -122,15 +104,15 @@ TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_fi
 
 /* Tiles of which all is left, certificates included, by whole numbers. */
 TD_DEVICE void finish_tiles_left(const td_residue_product &product, const td_finish &finish,
-                                 int moduli, const left_tiles &tiles)
+                                 int moduli, int left_rows, int left_tiles)
 {
     enum { PER_SIDE = LEFT_SIDE / TD_TILE };
     const td_target &target = finish.target;
     const residue_source<5, 5, 0> source = {product, moduli};
-    const uint8_t *const left = product.left.tile + blockIdx.z * (int64_t)tiles.of_member;
+    const uint8_t *const left = product.left.tile + blockIdx.z * (int64_t)left_tiles;
     const auto is_left = [&](int tile) {
         const int rows = td_tiles(target.m), row = tile % rows, column = tile / rows;
-        return left[column / PER_SIDE * tiles.rows + row / PER_SIDE] != 0;
+        return left[column / PER_SIDE * left_rows + row / PER_SIDE] != 0;
     };
     const int all = td_tiles(target.m) * td_tiles(target.n), step = (int)gridDim.x;
     TD_UNROLL_N(1)
@@ -149,14 +131,15 @@ TD_DEVICE_CALL void finish_left(const td_residue_product &product, const td_fini
                                 int moduli)
 {
     static_assert(TD_MOST_RESIDENT == TD_COMMON_MODULI + 2, "of three");
-    const left_tiles tiles(finish.target.m, finish.target.n);
+    const int rows = left_tiles_along(finish.target.m),
+              tiles = rows * left_tiles_along(finish.target.n);
     if (moduli == TD_COMMON_MODULI)
-        finish_octets_left<TD_COMMON_MODULI>(product, finish, tiles);
+        finish_octets_left<TD_COMMON_MODULI>(product, finish, rows, tiles);
     else if (moduli == TD_COMMON_MODULI + 1)
-        finish_octets_left<TD_COMMON_MODULI + 1>(product, finish, tiles);
+        finish_octets_left<TD_COMMON_MODULI + 1>(product, finish, rows, tiles);
     else
-        finish_octets_left<TD_MOST_RESIDENT>(product, finish, tiles);
-    finish_tiles_left(product, finish, moduli, tiles);
+        finish_octets_left<TD_MOST_RESIDENT>(product, finish, rows, tiles);
+    finish_tiles_left(product, finish, moduli, rows, tiles);
 }
 
 #endif

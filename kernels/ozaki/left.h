@@ -4,23 +4,19 @@
 
 #include "residues.h"
 
-/* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp. */
+/* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp: every second one of a group of 64 rows, of every column of
+ * eight. A warp's LEFT_WORDS_OF_WARP are neighbours. */
 enum {
     LEFT_SIDE = 128,
     OCTET = 8,
     LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
-    LEFT_WORDS_OF_WARP =
-        8 /* neighbours: of groups of 64 rows, every 8th column, upper and lower half of 16 rows */
+    LEFT_WORDS_OF_WARP = 8
 };
 
-struct left_tiles {
-    int rows, of_member; /* tiles */
-
-    TD_INSIDE left_tiles(int m, int n)
-        : rows((m + LEFT_SIDE - 1) / LEFT_SIDE), of_member(rows * ((n + LEFT_SIDE - 1) / LEFT_SIDE))
-    {
-    }
-};
+TD_HOST_DEVICE int left_tiles_along(int64_t lines)
+{
+    return (int)((lines + LEFT_SIDE - 1) / LEFT_SIDE);
+}
 
 /* Where the octet of a lane is in its tile; `word` is the warp's. */
 struct octet_place {

@@ -36,7 +36,8 @@ typedef struct {
 /* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
 enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
-/* True of members that one kernel multiplies and finishes where it suits their shape (resident.h); on the device. */
+/* True of members that one kernel multiplies and finishes where it suits their shape (resident.h): of up to so many moduli, and nothing is
+ * estimated. On the device. */
 enum { TD_MOST_RESIDENT = TD_COMMON_MODULI + 2 };
 TD_BOTH bool td_is_resident(const td_choice *choice)
 {

@@ -17,7 +17,7 @@
 
 static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
 {
-    return (m + LEFT_SIDE - 1) / LEFT_SIDE * ((n + LEFT_SIDE - 1) / LEFT_SIDE) * batch;
+    return (int64_t)left_tiles_along(m) * left_tiles_along(n) * batch;
 }
 
 size_t td_left_bytes(int64_t m, int64_t n, int64_t batch)
@@ -36,18 +36,18 @@ td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch)
 namespace
 {
 
+/* Residues modulo the last HELD moduli stay in registers, of the others in shared memory. A thread has CHUNKS of 16 neighbours of C. So many of
+ * either have code of their own. */
 enum {
     SIDE = LEFT_SIDE, /* of a tile */
-    HELD =
-        8, /* moduli whose residues are in registers, the last ones; of the others in shared memory */
-    AT_ONCE = 2, /* of these, that have code of their own */
-    CHUNKS_AT_ONCE = 2,
-    CHUNKS = SIDE * SIDE /
-             (2 * GROUP_THREADS * TD_LANE_LINES), /* of a thread, 16 neighbours of C each */
-    GROUPS = 2,                                   /* warpgroups that multiply */
+    GROUPS = 2,       /* warpgroups that multiply */
     TEAM = GROUPS * GROUP_THREADS,
     THREADS = TEAM + GROUP_THREADS,
-    COPYING = 64,                /* of these that do something else than multiply */
+    COPYING = 64, /* of these that do something else */
+    HELD = 8,
+    HELD_AT_ONCE = 2,
+    CHUNKS = SIDE * SIDE / (TEAM * TD_LANE_LINES),
+    CHUNKS_AT_ONCE = 2,
     MOST_SHARED = 224 << 10,     /* bytes */
     SHARED = MOST_SHARED + 1024, /* to align */
     REGISTERS = 232,
@@ -101,12 +101,11 @@ TD_DEVICE void each_number(const td_panels &p, int of_member, function work)
     }
 }
 
-TD_DEVICE int tiles_along(int64_t lines) { return (int)((lines + SIDE - 1) / SIDE); }
-
 /* The same with the tile's place. */
 template <int moduli, class function> TD_DEVICE void each_tile(const td_panels &p, function work)
 {
-    const int rows = tiles_along(p.m), columns = tiles_along(p.n), of_member = rows * columns;
+    const int rows = left_tiles_along(p.m), columns = left_tiles_along(p.n),
+              of_member = rows * columns;
     each_number<moduli>(p, of_member, [&](int number, int member) {
         tile_place at = {0, member, 0, 0};
         td_tile_of(number - member * of_member, rows, columns, &at.row, &at.column, GROUP_ROWS);
@@ -121,7 +120,8 @@ template <int moduli, class function> TD_DEVICE void each_tile(const td_panels &
 template <int moduli> TD_DEVICE int count_tiles(const td_panels &p)
 {
     int count = 0;
-    each_number<moduli>(p, tiles_along(p.m) * tiles_along(p.n), [&](int, int) { count++; });
+    each_number<moduli>(p, left_tiles_along(p.m) * left_tiles_along(p.n),
+                        [&](int, int) { count++; });
     return count;
 }
 
@@ -142,7 +142,7 @@ template <class s> struct barriers {
 };
 
 /* What a kernel is given, and the block's shared memory: stages, residues that are kept. */
-struct task {
+struct block_task {
     const CUtensorMap &a, &b;
     const td_panels &p;
     const td_residue_product &product;
@@ -153,7 +153,7 @@ struct task {
 
 /* ---- copies ---- */
 
-template <class s> TD_DEVICE void copy_tiles(const task &task, ring<s::stages> &barrier)
+template <class s> TD_DEVICE void copy_tiles(const block_task &task, ring<s::stages> &barrier)
 {
     position<s::stages> to = {0, 1};
     each_tile<s::moduli>(task.p, [&](const tile_place &at) {
@@ -198,19 +198,19 @@ TD_DEVICE td_worst_line look_at_lines(const td_line *line, int first, int count,
 /* Has the L2 fetch what a tile of C was. By a warp. */
 TD_DEVICE void fetch_early(const td_target &target, const tile_place &at, const double *c)
 {
-    enum { TOGETHER = 16 }; /* elements */
+    enum { FETCHED = 16 }; /* elements, by one instruction */
     const int lane = (int)threadIdx.x % 32, rows = min((int)SIDE, target.m - at.row),
               columns = min((int)SIDE, target.n - at.column);
     TD_UNROLL_N(1)
-    for (int i = lane; i < columns * (SIDE / TOGETHER); i += 32) {
-        const int row = i % (SIDE / TOGETHER) * TOGETHER, column = i / (SIDE / TOGETHER);
+    for (int i = lane; i < columns * (SIDE / FETCHED); i += 32) {
+        const int row = i % (SIDE / FETCHED) * FETCHED, column = i / (SIDE / FETCHED);
         if (row < rows)
             asm volatile("prefetch.global.L2 [%0];" ::"l"(c + row + (int64_t)column * target.c.ld));
     }
 }
 
 /* Tells of the block's tiles, each when the one before is finished. By a warp. */
-template <class s> TD_DEVICE void tell_tiles(const task &task, ring<1> &barrier)
+template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &barrier)
 {
     const td_finish &finish = task.finish;
     const td_target &target = finish.target;
@@ -272,7 +272,7 @@ TD_DEVICE void multiply_plane(unit_sums<s> &sums, int steps, position<s::stages>
 typedef quad held_residues[HELD][CHUNKS];
 
 /* Those modulo the first ones, in shared memory: [modulus][chunk][thread]. */
-template <class s> TD_DEVICE quad *kept_residues(const task &task, int t, int chunk)
+template <class s> TD_DEVICE quad *kept_residues(const block_task &task, int t, int chunk)
 {
     return reinterpret_cast<quad *>(task.shared + s::stages * s::stage_bytes) +
            (t * CHUNKS + chunk) * TEAM + threadIdx.x;
@@ -281,7 +281,7 @@ template <class s> TD_DEVICE quad *kept_residues(const task &task, int t, int ch
 /* Planes by the same few instructions: unrolled they would be more than multiprocessors hold. Registers have no numbers that change: what is
  * in them moves on instead, a few planes at a time. */
 template <class s>
-TD_DEVICE void multiply_tile(const task &task, position<s::stages> &at,
+TD_DEVICE void multiply_tile(const block_task &task, position<s::stages> &at,
                              const unit_operands &operands, held_residues &held)
 {
     const int steps = ((int)task.p.k + K_STEP - 1) / K_STEP;
@@ -297,19 +297,19 @@ TD_DEVICE void multiply_tile(const task &task, position<s::stages> &at,
             each_chunk<TD_LONG_SUM, s>(sums, modulus, keep);
     }
     TD_UNROLL_N(1)
-    for (int t = 0; t < HELD; t += AT_ONCE) {
+    for (int t = 0; t < HELD; t += HELD_AT_ONCE) {
         TD_UNROLL
-        for (int i = 0; i + AT_ONCE < HELD; i++) {
+        for (int i = 0; i + HELD_AT_ONCE < HELD; i++) {
             TD_UNROLL
-            for (int c = 0; c < CHUNKS; c++) held[i][c] = held[i + AT_ONCE][c];
+            for (int c = 0; c < CHUNKS; c++) held[i][c] = held[i + HELD_AT_ONCE][c];
         }
         TD_UNROLL
-        for (int i = 0; i < AT_ONCE; i++) {
+        for (int i = 0; i < HELD_AT_ONCE; i++) {
             unit_sums<s> sums;
             multiply_plane<s>(sums, steps, at, operands);
             each_chunk<TD_SHORT_SUM, s>(
                 sums, td_moduli_of_sums.of[s::kept + t + i],
-                [&](int c, const quad &own) { held[HELD - AT_ONCE + i][c] = own; });
+                [&](int c, const quad &own) { held[HELD - HELD_AT_ONCE + i][c] = own; });
         }
     }
 }
@@ -318,7 +318,7 @@ TD_DEVICE void multiply_tile(const task &task, position<s::stages> &at,
 
 /* Stores the residues of the lane's octet. */
 template <int moduli>
-TD_DEVICE void leave_octet(const task &task, int row, int column,
+TD_DEVICE void leave_octet(const block_task &task, int row, int column,
                            const uint32_t (&words)[2][moduli])
 {
     const td_residue_product &product = task.product;
@@ -391,7 +391,7 @@ TD_DEVICE void store_elements(const td_target &target, int rows, int columns, do
     }
 }
 
-TD_DEVICE void store(const task &task, const shared_pairs &pairs)
+TD_DEVICE void store(const block_task &task, const shared_pairs &pairs)
 {
     const td_target &target = task.finish.target;
     const told_tile &tile = task.tile;
@@ -406,7 +406,7 @@ TD_DEVICE void store(const task &task, const shared_pairs &pairs)
 
 /* C of one octet of every lane of a warp, or its residues. Rows past the end are zeros, of which it is never sure. */
 template <int half, int moduli>
-TD_DEVICE void finish_octets(const task &task, const quad (&residues)[moduli], int chunk,
+TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[moduli], int chunk,
                              quad *shared)
 {
     const told_tile &tile = task.tile;
@@ -437,7 +437,7 @@ TD_DEVICE void finish_octets(const task &task, const quad (&residues)[moduli], i
 }
 
 /* Chunks by the same few instructions, too, which work on the first ones. */
-template <class s> TD_DEVICE void finish_tile(const task &task, held_residues &held)
+template <class s> TD_DEVICE void finish_tile(const block_task &task, held_residues &held)
 {
     TD_UNROLL_N(1)
     for (int first = 0; first < CHUNKS; first += CHUNKS_AT_ONCE) {
@@ -464,7 +464,7 @@ template <class s> TD_DEVICE void finish_tile(const task &task, held_residues &h
 /* ---- all of it ---- */
 
 /* The part of the threads that multiply in members of one number of moduli, and that of the others. Before other members all meet. */
-template <class s> TD_DEVICE void multiply_members(const task &task, barriers<s> &barrier)
+template <class s> TD_DEVICE void multiply_members(const block_task &task, barriers<s> &barrier)
 {
     position<s::stages> at = {0, 0};
     const unit_operands operands = operands_of<s>(task.shared, barrier.stage);
@@ -483,7 +483,7 @@ template <class s> TD_DEVICE void multiply_members(const task &task, barriers<s>
     if (task.p.batch > 1) td_turn_wait<TEAM + COPYING>(2);
 }
 
-template <class s> TD_DEVICE void copy_members(const task &task, barriers<s> &barrier)
+template <class s> TD_DEVICE void copy_members(const block_task &task, barriers<s> &barrier)
 {
     const int thread = (int)threadIdx.x - TEAM;
     if (thread >= COPYING) return;
@@ -525,8 +525,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
-    const task task = {a,   b, p, product, finish, dynamic + (-td_shared_address(dynamic) & 1023u),
-                       tile};
+    int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
+    const block_task task = {a, b, p, product, finish, shared, tile};
     if (__shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0) == GROUPS) {
         td_registers_less<REGISTERS_OF_COPIES>();
         copy_members(task, barrier.of_14);
@@ -550,9 +550,8 @@ enum { FEWEST_TILES = 4, MOST_K = 768 };
 bool td_resident_suits(const td_panels *p)
 {
     int multiprocessors = 0;
-    return p->k <= MOST_K && p->planes >= TD_COMMON_MODULI && p->pieces == 1 && !p->accumulate &&
-           !p->wanted.of && td_has_code<resident_kernel>() &&
-           td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
+    return p->k <= MOST_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
+           td_has_code<resident_kernel>() && td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
            td_multiprocessors(&multiprocessors) == cudaSuccess &&
            tiles_of(p->m, p->n, p->batch) >= FEWEST_TILES * multiprocessors;
 }
@@ -564,8 +563,8 @@ cudaError_t td_resident_run(const td_panels *p, const td_residue_product *produc
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    if (!describe(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
-        !describe(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
+    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
+        !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
         return cudaErrorNotSupported;
     const int64_t tiles = tiles_of(p->m, p->n, p->batch);
     return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min((int64_t)multiprocessors, tiles), THREADS,

@@ -16,9 +16,8 @@ typedef struct {
     int8_t *plane[2];
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
     uint32_t *nonzero[2];  /* td_panels.nonzero (../int8/panels.h): zeros before; NULL: none */
-    uint32_t *
-        next_tile; /* 0 before, and after: what blocks count by that share out the work; NULL: none */
-    bool by_binary64; /* with the same bits */
+    uint32_t *next_tile;   /* 0 before, and after: blocks that share out the work count; or NULL */
+    bool by_binary64;      /* with the same bits */
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 

@@ -20,6 +20,12 @@ static int most_moduli(td_parameter parameter)
     return parameter.is_given ? parameter.count : TD_MAX_MODULI;
 }
 
+/* True if one kernel may make C of some members (td_is_resident): the fewest moduli are what most products take. */
+static bool may_be_resident(td_parameter parameter)
+{
+    return base_moduli(parameter) <= TD_COMMON_MODULI && most_moduli(parameter) >= TD_COMMON_MODULI;
+}
+
 /* Where things are, and how far apart. */
 typedef struct {
     int64_t lines[2]; /* padded, of a member */
@@ -39,7 +45,8 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     l.plane_c = l.member_c * batch;
     l.piece_c = l.plane_c * moduli;
     l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
-    if (moduli <= TD_MAX_MODULI) l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
+    if (may_be_resident(parameter))
+        l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
     return l;
 }
 
@@ -157,13 +164,13 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t 
     };
 }
 
-/* True if one kernel makes C of members of which it can (td_is_resident). */
+/* True if one kernel does make C of such members. */
 static bool is_resident(const td_scheme_part *part, const layout *l)
 {
     const int64_t k = part->fixed.operand[0].k;
     const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
-    return part->finish.kind == TD_FINISH_ROUND && k <= part->k_pass &&
-           base_moduli(part->parameter) <= TD_COMMON_MODULI && td_resident_suits(&panels);
+    return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
+           k <= part->k_pass && td_resident_suits(&panels);
 }
 
 td_residue_product td_scheme_residue_product(const td_scheme_part *part)
@@ -177,7 +184,7 @@ td_residue_product td_scheme_residue_product(const td_scheme_part *part)
         .ld = l.lines[0],
         .pieces = l.pieces,
         .crt = td_crt_of_device(part->finish.kind),
-        .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, l.lines[0],
+        .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, part->finish.target.m,
                                                    part->finish.target.n, part->fixed.batch)
                                       : (td_left){0},
     };
@@ -185,13 +192,12 @@ td_residue_product td_scheme_residue_product(const td_scheme_part *part)
 
 static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
+    const td_residue_product product = td_scheme_residue_product(part);
     td_panels panels = panels_of(part, l, k_padded);
     cudaError_t error = cudaSuccess;
-    panels.leaves_resident = is_resident(part, l);
-    if (panels.leaves_resident) {
-        const td_residue_product product = td_scheme_residue_product(part);
+    panels.leaves_resident = product.left.word != NULL;
+    if (panels.leaves_resident)
         error = td_resident_run(&panels, &product, &part->finish, part->stream);
-    }
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
 }
 
