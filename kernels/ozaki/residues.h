@@ -35,7 +35,7 @@ typedef struct {
     uint8_t *tile;
 } td_left;
 
-/* Residues of the products, [piece of k][modulus][batch][n][ld], each any representative modulo p in a byte with a sign. */
+/* Residues of the products, [piece of k][modulus][batch][n][ld], in bytes with a sign, within 5 p / 8 of 0. */
 typedef struct {
     int8_t *residue;
     int64_t plane_step, batch_step,

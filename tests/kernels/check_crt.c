@@ -130,7 +130,11 @@ static int inverse_of(int count, int t)
     return *inverse;
 }
 
-/* Residues of X times the inverse of P / p modulo p, moved to another representative where a byte has room. */
+/* Representatives are within 5 p / 8 of 0, and bytes (../../kernels/ozaki/residues.h). */
+static int most_residue(int modulus) { return 5 * modulus / 8 < 127 ? 5 * modulus / 8 : 127; }
+static int least_residue(int modulus) { return 5 * modulus / 8 < 128 ? -5 * modulus / 8 : -128; }
+
+/* Residues of X times the inverse of P / p modulo p, moved to another representative where there is room. */
 static void put_residues(test_random *r, const crt_case *p, number x, int8_t *at, size_t plane_step)
 {
     for (int t = 0; t < p->count; t++) {
@@ -140,7 +144,9 @@ static void put_residues(test_random *r, const crt_case *p, number x, int8_t *at
         const int size = (int)(((unsigned)top + x.rest % (unsigned)modulus) % (unsigned)modulus);
         const int sign = x.is_negative ? modulus - 1 : 1;
         int residue = size * sign % modulus * inverse_of(p->count, t) % modulus;
-        if (residue > 127 || (residue >= modulus - 128 && random_int(r, 0, 1))) residue -= modulus;
+        if (residue > most_residue(modulus) ||
+            (residue - modulus >= least_residue(modulus) && random_int(r, 0, 1)))
+            residue -= modulus;
         at[(size_t)t * plane_step] = (int8_t)residue;
     }
 }
@@ -208,9 +214,12 @@ static crt_data make_data(const crt_case *p)
                                   .rest = TD_LOG * random_int(&r, -4, 12)};
     for (size_t i = 0; i < d.residues; i++) {
         if (p->fill == ANY_BYTES) {
-            for (size_t t = 0; t < (size_t)p->count; t++)
+            for (size_t t = 0; t < (size_t)p->count; t++) {
+                const int least = least_residue(moduli[t]);
                 d.residue[t * d.residues + i] =
-                    (int8_t)(random_int(&r, 0, 3) ? random_int(&r, -128, 127) : -128);
+                    (int8_t)(random_int(&r, 0, 3) ? random_int(&r, least, most_residue(moduli[t]))
+                                                  : least);
+            }
             continue;
         }
         d.x[i] = random_x(&r, p);
