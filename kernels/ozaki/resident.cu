@@ -139,6 +139,7 @@ struct told_tile {
 template <class s> struct barriers {
     ring<s::stages> stage;
     ring<1> tile;
+    uint64_t met; /* by all warps that have something to do, when their members are done */
 };
 
 /* What a kernel is given, and the block's shared memory: stages, residues that are kept. */
@@ -463,7 +464,16 @@ template <class s> TD_DEVICE void finish_tile(const block_task &task, held_resid
 
 /* ---- all of it ---- */
 
-/* The part of the threads that multiply in members of one number of moduli, and that of the others. Before other members all meet. */
+/* Before members of other moduli, which have the stages elsewhere. By whole warps. */
+TD_DEVICE void meet(const block_task &task, uint64_t &met)
+{
+    if (task.p.batch == 1) return;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) td_barrier_arrive(&met);
+    td_barrier_wait(&met, 0);
+}
+
+/* The part of the threads that multiply in members of one number of moduli, and that of the others. */
 template <class s> TD_DEVICE void multiply_members(const block_task &task, barriers<s> &barrier)
 {
     position<s::stages> at = {0, 0};
@@ -480,7 +490,7 @@ template <class s> TD_DEVICE void multiply_members(const block_task &task, barri
         __syncwarp();
         if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.tile.empty[0]);
     }
-    if (task.p.batch > 1) td_turn_wait<TEAM + COPYING>(2);
+    meet(task, barrier.met);
 }
 
 template <class s> TD_DEVICE void copy_members(const block_task &task, barriers<s> &barrier)
@@ -489,14 +499,14 @@ template <class s> TD_DEVICE void copy_members(const block_task &task, barriers<
     if (thread >= COPYING) return;
     if (thread == 0) copy_tiles<s>(task, barrier.stage);
     if (thread >= 32) tell_tiles<s>(task, barrier.tile);
-    __syncwarp(); /* lanes that have nothing to do wait here */
-    if (task.p.batch > 1) td_turn_wait<TEAM + COPYING>(2);
+    meet(task, barrier.met);
 }
 
 template <class s> TD_DEVICE void start_barriers(barriers<s> &barrier)
 {
     start(barrier.stage, GROUPS);
     start(barrier.tile, TEAM / 32);
+    if (threadIdx.x == 0) td_barrier_start(&barrier.met, (TEAM + COPYING) / 32);
 }
 
 struct all_barriers {

@@ -330,6 +330,12 @@ static int8_t logarithm_of(int64_t sum)
     return (int8_t)(uint8_t)(1 + 8 * e + (int)(8 * (sum - (INT64_C(1) << e)) >> e));
 }
 
+/* True of what products leave of a sum: a number of its residue class, within 5 p / 8 of 0. */
+static bool is_residue(int8_t got, int64_t sum, int modulus)
+{
+    return (sum - got) % modulus == 0 && 8 * abs(got) <= 5 * modulus;
+}
+
 /* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
 static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
                             const int8_t *got, int plane, int member, int piece)
@@ -350,7 +356,7 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
             if (!p->accumulate) expected = 0;
             expected += sum_of(p, d, plane, member, i, j, first, end < p->k ? end : p->k);
             if (p->is_logarithm ? got[x] != logarithm_of(expected)
-                                : (expected - got[x]) % modulus != 0)
+                                : !is_residue(got[x], expected, modulus))
                 return (int64_t)x;
         }
     return -1;
