@@ -51,6 +51,7 @@ template <int groups> struct units_of_line {
 template <int groups> TD_DEVICE summary summarise_units(const units_of_line<groups> &units)
 {
     summary s = NO_ELEMENTS;
+    TD_UNROLL_N(4)
     for (int u = units.first; u < units.count; u += groups) {
         const unit x = units.at[u * units.step];
         const int fraction = (int)(x.magnitudes >> FRACTION & 255);
@@ -63,6 +64,7 @@ template <int groups> TD_DEVICE summary summarise_units(const units_of_line<grou
 template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> &units, int top)
 {
     line_sums sums = {0, 0, 0};
+    TD_UNROLL_N(4)
     for (int u = units.first; u < units.count; u += groups) {
         const unit x = units.at[u * units.step];
         const int down = top - x.top;

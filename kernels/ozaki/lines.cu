@@ -7,15 +7,31 @@ size_t td_unit_bytes(void) { return sizeof(unit); }
 
 /* ---- units to lines ---- */
 
-/* A block has so many lines; groups of its threads share their units. Few lines of many units are spread over more blocks. */
-enum { MANY_LINES = 32, FEW_LINES = 8, MANY_UNITS = 128 };
+/* A block has so many lines; groups of its threads share their units. Few lines of many units are spread over more blocks, many lines of few
+ * units over fewer, so that all run at a time. */
+enum {
+    FEW_LINES = 4,
+    MANY_UNITS = 128,
+    USUAL_LINES = 32,
+    MANY_LINES = 128,
+    FEW_UNITS = 16,
+    MANY_BLOCKS = 512 /* of MANY_LINES */
+};
+
+static int lines_of_block(const td_measure *p, int lines, int units)
+{
+    const int64_t all = (int64_t)lines * 2 * p->batch;
+    if (units > MANY_UNITS) return FEW_LINES;
+    return units <= FEW_UNITS && all >= (int64_t)MANY_BLOCKS * MANY_LINES ? MANY_LINES
+                                                                          : USUAL_LINES;
+}
 
 template <int lines> struct line_parts {
     summary summaries[THREADS / lines][lines];
     line_sums sums[THREADS / lines][lines];
 };
 
-/* The records of some lines, by all threads of a block: the first ones have them. */
+/* The records of some lines, by all threads of a block: the first group has them. */
 template <int lines>
 TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int64_t k,
                                 line_parts<lines> &parts)
@@ -29,9 +45,10 @@ TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int
     for (int i = 1; i < GROUPS; i++) all = join(all, parts.summaries[i][line]);
     parts.sums[group][line] = sum_units(units, all.peak >> 8);
     __syncthreads();
+    if (group > 0) return {};
     line_sums sums = parts.sums[0][line];
     TD_UNROLL
-    for (int i = 1; i < GROUPS && group == 0; i++) {
+    for (int i = 1; i < GROUPS; i++) {
         sums.logs += parts.sums[i][line].logs;
         sums.magnitudes += parts.sums[i][line].magnitudes;
         sums.squares += parts.sums[i][line].squares;
@@ -413,10 +430,11 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         const tiles all = tiles_of(p, first, count);
         error = measure_tiles(p, all, again, stream);
         if (error != cudaSuccess || (together && !again)) continue;
-        const bool are_long = all.units.by > MANY_UNITS;
-        const int own = are_long ? FEW_LINES : MANY_LINES;
+        const int own = lines_of_block(p, count, all.units.by);
         const dim3 groups((unsigned)((count + own - 1) / own), 1, 2 * (unsigned)p->batch);
-        error = TD_LAUNCH_NEXT(are_long ? lines_kernel<FEW_LINES> : lines_kernel<MANY_LINES>,
+        error = TD_LAUNCH_NEXT(own == FEW_LINES     ? lines_kernel<FEW_LINES>
+                               : own == USUAL_LINES ? lines_kernel<USUAL_LINES>
+                                                    : lines_kernel<MANY_LINES>,
                                groups, THREADS, 0, stream, *p, first, all.units.by,
                                together ? PLAIN | AGAIN
                                : again  ? AGAIN
@@ -439,8 +457,8 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 
 cudaError_t td_measure_prepare(void)
 {
-    cudaError_t error =
-        td_load(cudaSuccess, clear_kernel, lines_kernel<MANY_LINES>, lines_kernel<FEW_LINES>);
+    cudaError_t error = td_load(cudaSuccess, clear_kernel, lines_kernel<FEW_LINES>,
+                                lines_kernel<USUAL_LINES>, lines_kernel<MANY_LINES>);
     for (const int stages : {1, (int)STAGES})
         for (const bool again : {false, true}) {
             error = td_load(error, kernel_of(again, stages));
