@@ -310,6 +310,15 @@ TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared
 
 #endif
 
+/* True if any plane of any member is wanted. By all threads of a block. */
+[[maybe_unused]] TD_DEVICE bool wants_planes(const td_panels &p)
+{
+    bool wants = false;
+    for (int z = (int)threadIdx.x; z < p.batch; z += (int)blockDim.x)
+        wants |= td_planes_wanted(&p, z) > 0;
+    return __syncthreads_or(wants) != 0;
+}
+
 /* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static shared memory. */
 template <class s>
 __global__ void __launch_bounds__(s::threads, 1)
@@ -332,6 +341,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
+    if ((p.leaves_resident || p.type == TD_PANEL_LOGARITHM) && !wants_planes(p))
+        return; /* mostly */
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     if (group == TEAMS * s::groups) {
         if constexpr (s::moves_registers) td_registers_less<s::registers_of_copies>();

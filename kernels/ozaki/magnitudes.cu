@@ -24,21 +24,9 @@ TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
     atomicOr(p.nonzero[at.which] + place, td_nonzero_bit(stage));
 }
 
-} // namespace
-
-/* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k: mostly there is nothing to do. */
-enum { MOST_BLOCKS = 1 << 9 };
-static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
-    magnitudes_kernel(TD_PARAMETER td_magnitudes p)
+/* The magnitudes of TD_FIXED_LINES lines, every step-th tile along k. */
+TD_DEVICE void store_lines(const td_magnitudes &p, td_fixed_place at, int64_t step)
 {
-    td_begin_kernel();
-    td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
-    const int64_t step = (int64_t)gridDim.x * TILE_K;
-    const td_operand &o = p.fixed.operand[at.which];
-    at.padded_lines = td_padded_lines(o.lines, at.which);
-    if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated ||
-        at.line0 >= at.padded_lines)
-        return;
     const bool is_shifted = p.fixed.shifted[at.batch] != 0;
     int exponents[OWN_LINES] = {};
     TD_UNROLL
@@ -56,6 +44,25 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     }
 }
 
+} // namespace
+
+/* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k, then several along lines: mostly there is nothing to
+ * do. */
+enum { MOST_BLOCKS = 1 << 9 };
+static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
+    magnitudes_kernel(TD_PARAMETER td_magnitudes p)
+{
+    td_begin_kernel();
+    td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
+    const int64_t step = (int64_t)gridDim.x * TILE_K;
+    const td_operand &o = p.fixed.operand[at.which];
+    at.padded_lines = td_padded_lines(o.lines, at.which);
+    if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated) return;
+    TD_ROLLED
+    for (; at.line0 < at.padded_lines; at.line0 += (int)gridDim.y * TD_FIXED_LINES)
+        store_lines(p, at, step);
+}
+
 cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
 {
     td_fixed padded = p->fixed;
@@ -64,6 +71,7 @@ cudaError_t td_magnitudes_run(const td_magnitudes *p, cudaStream_t stream)
         padded.operand[o].lines = td_padded_lines(padded.operand[o].lines, o);
     dim3 grid = td_fixed_grid(padded, TILE_K);
     grid.x = min(grid.x, max(1u, MOST_BLOCKS / (grid.y * grid.z)));
+    grid.y = min(grid.y, max(1u, MOST_BLOCKS / grid.z));
     return TD_LAUNCH_NEXT(magnitudes_kernel, grid, TD_FIXED_THREADS, 0, stream, *p);
 }
 
