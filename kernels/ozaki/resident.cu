@@ -83,30 +83,33 @@ struct tile_place {
 /* As high as the tiles of all multiprocessors at a time are wide, or so. */
 enum { GROUP_ROWS = 12 };
 
-/* True of members that are resident, and have so many moduli. */
-template <int moduli> TD_DEVICE bool is_own(const td_choice &choice)
+/* What members there are: a bit for each number of moduli of such, and one for all others. */
+enum { OTHER_MEMBERS = 1 << (TD_MOST_RESIDENT + 1 - TD_COMMON_MODULI) };
+TD_DEVICE unsigned kind_of(const td_choice &choice)
 {
-    return td_is_resident(&choice) && choice.parameter == moduli;
+    return td_is_resident(&choice) ? 1u << (choice.parameter - TD_COMMON_MODULI)
+                                   : (unsigned)OTHER_MEMBERS;
 }
 
-/* Calls work(number, member) for the block's tiles of such members. */
+/* Calls work(number, member) for the block's tiles of members of so many moduli, which all have if they are alike. */
 template <int moduli, class function>
-TD_DEVICE void each_number(const td_panels &p, int of_member, function work)
+TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, function work)
 {
-    if (p.batch == 1 && !is_own<moduli>(p.choice[0])) return;
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < of_member * p.batch; i += (int)gridDim.x) {
         const int member = p.batch == 1 ? 0 : i / of_member;
-        if (p.batch == 1 || is_own<moduli>(p.choice[member])) work(i, member);
+        if (are_alike || kind_of(p.choice[member]) == 1u << (moduli - TD_COMMON_MODULI))
+            work(i, member);
     }
 }
 
 /* The same with the tile's place. */
-template <int moduli, class function> TD_DEVICE void each_tile(const td_panels &p, function work)
+template <int moduli, class function>
+TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
 {
     const int rows = left_tiles_along(p.m), columns = left_tiles_along(p.n),
               of_member = rows * columns;
-    each_number<moduli>(p, of_member, [&](int number, int member) {
+    each_number<moduli>(p, are_alike, of_member, [&](int number, int member) {
         tile_place at = {0, member, 0, 0};
         td_tile_of(number - member * of_member, rows, columns, &at.row, &at.column, GROUP_ROWS);
         at.number = member * of_member + at.column * rows + at.row;
@@ -117,10 +120,10 @@ template <int moduli, class function> TD_DEVICE void each_tile(const td_panels &
 }
 
 /* How many these are. */
-template <int moduli> TD_DEVICE int count_tiles(const td_panels &p)
+template <int moduli> TD_DEVICE int count_tiles(const td_panels &p, bool are_alike)
 {
     int count = 0;
-    each_number<moduli>(p, left_tiles_along(p.m) * left_tiles_along(p.n),
+    each_number<moduli>(p, are_alike, left_tiles_along(p.m) * left_tiles_along(p.n),
                         [&](int, int) { count++; });
     return count;
 }
@@ -150,6 +153,9 @@ struct block_task {
     const td_finish &finish;
     int8_t *shared;
     told_tile &tile;
+    unsigned kinds; /* of members */
+
+    TD_INSIDE bool are_alike() const { return (kinds & (kinds - 1)) == 0; }
 };
 
 /* ---- copies ---- */
@@ -157,7 +163,7 @@ struct block_task {
 template <class s> TD_DEVICE void copy_tiles(const block_task &task, ring<s::stages> &barrier)
 {
     position<s::stages> to = {0, 1};
-    each_tile<s::moduli>(task.p, [&](const tile_place &at) {
+    each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
         TD_UNROLL_N(1)
         for (int plane = 0; plane < s::moduli; plane++) {
             TD_UNROLL_N(1)
@@ -217,8 +223,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
     const td_target &target = finish.target;
     told_tile &tile = task.tile;
     position<1> to = {0, 1};
-    int left = count_tiles<s::moduli>(task.p);
-    each_tile<s::moduli>(task.p, [&](const tile_place &at) {
+    int left = count_tiles<s::moduli>(task.p, task.are_alike());
+    each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
         double *const c = td_member<double>(target.c, target.batch_first + at.member) +
                           target.c_offset + at.row + (int64_t)at.column * target.c.ld;
         const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
@@ -467,18 +473,24 @@ template <class s> TD_DEVICE void finish_tile(const block_task &task, held_resid
 /* Before members of other moduli, which have the stages elsewhere. By whole warps. */
 TD_DEVICE void meet(const block_task &task, uint64_t &met)
 {
-    if (task.p.batch == 1) return;
+    if (task.are_alike()) return;
     __syncwarp();
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&met);
     td_barrier_wait(&met, 0);
 }
 
+template <class s> TD_DEVICE bool has_members(const block_task &task)
+{
+    return task.kinds >> (s::moduli - TD_COMMON_MODULI) & 1;
+}
+
 /* The part of the threads that multiply in members of one number of moduli, and that of the others. */
 template <class s> TD_DEVICE void multiply_members(const block_task &task, barriers<s> &barrier)
 {
+    if (!has_members<s>(task)) return;
     position<s::stages> at = {0, 0};
     const unit_operands operands = operands_of<s>(task.shared, barrier.stage);
-    bool is_last = count_tiles<s::moduli>(task.p) == 0;
+    bool is_last = count_tiles<s::moduli>(task.p, task.are_alike()) == 0;
     TD_UNROLL_N(1)
     for (uint32_t number = 0; !is_last; number++) {
         held_residues held;
@@ -496,7 +508,7 @@ template <class s> TD_DEVICE void multiply_members(const block_task &task, barri
 template <class s> TD_DEVICE void copy_members(const block_task &task, barriers<s> &barrier)
 {
     const int thread = (int)threadIdx.x - TEAM;
-    if (thread >= COPYING) return;
+    if (thread >= COPYING || !has_members<s>(task)) return;
     if (thread == 0) copy_tiles<s>(task, barrier.stage);
     if (thread >= 32) tell_tiles<s>(task, barrier.tile);
     meet(task, barrier.met);
@@ -527,7 +539,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
     TD_SHARED(all_barriers, barrier, );
     TD_SHARED(told_tile, tile, );
+    TD_SHARED(unsigned, kinds, );
     td_let_next_begin();
+    if (threadIdx.x == 0) kinds = 0;
     start_barriers(barrier.of_14);
     start_barriers(barrier.of_15);
     start_barriers(barrier.of_16);
@@ -535,8 +549,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
+    for (int z = (int)threadIdx.x; z < p.batch; z += THREADS)
+        atomicOr(&kinds, kind_of(p.choice[z]));
+    __syncthreads();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
-    const block_task task = {a, b, p, product, finish, shared, tile};
+    const block_task task = {a,      b,      p,    product,
+                             finish, shared, tile, (unsigned)td_uniform((int)kinds)};
     if (__shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0) == GROUPS) {
         td_registers_less<REGISTERS_OF_COPIES>();
         copy_members(task, barrier.of_14);
