@@ -319,7 +319,7 @@ TD_DEVICE bool td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)
 /* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is
  * seldom needed would wait for them. */
 template <int moduli, int i>
-TD_DEVICE void td_add_parts(const int8_t *residue, int step, double *high, double *middle,
+TD_DEVICE void td_add_parts(const int8_t *residue, int64_t step, double *high, double *middle,
                             double *rest)
 {
     if constexpr (2 * i < moduli) {
@@ -336,7 +336,8 @@ TD_DEVICE void td_add_parts(const int8_t *residue, int step, double *high, doubl
 }
 
 /* X of one element, rounded, by all bits of M and P; false if it may not be its nearest. */
-template <int moduli> TD_DEVICE bool td_round_by_parts(const int8_t *residue, int step, double *z)
+template <int moduli>
+TD_DEVICE bool td_round_by_parts(const int8_t *residue, int64_t step, double *z)
 {
     constexpr double high_of_product = td_pairs_of<moduli>.high,
                      inverse = td_pairs_of<moduli>.inverse,

@@ -265,6 +265,17 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     return open;
 }
 
+/* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of an exponent's upper half. */
+TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, double *c)
+{
+    const uint32_t upper = (uint32_t)(td_bits64(x) >> 32);
+    if ((int)(upper >> 20 & 0x7ff) <= (int32_t)scale >> 20) return false;
+    *c = td_axpby(own.alpha,
+                  td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(x)),
+                  own.beta, c);
+    return true;
+}
+
 /* Elements of usual columns that are open, one after the other; returns the bits of those that still are. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
@@ -280,14 +291,7 @@ TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_li
         for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
         const bool is_sure =
             td_round_by_parts<moduli>(residues_at<moduli, unit>(stage, j) + i, PLANE_BYTES, &z);
-        const uint32_t upper = (uint32_t)(td_bits64(z) >> 32);
-        if (is_sure && (int)(upper >> 20 & 0x7ff) > (int32_t)scale >> 20) {
-            double *const c = own.c + i + j * ld;
-            z = td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(z));
-            *c = td_axpby(own.alpha, z, own.beta, c);
-        } else {
-            left |= 1u << e;
-        }
+        if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) left |= 1u << e;
     }
     return left;
 }

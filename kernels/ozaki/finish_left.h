@@ -7,45 +7,25 @@
 #include "left.h"
 #include "resident.h"
 
-/* An octet, all of it certified: a warp's lanes have one each, wherever they are, so its residues and scales are loaded at once. */
+/* A certified element: nothing is done in whole numbers if one look tells. */
 template <int moduli>
-TD_DEVICE_CALL void finish_octet_left(const td_residue_product &product, const td_finish &finish,
-                                      int row, int column)
+TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const td_finish &finish,
+                                        int row, int column)
 {
-    enum { QUADS = OCTET / TD_SUBTILE };
-    const int last = finish.target.m - 1;
-    const td_line *const a = finish.line[0] + blockIdx.z * finish.lines_of_member[0];
-    const uint32_t scale_b =
-        (uint32_t)finish.line[1][blockIdx.z * finish.lines_of_member[1] + column].scale << 20;
-    const int8_t *const from =
-        product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row;
-    column_residues<moduli> residues[QUADS];
-    uint32_t scale_a[QUADS][TD_SUBTILE];
-    TD_UNROLL
-    for (int t = 0; t < moduli; t++) {
-        const uint2 own = *reinterpret_cast<const uint2 *>(from + t * product.plane_step);
-        residues[0].of[t] = own.x;
-        residues[1].of[t] = own.y;
-    }
-    TD_UNROLL
-    for (int i = 0; i < OCTET; i++)
-        scale_a[i / TD_SUBTILE][i % TD_SUBTILE] = (uint32_t)a[min(row + i, last)].scale << 20;
-    TD_UNROLL
-    for (int q = 0; q < QUADS; q++) {
-        const subtile own = subtile_at(finish, row + q * TD_SUBTILE, column);
-        double c0[TD_SUBTILE] = {};
-        if (own.rows <= 0) continue;
-        if (own.beta != 0.0) td_column::load({own.c, own.rows}, c0);
-        const unsigned open =
-            finish_column_double<moduli>(own, residues[q], scale_a[q], scale_b, c0, 0, own.c) &
-            ((1u << own.rows) - 1);
-        if (open) finish_elements_whole<moduli>(product, finish, own.row, column, open);
-    }
+    const int part = row % TD_SUBTILE;
+    const subtile own = subtile_at(finish, row - part, column);
+    const uint32_t scale = (uint32_t)(own.line[0][row].scale + own.line[1][column].scale) << 20;
+    double z;
+    const bool is_sure = td_round_by_parts<moduli>(
+        product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row,
+        product.plane_step, &z);
+    if (!is_sure || !store_rounded(own, z, scale, own.c + part))
+        finish_elements_whole<moduli>(product, finish, own.row, column, 1u << part);
 }
 
-/* Of the octets whose bits are set in the lanes' words, the one with that number: its lane, and its bit. By all lanes; `before` counts those of
- * lower lanes. */
-TD_DEVICE void find_octet(uint64_t word, int before, int number, int *lane, int *bit)
+/* Of the octets whose bits are set in the lanes' words, the place of the one with that number. By all lanes; `before` counts those of lower
+ * lanes. */
+TD_DEVICE octet_place find_octet(uint64_t word, int before, int number)
 {
     int first = 0; /* the last lane with no more than that before it */
     TD_UNROLL
@@ -54,8 +34,8 @@ TD_DEVICE void find_octet(uint64_t word, int before, int number, int *lane, int 
     const int rest = number - __shfl_sync(~0u, before, first);
     uint64_t left = __shfl_sync(~0u, word, first);
     for (int i = 0; i < rest; i++) left &= left - 1;
-    *lane = first;
-    *bit = __ffsll((long long)left) - 1;
+    const int bit = __ffsll((long long)left) - 1, in_tile = 2 * first + bit / 32;
+    return octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
 }
 
 /* Counts of lower lanes, and of all. */
@@ -72,31 +52,39 @@ TD_DEVICE int count_before(int count, int *all)
     return sum - count;
 }
 
-/* A warp looks at a tile's words, two a lane, and then each lane takes one of their octets. */
+/* A warp looks at the words of a tile or two, as many as there are for each, two of a tile a lane; then each lane takes one of the
+ * elements of their octets. */
 template <int moduli>
 TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
                                   int rows, int tiles)
 {
     static_assert(LEFT_WORDS == 2 * 32, "of a warp");
-    const int lane = (int)threadIdx.x % 32, warps = (int)(gridDim.x * blockDim.x) / 32;
+    const int lane = (int)threadIdx.x % 32, warps = (int)(gridDim.x * blockDim.x) / 32,
+              together = tiles > warps ? 2 : 1;
     const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.left.word) +
-                                 blockIdx.z * (int64_t)tiles * (LEFT_WORDS / 2);
+                                 blockIdx.z * (int64_t)tiles * (LEFT_WORDS / 2) + lane;
     TD_UNROLL_N(1)
-    for (int tile = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; tile < tiles;
-         tile += warps) {
-        const uint64_t own = word[(int64_t)tile * (LEFT_WORDS / 2) + lane];
-        int all;
-        const int before = count_before(__popcll((long long)own), &all);
+    for (int first = together * ((int)(blockIdx.x * blockDim.x + threadIdx.x) / 32); first < tiles;
+         first += together * warps) {
+        const bool has_second = together > 1 && first + 1 < tiles;
+        const uint64_t own[2] = {word[(int64_t)first * (LEFT_WORDS / 2)],
+                                 has_second ? word[(int64_t)(first + 1) * (LEFT_WORDS / 2)] : 0};
+        int all[2];
+        const int before[2] = {count_before(__popcll((long long)own[0]), &all[0]),
+                               count_before(__popcll((long long)own[1]), &all[1])};
+        const int elements = OCTET * (all[0] + all[1]);
         TD_UNROLL_N(1)
-        for (int number = lane; number - lane < all; number += 32) {
-            int from, bit;
-            find_octet(own, before, min(number, all - 1), &from, &bit);
-            const int in_tile = 2 * from + bit / 32;
-            const octet_place at =
-                octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
-            if (number < all)
-                finish_octet_left<moduli>(product, finish, tile % rows * LEFT_SIDE + at.row,
-                                          tile / rows * LEFT_SIDE + at.column);
+        for (int number = lane; number - lane < elements; number += 32) {
+            const int octet = number / OCTET, second = octet >= all[0];
+            octet_place at[2];
+            TD_UNROLL
+            for (int i = 0; i < 2; i++)
+                at[i] = find_octet(own[i], before[i], max(0, min(octet - i * all[0], all[i] - 1)));
+            const int tile = first + second,
+                      row = tile % rows * LEFT_SIDE + at[second].row + number % OCTET,
+                      column = tile / rows * LEFT_SIDE + at[second].column;
+            if (number < elements && row < finish.target.m)
+                finish_element_left<moduli>(product, finish, row, column);
             __syncwarp();
         }
     }
