@@ -5,9 +5,9 @@
  * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
  *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
  *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
- * Then X = z + e, z the nearest binary64 number, e off by no more than that. Where e is no nearer to half a unit of z, z is X rounded.
+ * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
  *
- * Where it is, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most nine y
+ * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most nine y
  * and Q < 2^4, and y alone is below 2^16 in magnitude:
  *   sums of y middle stay below 2^19.3 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
  *   sums of y rest stay below 2^19.3 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
@@ -34,10 +34,10 @@ struct td_pairs {
     td_pair pair[TD_PAIRS];
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
-    double error;                 /* at most, and a little for rounding it in */
-    double reach;   /* the same and what l may be rounded by when it is added: 2^(t - 79) */
-    uint32_t least; /* upper half of the smallest z: its unit is at least eight times the error */
-    int bits, farthest; /* t; z is to be at least 2^(t - farthest) */
+    double error;                 /* at most */
+    double reach; /* the same and what l may be rounded by when it is added: 2^(t - 79) */
+    int bits,
+        farthest; /* t; z that are sure are at least 2^(t - farthest): their units are twice the error or more */
     td_low_parts low_of_pair[TD_PAIRS], low_of_product;
     double error_of_parts;
 };
@@ -144,8 +144,8 @@ static constexpr td_pairs td_make_pairs(int moduli)
     pairs.inverse = 1.0 / pairs.high;
     pairs.error = td_error_of(pairs);
     pairs.reach = pairs.error + td_power_of_2(pairs.bits - 79);
-    while (pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52 - 3)) pairs.farthest++;
-    pairs.least = (uint32_t)(pairs.bits - pairs.farthest + 1023) << 20;
+    while (2.0 * pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52))
+        pairs.farthest++;
     return pairs;
 }
 
@@ -216,17 +216,6 @@ TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
     }
 }
 
-/* h + l rounded; false if it may not be X's nearest. */
-TD_DEVICE bool td_round_pair(const td_pairs &pairs, double h, double l, double *z)
-{
-    double e;
-    *z = td_fast_two_sum64(h, l, &e); /* of no use below pairs.least */
-    const uint64_t sign = td_bits64(e) & 1ull << 63;
-    const double farther = td_add64(e, td_from_bits64(td_bits64(pairs.error) | sign));
-    const bool is_large = ((uint32_t)(td_bits64(*z) >> 32) & 0x7fffffffu) >= pairs.least;
-    return is_large & (td_add64(*z, farther) == *z);
-}
-
 /* ---- lines ---- */
 
 /* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean from the sum; the smallest sum, with
@@ -274,46 +263,24 @@ TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, cons
 
 /* ---- elements ---- */
 
-/* X 2^-scale of four elements, rounded; returns the bits of those that are not sure. Scales are usual, and given times 2^20. No
- * branches. */
+/* X 2^-scale of four elements, rounded, and which of these are sure. The sums of h and of l less and more what it may be off are rounded,
+ * as X between them is: where both are the same that is X rounded. Zeros never are sure. Scales are usual, those of rows and of a column,
+ * times 2^20. No branches. */
 template <int moduli>
-TD_DEVICE unsigned td_round_residues(const uint32_t *residues, const uint32_t (&scale)[TD_SUBTILE],
-                                     double *x)
+TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                             uint32_t scale_b, double *x, bool (&is_sure)[TD_SUBTILE])
 {
     const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     double h[TD_SUBTILE], l[TD_SUBTILE];
-    unsigned unsure = 0;
-    td_add_pairs<moduli>(residues, h, l);
-    TD_UNROLL
-    for (int e = 0; e < TD_SUBTILE; e++) {
-        double z;
-        unsure |= td_round_pair(pairs, h[e], l[e], &z) ? 0u : 1u << e;
-        const uint64_t bits = td_bits64(z);
-        const uint32_t upper = (uint32_t)(bits >> 32) - scale[e];
-        x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)bits);
-    }
-    return unsure;
-}
-
-/* The same of four elements of which all are to be sure: true if they are. The sums of h and of l less and more what it may be off are
- * rounded, as X between them is: where both are the same that is X rounded. Scales are those of rows and of a column. */
-template <int moduli>
-TD_DEVICE bool td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
-                             uint32_t scale_b, double *x)
-{
-    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
-    double h[TD_SUBTILE], l[TD_SUBTILE];
-    bool are_sure = true;
     td_add_pairs<moduli>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         const double most = td_add64(h[e], td_add64(l[e], pairs.reach)),
                      least = td_add64(h[e], td_sub64(l[e], pairs.reach));
-        are_sure &= most == least;
+        is_sure[e] = most == least;
         const uint32_t upper = (uint32_t)(td_bits64(most) >> 32) - scale_a[e] - scale_b;
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)td_bits64(most));
     }
-    return are_sure;
 }
 
 /* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is

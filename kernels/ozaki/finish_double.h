@@ -144,11 +144,12 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
                                         const double (&c0)[TD_SUBTILE], unsigned left, double *c)
 {
-    uint32_t scale[TD_SUBTILE];
     double x[TD_SUBTILE];
+    bool is_sure[TD_SUBTILE];
+    unsigned open = 0;
+    td_round_quad<moduli>(residues.of, scale_a, scale_b, x, is_sure);
     TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) scale[i] = scale_a[i] + scale_b;
-    unsigned open = td_round_residues<moduli>(residues.of, scale, x);
+    for (int i = 0; i < TD_SUBTILE; i++) open |= is_sure[i] ? 0u : 1u << i;
     if (open) open = td_without_zeros<moduli>(residues.of, open, x);
     open |= left;
     TD_UNROLL

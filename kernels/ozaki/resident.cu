@@ -428,7 +428,10 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         const quad scales = *reinterpret_cast<const quad *>(&tile.scale[0][at.row + 4 * i]);
         TD_UNROLL
         for (int t = 0; t < moduli; t++) words[i][t] = residues[t].of[2 * half + i];
-        are_sure &= td_round_quad<moduli>(words[i], scales.of, scale_b, x + TD_SUBTILE * i);
+        bool is_sure[TD_SUBTILE];
+        td_round_quad<moduli>(words[i], scales.of, scale_b, x + TD_SUBTILE * i, is_sure);
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) are_sure &= is_sure[e];
     }
     const int row = tile.at.row + at.row, column = tile.at.column + at.column;
     const bool is_left = !are_sure && row < task.finish.target.m && column < task.finish.target.n;

@@ -31,7 +31,7 @@ enum { FILLINGS = 4, MEMBERS = 2, NEED = 40 * TD_LOG };
 typedef struct {
     uint64_t seed;
     int m, n, ld, count;
-    bool is_given, is_estimated, has_open_lines, has_far_scales;
+    bool is_given, is_estimated, has_open_lines, has_far_scales, has_least_results;
     double alpha, beta;
     filling fill;
 } crt_case;
@@ -40,10 +40,11 @@ static const char *text(const crt_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s",
+             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s",
              (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
              p->beta, p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
-             p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "");
+             p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "",
+             p->has_least_results ? " least results" : "");
     return buffer;
 }
 
@@ -65,6 +66,8 @@ static crt_case random_case(uint64_t seed)
     p.is_estimated = !p.is_given && random_int(&r, 0, 2) == 0;
     p.ld = p.m + random_int(&r, 0, 3);
     if (p.count < 8) p.fill = ANY_BYTES;
+    p.has_least_results = p.count >= TD_COMMON_MODULI && random_int(&r, 0, 3) == 0;
+    if (p.has_least_results) p.fill = ANY_SIZE;
     return p;
 }
 
@@ -89,6 +92,14 @@ static wide top_of_product(int count)
     return product;
 }
 
+/* Bits of P. */
+static int product_bits(int count)
+{
+    const uint64_t upper = (uint64_t)(top_of_product(count) >> 64),
+                   lower = (uint64_t)top_of_product(count);
+    return low_bits(count) + (upper ? 128 - __builtin_clzll(upper) : 64 - __builtin_clzll(lower));
+}
+
 /* Of magnitude < P / 2 (1 - 2^-16). */
 static number random_x(test_random *r, const crt_case *p)
 {
@@ -96,7 +107,8 @@ static number random_x(test_random *r, const crt_case *p)
     const wide any = (wide)(random_bits(r) >> 1) << 64 | random_bits(r);
     number x = {.top = any % most, .is_negative = random_int(r, 0, 1)};
     if (p->fill == MOSTLY_ZERO && random_int(r, 0, 9)) x.top = 0;
-    if (p->fill == ANY_SIZE) x.top >>= random_int(r, 0, 125);
+    if (p->fill == ANY_SIZE)
+        x.top >>= p->has_least_results ? random_int(r, 20, 30) : random_int(r, 0, 125);
     if (p->fill == HALVES) {
         const int shift = random_int(r, 0, 70), off = random_int(r, -40, 72);
         x.top = (wide)(random_bits(r) >> 10 | 1ull << 53 | 1) << shift;
@@ -172,6 +184,9 @@ static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
             line->scale = (int16_t)random_int(r, 40, 60);
             if (p->has_far_scales && random_int(r, 0, 1))
                 line->scale = (int16_t)random_int(r, -520, 620);
+            if (p->has_least_results) /* the least normal numbers, of X that one look tells of */
+                line->scale =
+                    (int16_t)((1022 - 24 + product_bits(p->count)) / 2 + random_int(r, -1, 2));
             line->mean = NEED - TD_LOG * line->scale;
             line->sum -= TD_LOG * line->scale;
             if (kind < 4) line->low = TD_SPECIAL;
@@ -293,7 +308,7 @@ static bool has_resident(void)
 /* All lines are such that only octets are left. */
 static bool is_usual(const crt_case *p)
 {
-    return !p->has_open_lines && !p->has_far_scales && p->alpha != 0.0;
+    return !p->has_open_lines && !p->has_far_scales && !p->has_least_results && p->alpha != 0.0;
 }
 
 /* Multiplies, and leaves nothing else of the residues that were there. */

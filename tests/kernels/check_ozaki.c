@@ -219,6 +219,19 @@ static void exact_zeros(void **unused)
     }
 }
 
+/* So many lines of a few elements that a block makes more records at a time. */
+static void many_short_lines(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {"both signs", "scattered"};
+    const mode m = mode_of_family("ozaki2");
+    for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
+        product of = plain(data[d], 33000, 2, 9);
+        of.op_a = d ? TANDEM_OP_T : TANDEM_OP_N;
+        checked_product(&m, &of);
+    }
+}
+
 /* Blocks of zeros, which products pass over */
 
 typedef enum { LOWER, UPPER, BANDED, BLOCKS, LINES, NOTHING, SHAPES } shape;
@@ -385,6 +398,7 @@ int main(void)
         cmocka_unit_test(extreme_residues),
         cmocka_unit_test(defaults_are_as_good_as_binary64),
         cmocka_unit_test(exact_zeros),
+        cmocka_unit_test(many_short_lines),
         cmocka_unit_test(blocks_of_zeros),
         cmocka_unit_test(members_choose_for_themselves),
     };
