@@ -40,8 +40,8 @@ typedef struct {
     bool accumulate; /* C += A B^T; else C need not hold numbers */
 
     /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (moduli.h), and is wanted if t < choice.parameter of its member. Line i of C is
-     * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are residues, within 5 p / 8 of
-     * 0; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
+     * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are
+     * residues within 5 p / 8 of 0; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
      * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if choice.is_estimated. */
     const td_choice *choice; /* [batch] */
     bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */

@@ -341,8 +341,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
-    if ((p.leaves_resident || p.type == TD_PANEL_LOGARITHM) && !wants_planes(p))
-        return; /* mostly */
+    const bool may_end = p.leaves_resident || p.type == TD_PANEL_LOGARITHM; /* mostly it does */
+    if (may_end && !wants_planes(p)) return;
     const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
     if (group == TEAMS * s::groups) {
         if constexpr (s::moves_registers) td_registers_less<s::registers_of_copies>();

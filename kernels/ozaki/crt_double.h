@@ -36,8 +36,8 @@ struct td_pairs {
     double high, low, inverse;    /* of P */
     double error;                 /* at most */
     double reach; /* the same and what l may be rounded by when it is added: 2^(t - 79) */
-    int bits,
-        farthest; /* t; z that are sure are at least 2^(t - farthest): their units are twice the error or more */
+    int bits;     /* t */
+    int farthest; /* z that are sure are 2^(t - farthest) or more: their units are twice the error */
     td_low_parts low_of_pair[TD_PAIRS], low_of_product;
     double error_of_parts;
 };

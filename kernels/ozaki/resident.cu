@@ -552,8 +552,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
     td_wait_for_last();
-    for (int z = (int)threadIdx.x; z < p.batch; z += THREADS)
-        atomicOr(&kinds, kind_of(p.choice[z]));
+    unsigned own = 0;
+    for (int z = (int)threadIdx.x; z < p.batch; z += THREADS) own |= kind_of(p.choice[z]);
+    if (own) atomicOr(&kinds, own);
     __syncthreads();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const block_task task = {a,      b,      p,    product,
@@ -574,17 +575,26 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-/* From how many tiles for each multiprocessor on, and up to which k, what is saved is more than what small tiles cost (docs/kernels.md). The last
- * moduli's sums are short. */
-enum { FEWEST_TILES = 4, MOST_K = 768 };
+/* Of the longest sums that have been timed; those of the last moduli are short. */
+enum { MOST_K = 960 };
 
-bool td_resident_suits(const td_panels *p)
+/* By how many microseconds an H200 is done sooner (docs/kernels.md, fitted to whole calls). Two kernels, of which one makes residues that the
+ * other reads, have small units: theirs is the time of `tiles` for each multiprocessor, not of whole rounds. Tiles of this one take longer
+ * for each element of k, and if C0 counts. */
+static double time_saved(double tiles, double k, bool has_c0)
 {
+    return tiles * (7 + 0.037 * k) - ceil(tiles) * ((has_c0 ? 0.052 : 0.0445) * k - 2) - 8;
+}
+
+bool td_resident_suits(const td_panels *p, const td_scalar *beta)
+{
+    const bool has_c0 = beta->device || beta->value.binary64 != 0.0;
     int multiprocessors = 0;
     return p->k <= MOST_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
            td_has_code<resident_kernel>() && td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
            td_multiprocessors(&multiprocessors) == cudaSuccess &&
-           tiles_of(p->m, p->n, p->batch) >= FEWEST_TILES * multiprocessors;
+           time_saved((double)tiles_of(p->m, p->n, p->batch) / multiprocessors, (double)p->k,
+                      has_c0) > 0;
 }
 
 cudaError_t td_resident_run(const td_panels *p, const td_residue_product *product,
@@ -611,7 +621,7 @@ cudaError_t td_resident_prepare(void)
 
 #else
 
-bool td_resident_suits(const td_panels *) { return false; }
+bool td_resident_suits(const td_panels *, const td_scalar *) { return false; }
 
 cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *,
                             cudaStream_t)

@@ -170,7 +170,7 @@ static bool is_resident(const td_scheme_part *part, const layout *l)
     const int64_t k = part->fixed.operand[0].k;
     const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
     return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
-           k <= part->k_pass && td_resident_suits(&panels);
+           k <= part->k_pass && td_resident_suits(&panels, &part->finish.target.beta);
 }
 
 td_residue_product td_scheme_residue_product(const td_scheme_part *part)
