@@ -12,10 +12,12 @@
 static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 70,   66, 130, 1, 2, 3, 1,
                            1.5,          -0.5,        61,          false};
 
+/* Where everything is slow, one of each family: they keep things in the same places. */
 static void check_modes(void)
 {
     const mode *m = NULL;
-    while ((m = mode_after(m))) checked_product(m, &of);
+    while ((m = mode_after(m)))
+        if (!test_is_sanitized() || mode_stands_for_others(m)) checked_product(m, &of);
     device_check_clean("products");
 }
 

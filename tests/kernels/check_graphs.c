@@ -400,8 +400,7 @@ static void without_memory_nothing_is_captured(void **unused)
 /* Where everything is slow, one of each family: what is tested is the memory, which engines of a family share. */
 static bool is_left_out(const mode *m)
 {
-    const bool stands_for_others = strcmp(m->name, "df") == 0 || strcmp(m->name, "ozaki2") == 0;
-    return m->is_variant || (test_is_sanitized() && !stands_for_others);
+    return m->is_variant || (test_is_sanitized() && !mode_stands_for_others(m));
 }
 
 int main(void)

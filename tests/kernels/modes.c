@@ -112,6 +112,11 @@ const mode *mode_after(const mode *m)
     return NULL;
 }
 
+bool mode_stands_for_others(const mode *m)
+{
+    return strcmp(m->name, "df") == 0 || strcmp(m->name, "ozaki2") == 0;
+}
+
 bool mode_repairs(const mode *m) { return m->format || m->ozaki.parameter == 0; }
 
 ref_account mode_product(const mode *m, const ref_gemm *p)
