@@ -114,7 +114,8 @@ const mode *mode_after(const mode *m)
 
 bool mode_stands_for_others(const mode *m)
 {
-    return strcmp(m->name, "df") == 0 || strcmp(m->name, "ozaki2") == 0;
+    return strcmp(m->name, "df") == 0 || strcmp(m->name, "ozaki2") == 0 ||
+           strcmp(m->name, "ozaki-sgemm") == 0;
 }
 
 bool mode_repairs(const mode *m) { return m->format || m->ozaki.parameter == 0; }

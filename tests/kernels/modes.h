@@ -27,7 +27,7 @@ typedef struct {
  * library's registry has a mode of which nothing is known. Where sanitizers make everything slow there are fewer. */
 const mode *mode_after(const mode *m);
 
-/* One of each family: for what all engines of a family have from the same place. */
+/* One of each family, and of the Ozaki family one that keeps a cuBLAS handle too: for what all of these have from the same place. */
 bool mode_stands_for_others(const mode *m);
 
 /* The mode of the Ozaki family, or of the exact ones, that is called so. The name is kept. */
