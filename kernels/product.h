@@ -67,6 +67,11 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
+/* What blocks count by that do a step of a kernel together (shared_steps.h): units that they have begun, and ended; zeros before. */
+typedef struct {
+    int32_t taken, done;
+} td_step;
+
 /* How elements of C are recomputed: in binary64, as repair/binary64.h says; or as the exact result rounded once, +0 for an
  * exact 0, where operands and scalars are finite, but in dense tiles (td_target) and elsewhere in binary64. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;

@@ -88,7 +88,7 @@ TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 /* Adds up the blocks of magnitudes of both operands that meet. */
 TD_DEVICE void count_blocks(const td_estimate &p)
 {
-    for (int stage = (int)blockIdx.x; stage < stages_of(p); stage += (int)gridDim.x) {
+    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.k); stage += (int)gridDim.x) {
         const int rows = groups_in_stage(p, 0, stage), columns = groups_in_stage(p, 1, stage);
         if (threadIdx.x == 0 && rows > 0 && columns > 0)
             atomicAdd(&p.met[blockIdx.z], (unsigned long long)rows * (unsigned)columns);
@@ -105,10 +105,12 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     rank_kernel(TD_PARAMETER td_estimate p)
 {
     td_begin_kernel();
-    if (td_scalar_value(p.choose.alpha) == 0.0 || !p.choose.choice[blockIdx.z].is_estimated) return;
+    if (td_scalar_value(p.choose.alpha) == 0.0) return;
+    const td_choice choice = p.choose.choice[blockIdx.z];
+    if (!choice.is_estimated) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open);
+    close_ranks(p, open, (td_room)choice.room);
 }
 
 int td_rank_blocks(int m, int n, int batch)

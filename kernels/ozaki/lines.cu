@@ -243,13 +243,6 @@ template <bool again> struct needs {
     }
 };
 
-/* No member has shifts. */
-TD_DEVICE void leave_without_shifts(const td_measure &p)
-{
-    if (blockIdx.x > 0) return;
-    for (int i = (int)threadIdx.x; i < p.batch; i += (int)blockDim.x) p.shifted[i] = 0;
-}
-
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -264,10 +257,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
     needs<again> need = {-1, false};
-    if (again && !may_spread(p, 0, p.batch)) {
-        leave_without_shifts(p);
-        return;
-    }
+    if (again && !may_spread(p, 0, p.batch)) return;
     td_async_pipeline<stages>(
         td_tiles_of_block(all.count),
         [&](int stage) {
@@ -303,7 +293,7 @@ static __global__ void clear_kernel(const td_measure p)
     TD_UNROLL_N(1)
     for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
     TD_UNROLL_N(1)
-    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {};
+    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {}, p.shifted[i] = 0;
     TD_UNROLL_N(1)
     for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }

@@ -13,17 +13,6 @@ TD_DEVICE int8_t *plane_of(const td_magnitudes &p, const td_fixed_place &at, int
     return p.plane[at.which] + ((int64_t)at.batch * at.padded_lines + place) * p.k_padded;
 }
 
-/* Tells that the block's tile has magnitudes that are not 0. */
-TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
-{
-    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
-                  "a bit is of whole tiles");
-    const int stage = (int)(at.in_pass / TILE_K);
-    const int64_t place =
-        td_nonzero_place(at.padded_lines, p.k_padded, at.batch, at.line0 / TD_LINE_GROUP, stage);
-    atomicOr(p.nonzero[at.which] + place, td_nonzero_bit(stage));
-}
-
 /* The magnitudes of TD_FIXED_LINES lines, every step-th tile along k. */
 TD_DEVICE void store_lines(const td_magnitudes &p, td_fixed_place at, int64_t step)
 {

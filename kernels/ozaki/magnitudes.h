@@ -2,16 +2,17 @@
 #ifndef TD_MAGNITUDES_H
 #define TD_MAGNITUDES_H
 
+#include "../int8/panels.h"
 #include "choose.h"
+#include "estimate.h"
 #include "fixed_tile.h"
 
 /* A tile is so many elements of k of TD_FIXED_LINES lines. A thread makes a run of neighbours of a line; of operands that stand along
  * k, pairs, PAIRS_APART apart, of its warp's lines. */
 enum {
     TILE_K = 128,
-    WARPS = TD_FIXED_THREADS / 32,
-    RUN = TILE_K / WARPS,
-    OWN_LINES = TD_FIXED_LINES / WARPS,
+    RUN = TILE_K * 32 / TD_FIXED_THREADS,
+    OWN_LINES = TD_FIXED_LINES * 32 / TD_FIXED_THREADS,
     PAIRS_APART = 2 * 32,
     PAIRS = TILE_K / PAIRS_APART,
     MOST = 127
@@ -20,7 +21,7 @@ static_assert((int)TD_FIXED_LINES == 32, "a lane has a line");
 static_assert((int)RUN == TD_SUBTILE * TD_SUBTILE, "a run is four words of bytes");
 
 /* min(MOST, floor(abs(x) 2^exponent)) of normal numbers; of others too, if the exponent is at most MOST_EXPONENT: it is 0 then. */
-enum { MOST_EXPONENT = 1022, NO_EXPONENT = -(1 << 20) };
+enum { MOST_EXPONENT = 1022, NO_MAGNITUDES = -(1 << 20) };
 TD_DEVICE uint32_t magnitude_of(double x, int exponent)
 {
     const uint32_t high = (uint32_t)(td_bits64(x) >> 32), leading = (high & 0xfffffu) | 1u << 20;
@@ -38,12 +39,12 @@ TD_DEVICE_CALL uint32_t magnitude_of_any(double x, int exponent)
     return e > 6 ? (uint32_t)MOST : (uint32_t)(m >> (52 - e));
 }
 
-/* What is added to the exponents of a line's elements, shifts aside; NO_EXPONENT: all magnitudes are 0. */
+/* What is added to the exponents of a line's elements, shifts aside; NO_MAGNITUDES: all are 0. */
 TD_DEVICE int exponent_of(const td_fixed &fixed, const td_fixed_place &at, int line)
 {
-    if (line >= fixed.operand[at.which].lines) return NO_EXPONENT;
+    if (line >= fixed.operand[at.which].lines) return NO_MAGNITUDES;
     const td_line &record = fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] + line];
-    return td_is_counted(record) ? -td_estimate_unit(record) : (int)NO_EXPONENT;
+    return td_is_counted(record) ? -td_estimate_unit(record) : (int)NO_MAGNITUDES;
 }
 
 /* What shifts, if there are any, add to that of element l of the pass. */
@@ -194,6 +195,17 @@ TD_DEVICE uint32_t store_magnitudes(const td_fixed &fixed, int64_t k_padded,
 {
     return at.along ? store_pairs(fixed, k_padded, at, exponents, is_shifted, x, to)
                     : store_runs(fixed, k_padded, at, exponents, is_shifted, x, to);
+}
+
+/* Tells that the block's tile has magnitudes that are not 0. */
+TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
+{
+    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
+                  "a bit is of whole tiles");
+    const int stage = (int)(at.in_pass / TILE_K);
+    const int64_t place =
+        td_nonzero_place(at.padded_lines, p.k_padded, at.batch, at.line0 / TD_LINE_GROUP, stage);
+    atomicOr(p.nonzero[at.which] + place, td_nonzero_bit(stage));
 }
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef TD_OZAKI_H
 #define TD_OZAKI_H
 
+#include <stdbool.h>
+
 #include "../arithmetic/float32.h"
 #include "../product.h"
 
@@ -114,6 +116,10 @@ typedef struct {
     int32_t blocks;
 } td_rise;
 
+/* What blocks may have to do together once lines are measured: exponents along k, the lines again, with shifts; the estimate's
+ * magnitudes, and its tiles. */
+enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEP_MAGNITUDES, TD_STEP_TILES, TD_STEPS };
+
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
 typedef struct {
     td_operand operand[2];
@@ -128,6 +134,7 @@ typedef struct {
     int32_t *tops[2];       /* scratch: [batch][k] */
     int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
     td_rise *rise;          /* scratch: [batch] */
+    td_step *steps;         /* scratch: [batch][TD_STEPS], zeros */
     td_line *line[2];       /* [batch][lines]: without shifts */
     td_line *line_again[2]; /* the same with them, of members that are shifted */
     int16_t *shift;         /* [batch][k] */
@@ -187,10 +194,13 @@ typedef struct {
 } td_choose;
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
-/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many; measure->units are of
- * no use then. */
+/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many: measure->units are of no use then, and the
+ * estimate (estimate.h) may be made at once; NULL: it is not. */
 enum { TD_SHORT_K = 4096 };
-cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
+bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
+typedef struct td_small_estimate td_small_estimate;
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,
+                         const td_small_estimate *estimate, cudaStream_t stream);
 
 /* Sets what is added up, counted or raised while lines are measured. */
 cudaError_t td_measure_clear(const td_measure *measure, cudaStream_t stream);

@@ -331,10 +331,7 @@ TD_DEVICE unsigned open_of_tile(const rank_state &state)
 
 /* ---- the choice ---- */
 
-TD_HOST_DEVICE int stages_of(const td_estimate &p)
-{
-    return (int)((p.choose.k + TD_PIECE_K - 1) / TD_PIECE_K);
-}
+TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD_PIECE_K); }
 
 /* A tile in binary64 takes as long as products of it modulo so many numbers. What a modulus costs, in units of which that is COST_UNITS
  * if no block of zeros is passed over: the rest does not depend on them. */
@@ -343,7 +340,7 @@ enum { BINARY64_COST = 24, COST_UNITS = 64, COST_OF_REST = 16 };
 TD_DEVICE uint64_t cost_of_modulus(const td_estimate &p)
 {
     const uint64_t all = (uint64_t)td_groups(p.choose.lines[0]) *
-                         (uint64_t)td_groups(p.choose.lines[1]) * (uint64_t)stages_of(p);
+                         (uint64_t)td_groups(p.choose.lines[1]) * (uint64_t)stages_of(p.choose.k);
     if (!p.nonzero[0]) return COST_UNITS;
     return COST_OF_REST + (COST_UNITS - COST_OF_REST) * p.met[blockIdx.z] / all;
 }
@@ -369,12 +366,12 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* By all threads of a block. */
-TD_DEVICE void decide(const td_estimate &p)
+/* By all threads of a block. room: of what lines chose. */
+TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
     if (threadIdx.x == 0) {
         td_choice choice = cheapest(p);
-        choice.room = p.choose.choice[blockIdx.z].room;
+        choice.room = room;
         p.choose.choice[blockIdx.z] = choice;
         if (p.choose.planes) atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
     }
@@ -383,13 +380,13 @@ TD_DEVICE void decide(const td_estimate &p)
         td_scale_lines(p.choose, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what a block's tiles leave open, and decides if it is the last one. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open)
+/* Adds what some tiles leave open, and decides if they are the last ones. By all threads. */
+TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
 {
     if (open && (int)threadIdx.x < p.choose.candidates)
         atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
     if (p.choose.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], 1, p.blocks))
-        decide(p);
+        decide(p, room);
 }
 
 #endif

@@ -1,6 +1,7 @@
-/* short_lines.cu - measures lines that a block can have whole, and chooses: one pass over both operands, a kernel that chooses, and one
- * that mostly ends at once. The records are those that lines.cu makes. */
+/* short_lines.cu - measures lines that a block can have whole, and chooses: one pass over both operands, and a kernel that mostly has
+ * little to do, but measures again, and estimates, where that is wanted. The records are those that lines.cu makes. */
 #include "line_records.h"
+#include "small_estimate.h"
 #include "spread.h"
 
 /* A block has a warp's lines, whose units its warps have in turn. In the end a warp has one line. */
@@ -191,21 +192,15 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
 /* ---- the choice ---- */
 
-/* Without shifts: the choice, and the block's share of lines with the scales that follow from it. */
-TD_DEVICE void choose_and_scale(const td_measure &p, const td_choose &c, int which, int batch)
+/* A member's blocks have lines of op(A) and op(B) in turn: sets this one's with the scales of a choice. */
+TD_DEVICE void scale_share(const td_choose &c, const td_choice &choice, int batch)
 {
-    const td_spread_of_lines seen[2] = {c.spread[batch].of[0], c.spread[batch].of[1]};
-    const bool is_first = blockIdx.x == 0 && which == 0 && threadIdx.x == 0;
-    if (is_first) p.shifted[batch] = 0;
-    if (c.rule == TD_SCALE_BY_DIGITS) return;
-    const td_choice choice = choice_of_lines(c, true, seen);
-    if (is_first) leave_choice(c, batch, choice);
+    const int which = (int)blockIdx.x % 2, block = (int)blockIdx.x / 2, threads = (int)blockDim.x;
     td_scale_lines_from(c, choice, c.line[which] + (int64_t)batch * c.lines[which], which, batch,
-                        (int)(blockIdx.x * blockDim.x + threadIdx.x),
-                        (int)(gridDim.x * blockDim.x));
+                        block * threads + (int)threadIdx.x, (int)gridDim.x / 2 * threads);
 }
 
-/* The same of all lines of a member, shifted or not, by one block. */
+/* The choice of a member, shifted or not, and the scales of all its lines, by one block. */
 TD_DEVICE void choose_and_scale_all(const td_choose &c, int batch)
 {
     TD_SHARED(td_spread_of_lines, seen, [2]);
@@ -219,99 +214,131 @@ TD_DEVICE void choose_and_scale_all(const td_choose &c, int batch)
     td_scale_lines(c, own.which, batch, own.first, own.step);
 }
 
-/* Measures the block's lines again, with shifts; the last block of a member knows whether they are kept. */
-TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, int which, int batch,
+/* Units of the steps: LINES lines of op(A), then of op(B). */
+TD_HOST_DEVICE int strips_of(const td_measure &p, int which)
+{
+    return (p.operand[which].lines + LINES - 1) / LINES;
+}
+TD_DEVICE int strips_of_both(const td_measure &p) { return strips_of(p, 0) + strips_of(p, 1); }
+
+struct strip {
+    int which, line0;
+
+    TD_INSIDE strip(const td_measure &p, int unit)
+        : which(unit >= strips_of(p, 0)), line0((which ? unit - strips_of(p, 0) : unit) * LINES)
+    {
+    }
+};
+
+/* Measures lines again, with shifts. Who has a member's last ones knows whether these are kept, and chooses. */
+TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const strip &at, int batch,
                              units_of_block &units)
 {
-    const td_operand &o = p.operand[which];
-    const int own = (int)threadIdx.x / 32;
-    TD_ROLLED
-    for (int line0 = (int)blockIdx.x * LINES; line0 < o.lines; line0 += (int)gridDim.x * LINES) {
-        const int64_t record = (int64_t)batch * o.lines + min(line0 + own, o.lines - 1);
-        const bool counts = line0 + own < o.lines && threadIdx.x % 32 == 0;
-        measure_units<true>(p, which, batch, line0, units);
-        __syncthreads();
-        const td_line again = join_units(units.of[own], o.k), line = p.line[which][record];
-        if (counts) p.line_again[which][record] = again;
-        if (close_lines<LINES>(p, which, batch, line, again, counts) &&
-            c.rule != TD_SCALE_BY_DIGITS) {
-            __syncthreads();
-            choose_and_scale_all(c, batch);
-        }
-        __syncthreads();
-    }
+    const td_operand &o = p.operand[at.which];
+    const int own = at.line0 + (int)threadIdx.x / 32;
+    const int64_t record = (int64_t)batch * o.lines + min(own, o.lines - 1);
+    const bool counts = own < o.lines && threadIdx.x % 32 == 0;
+    measure_units<true>(p, at.which, batch, at.line0, units);
+    __syncthreads();
+    const td_line again = join_units(units.of[threadIdx.x / 32], o.k),
+                  line = p.line[at.which][record];
+    if (counts) p.line_again[at.which][record] = again;
+    if (!close_lines<LINES>(p, at.which, batch, line, again, counts) ||
+        c.rule == TD_SCALE_BY_DIGITS)
+        return;
+    __syncthreads();
+    choose_and_scale_all(c, batch);
 }
 
-/* Chooses, unless the bounds do not show that shifts are of no use: then the largest exponents along k are to be known.
- * Grid: some blocks, 1, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS, 2)
-    settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
+/* True if a member has been measured again, since exponents spread along k. */
+TD_DEVICE bool has_measured_again(const td_measure &p, const td_choose &c, int batch,
+                                  units_of_block &units)
 {
+    if (!may_spread_by_warp(p, batch)) return false;
+    td_step *const steps = p.steps + batch * TD_STEPS;
+    td_do_step(&steps[TD_STEP_TOPS], strips_of_both(p), [&](int unit) {
+        const strip at(p, unit);
+        raise_tops(p, at.which, batch, at.line0);
+    });
+    if (!spreads(p, batch)) return false;
+    td_do_step(&steps[TD_STEP_AGAIN], strips_of_both(p),
+               [&](int unit) { measure_again(p, c, strip(p, unit), batch, units); });
+    return true;
+}
+
+/* What lines choose for a member; left, with scales, unless the estimate is here and has to decide. */
+TD_DEVICE td_choice choose_member(const td_measure &p, const td_choose &c, int batch,
+                                  bool estimates, units_of_block &units)
+{
+    if (has_measured_again(p, c, batch, units)) return c.choice[batch];
+    const td_spread_of_lines seen[2] = {c.spread[batch].of[0], c.spread[batch].of[1]};
+    const td_choice choice = choice_of_lines(c, true, seen);
+    if (estimates && choice.is_estimated && c.candidates > 1) return choice;
+    if (blockIdx.x == 0 && threadIdx.x == 0) leave_choice(c, batch, choice);
+    scale_share(c, choice, batch);
+    return choice;
+}
+
+/* What is shared in one step, or in another. */
+union settle_shared {
+    units_of_block units;
+    small_estimate_shared estimate;
+};
+
+/* Chooses; mostly bounds show that shifts are of no use, and lines that no estimate is needed: then blocks wait for no others. estimate.steps
+ * is NULL if the estimate is not made here. Grid: an even number of blocks, 1, batch member. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c,
+                  TD_PARAMETER td_small_estimate estimate)
+{
+    TD_SHARED(settle_shared, shared, );
     td_begin_kernel();
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
+    const int batch = (int)blockIdx.z;
     if (td_scalar_value(p.alpha) == 0.0) {
-        if (blockIdx.x == 0 && which == 0 && threadIdx.x == 0 && c.rule != TD_SCALE_BY_DIGITS)
+        if (blockIdx.x == 0 && threadIdx.x == 0 && c.rule != TD_SCALE_BY_DIGITS)
             leave_choice(c, batch, choice_of_lines(c, false, NULL));
         return;
     }
-    if (!may_spread_by_warp(p, batch)) {
-        choose_and_scale(p, c, which, batch);
+    if (c.rule == TD_SCALE_BY_DIGITS) {
+        has_measured_again(p, c, batch, shared.units);
         return;
     }
-    TD_ROLLED
-    for (int line0 = (int)blockIdx.x * LINES; line0 < p.operand[which].lines;
-         line0 += (int)gridDim.x * LINES)
-        raise_tops(p, which, batch, line0);
-}
-
-/* What the one before has left to do. The same grid. */
-static __global__ void __launch_bounds__(THREADS, 2)
-    again_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
-{
-    TD_SHARED(units_of_block, units, );
-    td_begin_kernel();
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    if (td_scalar_value(p.alpha) == 0.0 || !may_spread_by_warp(p, batch)) return;
-    if (spreads(p, batch))
-        measure_again(p, c, which, batch, units);
-    else
-        choose_and_scale(p, c, which, batch);
+    const td_choice choice = choose_member(p, c, batch, estimate.steps != NULL, shared.units);
+    if (estimate.steps && choice.is_estimated)
+        estimate_member(estimate, (td_room)choice.room, shared.estimate);
 }
 
 /* ---- all of it ---- */
 
 /* Of more elements in both operands tiles are measured: exponents that spread, and zeros, take less time there. So are many lines of less
  * than WARPS units, which leave warps idle, but for blocks that all run at a time. */
-enum { MOST_ELEMENTS = 1 << 21, BLOCKS_OF_K = 4, ONE_TURN = 256, SETTLING_BLOCKS = 256 };
+enum { MOST_ELEMENTS = 1 << 21, BLOCKS_OF_K = 4, ONE_TURN = 256, SETTLING_BLOCKS = 128 };
 
-static int blocks_of(const td_measure *p)
+bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
-    return (max(p->operand[0].lines, p->operand[1].lines) + LINES - 1) / LINES;
+    const int64_t strips = 2 * batch * ((max(m, n) + LINES - 1) / LINES);
+    return k <= TD_SHORT_K && strips * LINES * k <= MOST_ELEMENTS &&
+           strips <= max((int64_t)ONE_TURN, BLOCKS_OF_K * k);
 }
 
-static bool are_short(const td_measure *p)
+cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small_estimate *estimate,
+                         cudaStream_t stream)
 {
-    const int64_t k = p->operand[0].k, blocks = 2 * (int64_t)p->batch * blocks_of(p);
-    return k <= TD_SHORT_K && blocks * LINES * k <= MOST_ELEMENTS &&
-           blocks <= max((int64_t)ONE_TURN, BLOCKS_OF_K * k);
-}
-
-cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
-{
-    const unsigned members = 2 * (unsigned)p->batch, blocks = (unsigned)blocks_of(p);
     cudaError_t error;
-    if (!are_short(p)) {
+    if (!td_lines_are_short(p->operand[0].lines, p->operand[1].lines, p->operand[0].k, p->batch)) {
         error = td_measure_run(p, stream);
         return error == cudaSuccess ? td_choose_run(c, stream) : error;
     }
-    const dim3 all(blocks, 1, members),
-        few(min(blocks, max(1u, SETTLING_BLOCKS / members)), 1, members);
+    const unsigned strips = (unsigned)max(strips_of(*p, 0), strips_of(*p, 1)),
+                   members = (unsigned)p->batch,
+                   few = min(strips, max(1u, SETTLING_BLOCKS / members));
     error = td_measure_clear(p, stream);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(measure_kernel, all, THREADS, 0, stream, *p, *c);
+        error = TD_LAUNCH_NEXT(measure_kernel, dim3(strips, 1, 2 * members), THREADS, 0, stream, *p,
+                               *c);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(settle_kernel, few, THREADS, 0, stream, *p, *c);
-    if (error == cudaSuccess) error = TD_LAUNCH_NEXT(again_kernel, few, THREADS, 0, stream, *p, *c);
+        error = TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS, 0, stream, *p, *c,
+                               estimate ? *estimate : td_small_estimate{});
     if (error != cudaSuccess || c->rule != TD_SCALE_BY_DIGITS) return error;
     return td_choose_run(c, stream);
 }
@@ -320,5 +347,5 @@ cudaError_t td_lines_prepare(void)
 {
     cudaError_t error = td_measure_prepare();
     if (error == cudaSuccess) error = td_choose_prepare();
-    return td_load(error, measure_kernel, settle_kernel, again_kernel);
+    return td_load(error, measure_kernel, settle_kernel);
 }

@@ -31,12 +31,13 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     return choose;
 }
 
-/* Lines, shifts and choices of batch members z ..., as far as lines tell. */
-static cudaError_t decide(const td_ozaki_product *product, int64_t z, int batch)
+/* How the lines of batch members z ... are measured. */
+static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_measure measure = {
         .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
@@ -46,19 +47,19 @@ static cudaError_t decide(const td_ozaki_product *product, int64_t z, int batch)
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
+        .steps = counts.steps,
         .clear = (int32_t *)(at + plan->counts),
-        .clear_count = td_ozaki_counts_at(plan, p, at + plan->counts).words,
+        .clear_count = counts.words,
     };
-    td_choose choose = choose_of(product, batch);
     for (int o = 0; o < 2; o++) {
         measure.units[o] = at + plan->units[o];
         measure.units_again[o] = at + plan->units_again[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
-        choose.line_again[o] = measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
-        measure.line[o] = choose.line[o];
+        measure.line[o] = (td_line *)(at + plan->line[o]);
+        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
     }
-    return td_lines_run(&measure, &choose, p->stream);
+    return measure;
 }
 
 /* Rows i .., columns j .., batch members z ... */
@@ -142,14 +143,15 @@ static int ranking_blocks(const td_ozaki_product *product, int batch)
     return blocks;
 }
 
-/* Ranks the elements of a part; `decides`: it counts for what is chosen. */
-static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *part, bool decides)
+/* How the elements of a part are ranked; `decides`: it counts for what is chosen. */
+static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki_part *part,
+                                    bool decides)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const td_scheme_part s = scheme_part_of(product, part);
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
-    const td_estimate_part estimate = {
+    return (td_estimate_part){
         .device = product->device,
         .fixed = s.fixed,
         .estimate = {.finish = s.finish,
@@ -163,9 +165,32 @@ static cudaError_t estimate_part(td_ozaki_product *product, const ozaki_part *pa
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
         .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
+        .steps = counts.steps,
         .stream = p->stream,
     };
+}
+
+static cudaError_t estimate_part(const td_ozaki_product *product, const ozaki_part *part,
+                                 bool decides)
+{
+    const td_estimate_part estimate = estimate_of(product, part, decides);
     return td_estimate_part_run(&estimate);
+}
+
+/* Lines, shifts and choices of batch members z ..., as far as lines tell, or of all. */
+static cudaError_t decide(const td_ozaki_product *product, int64_t z)
+{
+    const ozaki_part part = part_of(product, z, 0);
+    const td_measure measure = measure_of(product, z, part.batch);
+    td_choose choose = choose_of(product, part.batch);
+    td_small_estimate estimate;
+    for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
+    if (product->plan.estimates_at_once) {
+        const td_estimate_part whole = estimate_of(product, &part, true);
+        estimate = td_small_estimate_of(&whole);
+    }
+    return td_lines_run(&measure, &choose, product->plan.estimates_at_once ? &estimate : NULL,
+                        product->p->stream);
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
@@ -214,8 +239,9 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
 static cudaError_t run_members(td_ozaki_product *product, int64_t z)
 {
     const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
-    cudaError_t error = decide(product, z, part_of(product, z, 0).batch);
-    for (int i = 0; i < parts && error == cudaSuccess && td_ozaki_certifies(product); i++) {
+    const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
+    cudaError_t error = decide(product, z);
+    for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
         const ozaki_part part = part_of(product, z, i);
         error = estimate_part(product, &part, true);
     }

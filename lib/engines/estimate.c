@@ -41,6 +41,21 @@ static uint32_t *map_of(const td_estimate_part *part, int which)
     return part->nonzero + (which ? batch * td_nonzero_of_member(target->m, k) : 0);
 }
 
+/* Of sums from `first` on. */
+static td_magnitudes magnitudes_of(const td_estimate_part *part, int64_t first, int64_t count)
+{
+    const int64_t length = td_estimate_length(part->fixed.operand[0].k), k = count * length;
+    td_magnitudes magnitudes = {.fixed = part->fixed, .k_padded = k};
+    magnitudes.fixed.k_first = first * length;
+    magnitudes.fixed.k_count = td_smaller(k, part->fixed.operand[0].k - first * length);
+    magnitudes.plane[0] = (int8_t *)part->workspace;
+    magnitudes.plane[1] =
+        magnitudes.plane[0] +
+        td_round_up(k * part->fixed.batch * padded_rows(part->estimate.finish.target.m), 256);
+    for (int o = 0; o < 2; o++) magnitudes.nonzero[o] = map_of(part, o);
+    return magnitudes;
+}
+
 /* Sums from `first` on. */
 static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t count)
 {
@@ -48,13 +63,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     const td_ranks *ranks = &part->estimate.finish.ranks;
     const int64_t length = td_estimate_length(part->fixed.operand[0].k), k = count * length,
                   batch = part->fixed.batch;
-    td_magnitudes magnitudes = {.fixed = part->fixed, .k_padded = k};
-    magnitudes.fixed.k_first = first * length;
-    magnitudes.fixed.k_count = td_smaller(k, part->fixed.operand[0].k - first * length);
-    magnitudes.plane[0] = (int8_t *)part->workspace;
-    magnitudes.plane[1] =
-        magnitudes.plane[0] + td_round_up(k * batch * padded_rows(target->m), 256);
-    for (int o = 0; o < 2; o++) magnitudes.nonzero[o] = map_of(part, o);
+    const td_magnitudes magnitudes = magnitudes_of(part, first, count);
     const td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
         .m = ranks->ld,
@@ -83,20 +92,49 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
 }
 
-cudaError_t td_estimate_part_run(const td_estimate_part *given)
+/* How its sums are laid out. */
+static td_estimate_part lay_out(const td_estimate_part *given)
 {
     td_estimate_part part = *given;
-    const td_target *target = &part.estimate.finish.target;
-    const int64_t k = part.fixed.operand[0].k, batch = part.fixed.batch, m = target->m,
-                  n = target->n, sums = td_estimate_sums(k);
-    int64_t at_once = sums;
-    while (at_once > 1 && plane_bytes(m, n, k, batch, at_once) > (int64_t)part.bytes) at_once--;
-    part.estimate.sums = (int)sums;
+    part.estimate.sums = (int)td_estimate_sums(part.fixed.operand[0].k);
     for (int o = 0; o < 2; o++) part.estimate.nonzero[o] = map_of(given, o);
-    part.estimate.sum_step = part.estimate.finish.ranks.batch_step * batch;
+    part.estimate.sum_step = part.estimate.finish.ranks.batch_step * part.fixed.batch;
+    return part;
+}
+
+td_small_estimate td_small_estimate_of(const td_estimate_part *given)
+{
+    const td_estimate_part part = lay_out(given);
+    td_small_estimate small = {
+        .magnitudes = magnitudes_of(&part, 0, 1), .estimate = part.estimate, .steps = part.steps};
+    if (small.estimate.blocks > 0) small.estimate.blocks = (int)small.estimate.tiles;
+    return small;
+}
+
+/* True if the part is all of a product that one kernel estimates. */
+static bool is_small(const td_estimate_part *part)
+{
+    const td_target *target = &part->estimate.finish.target;
+    return part->estimate.blocks > 0 &&
+           part->estimate.tiles ==
+               td_ceil_div(target->m, TD_TILE) * td_ceil_div(target->n, TD_TILE) &&
+           td_is_small_estimate(target->m, target->n, part->fixed.operand[0].k, part->fixed.batch);
+}
+
+cudaError_t td_estimate_part_run(const td_estimate_part *given)
+{
+    if (is_small(given)) {
+        const td_small_estimate small = td_small_estimate_of(given);
+        return td_small_estimate_run(&small, given->stream);
+    }
+    const td_estimate_part part = lay_out(given);
+    const td_target *target = &part.estimate.finish.target;
+    const int64_t k = part.fixed.operand[0].k, batch = part.fixed.batch, sums = part.estimate.sums;
+    int64_t at_once = sums;
+    while (at_once > 1 &&
+           plane_bytes(target->m, target->n, k, batch, at_once) > (int64_t)part.bytes)
+        at_once--;
     cudaError_t error = cudaSuccess;
-    if (td_is_small_estimate((int)m, (int)n, k, (int)batch))
-        return td_small_estimate_run(&part.fixed, &part.estimate, (int)batch, part.stream);
     for (int64_t first = 0; first < sums && error == cudaSuccess; first += at_once)
         error = multiply(&part, first, td_smaller(at_once, sums - first));
     return error == cudaSuccess ? td_estimate_run(&part.estimate, (int)batch, part.stream) : error;

@@ -17,7 +17,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
     c.met = c.open + plan->batch * TD_CHOICES;
     c.ranked = (int32_t *)(c.met + plan->batch);
     c.spread = (td_spread *)(c.ranked + plan->batch);
-    c.next_unit = (uint32_t *)(c.spread + plan->batch);
+    c.steps = (td_step *)(c.spread + plan->batch);
+    c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
     c.tiles = (int32_t *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * td_ozaki_parts_of(plan, p));
     c.words =
@@ -41,8 +42,10 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
-    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  units = td_ceil_div(p->k, TD_UNIT) * batch * (int64_t)td_unit_bytes();
+    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t);
+    int64_t units = td_ceil_div(p->k, TD_UNIT) * batch * (int64_t)td_unit_bytes();
+    if (td_lines_are_short(p->m, p->n, p->k, batch))
+        units = 0; /* then it is short for fewer, too */
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines);
         plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
@@ -80,6 +83,15 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
         plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
+/* True if the kernel that chooses by lines may go on to the estimate. */
+static bool estimates_at_once(const td_ozaki_plan *plan, const td_ozaki_product *product)
+{
+    const td_problem *p = product->p;
+    return td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+           td_lines_are_short(p->m, p->n, p->k, plan->batch) &&
+           td_is_small_estimate(p->m, p->n, p->k, plan->batch);
+}
+
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
@@ -97,8 +109,9 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
+    plan->estimates_at_once = estimates_at_once(plan, product);
     lay_out_measure(plan, p, end);
-    lay_out_part(plan, product, end);
+    lay_out_part(plan, product, plan->estimates_at_once ? plan->bytes : end);
 }
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */

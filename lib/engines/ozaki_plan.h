@@ -15,8 +15,9 @@ typedef struct {
 
 typedef struct {
     td_scheme_sizes part;
-    int64_t batch;   /* of a part */
-    int strip_lines; /* measured at a time */
+    int64_t batch;          /* of a part */
+    int strip_lines;        /* measured at a time */
+    bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, counts;
@@ -40,13 +41,14 @@ typedef struct {
     bool touched; /* a kernel that writes C is enqueued */
 } td_ozaki_product;
 
-/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; tiles of
- * which elements are left; units of products of panels. */
+/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; units of
+ * what blocks do together; of products of panels; tiles of which elements are left. */
 typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES] */
     unsigned long long *met;  /* [batch] */
     int32_t *ranked;          /* [batch] */
     td_spread *spread;        /* [batch] */
+    td_step *steps;           /* [batch][TD_STEPS] */
     uint32_t *next_unit;
     int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
     uint32_t *nonzero; /* [part]: maps */

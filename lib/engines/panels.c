@@ -7,17 +7,7 @@ static bool is_mma(const td_panels *p)
     return p->type == TD_PANEL_RESIDUE || p->type == TD_PANEL_LOGARITHM;
 }
 
-/* Estimates of small products are mostly not wanted, and small blocks that end at once leave the places to those of the next kernel. */
-enum { SMALL_PRODUCT = 1 << 30 };
-static bool is_small_estimate(const td_panels *p)
-{
-    return p->type == TD_PANEL_LOGARITHM &&
-           p->m * p->n * p->k * p->planes * p->batch <= SMALL_PRODUCT;
-}
-static bool is_wgmma(const td_panels *p)
-{
-    return is_mma(p) && !is_small_estimate(p) && td_wgmma_exists();
-}
+static bool is_wgmma(const td_panels *p) { return is_mma(p) && td_wgmma_exists(); }
 static bool is_cublas(const td_panels *p) { return !is_mma(p); }
 
 static cudaError_t run_wgmma(td_device *device, const td_panels *p, cudaStream_t stream)

@@ -107,7 +107,8 @@ typedef struct {
 static result run(const lines_case *c, const td_operand *operand, bool whole)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
-                  spreads = c->batch * (int64_t)sizeof(td_spread);
+                  spreads = c->batch * (int64_t)sizeof(td_spread),
+                  steps = c->batch * TD_STEPS * (int64_t)sizeof(td_step);
     result of = {.choice = reserve(c->batch * (int64_t)sizeof(td_choice)),
                  .shifted = reserve(c->batch * 4),
                  .shift = reserve(c->batch * c->k * 2),
@@ -119,8 +120,9 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                           .shift = of.shift,
                           .shifted = of.shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
-                          .clear = reserve(spreads),
-                          .clear_count = spreads / 4};
+                          .clear = reserve(spreads + steps),
+                          .clear_count = (spreads + steps) / 4};
+    measure.steps = (td_step *)((char *)measure.clear + spreads);
     td_choose choose = {.lines = {(int)c->lines[0], (int)c->lines[1]},
                         .batch = c->batch,
                         .alpha.value.binary64 = 1.0,
@@ -146,7 +148,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
     else
         td_scheme_residues.choose((td_parameter){.count = 14}, c->k, &choose);
     if (whole) {
-        CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
+        CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
         return of;
     }
     CHECK_CUDA(td_measure_run(&measure, NULL));
