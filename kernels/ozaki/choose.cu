@@ -1,22 +1,8 @@
 /* choose.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
+#include "../shared_steps.h"
 #include "spread.h"
 
-#include "../last_block.h"
-
 enum { THREADS = 256 };
-
-/* What all blocks see, in the place of what this one does; false for all but the last block, which knows. By all threads. */
-TD_DEVICE bool join_spreads(td_spread *all, td_spread_of_lines (&seen)[2])
-{
-    const int o = (int)threadIdx.x / TD_SPREADS, s = (int)threadIdx.x % TD_SPREADS;
-    __syncthreads();
-    if (gridDim.x == 1) return true;
-    if (o < 2) atomicMax(&all->of[o].above[s], seen[o].above[s]);
-    if (!td_is_last(&all->blocks, 1, (int)gridDim.x)) return false;
-    if (o < 2) seen[o].above[s] = *(volatile int32_t *)&all->of[o].above[s];
-    __syncthreads();
-    return true;
-}
 
 /* Pairs of slices whose products take as long as the repair of all of C, by single elements. */
 enum { PAIRS_OF_REPAIR = 230 };
@@ -77,24 +63,8 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
     return flat >= TD_LOG || by_largest < by_norms ? by_norms : (by_norms + by_largest) / 2;
 }
 
-/* Lines for which a launch of its own takes longer than one block. */
-enum { FEW_LINES = 4 * THREADS };
-TD_HOST_DEVICE bool are_few(const td_choose &p)
-{
-    return p.lines[0] <= FEW_LINES && p.lines[1] <= FEW_LINES;
-}
-
-/* Few lines, by the one block that has just chosen. */
-TD_DEVICE void scale_few_lines(const td_choose &p, bool has_lines)
-{
-    if (!has_lines || !are_few(p)) return;
-    __syncthreads();
-    const share_of_lines own = share_of_thread((int)blockIdx.x, (int)gridDim.x);
-    td_scale_lines(p, own.which, (int)blockIdx.z, own.first, own.step);
-}
-
 /* TD_SCALE_BY_DIGITS. Grid: 1, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const td_choose p)
+static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(TD_PARAMETER td_choose p)
 {
     td_begin_kernel();
     TD_SHARED(spreads, seen, [2]);
@@ -104,48 +74,63 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(const
     for (int o = 0; o < 2 && has_lines; o++) add_spreads(p, o, &seen[o]);
     __syncthreads();
     if (threadIdx.x == 0) p.choice[blockIdx.z] = cheapest_digits(p, lost_of(p, seen));
-    scale_few_lines(p, has_lines);
 }
 
-/* Grid: blocks over lines, 1, batch member. */
-static __global__ void __launch_bounds__(4 * THREADS) choose_kernel(const td_choose p)
+/* What is seen of the lines of a member that is shifted, by all of its blocks: those with shifts are looked at now. */
+TD_DEVICE void look_again(const td_choose &p, int batch)
 {
+    enum { UNITS = 64 };
     TD_SHARED(td_spread_of_lines, seen, [2]);
-    td_begin_kernel();
-    const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1;
-    if (threadIdx.x < 2) seen[threadIdx.x] = {};
-    __syncthreads();
-    if (is_open)
-        measure_spread(p, (int)blockIdx.z, share_of_thread((int)blockIdx.x, (int)gridDim.x), seen);
-    if (is_open ? !join_spreads(&p.spread[blockIdx.z], seen) : blockIdx.x > 0) return;
-    if (threadIdx.x == 0) leave_choice(p, (int)blockIdx.z, choice_of_lines(p, has_lines, seen));
-    scale_few_lines(p, has_lines);
+    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], UNITS, [&](int unit) {
+        const int tid = (int)threadIdx.x, which = unit % 2;
+        if (tid < 2) seen[tid] = {};
+        __syncthreads();
+        measure_spread(p, batch, {which, unit / 2 * THREADS + tid, UNITS / 2 * THREADS}, seen);
+        __syncthreads();
+        if (tid < TD_SPREADS && seen[which].above[tid])
+            atomicMax(&p.spread[batch].again[which].above[tid], seen[which].above[tid]);
+    });
 }
 
-/* Grid: blocks over lines, 1, batch member * 2 + operand. */
-static __global__ void scale_kernel(const td_choose p)
+/* The choice of a member, by each of its blocks. */
+TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
+{
+    const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1,
+               again = is_open && p.line_again[0] && p.shifted[batch];
+    if (again) look_again(p, batch);
+    td_spread_of_lines seen[2] = {};
+    for (int o = 0; o < 2 && is_open; o++)
+        seen[o] = again ? p.spread[batch].again[o] : p.spread[batch].of[o];
+    return choice_of_lines(p, has_lines, seen);
+}
+
+/* Chooses, unless that is done; sets scales. Grid: blocks over lines, 1, batch member * 2 + operand. */
+static __global__ void __launch_bounds__(THREADS) scale_kernel(TD_PARAMETER td_choose p)
 {
     td_begin_kernel();
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
+              first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const bool is_chosen = p.rule == TD_SCALE_BY_DIGITS;
+    const td_choice choice = is_chosen ? p.choice[batch] : choose_member(p, batch);
+    if (!is_chosen && first == 0 && which == 0) leave_choice(p, batch, choice);
     if (td_scalar_value(p.alpha) == 0.0) return;
-    td_scale_lines(p, (int)blockIdx.z % 2, (int)blockIdx.z / 2,
-                   (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x));
+    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first,
+                        (int)(gridDim.x * blockDim.x));
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 {
-    const int lines = max(p->lines[0], p->lines[1]), few = are_few(*p);
-    const unsigned blocks = few ? 1 : (unsigned)min(256, (lines + THREADS - 1) / THREADS);
-    const dim3 members(1, 1, (unsigned)p->batch), grid(blocks, 1, (unsigned)p->batch);
-    cudaError_t error =
-        p->rule == TD_SCALE_BY_DIGITS
-            ? TD_LAUNCH_NEXT(choose_digits_kernel, members, 4 * THREADS, 0, stream, *p)
-            : TD_LAUNCH_NEXT(choose_kernel, grid, few ? 4 * THREADS : THREADS, 0, stream, *p);
-    if (error != cudaSuccess || few) return error;
-    return TD_LAUNCH_NEXT(scale_kernel, dim3(blocks, 1, 2 * (unsigned)p->batch), THREADS, 0, stream,
-                          *p);
+    const int lines = max(p->lines[0], p->lines[1]);
+    const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
+    cudaError_t error = cudaSuccess;
+    if (p->rule == TD_SCALE_BY_DIGITS)
+        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)p->batch), 4 * THREADS, 0,
+                               stream, *p);
+    return error == cudaSuccess ? TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p)
+                                : error;
 }
 
 cudaError_t td_choose_prepare(void)
 {
-    return td_load(cudaSuccess, choose_kernel, choose_digits_kernel, scale_kernel);
+    return td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
 }

@@ -2,6 +2,7 @@
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "../divisor.h"
 #include "line_records.h"
+#include "spread.h"
 
 size_t td_unit_bytes(void) { return sizeof(unit); }
 
@@ -65,7 +66,8 @@ enum { PLAIN = 1, AGAIN = 2 };
 /* Grid: some of the lines from line_first on, 1, batch member * 2 + operand. */
 template <int lines>
 static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(TD_PARAMETER td_measure p, int line_first, int units, int passes)
+    lines_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c, int line_first, int units,
+                 int passes)
 {
     td_begin_kernel();
     typedef units_of_line<THREADS / lines> units_type;
@@ -84,6 +86,7 @@ static __global__ void __launch_bounds__(THREADS)
         const td_line made = measure_lines<lines>(
             units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
         if (counts) *to = made;
+        if (c.candidates > 1) raise_spread(c, made, counts, &c.spread[batch].of[which]);
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     const unit *from = static_cast<const unit *>(p.units_again[which]) + first;
@@ -410,7 +413,8 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
 }
 
 /* Lines as they are, or again; where all are measured together they are made together, after the second time. */
-static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
+static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool again,
+                                  cudaStream_t stream)
 {
     const int lines = max(p->operand[0].lines, p->operand[1].lines);
     const bool together = lines <= p->strip_lines;
@@ -425,7 +429,7 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
         error = TD_LAUNCH_NEXT(own == FEW_LINES     ? lines_kernel<FEW_LINES>
                                : own == USUAL_LINES ? lines_kernel<USUAL_LINES>
                                                     : lines_kernel<MANY_LINES>,
-                               groups, THREADS, 0, stream, *p, first, all.units.by,
+                               groups, THREADS, 0, stream, *p, *c, first, all.units.by,
                                together ? PLAIN | AGAIN
                                : again  ? AGAIN
                                         : PLAIN);
@@ -438,11 +442,11 @@ cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
     return TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
 }
 
-cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
+cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
 {
     cudaError_t error = td_measure_clear(p, stream);
-    if (error == cudaSuccess) error = measure_strips(p, false, stream);
-    return error == cudaSuccess ? measure_strips(p, true, stream) : error;
+    if (error == cudaSuccess) error = measure_strips(p, c, false, stream);
+    return error == cudaSuccess ? measure_strips(p, c, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

@@ -149,16 +149,13 @@ size_t td_unit_bytes(void);
 enum { TD_BOUND = 32 };
 TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
-cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
-
-/* What lines of both operands are at most, above a number below all; how many blocks have looked. */
+/* What lines of both operands are at most, above a number below all; and with shifts. */
 enum { TD_SPREADS = 6 };
 typedef struct {
     int32_t above[TD_SPREADS];
 } td_spread_of_lines;
 typedef struct {
-    td_spread_of_lines of[2];
-    int32_t blocks;
+    td_spread_of_lines of[2], again[2];
 } td_spread;
 
 /* Decides, and sets the scales. */
@@ -177,7 +174,8 @@ typedef struct {
      * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int width;
     int peak_limit;    /* ... this */
-    td_spread *spread; /* scratch: [batch], zeros */
+    td_spread *spread; /* scratch: [batch], zeros before lines are measured, which raises `of` */
+    td_step *steps;    /* those of td_measure */
     /* 1: as given, without scratch. More: the first of candidates_of_lines that certifies all pairs of lines, else what the
      * estimate finds. */
     int candidates, candidates_of_lines;
@@ -192,6 +190,8 @@ typedef struct {
     td_choice *choice;          /* [batch] */
     unsigned long long *planes; /* raised to what is chosen; NULL: not */
 } td_choose;
+
+cudaError_t td_measure_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
 cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
 /* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many: measure->units are of no use then, and the

@@ -147,25 +147,6 @@ TD_DEVICE td_line join_units(const unit *units, int64_t k)
                    mean_of(logs, (int)k));
 }
 
-/* What the block's lines add to what is seen of the operand. All threads take part. */
-TD_DEVICE void raise_spread(const td_choose &c, const td_line &line, bool exists,
-                            td_spread_of_lines *all)
-{
-    TD_SHARED(td_spread_of_lines, seen, );
-    const int tid = (int)threadIdx.x;
-    if (tid < TD_SPREADS) seen.above[tid] = 0;
-    __syncthreads();
-    if (exists && tid % 32 == 0) {
-        seen_of_lines mine;
-        mine.add(c, line);
-        TD_UNROLL
-        for (int s = 0; s < TD_SPREADS; s++)
-            if (mine.of[s] > NO_LINE) atomicMax(&seen.above[s], mine.of[s] - NO_LINE);
-    }
-    __syncthreads();
-    if (tid < TD_SPREADS && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
-}
-
 /* Grid: blocks over lines, 1, batch member * 2 + operand. Until something is raised nothing is read or written that the kernel before
  * has to do with. */
 static __global__ void __launch_bounds__(THREADS, 2)
@@ -187,7 +168,8 @@ static __global__ void __launch_bounds__(THREADS, 2)
     td_wait_for_last();
     if (exists && threadIdx.x % 32 == 0)
         p.line[which][(int64_t)batch * o.lines + line0 + own] = line;
-    if (c.candidates > 1) raise_spread(c, line, exists, &c.spread[batch].of[which]);
+    if (c.candidates > 1)
+        raise_spread(c, line, exists && threadIdx.x % 32 == 0, &c.spread[batch].of[which]);
 }
 
 /* ---- the choice ---- */
@@ -326,7 +308,7 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small
 {
     cudaError_t error;
     if (!td_lines_are_short(p->operand[0].lines, p->operand[1].lines, p->operand[0].k, p->batch)) {
-        error = td_measure_run(p, stream);
+        error = td_measure_run(p, c, stream);
         return error == cudaSuccess ? td_choose_run(c, stream) : error;
     }
     const unsigned strips = (unsigned)max(strips_of(*p, 0), strips_of(*p, 1)),

@@ -61,6 +61,25 @@ TD_DEVICE void measure_spread(const td_choose &p, int batch, const share_of_line
     }
 }
 
+/* Raises what is seen of an operand by one line of each thread that has one. All threads of a block take part. */
+TD_DEVICE void raise_spread(const td_choose &p, const td_line &line, bool has_line,
+                            td_spread_of_lines *all)
+{
+    TD_SHARED(td_spread_of_lines, seen, );
+    const int tid = (int)threadIdx.x;
+    seen_of_lines mine;
+    if (tid < TD_SPREADS) seen.above[tid] = 0;
+    __syncthreads();
+    if (has_line) mine.add(p, line);
+    TD_UNROLL
+    for (int s = 0; s < TD_SPREADS; s++) {
+        const int most = td_warp_max(mine.of[s] - NO_LINE);
+        if (most && tid % 32 == 0) atomicMax(&seen.above[s], most);
+    }
+    __syncthreads();
+    if (tid < TD_SPREADS && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
+}
+
 /* The same of all lines: the largest of floor((norm + sum) / 2) - mean, and of those that the first candidate rounds; of
  * the exponents, and less those of the lowest bits, as lines are and in the units of binary64.h; whether any is special. */
 struct spread {

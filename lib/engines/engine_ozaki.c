@@ -17,13 +17,14 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
 {
     const td_problem *p = product->p;
     char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
     td_choose choose = {.lines = {(int)p->m, (int)p->n},
                         .batch = batch,
                         .alpha = p->alpha,
                         .k = p->k,
                         .choice = (td_choice *)(at + product->plan.choice),
-                        .spread =
-                            td_ozaki_counts_at(&product->plan, p, at + product->plan.counts).spread,
+                        .spread = counts.spread,
+                        .steps = counts.steps,
                         .shifted = (const int32_t *)(at + product->plan.shifted),
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);

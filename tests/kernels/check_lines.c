@@ -128,6 +128,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                         .alpha.value.binary64 = 1.0,
                         .k = c->k,
                         .spread = (td_spread *)measure.clear,
+                        .steps = measure.steps,
                         .shifted = of.shifted,
                         .choice = of.choice,
                         .planes = of.planes};
@@ -151,7 +152,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
         CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
         return of;
     }
-    CHECK_CUDA(td_measure_run(&measure, NULL));
+    CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
     CHECK_CUDA(td_choose_run(&choose, NULL));
     return of;
 }

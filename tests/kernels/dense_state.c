@@ -143,7 +143,6 @@ static void measure(dense_state *s, const dense_case *c)
     }
     s->shift = measure.shift;
     s->shifted = measure.shifted;
-    CHECK_CUDA(td_measure_run(&measure, NULL));
     const td_choose choose = {
         .line = {measure.line[0], measure.line[1]},
         .line_again = {measure.line_again[0], measure.line_again[1]},
@@ -154,6 +153,7 @@ static void measure(dense_state *s, const dense_case *c)
         .candidates = 1,
         .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
     };
+    CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
     CHECK_CUDA(td_choose_run(&choose, NULL));
 }
 
