@@ -7,29 +7,37 @@
 #include "portable.h"
 #include "product.h"
 
+/* How soon a block takes its next unit: in time for the end of this one, where units are short, or then. */
+typedef enum { TD_TAKEN_AHEAD, TD_TAKEN_LATE } td_taken;
+
 /* Calls work(unit) for the units that the block takes. All threads take part. */
-template <class function> TD_DEVICE void td_take_units(td_step *step, int units, function work)
+template <td_taken when, class function>
+TD_DEVICE void td_take_units(td_step *step, int units, function work)
 {
     TD_SHARED(int, next, );
+    const bool takes = threadIdx.x == 0;
+    int own = 0, ended = 0;
+    if (takes) own = atomicAdd(&step->taken, 1);
     TD_ROLLED
-    for (;;) {
-        __syncthreads();
-        if (threadIdx.x == 0) next = atomicAdd(&step->taken, 1);
+    for (;; ended++) {
+        if (takes) next = own;
         __syncthreads();
         const int unit = td_uniform(next);
-        if (unit >= units) return;
+        if (unit >= units) break;
+        if (takes && when == TD_TAKEN_AHEAD) own = atomicAdd(&step->taken, 1);
         work(unit);
         __syncthreads();
-        if (threadIdx.x > 0) continue;
-        __threadfence();
-        atomicAdd(&step->done, 1);
+        if (takes && when == TD_TAKEN_LATE) own = atomicAdd(&step->taken, 1);
     }
+    if (!takes || ended == 0) return;
+    __threadfence();
+    atomicAdd(&step->done, ended);
 }
 
-/* The same; returns when all units are done, and what they wrote is there. */
+/* The same of short units; returns when all are done, and what they wrote is there. */
 template <class function> TD_DEVICE void td_do_step(td_step *step, int units, function work)
 {
-    td_take_units(step, units, work);
+    td_take_units<TD_TAKEN_AHEAD>(step, units, work);
     if (threadIdx.x == 0) {
         while (atomicAdd(&step->done, 0) < units) __nanosleep(100);
         __threadfence();

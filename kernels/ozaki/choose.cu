@@ -1,5 +1,5 @@
 /* choose.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
-#include "../shared_steps.h"
+#include "small_estimate.h"
 #include "spread.h"
 
 enum { THREADS = 256 };
@@ -79,13 +79,15 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(TD_PA
 /* What is seen of the lines of a member that is shifted, by all of its blocks: those with shifts are looked at now. */
 TD_DEVICE void look_again(const td_choose &p, int batch)
 {
-    enum { UNITS = 64 };
+    enum { MOST_UNITS = 32 };
     TD_SHARED(td_spread_of_lines, seen, [2]);
-    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], UNITS, [&](int unit) {
+    const int lines = max(p.lines[0], p.lines[1]),
+              units = min((int)MOST_UNITS, (lines + THREADS - 1) / THREADS);
+    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], 2 * units, [&](int unit) {
         const int tid = (int)threadIdx.x, which = unit % 2;
         if (tid < 2) seen[tid] = {};
         __syncthreads();
-        measure_spread(p, batch, {which, unit / 2 * THREADS + tid, UNITS / 2 * THREADS}, seen);
+        measure_spread(p, batch, {which, unit / 2 * THREADS + tid, units * THREADS}, seen);
         __syncthreads();
         if (tid < TD_SPREADS && seen[which].above[tid])
             atomicMax(&p.spread[batch].again[which].above[tid], seen[which].above[tid]);
@@ -104,33 +106,68 @@ TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
     return choice_of_lines(p, has_lines, seen);
 }
 
-/* Chooses, unless that is done; sets scales. Grid: blocks over lines, 1, batch member * 2 + operand. */
-static __global__ void __launch_bounds__(THREADS) scale_kernel(TD_PARAMETER td_choose p)
+/* Sets a share of a member's lines: the first, and how far apart. */
+TD_DEVICE void scale_share(const td_choose &p, const td_choice &choice, int which, int batch,
+                           int first, int step)
 {
-    td_begin_kernel();
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
-              first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    const bool is_chosen = p.rule == TD_SCALE_BY_DIGITS;
-    const td_choice choice = is_chosen ? p.choice[batch] : choose_member(p, batch);
-    if (!is_chosen && first == 0 && which == 0) leave_choice(p, batch, choice);
-    if (td_scalar_value(p.alpha) == 0.0) return;
-    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first,
-                        (int)(gridDim.x * blockDim.x));
+    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first, step);
 }
 
-cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
+/* Chooses, unless that is done, and sets scales, or goes on to the estimate, if that is made here: estimate.steps is not NULL.
+ * Grid: an even number of blocks, half of them for op(A)'s lines, 1, batch member. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    scale_kernel(TD_PARAMETER td_choose p, TD_PARAMETER td_small_estimate estimate)
 {
-    const int lines = max(p->lines[0], p->lines[1]);
-    const dim3 grid((unsigned)min(256, (lines + THREADS - 1) / THREADS), 1, 2 * (unsigned)p->batch);
+    TD_DYNAMIC_SHARED(small_estimate_shared, shared);
+    td_begin_kernel();
+    const int which = (int)blockIdx.x % 2, batch = (int)blockIdx.z, tid = (int)threadIdx.x,
+              block = (int)blockIdx.x / 2, blocks = (int)gridDim.x / 2;
+    const bool is_chosen = p.rule == TD_SCALE_BY_DIGITS;
+    const td_choice choice = is_chosen ? p.choice[batch] : choose_member(p, batch);
+    const bool goes_on = estimate.steps && choice.is_estimated;
+    if (!is_chosen && !(goes_on && p.candidates > 1) && blockIdx.x == 0 && tid == 0)
+        leave_choice(p, batch, choice);
+    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (!goes_on) {
+        scale_share(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
+        return;
+    }
+    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_LINES], 2 * blocks, [&](int unit) {
+        scale_share(p, choice, unit % 2, batch, unit / 2 * THREADS + tid, blocks * THREADS);
+    });
+    estimate_member(estimate, (td_room)choice.room, *shared);
+}
+
+cudaError_t td_choose_run(const td_choose *p, const td_small_estimate *estimate,
+                          cudaStream_t stream)
+{
+    const int lines = max(p->lines[0], p->lines[1]), batch = p->batch,
+              strips = min((int)MOST_BLOCKS / 2, (lines + THREADS - 1) / THREADS),
+              half = estimate ? max(strips, MOST_BLOCKS / 2 / batch) : strips;
+    const dim3 grid(2 * (unsigned)half, 1, (unsigned)batch);
     cudaError_t error = cudaSuccess;
     if (p->rule == TD_SCALE_BY_DIGITS)
-        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)p->batch), 4 * THREADS, 0,
+        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)batch), 4 * THREADS, 0,
                                stream, *p);
-    return error == cudaSuccess ? TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p)
-                                : error;
+    if (error != cudaSuccess) return error;
+    return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, estimate ? sizeof(small_estimate_shared) : 0,
+                          stream, *p, estimate ? *estimate : td_small_estimate{});
+}
+
+/* The most products of which an estimate takes about as long here as by kernels of its own. */
+static const double SMALL_ESTIMATE = 0x1p33;
+
+bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    int bytes = 0;
+    return k <= TD_ESTIMATE_K &&
+           (double)m * (double)n * (double)k * (double)batch <= SMALL_ESTIMATE &&
+           td_block_shared_bytes(&bytes) == cudaSuccess &&
+           bytes >= (int)sizeof(small_estimate_shared);
 }
 
 cudaError_t td_choose_prepare(void)
 {
-    return td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
+    const cudaError_t error = td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
+    return td_allow_shared(error, scale_kernel, (int)sizeof(small_estimate_shared));
 }

@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     if (!choice.is_estimated) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open, (td_room)choice.room);
+    close_ranks(p, open, (td_room)choice.room, 1);
 }
 
 int td_rank_blocks(int m, int n, int batch)
@@ -126,8 +126,4 @@ cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream
     return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
 }
 
-cudaError_t td_estimate_prepare(void)
-{
-    const cudaError_t error = td_magnitudes_prepare();
-    return td_load(error == cudaSuccess ? td_small_estimate_prepare() : error, rank_kernel);
-}
+cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), rank_kernel); }

@@ -116,9 +116,9 @@ typedef struct {
     int32_t blocks;
 } td_rise;
 
-/* What blocks may have to do together once lines are measured: exponents along k, the lines again, with shifts; the estimate's
- * magnitudes, and its tiles. */
-enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEP_MAGNITUDES, TD_STEP_TILES, TD_STEPS };
+/* What blocks may have to do together once lines are measured: exponents along k, the lines again, with shifts, and their scales; the
+ * estimate's magnitudes, and its tiles. */
+enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEP_LINES, TD_STEP_MAGNITUDES, TD_STEP_TILES, TD_STEPS };
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
 typedef struct {
@@ -192,13 +192,15 @@ typedef struct {
 } td_choose;
 
 cudaError_t td_measure_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
-cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
-/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many: measure->units are of no use then, and the
- * estimate (estimate.h) may be made at once; NULL: it is not. */
+/* And makes the estimate (estimate.h) if one is wanted; NULL: that comes after it. */
+typedef struct td_small_estimate td_small_estimate;
+cudaError_t td_choose_run(const td_choose *choose, const td_small_estimate *estimate,
+                          cudaStream_t stream);
+
+/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many: measure->units are of no use then. */
 enum { TD_SHORT_K = 4096 };
 bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
-typedef struct td_small_estimate td_small_estimate;
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,
                          const td_small_estimate *estimate, cudaStream_t stream);
 

@@ -380,12 +380,13 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
         td_scale_lines(p.choose, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what some tiles leave open, and decides if they are the last ones. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
+/* Adds what some tiles leave open, `share` of p.blocks, and decides if they are the last ones. By all threads. */
+TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room, int share)
 {
     if (open && (int)threadIdx.x < p.choose.candidates)
         atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
-    if (p.choose.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], 1, p.blocks))
+    if (p.choose.candidates > 1 && p.blocks > 0 &&
+        td_is_last(&p.ranked[blockIdx.z], share, p.blocks))
         decide(p, room);
 }
 

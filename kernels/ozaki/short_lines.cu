@@ -273,7 +273,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c,
                   TD_PARAMETER td_small_estimate estimate)
 {
-    TD_SHARED(settle_shared, shared, );
+    TD_DYNAMIC_SHARED(settle_shared, shared);
     td_begin_kernel();
     const int batch = (int)blockIdx.z;
     if (td_scalar_value(p.alpha) == 0.0) {
@@ -282,12 +282,12 @@ static __global__ void __launch_bounds__(THREADS, 2)
         return;
     }
     if (c.rule == TD_SCALE_BY_DIGITS) {
-        has_measured_again(p, c, batch, shared.units);
+        has_measured_again(p, c, batch, shared->units);
         return;
     }
-    const td_choice choice = choose_member(p, c, batch, estimate.steps != NULL, shared.units);
+    const td_choice choice = choose_member(p, c, batch, estimate.steps != NULL, shared->units);
     if (estimate.steps && choice.is_estimated)
-        estimate_member(estimate, (td_room)choice.room, shared.estimate);
+        estimate_member(estimate, (td_room)choice.room, shared->estimate);
 }
 
 /* ---- all of it ---- */
@@ -309,7 +309,7 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small
     cudaError_t error;
     if (!td_lines_are_short(p->operand[0].lines, p->operand[1].lines, p->operand[0].k, p->batch)) {
         error = td_measure_run(p, c, stream);
-        return error == cudaSuccess ? td_choose_run(c, stream) : error;
+        return error == cudaSuccess ? td_choose_run(c, estimate, stream) : error;
     }
     const unsigned strips = (unsigned)max(strips_of(*p, 0), strips_of(*p, 1)),
                    members = (unsigned)p->batch,
@@ -319,15 +319,17 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small
         error = TD_LAUNCH_NEXT(measure_kernel, dim3(strips, 1, 2 * members), THREADS, 0, stream, *p,
                                *c);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS, 0, stream, *p, *c,
-                               estimate ? *estimate : td_small_estimate{});
+        error = TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS,
+                               estimate ? sizeof(settle_shared) : sizeof(units_of_block), stream,
+                               *p, *c, estimate ? *estimate : td_small_estimate{});
     if (error != cudaSuccess || c->rule != TD_SCALE_BY_DIGITS) return error;
-    return td_choose_run(c, stream);
+    return td_choose_run(c, NULL, stream);
 }
 
 cudaError_t td_lines_prepare(void)
 {
     cudaError_t error = td_measure_prepare();
     if (error == cudaSuccess) error = td_choose_prepare();
-    return td_load(error, measure_kernel, settle_kernel);
+    error = td_load(error, measure_kernel, settle_kernel);
+    return td_allow_shared(error, settle_kernel, (int)sizeof(settle_shared));
 }

@@ -1,4 +1,4 @@
-/* small_estimate.h - the estimate of a small product by blocks that have other things to do, too, or nothing: together they make the
+/* small_estimate.h - the estimate of a product that is not large, by the blocks that have chosen by lines: together they make the
  * magnitudes, then each multiplies and ranks tiles. For kernels of TD_FINISH_THREADS threads. */
 #ifndef TD_SMALL_ESTIMATE_H
 #define TD_SMALL_ESTIMATE_H
@@ -10,20 +10,36 @@
 #include "magnitudes.h"
 #include "ranks.h"
 
-/* Four of a block's warps multiply: 64 rows by 16 columns each, two stages. */
-typedef shape<1, TD_TILE / MMA_COLUMNS, MMA_COLUMNS, TILE_K, 2, 2> small_shape;
-static_assert((int)small_shape::rows == TD_TILE && (int)small_shape::columns == TD_TILE,
-              "a tile of ranks");
+/* A block multiplies up to two tiles, one beside the other. Half of its warps have one stage, half the next, each 64 rows by 32 columns; two such
+ * pairs of stages have room. */
+enum { TILES = 2, COLUMN_WARPS = 4 };
+typedef shape<1, COLUMN_WARPS, TILES * TD_TILE / COLUMN_WARPS, TILE_K, 4, 2> small_shape;
+static_assert((int)small_shape::rows == TD_TILE && (int)small_shape::columns == TILES * TD_TILE,
+              "tiles of ranks");
+static_assert(2 * (int)small_shape::threads == TD_FINISH_THREADS, "two halves");
 static_assert((int)TD_FINISH_THREADS == (int)TD_FIXED_THREADS, "one block for all steps");
 
-/* Logarithms of a tile's sums, four rows a word: [column][rows]. */
-typedef uint32_t logs_of_tile[TD_TILE][TD_TILE / TD_SUBTILE + 1];
+/* Logarithms of sums, four rows a word: [column][rows]. */
+typedef uint32_t logs_of_tiles[TILES * TD_TILE][TD_TILE / TD_SUBTILE + 1];
 
-struct alignas(128) small_estimate_shared {
+/* One after the other. */
+union alignas(128) small_estimate_shared {
     int8_t panels[small_shape::shared_bytes]; /* stages of [columns, then rows][TILE_K] */
-    logs_of_tile logs;
-    rank_state ranks;
+    int32_t sums[small_shape::column_mmas * ROW_MMAS * 4][small_shape::threads];
+    struct {
+        logs_of_tiles logs;
+        rank_state ranks;
+    };
 };
+
+/* Blocks of a product, all members together, of which two have places on a multiprocessor. */
+enum { MOST_BLOCKS = 256 };
+
+/* Tiles that a block has at a time: where there are few of them, one. */
+TD_DEVICE int tiles_at_once(const td_target &target)
+{
+    return td_tiles(target.m) * td_tiles(target.n) >= (int)gridDim.x * TILES * 2 ? TILES : 1;
+}
 
 /* ---- magnitudes ---- */
 
@@ -65,44 +81,56 @@ TD_DEVICE void make_magnitudes(const td_magnitudes &p, int unit)
 
 /* ---- tiles ---- */
 
-/* What a block multiplies and ranks. */
-struct tile_of_magnitudes {
+/* What a block multiplies at a time: TD_TILE rows, as many columns for each of its tiles. */
+struct own_tiles {
     const td_magnitudes &p;
-    int row, column;
+    int row, column, count, first; /* the first tile of C, as td_target counts them */
 
-    TD_INSIDE tile_of_magnitudes(const td_magnitudes &of, int tile) : p(of)
+    TD_INSIDE own_tiles(const td_small_estimate &of, int unit) : p(of.magnitudes)
     {
-        const int tiles = td_tiles(of.fixed.operand[0].lines);
-        row = tile % tiles * TD_TILE;
-        column = tile / tiles * TD_TILE;
+        const td_target &target = of.estimate.finish.target;
+        const int m_tiles = td_tiles(target.m), at_once = tiles_at_once(target),
+                  right = unit / m_tiles * at_once;
+        row = unit % m_tiles * TD_TILE;
+        column = right * TD_TILE;
+        count = min(at_once, td_tiles(target.n) - right);
+        first = unit % m_tiles + right * m_tiles;
     }
 
-    /* The first stage from `stage` on in which rows and columns have magnitudes that are not 0. */
-    TD_INSIDE int next_stage(int stage) const
+    /* Of stages 32 w to 32 w + 31, those in which the lines have magnitudes that are not 0. */
+    TD_INSIDE uint32_t nonzero_stages(int which, int line, int w) const
     {
-        const int stages = stages_of(p.fixed.k_count), first[2] = {row, column};
-        for (; stage < stages; stage++) {
-            uint32_t both = td_nonzero_bit(stage);
-            for (int o = 0; o < 2; o++)
-                both &= p.nonzero[o][td_nonzero_place(p.fixed.operand[o].lines, p.k_padded,
-                                                      (int)blockIdx.z, first[o] / TD_LINE_GROUP,
-                                                      stage)];
-            if (both) break;
+        return p.nonzero[which][td_nonzero_place(p.fixed.operand[which].lines, p.k_padded,
+                                                 (int)blockIdx.z, line / TD_LINE_GROUP, 32 * w)];
+    }
+
+    /* Those of rows and of any columns; counts in how many blocks both have. */
+    TD_INSIDE uint32_t stages_in_word(int w, unsigned *met) const
+    {
+        const uint32_t rows = nonzero_stages(0, row, w);
+        uint32_t any = 0;
+        TD_ROLLED
+        for (int i = 0; i < count; i++) {
+            const uint32_t both = rows & nonzero_stages(1, column + i * TD_TILE, w);
+            *met += (unsigned)__popc(both);
+            any |= both;
         }
-        return stage;
+        return any;
     }
 
-    /* Starts the copies of a stage; the last line in the place of those beyond, zeros past the end of k. */
+    /* Starts the copies of a stage; the last line in the place of those beyond, zeros past the end of k. Of tiles that are not there
+     * panels hold anything, and sums are not used. */
     TD_INSIDE void copy(int stage, int8_t *to) const
     {
-        enum { APART = TD_FINISH_THREADS / small_shape::chunks };
+        enum { APART = TD_FINISH_THREADS / small_shape::chunks, COLUMNS = small_shape::columns };
         const int chunk = (int)threadIdx.x % small_shape::chunks;
         const int64_t l = (int64_t)stage * TILE_K + chunk * CHUNK;
         TD_UNROLL
         for (int i = 0; i < small_shape::lines; i += APART) {
-            const int own = i + (int)threadIdx.x / small_shape::chunks, which = own < TD_TILE,
+            const int own = i + (int)threadIdx.x / small_shape::chunks, which = own < COLUMNS,
                       lines = p.fixed.operand[which].lines,
-                      line = min(which ? column + own : row + own - TD_TILE, lines - 1);
+                      line = min(which ? column + own : row + own - COLUMNS, lines - 1);
+            if (which && own >= count * TD_TILE) continue;
             td_async_copy_inside<16>(to + place<small_shape>(own, chunk),
                                      p.plane[which] +
                                          ((int64_t)blockIdx.z * lines + line) * p.k_padded + l,
@@ -111,27 +139,59 @@ struct tile_of_magnitudes {
     }
 };
 
-/* The sums of a tile's elements, as warps have them; returns how many blocks of k have magnitudes of both operands. */
-TD_DEVICE unsigned multiply_tile(const td_magnitudes &p, int number, int8_t *panels,
-                                 warp_sums<small_shape> &sums)
+/* Adds the sums of the upper half of the warps to those of the lower half. */
+TD_DEVICE void join_halves(warp_sums<small_shape> &sums, small_estimate_shared &shared)
 {
-    const tile_of_magnitudes tile(p, number);
-    const int warp = td_uniform((int)threadIdx.x / 32), stages = stages_of(p.fixed.k_count);
-    int stage = tile.next_stage(0);
+    const int own = (int)threadIdx.x % small_shape::threads;
+    const bool is_upper = threadIdx.x >= small_shape::threads;
+    TD_UNROLL
+    for (int i = 0; i < small_shape::column_mmas; i++) TD_UNROLL
+    for (int j = 0; j < 4 * ROW_MMAS && is_upper; j++)
+        shared.sums[4 * ROW_MMAS * i + j][own] = sums[i][j / 4][j % 4];
+    __syncthreads();
+    TD_UNROLL
+    for (int i = 0; i < small_shape::column_mmas; i++) TD_UNROLL
+    for (int j = 0; j < 4 * ROW_MMAS && !is_upper; j++)
+        sums[i][j / 4][j % 4] += shared.sums[4 * ROW_MMAS * i + j][own];
+    __syncthreads();
+}
+
+/* The sums of a block's elements, as the lower half of the warps have them; returns how many blocks of k have magnitudes of both
+ * operands. */
+TD_DEVICE unsigned multiply_tiles(const own_tiles &tiles, small_estimate_shared &shared,
+                                  warp_sums<small_shape> &sums)
+{
+    enum { BYTES = small_shape::stage_bytes };
+    const int warp = td_uniform((int)threadIdx.x / 32), half = warp / COLUMN_WARPS,
+              own = warp % COLUMN_WARPS, words = td_nonzero_words(tiles.p.k_padded);
+    int w = 0;
     unsigned met = 0;
-    int8_t *at = panels, *other = panels + small_shape::stage_bytes;
-    if (stage < stages) tile.copy(stage, at);
-    td_async_copy_commit();
+    uint32_t left = tiles.stages_in_word(0, &met);
+    const auto fetch = [&](int8_t *to) { /* up to two stages; how many */
+                                         int count = 0;
+                                         TD_ROLLED
+                                         while (count < 2) {
+                                             while (!left && w + 1 < words)
+                                                 left = tiles.stages_in_word(++w, &met);
+                                             if (!left) break;
+                                             tiles.copy(32 * w + __ffs((int)left) - 1,
+                                                        to + count++ * BYTES);
+                                             left &= left - 1;
+                                         }
+                                         td_async_copy_commit();
+                                         return count;
+    };
+    int8_t *at = shared.panels, *other = at + 2 * BYTES;
     TD_ROLLED
-    for (; stage < stages; met++) {
-        stage = tile.next_stage(stage + 1);
-        if (stage < stages) tile.copy(stage, other);
-        td_async_copy_commit();
+    for (int here = fetch(at), next; here; here = next) {
+        next = fetch(other);
         td_async_copy_wait<1>();
         __syncthreads();
-        if (warp < small_shape::threads / 32) {
-            warp_products<small_shape> products(sums, at + warp * MMA_COLUMNS * TILE_K,
-                                                at + TD_TILE * TILE_K);
+        if (half < here) {
+            const int8_t *const columns = at + half * BYTES;
+            warp_products<small_shape> products(
+                sums, columns + own * (small_shape::columns / COLUMN_WARPS) * TILE_K,
+                columns + small_shape::columns * TILE_K);
             products.read(0);
             products.finish(0);
         }
@@ -141,47 +201,69 @@ TD_DEVICE unsigned multiply_tile(const td_magnitudes &p, int number, int8_t *pan
         other = read;
     }
     td_async_copy_wait<0>();
+    join_halves(sums, shared);
     return met;
 }
 
-TD_DEVICE void store_logs(const warp_sums<small_shape> &sums, logs_of_tile &logs)
+TD_DEVICE void store_logs(const warp_sums<small_shape> &sums, logs_of_tiles &logs)
 {
+    enum { COLUMNS = small_shape::columns / COLUMN_WARPS };
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    if (warp < small_shape::threads / 32) {
+    TD_UNROLL
+    for (int i = 0; i < small_shape::column_mmas && warp < COLUMN_WARPS; i++) {
         TD_UNROLL
-        for (int j = 0; j < ROW_MMAS; j++) {
-            TD_UNROLL
-            for (int s = 0; s < 4; s++) {
-                const int column = warp * MMA_COLUMNS + s / 2 * 8 + lane / 4,
-                          row = j * MMA_ROWS + 2 * (lane % 4) + s % 2;
-                reinterpret_cast<uint8_t *>(logs[column])[row] =
-                    (uint8_t)td_logarithm_of(sums[0][j][s]);
-            }
+        for (int j = 0; j < 4 * ROW_MMAS; j++) {
+            const int column = warp * COLUMNS + i * MMA_COLUMNS + j % 4 / 2 * 8 + lane / 4,
+                      row = j / 4 * MMA_ROWS + 2 * (lane % 4) + j % 2;
+            reinterpret_cast<uint8_t *>(logs[column])[row] =
+                (uint8_t)td_logarithm_of(sums[i][j / 4][j % 4]);
         }
     }
     __syncthreads();
 }
 
-TD_DEVICE void rank_tile(const td_small_estimate &p, int tile, td_room room,
-                         small_estimate_shared &shared)
+/* Ranks a tile, whose logarithms begin at `logs`; returns what it leaves open, as open_of_tile. */
+TD_DEVICE unsigned rank_tile(const td_estimate &p, int tile, const td_line &line,
+                             const uint32_t (*logs)[TD_TILE / TD_SUBTILE + 1], rank_state &state)
 {
     const int tid = (int)threadIdx.x, quads = TD_TILE / TD_SUBTILE;
-    const td_estimate &estimate = p.estimate;
-    warp_sums<small_shape> sums = {};
-    const unsigned met = multiply_tile(p.magnitudes, tile, shared.panels, sums);
-    store_logs(sums, shared.logs);
-    ranked_subtile subtile = place_subtile(estimate, tile);
+    ranked_subtile subtile = place_subtile(p, tile);
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        subtile.bytes[j] = shared.logs[tid / quads * TD_SUBTILE + j][tid % quads];
-    if (tid < 2 * TD_TILE)
-        summarise_line(estimate, *place_line(estimate, tile), shared.ranks.lines);
+        subtile.bytes[j] = logs[tid / quads * TD_SUBTILE + j][tid % quads];
+    if (tid < 2 * TD_TILE) summarise_line(p, line, state.lines);
     __syncthreads();
-    count_open(shared.ranks, rank_subtile(estimate, shared.ranks.lines, subtile));
+    count_open(state, rank_subtile(p, state.lines, subtile));
     __syncthreads();
-    if (met && tid == 0 && estimate.blocks > 0)
+    return open_of_tile(state);
+}
+
+/* The thread's line of a tile, if it has one. */
+TD_DEVICE td_line line_of_tile(const td_estimate &p, int tile)
+{
+    return threadIdx.x < 2 * TD_TILE ? *place_line(p, tile) : td_line{};
+}
+
+TD_DEVICE void rank_tiles(const td_small_estimate &p, int unit, td_room room,
+                          small_estimate_shared &shared)
+{
+    const td_estimate &estimate = p.estimate;
+    const own_tiles tiles(p, unit);
+    td_line line = line_of_tile(estimate, tiles.first);
+    warp_sums<small_shape> sums = {};
+    const unsigned met = multiply_tiles(tiles, shared, sums);
+    store_logs(sums, shared.logs);
+    unsigned open = 0;
+    TD_ROLLED
+    for (int i = 0; i < tiles.count; i++) {
+        const int m_tiles = td_tiles(estimate.finish.target.m), tile = tiles.first + i * m_tiles;
+        const td_line own = line;
+        if (i + 1 < tiles.count) line = line_of_tile(estimate, tile + m_tiles);
+        open += rank_tile(estimate, tile, own, &shared.logs[i * TD_TILE], shared.ranks);
+    }
+    if (met && threadIdx.x == 0 && estimate.blocks > 0)
         atomicAdd(&estimate.met[blockIdx.z], (unsigned long long)met);
-    close_ranks(estimate, open_of_tile(shared.ranks), room);
+    close_ranks(estimate, open, room, tiles.count);
 }
 
 /* All of a member's, by all of its blocks. room: of what lines chose. */
@@ -189,11 +271,13 @@ TD_DEVICE void estimate_member(const td_small_estimate &p, td_room room,
                                small_estimate_shared &shared)
 {
     td_step *const steps = p.steps + blockIdx.z * TD_STEPS;
+    const td_target &target = p.estimate.finish.target;
+    const int at_once = tiles_at_once(target),
+              units = td_tiles(target.m) * ((td_tiles(target.n) + at_once - 1) / at_once);
     td_do_step(&steps[TD_STEP_MAGNITUDES], magnitude_units(p.magnitudes),
                [&](int unit) { make_magnitudes(p.magnitudes, unit); });
-    td_take_units(&steps[TD_STEP_TILES],
-                  td_tiles(p.estimate.finish.target.m) * td_tiles(p.estimate.finish.target.n),
-                  [&](int tile) { rank_tile(p, tile, room, shared); });
+    td_take_units<TD_TAKEN_LATE>(&steps[TD_STEP_TILES], units,
+                                 [&](int unit) { rank_tiles(p, unit, room, shared); });
 }
 
 #endif

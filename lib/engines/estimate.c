@@ -111,22 +111,8 @@ td_small_estimate td_small_estimate_of(const td_estimate_part *given)
     return small;
 }
 
-/* True if the part is all of a product that one kernel estimates. */
-static bool is_small(const td_estimate_part *part)
-{
-    const td_target *target = &part->estimate.finish.target;
-    return part->estimate.blocks > 0 &&
-           part->estimate.tiles ==
-               td_ceil_div(target->m, TD_TILE) * td_ceil_div(target->n, TD_TILE) &&
-           td_is_small_estimate(target->m, target->n, part->fixed.operand[0].k, part->fixed.batch);
-}
-
 cudaError_t td_estimate_part_run(const td_estimate_part *given)
 {
-    if (is_small(given)) {
-        const td_small_estimate small = td_small_estimate_of(given);
-        return td_small_estimate_run(&small, given->stream);
-    }
     const td_estimate_part part = lay_out(given);
     const td_target *target = &part.estimate.finish.target;
     const int64_t k = part.fixed.operand[0].k, batch = part.fixed.batch, sums = part.estimate.sums;

@@ -27,7 +27,7 @@ int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 /* How the ranks of a part are laid out. */
 td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n);
 
-/* What one kernel does of a part that is a whole product (td_is_small_estimate). */
+/* The same for td_lines_run, of a part that is a whole product (td_is_small_estimate). */
 td_small_estimate td_small_estimate_of(const td_estimate_part *part);
 
 /* Enqueues it; members whose choice is not estimated are passed over on the device. */

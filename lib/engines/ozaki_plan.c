@@ -40,6 +40,12 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
                : mode->leaves_tiles;
 }
 
+/* True if the scratch of the measuring is still read where the estimate's is written: by the kernel for short lines. */
+static bool has_own_place(const td_ozaki_plan *plan, const td_problem *p)
+{
+    return plan->estimates_at_once && td_lines_are_short(p->m, p->n, p->k, plan->batch);
+}
+
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t);
@@ -51,7 +57,6 @@ static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end
         plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
         plan->tops[o] = td_reserve(&end, p->k * words);
         plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
-        plan->line_again[o] = td_reserve(&end, lines_of(p, o) * batch * (int64_t)sizeof(td_line));
     }
     plan->rise = td_reserve(&end, batch * (int64_t)sizeof(td_rise));
     if (end > plan->bytes) plan->bytes = end;
@@ -83,15 +88,6 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
         plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
-/* True if the kernel that chooses by lines may go on to the estimate. */
-static bool estimates_at_once(const td_ozaki_plan *plan, const td_ozaki_product *product)
-{
-    const td_problem *p = product->p;
-    return td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
-           td_lines_are_short(p->m, p->n, p->k, plan->batch) &&
-           td_is_small_estimate(p->m, p->n, p->k, plan->batch);
-}
-
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
@@ -101,17 +97,21 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
-    for (int o = 0; o < 2; o++)
-        plan->line[o] = td_reserve(&end, lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line));
+    for (int o = 0; o < 2; o++) {
+        const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);
+        plan->line[o] = td_reserve(&end, records);
+        plan->line_again[o] = td_reserve(&end, records);
+    }
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
-    plan->estimates_at_once = estimates_at_once(plan, product);
+    plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+                              td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_measure(plan, p, end);
-    lay_out_part(plan, product, plan->estimates_at_once ? plan->bytes : end);
+    lay_out_part(plan, product, has_own_place(plan, p) ? plan->bytes : end);
 }
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */

@@ -153,7 +153,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
         return of;
     }
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
     return of;
 }
 

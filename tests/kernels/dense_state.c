@@ -154,7 +154,7 @@ static void measure(dense_state *s, const dense_case *c)
         .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
     };
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
 }
 
 /* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
