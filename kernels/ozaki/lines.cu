@@ -287,7 +287,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 /* What is added up, counted or raised later. Grid: any blocks. */
 static __global__ void clear_kernel(const td_measure p)
 {
-    td_begin_kernel();
+    td_wait_for_last(); /* first: the next kernel reads operands as soon as it begins */
+    td_let_next_begin();
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
     const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
@@ -439,7 +440,9 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
 
 cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
 {
-    return TD_LAUNCH(clear_kernel, 64, THREADS, 0, stream, *p);
+    enum { BLOCKS_OF_CLEAR = 64 };
+    return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
+                           : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }
 
 cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)

@@ -140,7 +140,9 @@ typedef struct {
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 
-    int32_t *clear; /* what else is to be 0 when this is done */
+    bool
+        begins_early; /* the first kernel may be put in place while what comes before in the stream still runs: it waits for that */
+    int32_t *clear;   /* what else is to be 0 when this is done */
     int64_t clear_count;
 } td_measure;
 size_t td_unit_bytes(void);

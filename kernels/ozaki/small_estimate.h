@@ -10,24 +10,26 @@
 #include "magnitudes.h"
 #include "ranks.h"
 
-/* A block multiplies up to two tiles, one beside the other. Half of its warps have one stage, half the next, each 64 rows by 32 columns; two such
- * pairs of stages have room. */
-enum { TILES = 2, COLUMN_WARPS = 4 };
-typedef shape<1, COLUMN_WARPS, TILES * TD_TILE / COLUMN_WARPS, TILE_K, 4, 2> small_shape;
-static_assert((int)small_shape::rows == TD_TILE && (int)small_shape::columns == TILES * TD_TILE,
-              "tiles of ranks");
-static_assert(2 * (int)small_shape::threads == TD_FINISH_THREADS, "two halves");
+/* A block multiplies one tile, or two, one beside the other. Half of its warps have one stage, half the next, each 64 rows by 16 columns of
+ * each tile; two such pairs of stages have room. */
+enum { COLUMN_WARPS = 4, MOST_TILES = 2 };
+template <int tiles>
+using tiles_shape = shape<1, COLUMN_WARPS, tiles * TD_TILE / COLUMN_WARPS, TILE_K, 4, 2>;
+static_assert((int)tiles_shape<1>::rows == TD_TILE && (int)tiles_shape<1>::columns == TD_TILE,
+              "a tile of ranks");
+static_assert(2 * (int)tiles_shape<1>::threads == TD_FINISH_THREADS, "two halves");
 static_assert((int)TD_FINISH_THREADS == (int)TD_FIXED_THREADS, "one block for all steps");
 
-/* Logarithms of sums, four rows a word: [column][rows]. */
-typedef uint32_t logs_of_tiles[TILES * TD_TILE][TD_TILE / TD_SUBTILE + 1];
+/* Logarithms of a column's sums, four rows a word. */
+typedef uint32_t logs_of_column[TD_TILE / TD_SUBTILE + 1];
 
 /* One after the other. */
 union alignas(128) small_estimate_shared {
-    int8_t panels[small_shape::shared_bytes]; /* stages of [columns, then rows][TILE_K] */
-    int32_t sums[small_shape::column_mmas * ROW_MMAS * 4][small_shape::threads];
+    int8_t
+        panels[tiles_shape<MOST_TILES>::shared_bytes]; /* stages of [columns, then rows][TILE_K] */
+    int32_t sums[sizeof(warp_sums<tiles_shape<MOST_TILES>>) / 4][TD_FINISH_THREADS / 2];
     struct {
-        logs_of_tiles logs;
+        logs_of_column logs[MOST_TILES * TD_TILE];
         rank_state ranks;
     };
 };
@@ -35,11 +37,8 @@ union alignas(128) small_estimate_shared {
 /* Blocks of a product, all members together, of which two have places on a multiprocessor. */
 enum { MOST_BLOCKS = 256 };
 
-/* Tiles that a block has at a time: where there are few of them, one. */
-TD_DEVICE int tiles_at_once(const td_target &target)
-{
-    return td_tiles(target.m) * td_tiles(target.n) >= (int)gridDim.x * TILES * 2 ? TILES : 1;
-}
+/* For so many tiles a block, it has two at a time. */
+enum { MANY_TURNS = 4 };
 
 /* ---- magnitudes ---- */
 
@@ -82,18 +81,18 @@ TD_DEVICE void make_magnitudes(const td_magnitudes &p, int unit)
 /* ---- tiles ---- */
 
 /* What a block multiplies at a time: TD_TILE rows, as many columns for each of its tiles. */
-struct own_tiles {
+template <int most> struct own_tiles {
+    typedef tiles_shape<most> shape_of_tiles;
     const td_magnitudes &p;
     int row, column, count, first; /* the first tile of C, as td_target counts them */
 
     TD_INSIDE own_tiles(const td_small_estimate &of, int unit) : p(of.magnitudes)
     {
         const td_target &target = of.estimate.finish.target;
-        const int m_tiles = td_tiles(target.m), at_once = tiles_at_once(target),
-                  right = unit / m_tiles * at_once;
+        const int m_tiles = td_tiles(target.m), right = unit / m_tiles * most;
         row = unit % m_tiles * TD_TILE;
         column = right * TD_TILE;
-        count = min(at_once, td_tiles(target.n) - right);
+        count = min(most, td_tiles(target.n) - right);
         first = unit % m_tiles + right * m_tiles;
     }
 
@@ -122,16 +121,19 @@ struct own_tiles {
      * panels hold anything, and sums are not used. */
     TD_INSIDE void copy(int stage, int8_t *to) const
     {
-        enum { APART = TD_FINISH_THREADS / small_shape::chunks, COLUMNS = small_shape::columns };
-        const int chunk = (int)threadIdx.x % small_shape::chunks;
+        enum {
+            APART = TD_FINISH_THREADS / shape_of_tiles::chunks,
+            COLUMNS = shape_of_tiles::columns
+        };
+        const int chunk = (int)threadIdx.x % shape_of_tiles::chunks;
         const int64_t l = (int64_t)stage * TILE_K + chunk * CHUNK;
         TD_UNROLL
-        for (int i = 0; i < small_shape::lines; i += APART) {
-            const int own = i + (int)threadIdx.x / small_shape::chunks, which = own < COLUMNS,
+        for (int i = 0; i < shape_of_tiles::lines; i += APART) {
+            const int own = i + (int)threadIdx.x / shape_of_tiles::chunks, which = own < COLUMNS,
                       lines = p.fixed.operand[which].lines,
                       line = min(which ? column + own : row + own - COLUMNS, lines - 1);
             if (which && own >= count * TD_TILE) continue;
-            td_async_copy_inside<16>(to + place<small_shape>(own, chunk),
+            td_async_copy_inside<16>(to + place<shape_of_tiles>(own, chunk),
                                      p.plane[which] +
                                          ((int64_t)blockIdx.z * lines + line) * p.k_padded + l,
                                      l < p.k_padded);
@@ -140,17 +142,18 @@ struct own_tiles {
 };
 
 /* Adds the sums of the upper half of the warps to those of the lower half. */
-TD_DEVICE void join_halves(warp_sums<small_shape> &sums, small_estimate_shared &shared)
+template <class tile>
+TD_DEVICE void join_halves(warp_sums<tile> &sums, small_estimate_shared &shared)
 {
-    const int own = (int)threadIdx.x % small_shape::threads;
-    const bool is_upper = threadIdx.x >= small_shape::threads;
+    const int own = (int)threadIdx.x % tile::threads;
+    const bool is_upper = threadIdx.x >= tile::threads;
     TD_UNROLL
-    for (int i = 0; i < small_shape::column_mmas; i++) TD_UNROLL
+    for (int i = 0; i < tile::column_mmas; i++) TD_UNROLL
     for (int j = 0; j < 4 * ROW_MMAS && is_upper; j++)
         shared.sums[4 * ROW_MMAS * i + j][own] = sums[i][j / 4][j % 4];
     __syncthreads();
     TD_UNROLL
-    for (int i = 0; i < small_shape::column_mmas; i++) TD_UNROLL
+    for (int i = 0; i < tile::column_mmas; i++) TD_UNROLL
     for (int j = 0; j < 4 * ROW_MMAS && !is_upper; j++)
         sums[i][j / 4][j % 4] += shared.sums[4 * ROW_MMAS * i + j][own];
     __syncthreads();
@@ -158,28 +161,27 @@ TD_DEVICE void join_halves(warp_sums<small_shape> &sums, small_estimate_shared &
 
 /* The sums of a block's elements, as the lower half of the warps have them; returns how many blocks of k have magnitudes of both
  * operands. */
-TD_DEVICE unsigned multiply_tiles(const own_tiles &tiles, small_estimate_shared &shared,
-                                  warp_sums<small_shape> &sums)
+template <int most, class tile = tiles_shape<most>>
+TD_DEVICE unsigned multiply_tiles(const own_tiles<most> &tiles, small_estimate_shared &shared,
+                                  warp_sums<tile> &sums)
 {
-    enum { BYTES = small_shape::stage_bytes };
+    enum { BYTES = tile::stage_bytes };
     const int warp = td_uniform((int)threadIdx.x / 32), half = warp / COLUMN_WARPS,
               own = warp % COLUMN_WARPS, words = td_nonzero_words(tiles.p.k_padded);
     int w = 0;
     unsigned met = 0;
     uint32_t left = tiles.stages_in_word(0, &met);
-    const auto fetch = [&](int8_t *to) { /* up to two stages; how many */
-                                         int count = 0;
-                                         TD_ROLLED
-                                         while (count < 2) {
-                                             while (!left && w + 1 < words)
-                                                 left = tiles.stages_in_word(++w, &met);
-                                             if (!left) break;
-                                             tiles.copy(32 * w + __ffs((int)left) - 1,
-                                                        to + count++ * BYTES);
-                                             left &= left - 1;
-                                         }
-                                         td_async_copy_commit();
-                                         return count;
+    const auto fetch = [&](int8_t *to) -> int {
+        int count = 0; /* up to two stages */
+        TD_ROLLED
+        while (count < 2) {
+            while (!left && w + 1 < words) left = tiles.stages_in_word(++w, &met);
+            if (!left) break;
+            tiles.copy(32 * w + __ffs((int)left) - 1, to + count++ * BYTES);
+            left &= left - 1;
+        }
+        td_async_copy_commit();
+        return count;
     };
     int8_t *at = shared.panels, *other = at + 2 * BYTES;
     TD_ROLLED
@@ -189,9 +191,9 @@ TD_DEVICE unsigned multiply_tiles(const own_tiles &tiles, small_estimate_shared 
         __syncthreads();
         if (half < here) {
             const int8_t *const columns = at + half * BYTES;
-            warp_products<small_shape> products(
-                sums, columns + own * (small_shape::columns / COLUMN_WARPS) * TILE_K,
-                columns + small_shape::columns * TILE_K);
+            warp_products<tile> products(sums,
+                                         columns + own * (tile::columns / COLUMN_WARPS) * TILE_K,
+                                         columns + tile::columns * TILE_K);
             products.read(0);
             products.finish(0);
         }
@@ -201,16 +203,16 @@ TD_DEVICE unsigned multiply_tiles(const own_tiles &tiles, small_estimate_shared 
         other = read;
     }
     td_async_copy_wait<0>();
-    join_halves(sums, shared);
+    join_halves<tile>(sums, shared);
     return met;
 }
 
-TD_DEVICE void store_logs(const warp_sums<small_shape> &sums, logs_of_tiles &logs)
+template <class tile> TD_DEVICE void store_logs(const warp_sums<tile> &sums, logs_of_column *logs)
 {
-    enum { COLUMNS = small_shape::columns / COLUMN_WARPS };
+    enum { COLUMNS = tile::columns / COLUMN_WARPS };
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     TD_UNROLL
-    for (int i = 0; i < small_shape::column_mmas && warp < COLUMN_WARPS; i++) {
+    for (int i = 0; i < tile::column_mmas && warp < COLUMN_WARPS; i++) {
         TD_UNROLL
         for (int j = 0; j < 4 * ROW_MMAS; j++) {
             const int column = warp * COLUMNS + i * MMA_COLUMNS + j % 4 / 2 * 8 + lane / 4,
@@ -224,7 +226,7 @@ TD_DEVICE void store_logs(const warp_sums<small_shape> &sums, logs_of_tiles &log
 
 /* Ranks a tile, whose logarithms begin at `logs`; returns what it leaves open, as open_of_tile. */
 TD_DEVICE unsigned rank_tile(const td_estimate &p, int tile, const td_line &line,
-                             const uint32_t (*logs)[TD_TILE / TD_SUBTILE + 1], rank_state &state)
+                             const logs_of_column *logs, rank_state &state)
 {
     const int tid = (int)threadIdx.x, quads = TD_TILE / TD_SUBTILE;
     ranked_subtile subtile = place_subtile(p, tile);
@@ -244,15 +246,16 @@ TD_DEVICE td_line line_of_tile(const td_estimate &p, int tile)
     return threadIdx.x < 2 * TD_TILE ? *place_line(p, tile) : td_line{};
 }
 
+template <int most>
 TD_DEVICE void rank_tiles(const td_small_estimate &p, int unit, td_room room,
                           small_estimate_shared &shared)
 {
     const td_estimate &estimate = p.estimate;
-    const own_tiles tiles(p, unit);
+    const own_tiles<most> tiles(p, unit);
     td_line line = line_of_tile(estimate, tiles.first);
-    warp_sums<small_shape> sums = {};
-    const unsigned met = multiply_tiles(tiles, shared, sums);
-    store_logs(sums, shared.logs);
+    warp_sums<tiles_shape<most>> sums = {};
+    const unsigned met = multiply_tiles<most>(tiles, shared, sums);
+    store_logs<tiles_shape<most>>(sums, shared.logs);
     unsigned open = 0;
     TD_ROLLED
     for (int i = 0; i < tiles.count; i++) {
@@ -266,18 +269,27 @@ TD_DEVICE void rank_tiles(const td_small_estimate &p, int unit, td_room room,
     close_ranks(estimate, open, room, tiles.count);
 }
 
+/* The tiles of a member, up to so many at a time. */
+template <int most>
+TD_DEVICE void rank_member(const td_small_estimate &p, td_room room, small_estimate_shared &shared)
+{
+    const td_target &target = p.estimate.finish.target;
+    const int units = td_tiles(target.m) * ((td_tiles(target.n) + most - 1) / most);
+    td_take_units<TD_TAKEN_LATE>(p.steps + blockIdx.z * TD_STEPS + TD_STEP_TILES, units,
+                                 [&](int unit) { rank_tiles<most>(p, unit, room, shared); });
+}
+
 /* All of a member's, by all of its blocks. room: of what lines chose. */
 TD_DEVICE void estimate_member(const td_small_estimate &p, td_room room,
                                small_estimate_shared &shared)
 {
-    td_step *const steps = p.steps + blockIdx.z * TD_STEPS;
     const td_target &target = p.estimate.finish.target;
-    const int at_once = tiles_at_once(target),
-              units = td_tiles(target.m) * ((td_tiles(target.n) + at_once - 1) / at_once);
-    td_do_step(&steps[TD_STEP_MAGNITUDES], magnitude_units(p.magnitudes),
+    td_do_step(p.steps + blockIdx.z * TD_STEPS + TD_STEP_MAGNITUDES, magnitude_units(p.magnitudes),
                [&](int unit) { make_magnitudes(p.magnitudes, unit); });
-    td_take_units<TD_TAKEN_LATE>(&steps[TD_STEP_TILES], units,
-                                 [&](int unit) { rank_tiles(p, unit, room, shared); });
+    if (td_tiles(target.m) * td_tiles(target.n) >= MANY_TURNS * (int)gridDim.x)
+        rank_member<MOST_TILES>(p, room, shared);
+    else
+        rank_member<1>(p, room, shared);
 }
 
 #endif

@@ -49,6 +49,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .steps = counts.steps,
+        .begins_early = !product->is_captured,
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts.words,
     };
@@ -263,6 +264,7 @@ static td_run_status run_product(td_ozaki_product *product, size_t limit)
         td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
     if (acquired != TD_RUN_DONE) return acquired;
     product->workspace = workspace.memory;
+    product->is_captured = workspace.block || workspace.is_lent;
     for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
         error = run_members(product, z);
     td_workspace_release(&workspace, p->stream);

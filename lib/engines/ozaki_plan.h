@@ -38,7 +38,8 @@ typedef struct {
     td_counters *counters;
     td_ozaki_plan plan;
     char *workspace;
-    bool touched; /* a kernel that writes C is enqueued */
+    bool is_captured; /* becomes part of a graph */
+    bool touched;     /* a kernel that writes C is enqueued */
 } td_ozaki_product;
 
 /* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; units of

@@ -312,27 +312,33 @@ static void blocks_of_zeros(void **unused)
 
 /* Batches */
 
-/* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for every number of moduli
- * or slices. */
-static unsigned check_members(const char *name)
+/* Each member's data want other moduli, or none, and other elements are repaired. There are `copies` of each, with a C of its own.
+ * Returns a bit for every number of moduli or slices. */
+static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
+                              int64_t k)
 {
     static const char *const data[] = {"both signs", "wide 4", "scattered", "circulant", "zeros"};
-    enum { MEMBERS = 5 };
+    enum { MEMBERS = 5, MOST_COPIES = 13 };
+    const int batch = copies * MEMBERS;
     const mode m = mode_of_family(name);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m.name, &parameter);
     td_device *device = td_device_current();
     problem members[MEMBERS];
-    double *to[MEMBERS][3], *pointers[3][MEMBERS];
+    double *to[MEMBERS][3], *pointers[3 * MEMBERS * MOST_COPIES];
     void **arrays;
     td_counters *counters, counted = {0};
     unsigned parameters = 0;
     uint64_t repaired = 0;
     for (int z = 0; z < MEMBERS; z++) {
-        const product of = plain(data[z], 33, 20, 150);
+        const product of = plain(data[z], rows, columns, k);
         members[z] = problem_make(&of);
         const test_matrix *const from[] = {&members[z].a, &members[z].b, &members[z].c};
-        for (int x = 0; x < 3; x++) pointers[x][z] = to[z][x] = device_upload(from[x]);
+        for (int x = 0; x < 3; x++) to[z][x] = device_upload(from[x]);
+        for (int i = z; i < batch; i += MEMBERS) {
+            for (int x = 0; x < 2; x++) pointers[x * batch + i] = to[z][x];
+            pointers[2 * batch + i] = i == z ? to[z][2] : device_upload(&members[z].c);
+        }
     }
     CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
     CHECK_CUDA(cudaMemcpy((void *)arrays, (const void *)pointers, sizeof pointers,
@@ -347,26 +353,30 @@ static unsigned check_members(const char *name)
                              .k = p->of.k,
                              .alpha.value.binary64 = 1.0,
                              .a = {.array = arrays, .ld = p->a.ld},
-                             .b = {.array = arrays + MEMBERS, .ld = p->b.ld},
-                             .c = {.array = arrays + 2 * MEMBERS, .ld = p->c.ld},
-                             .batch = MEMBERS};
+                             .b = {.array = arrays + batch, .ld = p->b.ld},
+                             .c = {.array = arrays + 2 * batch, .ld = p->c.ld},
+                             .batch = batch};
     CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
               TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");
     for (int z = 0; z < MEMBERS; z++) {
         test_matrix got = matrix_copy(&members[z].c), want = matrix_copy(&members[z].c);
-        device_download(&got, to[z][2]);
         const ref_gemm alone = problem_gemm(&members[z], &want);
         ref_account account = mode_product(&m, &alone);
-        checked_compare(&m, &members[z], &got, &want);
+        for (int i = z; i < batch; i += MEMBERS) {
+            device_download(&got, pointers[2 * batch + i]);
+            checked_compare(&m, &members[z], &got, &want);
+            device_free(pointers[2 * batch + i]);
+        }
         parameters |= 1u << account.parameter; /* 0 of exact modes */
         repaired +=
+            (uint64_t)copies *
             (uint64_t)(account.repaired < 0 ? checked_repairs(&m, &members[z]) : account.repaired);
         ref_account_free(&account);
         matrix_free(&got);
         matrix_free(&want);
-        for (int x = 0; x < 3; x++) device_free(to[z][x]);
+        for (int x = 0; x < 2; x++) device_free(to[z][x]);
         problem_free(&members[z]);
     }
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
@@ -381,12 +391,20 @@ static unsigned check_members(const char *name)
 static void members_choose_for_themselves(void **unused)
 {
     (void)unused;
-    const unsigned parameters = check_members("ozaki2");
+    const unsigned parameters = check_members("ozaki2", 1, 33, 20, 150);
     CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x", parameters);
-    check_members("ozaki1");
-    check_members("ozaki-sgemm");
-    check_members("faithful");
-    check_members("faithful:fp64");
+    check_members("ozaki1", 1, 33, 20, 150);
+    check_members("ozaki-sgemm", 1, 33, 20, 150);
+    check_members("faithful", 1, 33, 20, 150);
+    check_members("faithful:fp64", 1, 33, 20, 150);
+}
+
+/* So many that few blocks have the tiles of each. */
+static void many_members(void **unused)
+{
+    (void)unused;
+    const int side = test_is_sanitized() ? 70 : 200;
+    check_members("ozaki2", test_is_sanitized() ? 3 : 13, side, side + 2, 40);
 }
 
 int main(void)
@@ -401,6 +419,7 @@ int main(void)
         cmocka_unit_test(many_short_lines),
         cmocka_unit_test(blocks_of_zeros),
         cmocka_unit_test(members_choose_for_themselves),
+        cmocka_unit_test(many_members),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);
