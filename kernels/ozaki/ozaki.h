@@ -127,7 +127,11 @@ typedef struct {
     int64_t batch_first;
     int batch;
 
-    /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time; without shifts and with them. */
+    bool
+        are_short; /* lines are measured whole: td_lines_are_short() of this batch or a larger one */
+
+    /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time; without shifts and with them. Not if
+     * lines are measured whole. */
     void *units[2], *units_again[2];
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
@@ -200,7 +204,8 @@ typedef struct td_small_estimate td_small_estimate;
 cudaError_t td_choose_run(const td_choose *choose, const td_small_estimate *estimate,
                           cudaStream_t stream);
 
-/* Both. Lines of up to TD_SHORT_K elements of k are measured whole if there are not many: measure->units are of no use then. */
+/* Both. Lines of up to TD_SHORT_K elements of k may be measured whole if there are not many; if they are short for a batch, they are for a
+ * smaller one. */
 enum { TD_SHORT_K = 4096 };
 bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,

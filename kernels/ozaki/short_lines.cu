@@ -307,7 +307,7 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small
                          cudaStream_t stream)
 {
     cudaError_t error;
-    if (!td_lines_are_short(p->operand[0].lines, p->operand[1].lines, p->operand[0].k, p->batch)) {
+    if (!p->are_short) {
         error = td_measure_run(p, c, stream);
         return error == cudaSuccess ? td_choose_run(c, estimate, stream) : error;
     }

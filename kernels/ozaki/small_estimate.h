@@ -23,10 +23,9 @@ static_assert((int)TD_FINISH_THREADS == (int)TD_FIXED_THREADS, "one block for al
 /* Logarithms of a column's sums, four rows a word. */
 typedef uint32_t logs_of_column[TD_TILE / TD_SUBTILE + 1];
 
-/* One after the other. */
+/* One after the other: stages of [columns, then rows][TILE_K]; sums; logarithms. */
 union alignas(128) small_estimate_shared {
-    int8_t
-        panels[tiles_shape<MOST_TILES>::shared_bytes]; /* stages of [columns, then rows][TILE_K] */
+    int8_t panels[tiles_shape<MOST_TILES>::shared_bytes];
     int32_t sums[sizeof(warp_sums<tiles_shape<MOST_TILES>>) / 4][TD_FINISH_THREADS / 2];
     struct {
         logs_of_column logs[MOST_TILES * TD_TILE];

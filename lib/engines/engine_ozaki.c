@@ -44,6 +44,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
+        .are_short = plan->are_short,
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),

@@ -40,12 +40,6 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
                : mode->leaves_tiles;
 }
 
-/* True if the scratch of the measuring is still read where the estimate's is written: by the kernel for short lines. */
-static bool has_own_place(const td_ozaki_plan *plan, const td_problem *p)
-{
-    return plan->estimates_at_once && td_lines_are_short(p->m, p->n, p->k, plan->batch);
-}
-
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t);
@@ -108,10 +102,12 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
+    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
     plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
                               td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_measure(plan, p, end);
-    lay_out_part(plan, product, has_own_place(plan, p) ? plan->bytes : end);
+    /* The kernel that chooses by short lines may still read what is measured where the estimate's magnitudes would be. */
+    lay_out_part(plan, product, plan->are_short && plan->estimates_at_once ? plan->bytes : end);
 }
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */

@@ -17,6 +17,7 @@ typedef struct {
     td_scheme_sizes part;
     int64_t batch;          /* of a part */
     int strip_lines;        /* measured at a time */
+    bool are_short;         /* lines are measured whole (td_lines_run) */
     bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
