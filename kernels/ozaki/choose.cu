@@ -80,17 +80,12 @@ static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(TD_PA
 TD_DEVICE void look_again(const td_choose &p, int batch)
 {
     enum { MOST_UNITS = 32 };
-    TD_SHARED(td_spread_of_lines, seen, [2]);
     const int lines = max(p.lines[0], p.lines[1]),
               units = min((int)MOST_UNITS, (lines + THREADS - 1) / THREADS);
     td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], 2 * units, [&](int unit) {
-        const int tid = (int)threadIdx.x, which = unit % 2;
-        if (tid < 2) seen[tid] = {};
-        __syncthreads();
-        measure_spread(p, batch, {which, unit / 2 * THREADS + tid, units * THREADS}, seen);
-        __syncthreads();
-        if (tid < TD_SPREADS && seen[which].above[tid])
-            atomicMax(&p.spread[batch].again[which].above[tid], seen[which].above[tid]);
+        const int which = unit % 2, first = unit / 2 * THREADS + (int)threadIdx.x;
+        raise_spread(see_lines(p, batch, {which, first, units * THREADS}),
+                     &p.spread[batch].again[which]);
     });
 }
 
@@ -104,13 +99,6 @@ TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
     for (int o = 0; o < 2 && is_open; o++)
         seen[o] = again ? p.spread[batch].again[o] : p.spread[batch].of[o];
     return choice_of_lines(p, has_lines, seen);
-}
-
-/* Sets a share of a member's lines: the first, and how far apart. */
-TD_DEVICE void scale_share(const td_choose &p, const td_choice &choice, int which, int batch,
-                           int first, int step)
-{
-    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first, step);
 }
 
 /* Chooses, unless that is done, and sets scales, or goes on to the estimate, if that is made here: estimate.steps is not NULL.
@@ -129,11 +117,11 @@ static __global__ void __launch_bounds__(THREADS, 2)
         leave_choice(p, batch, choice);
     if (td_scalar_value(p.alpha) == 0.0) return;
     if (!goes_on) {
-        scale_share(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
+        td_scale_lines(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
         return;
     }
     td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_LINES], 2 * blocks, [&](int unit) {
-        scale_share(p, choice, unit % 2, batch, unit / 2 * THREADS + tid, blocks * THREADS);
+        td_scale_lines(p, choice, unit % 2, batch, unit / 2 * THREADS + tid, blocks * THREADS);
     });
     estimate_member(estimate, (td_room)choice.room, *shared);
 }

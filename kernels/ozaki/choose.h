@@ -64,11 +64,11 @@ TD_DEVICE void td_scale_lines_from(const td_choose &p, const td_choice &choice, 
         atomicMax(p.planes, (unsigned long long)most);
 }
 
-/* The same by the member's choice. */
-TD_DEVICE void td_scale_lines(const td_choose &p, int which, int batch, int first, int step)
+/* The same of the lines as they are measured in the end. */
+TD_DEVICE void td_scale_lines(const td_choose &p, const td_choice &choice, int which, int batch,
+                              int first, int step)
 {
-    td_scale_lines_from(p, p.choice[batch], td_measured_lines(p, which, batch), which, batch, first,
-                        step);
+    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first, step);
 }
 
 #endif

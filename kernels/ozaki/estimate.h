@@ -57,8 +57,8 @@ cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t
  * one sum, and not large. Lines of magnitudes have no padding, and stand in their own order. */
 struct td_small_estimate {
     td_magnitudes magnitudes; /* with a map */
-    td_estimate estimate;
-    td_step *steps; /* td_measure.steps */
+    td_estimate estimate;     /* blocks counts tiles, unless it is 0 */
+    td_step *steps;           /* td_measure.steps */
 };
 bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch);
 

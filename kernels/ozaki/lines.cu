@@ -86,7 +86,11 @@ static __global__ void __launch_bounds__(THREADS)
         const td_line made = measure_lines<lines>(
             units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
         if (counts) *to = made;
-        if (c.candidates > 1) raise_spread(c, made, counts, &c.spread[batch].of[which]);
+        if (c.candidates > 1) {
+            seen_of_lines seen;
+            if (counts) seen.add(c, made);
+            raise_spread(seen, &c.spread[batch].of[which]);
+        }
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     const unit *from = static_cast<const unit *>(p.units_again[which]) + first;

@@ -377,7 +377,8 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
     }
     __syncthreads();
     for (int o = 0; o < 2 && p.choose.choice[blockIdx.z].parameter; o++)
-        td_scale_lines(p.choose, o, (int)blockIdx.z, (int)threadIdx.x, (int)blockDim.x);
+        td_scale_lines(p.choose, p.choose.choice[blockIdx.z], o, (int)blockIdx.z, (int)threadIdx.x,
+                       (int)blockDim.x);
 }
 
 /* Adds what some tiles leave open, `share` of p.blocks, and decides if they are the last ones. By all threads. */

@@ -168,8 +168,10 @@ static __global__ void __launch_bounds__(THREADS, 2)
     td_wait_for_last();
     if (exists && threadIdx.x % 32 == 0)
         p.line[which][(int64_t)batch * o.lines + line0 + own] = line;
-    if (c.candidates > 1)
-        raise_spread(c, line, exists && threadIdx.x % 32 == 0, &c.spread[batch].of[which]);
+    if (c.candidates <= 1) return;
+    seen_of_lines seen;
+    if (exists && threadIdx.x % 32 == 0) seen.add(c, line);
+    raise_spread(seen, &c.spread[batch].of[which]);
 }
 
 /* ---- the choice ---- */
@@ -189,11 +191,11 @@ TD_DEVICE void choose_and_scale_all(const td_choose &c, int batch)
     const share_of_lines own = share_of_thread(0, 1);
     if (threadIdx.x < 2) seen[threadIdx.x] = {};
     __syncthreads();
-    measure_spread(c, batch, own, seen);
+    raise_shared_spread(see_lines(c, batch, own), &seen[own.which]);
     __syncthreads();
     if (threadIdx.x == 0) leave_choice(c, batch, choice_of_lines(c, true, seen));
     __syncthreads();
-    td_scale_lines(c, own.which, batch, own.first, own.step);
+    td_scale_lines(c, c.choice[batch], own.which, batch, own.first, own.step);
 }
 
 /* Units of the steps: LINES lines of op(A), then of op(B). */

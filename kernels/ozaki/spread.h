@@ -46,36 +46,34 @@ TD_DEVICE share_of_lines share_of_thread(int block, int blocks)
     return {tid / half, block * half + tid % half, blocks * half};
 }
 
-/* Raises what is seen of an operand, in shared memory, by the thread's share of lines. By whole warps. */
-TD_DEVICE void measure_spread(const td_choose &p, int batch, const share_of_lines &own,
-                              td_spread_of_lines *seen)
+/* What is seen of the thread's share of a member's lines. */
+TD_DEVICE seen_of_lines see_lines(const td_choose &p, int batch, const share_of_lines &own)
 {
     seen_of_lines mine;
     const td_line *const lines = td_measured_lines(p, own.which, batch);
     TD_ROLLED
     for (int i = own.first; i < p.lines[own.which]; i += own.step) mine.add(p, lines[i]);
+    return mine;
+}
+
+/* Raises, in shared memory, what is seen of an operand by what each thread sees. By whole warps. */
+TD_DEVICE void raise_shared_spread(const seen_of_lines &mine, td_spread_of_lines *seen)
+{
     TD_UNROLL
     for (int s = 0; s < TD_SPREADS; s++) {
         const int most = td_warp_max(mine.of[s] - NO_LINE);
-        if (most && threadIdx.x % 32 == 0) atomicMax(&seen[own.which].above[s], most);
+        if (most && threadIdx.x % 32 == 0) atomicMax(&seen->above[s], most);
     }
 }
 
-/* Raises what is seen of an operand by one line of each thread that has one. All threads of a block take part. */
-TD_DEVICE void raise_spread(const td_choose &p, const td_line &line, bool has_line,
-                            td_spread_of_lines *all)
+/* The same for all blocks to see. All threads take part. */
+TD_DEVICE void raise_spread(const seen_of_lines &mine, td_spread_of_lines *all)
 {
     TD_SHARED(td_spread_of_lines, seen, );
     const int tid = (int)threadIdx.x;
-    seen_of_lines mine;
     if (tid < TD_SPREADS) seen.above[tid] = 0;
     __syncthreads();
-    if (has_line) mine.add(p, line);
-    TD_UNROLL
-    for (int s = 0; s < TD_SPREADS; s++) {
-        const int most = td_warp_max(mine.of[s] - NO_LINE);
-        if (most && tid % 32 == 0) atomicMax(&seen.above[s], most);
-    }
+    raise_shared_spread(mine, &seen);
     __syncthreads();
     if (tid < TD_SPREADS && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
 }

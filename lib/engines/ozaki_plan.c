@@ -42,10 +42,9 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
-    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t);
-    int64_t units = td_ceil_div(p->k, TD_UNIT) * batch * (int64_t)td_unit_bytes();
-    if (td_lines_are_short(p->m, p->n, p->k, batch))
-        units = 0; /* then it is short for fewer, too */
+    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
+                  units_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_UNIT),
+                  units = units_of_line * batch * (int64_t)td_unit_bytes();
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines);
         plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
