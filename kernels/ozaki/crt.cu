@@ -16,7 +16,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
         return;
     }
     if (moduli < least || moduli > most) return;
-    if (usual && moduli == usual)
+    if (usual && (kind == TD_FINISH_EXACT || moduli == usual)) /* there are no others */
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
     else
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});

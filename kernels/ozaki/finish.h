@@ -24,6 +24,17 @@ TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
     return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
 }
 
+/* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
+ * half of their root times the other line's norm at most, and half of that line's sum. */
+TD_DEVICE int td_log_rounding(td_line rounded, td_line other)
+{
+    return min(other.sum, other.norm + ((rounded.rounded + 1) >> 1)) + TD_LOG * other.scale;
+}
+TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
+{
+    return td_log_error_of(max(td_log_rounding(a, b), td_log_rounding(b, a)), choice.rest);
+}
+
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
 {
     td_cut cut = finish.cut;
@@ -63,6 +74,42 @@ TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choic
     return true;
 }
 
+/* x 2^e, as td_exact_read has it. */
+template <int limbs> TD_DEVICE td_exact_number td_exact_number_of(const td_wide<limbs> &x, int e)
+{
+    td_wide<limbs> y = td_wide_magnitude(x);
+    int above = limbs - 2; /* limbs, of the lower half of the leading 64 bits */
+    while (y.limb[limbs - 1] == 0 && above > -1) {
+        TD_UNROLL
+        for (int i = limbs - 1; i > 0; i--) y.limb[i] = y.limb[i - 1];
+        y.limb[0] = 0;
+        above--;
+    }
+    const uint64_t head = (uint64_t)y.limb[limbs - 1] << 32 | y.limb[limbs - 2],
+                   tail = (uint64_t)y.limb[limbs - 3] << 32 | y.limb[limbs - 4];
+    const int zeros = td_clz64(head | 1) & 31;
+    uint32_t rest = (uint32_t)(tail << zeros);
+    TD_UNROLL
+    for (int i = 0; i < limbs - 4; i++) rest |= y.limb[i];
+    return {head << zeros | tail >> 1 >> (63 - zeros), (uint32_t)(tail << zeros >> 32),
+            e + 32 * above - zeros, td_wide_is_negative(x), rest != 0};
+}
+
+struct td_exact_element {
+    double value;
+    bool is_certified;
+};
+
+/* td_exact_axpby_of. Not inlined: the usual case has less code so. */
+template <int limbs>
+TD_DEVICE_CALL td_exact_element td_exact_element_of(double alpha, td_wide<limbs> x, int e,
+                                                    double beta, double c, int error)
+{
+    td_exact_element r;
+    r.value = td_exact_axpby_of(alpha, x.limb, limbs, e, beta, c, error, &r.is_certified);
+    return r;
+}
+
 /* By TD_FINISH_EXACT: the correctly rounded element, or false. */
 template <int limbs>
 TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
@@ -71,12 +118,20 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
 {
     static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby_of takes it");
     const td_cut cut = td_cut_of(finish, choice);
+    const int e = cut.unit - (a.scale + b.scale);
     const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
-                                             : td_log_error(a, b, choice) - TD_LOG * cut.unit;
-    bool is_certified;
-    *result = td_exact_axpby_of(alpha, x.limb, limbs, cut.unit - (a.scale + b.scale), beta,
-                                beta == 0.0 ? 0.0 : *c, error, &is_certified);
-    return is_certified;
+                      : finish.counts_rounded
+                          ? td_log_error_counted(a, b, choice)
+                          : td_log_error(a, b, choice) - TD_LOG * cut.unit;
+    if (alpha == 1.0 && beta == 0.0) { /* the usual case */
+        const td_exact_number y = td_exact_number_of(x, e);
+        *result = td_exact_round(y, false);
+        return error == TD_EXACT_NO_ERROR || error + TD_LOG * e < td_exact_room_log(y);
+    }
+    const td_exact_element r =
+        td_exact_element_of<limbs>(alpha, x, e, beta, beta == 0.0 ? 0.0 : *c, error);
+    *result = r.value;
+    return r.is_certified;
 }
 
 /* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */

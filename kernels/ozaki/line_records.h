@@ -4,6 +4,7 @@
 
 #include "../last_block.h"
 #include "../warp.h"
+#include "choose.h"
 #include "line_units.h"
 
 struct line_sums {
@@ -73,6 +74,23 @@ template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> 
         sums.squares += shift_up(x.squares, 2 * down);
     }
     return sums;
+}
+
+/* Units of which the line's scale may round elements: they reach below its last place. */
+template <int groups>
+TD_DEVICE int count_rounded(const units_of_line<groups> &units, int scale)
+{
+    int count = 0;
+    TD_UNROLL_N(4)
+    for (int u = units.first; u < units.count; u += groups)
+        count += units.at[u * units.step].low < -scale;
+    return count;
+}
+
+/* td_line.rounded of a line with so many such units: all of their elements may be. */
+TD_DEVICE int log_of_rounded(int count, int64_t k)
+{
+    return count ? td_log_above((uint64_t)min(k, (int64_t)count * TD_UNIT)) : (int)TD_NONE_ROUNDED;
 }
 
 /* ---- shifts ---- */

@@ -30,6 +30,7 @@ static int lines_of_block(const td_measure *p, int lines, int units)
 template <int lines> struct line_parts {
     summary summaries[THREADS / lines][lines];
     line_sums sums[THREADS / lines][lines];
+    int scale[lines], rounded[THREADS / lines][lines];
 };
 
 /* The records of some lines, by all threads of a block: the first group has them. */
@@ -60,6 +61,23 @@ TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int
                    mean_of(sums.logs, k));
 }
 
+/* Has lines know how many of their elements the first candidate rounds. By all threads of a block. */
+template <int lines>
+TD_DEVICE void note_rounded(const td_choose &c, const units_of_line<THREADS / lines> &units,
+                            int64_t k, line_parts<lines> &parts, td_line *made)
+{
+    enum { GROUPS = THREADS / lines };
+    const int line = (int)threadIdx.x % lines, group = (int)threadIdx.x / lines;
+    if (group == 0) parts.scale[line] = td_scale_of(c, c.candidate[0], *made);
+    __syncthreads();
+    parts.rounded[group][line] = count_rounded(units, parts.scale[line]);
+    __syncthreads();
+    int count = 0;
+    TD_UNROLL
+    for (int i = 0; i < GROUPS && group == 0; i++) count += parts.rounded[i][line];
+    if (td_is_counted(*made)) made->rounded = log_of_rounded(count, k);
+}
+
 /* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
@@ -83,8 +101,9 @@ static __global__ void __launch_bounds__(THREADS)
     td_line *const to = &p.line[which][record];
     if (passes & PLAIN) {
         const unit *from = static_cast<const unit *>(p.units[which]) + first;
-        const td_line made = measure_lines<lines>(
-            units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+        const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
+        td_line made = measure_lines<lines>(own_units, o.k, parts);
+        if (c.counts_rounded) note_rounded<lines>(c, own_units, o.k, parts, &made);
         if (counts) *to = made;
         if (c.candidates > 1) {
             seen_of_lines seen;
@@ -95,8 +114,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     const unit *from = static_cast<const unit *>(p.units_again[which]) + first;
     __syncthreads();
-    const td_line again = measure_lines<lines>(
-        units_type{from, p.strip_lines, group, exists ? units : 0}, o.k, parts);
+    const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
+    td_line again = measure_lines<lines>(own_units, o.k, parts);
+    if (c.counts_rounded) note_rounded<lines>(c, own_units, o.k, parts, &again);
     if (counts) p.line_again[which][record] = again;
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }

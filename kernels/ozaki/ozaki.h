@@ -105,6 +105,7 @@ typedef struct {
     const td_choice *choice;
     td_cut cut;
     td_ranks ranks; /* with choice.is_estimated these tell what is certified */
+    bool counts_rounded; /* of TD_FINISH_EXACT: lines know how many elements are rounded */
     td_left_tiles leaves_tiles;
 } td_finish;
 
@@ -185,6 +186,7 @@ typedef struct {
     /* 1: as given, without scratch. More: the first of candidates_of_lines that certifies all pairs of lines, else what the
      * estimate finds. */
     int candidates, candidates_of_lines;
+    bool counts_rounded; /* lines are to know how many elements the only candidate rounds */
     td_choice candidate[TD_CHOICES];
     /* A pair of lines counts as certified with a candidate if floor((norm + sum) / 2) - mean of both add up to less than
      * level - so much. */

@@ -128,7 +128,7 @@ TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int line
 /* ---- lines ---- */
 
 /* The record of a line, by a warp. */
-TD_DEVICE td_line join_units(const unit *units, int64_t k)
+TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
 {
     const int lane = (int)threadIdx.x % 32;
     const units_of_line<32> own = {units, 1, lane, (int)((k + TD_UNIT - 1) / TD_UNIT)};
@@ -142,9 +142,13 @@ TD_DEVICE td_line join_units(const unit *units, int64_t k)
     const int log = td_log_above(lane == 0   ? sums[0]
                                  : lane == 1 ? sums[1]
                                              : (uint64_t)(k - all.zeros));
-    return line_of(all,
-                   {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
-                   mean_of(logs, (int)k));
+    td_line line = line_of(
+        all, {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
+        mean_of(logs, (int)k));
+    if (c.counts_rounded && td_is_counted(line))
+        line.rounded = log_of_rounded(
+            td_warp_add(count_rounded(own, td_scale_of(c, c.candidate[0], line))), k);
+    return line;
 }
 
 /* Grid: blocks over lines, 1, batch member * 2 + operand. Until something is raised nothing is read or written that the kernel before
@@ -163,7 +167,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     }
     measure_units<false>(p, which, batch, line0, units);
     __syncthreads();
-    const td_line line = join_units(units.of[own], o.k);
+    const td_line line = join_units(c, units.of[own], o.k);
     const bool exists = line0 + own < o.lines;
     td_wait_for_last();
     if (exists && threadIdx.x % 32 == 0)
@@ -224,7 +228,7 @@ TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const stri
     const bool counts = own < o.lines && threadIdx.x % 32 == 0;
     measure_units<true>(p, at.which, batch, at.line0, units);
     __syncthreads();
-    const td_line again = join_units(units.of[threadIdx.x / 32], o.k),
+    const td_line again = join_units(c, units.of[threadIdx.x / 32], o.k),
                   line = p.line[at.which][record];
     if (counts) p.line_again[at.which][record] = again;
     if (!close_lines<LINES>(p, at.which, batch, line, again, counts) ||

@@ -29,6 +29,8 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
     product->mode->scheme->choose(product->parameter, p->k, &choose);
+    choose.counts_rounded =
+        product->mode->kind == TD_FINISH_EXACT && choose.rule == TD_SCALE_BY_NORM;
     return choose;
 }
 
@@ -103,6 +105,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
+                   .counts_rounded = choose_of(product, part->batch).counts_rounded,
                    .leaves_tiles = td_ozaki_left_tiles(product)},
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)

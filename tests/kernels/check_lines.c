@@ -12,18 +12,19 @@
 #include "../support/random.h"
 #include "device.h"
 
-enum { MOST_BUFFERS = 40, KINDS = 11 };
+enum { MOST_BUFFERS = 40, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
 
 typedef struct {
     int64_t lines[2], k, ld[2];
     int batch, kind[2]; /* of numbers */
     bool along[2];      /* k is contiguous */
-    bool by_digits, is_pointers, is_aligned;
+    bool by_digits, is_counted, is_pointers, is_aligned; /* is_counted: what is rounded */
 } lines_case;
 
 static struct {
     void *buffer[MOST_BUFFERS];
     int count;
+    double *host[2]; /* what was uploaded */
 } memory;
 
 /* Filled with 0xa5. */
@@ -39,6 +40,7 @@ static void *reserve(int64_t bytes)
 static void free_all(void)
 {
     while (memory.count) CHECK_CUDA(cudaFree(memory.buffer[--memory.count]));
+    for (int o = 0; o < 2; o++) free(memory.host[o]);
 }
 
 /* Element l of line i. */
@@ -74,7 +76,7 @@ static double number(test_random *r, int kind, int64_t i, int64_t l, int which)
 static td_matrix upload(const lines_case *c, int which, test_random *r)
 {
     const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which],
-                  size = outer * inner, guard = c->is_aligned ? 4 : 3;
+                  size = outer * inner, guard = c->is_aligned ? ALIGNED_GUARD : GUARD;
     double *host = malloc(sizeof(double) * (size_t)(size * c->batch + guard)), *device;
     double *pointers[8];
     CHECK(host, "out of memory");
@@ -87,7 +89,7 @@ static td_matrix upload(const lines_case *c, int which, test_random *r)
     device = reserve((size * c->batch + guard) * 8);
     CHECK_CUDA(
         cudaMemcpy(device, host, (size_t)(size * c->batch + guard) * 8, cudaMemcpyHostToDevice));
-    free(host);
+    memory.host[which] = host;
     for (int z = 0; z < c->batch; z++) pointers[z] = device + guard + z * size;
     if (!c->is_pointers) return (td_matrix){.data = device + guard, .ld = inner, .stride = size};
     void *const array = reserve((int64_t)sizeof pointers);
@@ -148,7 +150,9 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
     if (c->by_digits)
         td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose);
     else
-        td_scheme_residues.choose((td_parameter){.count = 14}, c->k, &choose);
+        td_scheme_residues.choose((td_parameter){.count = 14, .is_given = c->is_counted}, c->k,
+                                  &choose);
+    choose.counts_rounded = c->is_counted;
     if (whole) {
         CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
         return of;
@@ -176,6 +180,60 @@ static void compare(const char *what, const lines_case *c, const void *got, cons
     free(both);
 }
 
+static double uploaded(const lines_case *c, int which, int z, int64_t i, int64_t l)
+{
+    const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which];
+    return memory.host[which][(c->is_aligned ? ALIGNED_GUARD : GUARD) + z * outer * inner +
+                              (c->along[which] ? i * inner + l : l * inner + i)];
+}
+
+/* True if x 2^scale, x finite, is no whole number. */
+static bool is_rounded(double x, int scale)
+{
+    int exponent;
+    double bits = ldexp(frexp(x, &exponent), 53);
+    for (exponent -= 53; bits != 0.0 && fmod(bits, 2.0) == 0.0; exponent++) bits /= 2.0;
+    return bits != 0.0 && exponent + scale < 0;
+}
+
+/* What a line without shifts says of the elements that are rounded. */
+static void check_counted(const lines_case *c, int which, int z, int64_t i, const td_line *line)
+{
+    int64_t count = 0, last = -1;
+    if (line->low == TD_SPECIAL || line->low == TD_NO_LOW) return;
+    for (int64_t l = 0; l < c->k; l++) {
+        if (l / TD_UNIT == last || !is_rounded(uploaded(c, which, z, i, l), line->scale)) continue;
+        last = l / TD_UNIT;
+        count += TD_UNIT;
+    }
+    const int want =
+        count ? td_log_above((uint64_t)td_smaller(count, c->k)) : (int)TD_NONE_ROUNDED;
+    CHECK(line->rounded == want, "line %d of operand %d, member %d: %d rounded, not %d, k %d",
+          (int)i, which, z, line->rounded, want, (int)c->k);
+}
+
+/* Returns how many lines have rounded elements, but not in all units. */
+static int check_rounded(const lines_case *c, const result *got, const int32_t *shifted)
+{
+    int some = 0;
+    for (int o = 0; o < 2; o++) {
+        const int64_t bytes = c->lines[o] * c->batch * (int64_t)sizeof(td_line);
+        td_line *const line = malloc((size_t)bytes);
+        CHECK(line, "out of memory");
+        CHECK_CUDA(cudaMemcpy(line, got->line[o], (size_t)bytes, cudaMemcpyDeviceToHost));
+        for (int z = 0; z < c->batch; z++)
+            for (int64_t i = 0; i < c->lines[o] && !shifted[z]; i++) {
+                const td_line *const own = &line[z * c->lines[o] + i];
+                check_counted(c, o, z, i, own);
+                some += own->rounded > 0 && own->rounded < td_log_above((uint64_t)c->k);
+            }
+        free(line);
+    }
+    return some;
+}
+
+static int partly_rounded;
+
 /* Returns how many members are shifted. */
 static int check(const lines_case *c, uint64_t seed)
 {
@@ -200,6 +258,7 @@ static int check(const lines_case *c, uint64_t seed)
     compare("planes", c, got.planes, want.planes, 8);
     CHECK_CUDA(cudaMemcpy(shifted, got.shifted, (size_t)c->batch * 4, cudaMemcpyDeviceToHost));
     for (int z = 0; z < c->batch; z++) count += shifted[z] != 0;
+    if (c->is_counted) partly_rounded += check_rounded(c, &got, shifted);
     free_all();
     return count;
 }
@@ -217,6 +276,7 @@ static void random_cases(void **unused)
         lines_case c = {.k = random_int(&r, 1, random_int(&r, 0, 9) ? 300 : 1500),
                         .batch = random_int(&r, 0, 3) ? 1 : 3,
                         .by_digits = random_int(&r, 0, 4) == 0,
+                        .is_counted = n % 5 == 4,
                         .is_pointers = random_int(&r, 0, 3) == 0};
         for (int o = 0; o < 2; o++) {
             c.lines[o] = random_int(&r, 1, 90);
@@ -224,10 +284,13 @@ static void random_cases(void **unused)
             c.ld[o] = (c.along[o] ? c.k : c.lines[o]) + random_int(&r, 0, 3);
             c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
         }
+        c.by_digits &= !c.is_counted;
         shifted += check(&c, seed);
     }
-    test_note("%d cases, %d members shifted", cases, shifted);
+    test_note("%d cases, %d members shifted, %d lines rounded in part", cases, shifted,
+              partly_rounded);
     CHECK(cases < 100 || shifted > 0, "no member is shifted");
+    CHECK(cases < 100 || partly_rounded > 0, "no line is rounded in part");
 }
 
 /* Around units, and the longest lines. */
@@ -243,6 +306,7 @@ static void lengths(void **unused)
                             .k = k,
                             .batch = 1,
                             .kind = {i * 3 % KINDS, i * 3 % KINDS},
+                            .is_counted = (d + i) % 3 == 0,
                             .along = {i % 2, i / 2}};
             for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
             check(&c, 9000 + (uint64_t)(4 * d + i));
@@ -260,6 +324,7 @@ static void boxes(void **unused)
                         .batch = batch,
                         .kind = {i % KINDS, i % KINDS},
                         .along = {i / 2 % 2, i / 4 % 2},
+                        .is_counted = i % 3 == 1,
                         .is_aligned = true};
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
