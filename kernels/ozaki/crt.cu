@@ -22,14 +22,16 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
 }
 
-/* For members of TD_LEAST_PAIRED to TD_MOST_PAIRED moduli, each with code of its own; false for others. */
+/* For members of TD_LEAST_PAIRED to MOST_ROUNDED moduli, each with code of its own; false for others, of which there are few: their code would
+ * take registers from these. */
+enum { MOST_ROUNDED = 18 };
 template <int least>
 TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
                             const finish_units &units, td_tile_notes &notes)
 {
     if (moduli == least)
-        finish_units_double<least, unit_of_tiles<2>>(product, finish, units, notes);
-    else if constexpr (least < TD_MOST_PAIRED)
+        finish_units_double<by_rounding, least, unit_of_tiles<2>>(product, finish, units, notes);
+    else if constexpr (least < MOST_ROUNDED)
         return finish_pairs<least + 1>(moduli, product, finish, units, notes);
     return moduli == least;
 }
@@ -48,7 +50,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
         td_wait_for_last();
         finish_left(product, finish, moduli);
     } else if (moduli == TD_LEAST_PAIRED && units.are_single) {
-        finish_units_double<TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units, notes);
+        finish_units_double<by_rounding, TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units,
+                                                                            notes);
     } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {
         td_wait_for_last();
         if (moduli == 0)
@@ -56,6 +59,32 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
         else
             td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
     }
+}
+
+/* Not inlined: registers are those of the usual case. */
+TD_DEVICE_CALL void finish_exact_tiles(const td_residue_product &product, const td_finish &finish)
+{
+    td_finish_tiles<TD_FINISH_EXACT>(
+        finish, residue_source<5, 5, TD_EXACT_MODULI>{product, TD_EXACT_MODULI});
+}
+
+/* For members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
+    finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
+                        TD_PARAMETER finish_units units, int least, int most)
+{
+    TD_SHARED(td_tile_notes, notes, );
+    (void)least, (void)most;
+    td_begin_kernel();
+    const td_target &target = finish.target;
+    if (td_scalar_value(target.alpha) != 1.0 || td_scalar_value(target.beta) != 0.0)
+        finish_exact_tiles(product, finish);
+    else if (units.are_single)
+        finish_units_double<by_exact_rounding, TD_EXACT_MODULI, unit_of_tiles<1>>(product, finish,
+                                                                                  units, notes);
+    else
+        finish_units_double<by_exact_rounding, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish,
+                                                                                  units, notes);
 }
 
 static const struct {
@@ -71,6 +100,8 @@ static const struct {
      finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
     {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE, 0, 0,
      finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_DOUBLE, DOUBLE_BLOCKS, DOUBLE_BYTES,
+     finish_exact_kernel},
     {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_WHOLE, 0, 0,
      finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
 };
@@ -130,11 +161,11 @@ static finish_units units_of(const td_target &target, unsigned blocks, int place
             pairs * td_tiles(target.n) < places || 2 * pairs > tiles + tiles / 4};
 }
 
-td_crt td_crt_of_device(td_finish_kind kind)
+td_crt td_crt_of_device(void)
 {
     int most = 0;
-    return kind == TD_FINISH_ROUND && td_has_much_binary64() &&
-                   td_block_shared_bytes(&most) == cudaSuccess && most >= DOUBLE_BYTES
+    return td_has_much_binary64() && td_block_shared_bytes(&most) == cudaSuccess &&
+                   most >= DOUBLE_BYTES
                ? TD_CRT_DOUBLE
                : TD_CRT_WHOLE;
 }

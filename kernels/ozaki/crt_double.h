@@ -3,14 +3,14 @@
  *
  * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
  * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
- *   sums of (y + BIAS) high stay below 2^5.8 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
+ *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
  *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
  * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
  *
- * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most nine y
+ * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most ten y
  * and Q < 2^4, and y alone is below 2^16 in magnitude:
- *   sums of y middle stay below 2^19.3 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
- *   sums of y rest stay below 2^19.3 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
+ *   sums of y middle stay below 2^19.4 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
+ *   sums of y rest stay below 2^19.4 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
  *   e is below 2^(t - 53) and is rounded twice. All that is less than 2^(t - 105). */
 #ifndef TD_CRT_DOUBLE_H
 #define TD_CRT_DOUBLE_H
@@ -18,7 +18,7 @@
 #include "residue_tables.h"
 
 /* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
-enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = 18, TD_PAIRS = TD_MOST_PAIRED / 2 };
+enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = TD_EXACT_MODULI, TD_PAIRS = TD_MOST_PAIRED / 2 };
 
 struct td_pair {
     uint32_t weights; /* 8 p' and 8 p */
@@ -56,7 +56,7 @@ static constexpr double td_power_of_2(int e)
     return x;
 }
 
-/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 96. */
+/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 128. */
 static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, double *high,
                                    double *low)
 {
@@ -102,11 +102,11 @@ static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
 
 /* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
  * each constant. */
-static constexpr double td_error_of(const td_pairs &pairs)
+static constexpr double td_error_of(const td_pairs &pairs, int count)
 {
     double error = 16.0 * td_magnitude_of(pairs.low), before = 0.0, bias = -pairs.start_low,
            sum = 0.0;
-    for (int i = 0; i < TD_PAIRS; i++) {
+    for (int i = 0; i < count; i++) {
         const double low = pairs.pair[i].low;
         before += TD_PAIR_BIAS * low; /* of the start, so far */
         bias -= TD_PAIR_BIAS * low;   /* that is still to be taken away */
@@ -142,7 +142,7 @@ static constexpr td_pairs td_make_pairs(int moduli)
     pairs.low_of_product = td_cut_low(product, 0, unit, pairs.high);
     pairs.error_of_parts = td_power_of_2(pairs.bits - 105);
     pairs.inverse = 1.0 / pairs.high;
-    pairs.error = td_error_of(pairs);
+    pairs.error = td_error_of(pairs, (moduli + 1) / 2);
     pairs.reach = pairs.error + td_power_of_2(pairs.bits - 79);
     while (2.0 * pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52))
         pairs.farthest++;
@@ -250,37 +250,49 @@ TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
            (is_far | (a.mean + b.mean >= above + choice.rest));
 }
 
-/* The same, if it is asked, and results are normal numbers. */
+/* Results are normal numbers, if their scales are such. */
+template <int moduli> TD_DEVICE bool td_are_near(int least, int most)
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    return (least >= pairs.bits - 1 - 1023) & (most <= pairs.bits - pairs.farthest + 1022);
+}
+
+/* They are, and certified, if that is asked. */
 template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
-    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     return (bool)((choice.need == INT32_MIN) | choice.is_estimated |
                   td_are_certified(a, b, choice)) &
-           !a.is_special & !b.is_special & (a.least + b.least >= pairs.bits - 1 - 1023) &
-           (a.most + b.most <= pairs.bits - pairs.farthest + 1022);
+           !a.is_special & !b.is_special & td_are_near<moduli>(a.least + b.least, a.most + b.most);
 }
 
 /* ---- elements ---- */
 
 /* X 2^-scale of four elements, rounded, and which of these are sure. The sums of h and of l less and more what it may be off are rounded,
  * as X between them is: where both are the same that is X rounded. Zeros never are sure. Scales are usual, those of rows and of a column,
- * times 2^20. No branches. */
+ * times 2^20. reach: that of td_pairs, or more. No branches. */
 template <int moduli>
 TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
-                             uint32_t scale_b, double *x, bool (&is_sure)[TD_SUBTILE])
+                             uint32_t scale_b, double reach, double *x, bool (&is_sure)[TD_SUBTILE])
 {
-    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
     double h[TD_SUBTILE], l[TD_SUBTILE];
     td_add_pairs<moduli>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
-        const double most = td_add64(h[e], td_add64(l[e], pairs.reach)),
-                     least = td_add64(h[e], td_sub64(l[e], pairs.reach));
+        const double most = td_add64(h[e], td_add64(l[e], reach)),
+                     least = td_add64(h[e], td_sub64(l[e], reach));
         is_sure[e] = most == least;
         const uint32_t upper = (uint32_t)(td_bits64(most) >> 32) - scale_a[e] - scale_b;
         x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)td_bits64(most));
     }
+}
+
+template <int moduli>
+TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                             uint32_t scale_b, double *x, bool (&is_sure)[TD_SUBTILE])
+{
+    td_round_quad<moduli>(residues, scale_a, scale_b,
+                          td_pair_table.of[moduli - TD_LEAST_PAIRED].reach, x, is_sure);
 }
 
 /* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is

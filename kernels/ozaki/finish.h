@@ -26,13 +26,15 @@ TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
 
 /* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
  * half of their root times the other line's norm at most, and half of that line's sum. */
-TD_DEVICE int td_log_rounding(td_line rounded, td_line other)
+TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
 {
-    return min(other.sum, other.norm + ((rounded.rounded + 1) >> 1)) + TD_LOG * other.scale;
+    return min(sum, norm + ((rounded + 1) >> 1));
 }
 TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
 {
-    return td_log_error_of(max(td_log_rounding(a, b), td_log_rounding(b, a)), choice.rest);
+    const int by_a = td_log_rounding(a.rounded, b.sum, b.norm) + TD_LOG * b.scale,
+              by_b = td_log_rounding(b.rounded, a.sum, a.norm) + TD_LOG * a.scale;
+    return td_log_error_of(max(by_a, by_b), choice.rest);
 }
 
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
@@ -119,10 +121,9 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
     static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby_of takes it");
     const td_cut cut = td_cut_of(finish, choice);
     const int e = cut.unit - (a.scale + b.scale);
-    const int error = td_is_exact(a, b, cut) ? (int)TD_EXACT_NO_ERROR
-                      : finish.counts_rounded
-                          ? td_log_error_counted(a, b, choice)
-                          : td_log_error(a, b, choice) - TD_LOG * cut.unit;
+    const int error = td_is_exact(a, b, cut)  ? (int)TD_EXACT_NO_ERROR
+                      : finish.counts_rounded ? td_log_error_counted(a, b, choice)
+                                              : td_log_error(a, b, choice) - TD_LOG * cut.unit;
     if (alpha == 1.0 && beta == 0.0) { /* the usual case */
         const td_exact_number y = td_exact_number_of(x, e);
         *result = td_exact_round(y, false);
@@ -132,6 +133,17 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
         td_exact_element_of<limbs>(alpha, x, e, beta, beta == 0.0 ? 0.0 : *c, error);
     *result = r.value;
     return r.is_certified;
+}
+
+template <td_finish_kind kind, int limbs>
+TD_DEVICE bool td_finish_element(const td_finish &finish, const td_choice &choice,
+                                 const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                                 double beta, const double *c, double *result)
+{
+    if constexpr (kind == TD_FINISH_EXACT)
+        return td_finish_exact(finish, choice, x, a, b, alpha, beta, c, result);
+    else
+        return td_finish_rounded(finish, choice, x, a, b, alpha, beta, c, result);
 }
 
 /* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */
@@ -188,12 +200,8 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
             result[i] = td_scaled(beta, &c[i]);
             continue;
         }
-        if constexpr (kind == TD_FINISH_EXACT)
-            is_done = is_done && td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i],
-                                                 &result[i]);
-        else
-            is_done = is_done && td_finish_rounded(finish, choice, x[i], a[i], b, alpha, beta,
-                                                   &c[i], &result[i]);
+        is_done = is_done && td_finish_element<kind>(finish, choice, x[i], a[i], b, alpha, beta,
+                                                     &c[i], &result[i]);
         mask |= is_done || i >= column.count ? 0u : 1u << i;
     }
     td_column::store(column, result, mask);

@@ -4,6 +4,7 @@
 
 #include "../async_copy.h"
 #include "../divisor.h"
+#include "numbers.h"
 #include "residue_source.h"
 
 /* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
@@ -158,8 +159,15 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     return open;
 }
 
-/* What is needed of the records of its rows and columns; of lines that exist in the place of those that do not. Words, which stay in
- * registers. */
+/* The record of a line; of one that exists in the place of one that does not. */
+template <bool is_early> TD_DEVICE td_line record_of(const td_finish &finish, int which, int line)
+{
+    const td_line *const lines = finish.line[which] + blockIdx.z * finish.lines_of_member[which];
+    const td_line &left = lines[min(line, (which ? finish.target.n : finish.target.m) - 1)];
+    return is_early ? left_early(left) : left;
+}
+
+/* What is needed of the records of its rows and columns. Words, which stay in registers. */
 struct subtile_records {
     struct record {
         int32_t sum, mean;
@@ -170,14 +178,11 @@ struct subtile_records {
     TD_DEVICE void load(subtile_records &r, const td_finish &finish, int row, int col)
     {
         static_assert(offsetof(td_line, scale) == offsetof(td_line, low) + 2, "one word");
-        const int first[2] = {row, col}, last[2] = {finish.target.m - 1, finish.target.n - 1};
         TD_UNROLL
         for (int o = 0; o < 2; o++) {
-            const td_line *const line = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) {
-                const td_line &left = line[min(first[o] + i, last[o])],
-                              own = is_early ? left_early(left) : left;
+                const td_line own = record_of<is_early>(finish, o, (o ? col : row) + i);
                 r.of[o][i].sum = own.sum;
                 r.of[o][i].mean = own.mean;
                 memcpy(&r.of[o][i].low_scale, &own.low, sizeof(uint32_t));
@@ -322,7 +327,7 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GR
 
 /* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and every block that needs them has to fetch
  * this code, so there is little of it. Returns the mask. */
-template <int moduli>
+template <td_finish_kind kind, int moduli>
 TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                                               const td_finish &finish, int row, int col,
                                               unsigned open)
@@ -350,9 +355,9 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
             if (own.alpha == 0.0)
                 *c = td_scaled(own.beta, c);
             else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
-                     td_finish_rounded(finish, choice,
-                                       whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
-                                       own.alpha, own.beta, c, &result))
+                     td_finish_element<kind>(finish, choice,
+                                             whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
+                                             own.alpha, own.beta, c, &result))
                 *c = result;
             else
                 mask |= 1u << (TD_SUBTILE * j + i);
@@ -364,37 +369,152 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
 /* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a second look tells no more. */
 enum { FEW_UNSURE = 2 };
 
-/* As td_finish_subtile. */
-template <int moduli, class unit>
-TD_DEVICE unsigned finish_subtile_double(const td_residue_product &product, const td_finish &finish,
-                                         const subtile &own, const td_choice &choice,
-                                         const subtile_records &records, const int8_t *stage)
-{
-    if (own.rows <= 0 || own.cols <= 0) return 0;
-    const subtile_lines lines = lines_of<moduli>(records, choice);
-    const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
-    unsigned left = 0, open = whole;
-    const bool has_product = own.alpha != 0.0;
-    for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
-        left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
-    if (has_product)
-        open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
-    open &= whole & ~left;
-    const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
-    if (usual && __popc(usual) <= FEW_UNSURE)
-        open = (open & ~usual) |
-               finish_elements_by_parts<moduli, unit>(own, lines, usual, finish.target.c.ld, stage);
-    unsigned mask = left & whole;
-    if (open) mask |= finish_elements_whole<moduli>(product, finish, own.row, own.col, open);
-    *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
-    return mask;
-}
+/* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as td_finish_subtile. */
+struct by_rounding {
+    typedef subtile_records records;
+
+    template <int moduli, bool is_early>
+    TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &, int row, int col)
+    {
+        records::load<is_early>(own, finish, row, col);
+    }
+
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
+                                      const subtile &own, const td_choice &choice,
+                                      const records &records, const int8_t *stage)
+    {
+        if (own.rows <= 0 || own.cols <= 0) return 0;
+        const subtile_lines lines = lines_of<moduli>(records, choice);
+        const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+        unsigned left = 0, open = whole;
+        const bool has_product = own.alpha != 0.0;
+        for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
+            left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
+        if (has_product)
+            open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
+        open &= whole & ~left;
+        const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
+        if (usual && __popc(usual) <= FEW_UNSURE)
+            open = (open & ~usual) | finish_elements_by_parts<moduli, unit>(
+                                         own, lines, usual, finish.target.c.ld, stage);
+        unsigned mask = left & whole;
+        if (open)
+            mask |= finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row,
+                                                                   own.col, open);
+        *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
+        return mask;
+    }
+};
+
+/* Of a subtile's rows, or columns: the largest. */
+struct largest_record {
+    int norm, sum, rounded, least, most; /* norm and sum of scaled lines; of the scales */
+    uint64_t scales;                     /* 16 bits each */
+    bool is_special;
+
+    template <bool is_early>
+    TD_DEVICE largest_record load(const td_finish &finish, int which, int first)
+    {
+        largest_record r = {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MAX, INT32_MIN, 0, false};
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            const td_line line = record_of<is_early>(finish, which, first + i);
+            r.norm = max(r.norm, line.norm + TD_LOG * line.scale);
+            r.sum = max(r.sum, line.sum + TD_LOG * line.scale);
+            r.rounded = max(r.rounded, line.rounded);
+            r.least = min(r.least, (int)line.scale);
+            r.most = max(r.most, (int)line.scale);
+            r.scales |= (uint64_t)(uint16_t)line.scale << (16 * i);
+            r.is_special |= line.low == TD_SPECIAL;
+        }
+        return r;
+    }
+};
+
+/* What X of a subtile's elements may be off by: by crt_double.h, and four times as much as rounding any of its lines costs. If that does not
+ * decide how one is rounded, td_exact_room_log says so too. */
+struct subtile_reach {
+    double reach;
+    uint64_t scales[2]; /* 16 bits each */
+    bool is_usual, is_exact;
+};
+
+/* X rounded once, alpha being 1 and beta 0. */
+struct by_exact_rounding {
+    typedef subtile_reach records;
+
+    template <int moduli, bool is_early>
+    TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &choice, int row,
+                        int col)
+    {
+        const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+        const largest_record a = largest_record::load<is_early>(finish, 0, row),
+                             b = largest_record::load<is_early>(finish, 1, col);
+        const int error = td_log_error_of(max(td_log_rounding(a.rounded, b.sum, b.norm),
+                                              td_log_rounding(b.rounded, a.sum, a.norm)),
+                                          choice.rest) >>
+                          8;
+        own.is_exact = max(a.rounded, b.rounded) == TD_NONE_ROUNDED;
+        own.reach = pairs.reach + (own.is_exact ? 0.0 : td_near_power(error + 3));
+        own.is_usual = !a.is_special & !b.is_special & (own.is_exact | (error < pairs.bits)) &
+                       td_are_near<moduli>(a.least + b.least, a.most + b.most);
+        own.scales[0] = a.scales;
+        own.scales[1] = b.scales;
+    }
+
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
+                                      const subtile &own, const td_choice &, const records &lines,
+                                      const int8_t *stage)
+    {
+        if (own.rows <= 0 || own.cols <= 0) return 0;
+        unsigned open = td_whole_mask(finish.target, own.row, own.col), mask = 0;
+        if (lines.is_usual)
+            open &= finish_columns<moduli, unit>(own, lines, finish.target.c.ld, stage);
+        if (open)
+            mask = finish_elements_whole<TD_FINISH_EXACT, moduli>(product, finish, own.row, own.col,
+                                                                  open);
+        *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
+        return mask;
+    }
+
+    /* Returns the bits of the elements of which it is not sure. */
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, int64_t ld,
+                                      const int8_t *stage)
+    {
+        uint32_t scale_a[TD_SUBTILE];
+        uint64_t scales_b = lines.scales[1];
+        unsigned open = 0;
+        double *c = own.c;
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            scale_a[i] = (uint32_t)(lines.scales[0] >> (16 * i)) << 20;
+        TD_UNROLL_N(1)
+        for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
+            column_residues<moduli> residues;
+            double x[TD_SUBTILE];
+            bool is_sure[TD_SUBTILE];
+            unsigned here = 0;
+            column_residues<moduli>::template load<unit>(residues, stage, j);
+            td_round_quad<moduli>(residues.of, scale_a, (uint32_t)scales_b << 20, lines.reach, x,
+                                  is_sure);
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
+            if (here && lines.is_exact) here = td_without_zeros<moduli>(residues.of, here, x);
+            td_column::store({c, own.rows}, x, here);
+            open |= here << (TD_SUBTILE * j);
+        }
+        return open;
+    }
+};
 
 /* Tiles that are copied ahead, and blocks of a multiprocessor that share its memory. */
 enum { DOUBLE_BLOCKS = 2, DOUBLE_BYTES = 2 * stage_bytes(TD_LEAST_PAIRED) };
 static_assert(stage_bytes(TD_MOST_PAIRED) <= DOUBLE_BYTES, "one stage of any");
 
-template <int moduli, class unit>
+template <class how, int moduli, class unit>
 TD_DEVICE void finish_units_double(const td_residue_product &product, const td_finish &finish,
                                    const finish_units &units, td_tile_notes &notes)
 {
@@ -411,10 +531,11 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
                       unit::steps,
               in_row = (int)(threadIdx.x % 32) % unit::lanes * TD_SUBTILE,
               in_col = (int)(threadIdx.x % 32) / unit::lanes * TD_SUBTILE;
-    subtile_records records;
+    typename how::records records;
     td_clear_notes(notes);
     const warp_place begin = place_of<unit>(units, 0);
-    subtile_records::load<true>(records, finish, begin.row + in_row, begin.col + in_col);
+    how::template load<moduli, true>(records, finish, choice, begin.row + in_row,
+                                     begin.col + in_col);
     td_wait_for_last();
     const subtile first = subtile_at(finish, 0, 0);
     td_async_pipeline<STAGES, TD_BY_WARP>(
@@ -426,12 +547,13 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
         [&](int stage) {
             const warp_place at = place_of<unit>(units, step);
             const int row = at.row + in_row, tile_row = row / TD_TILE, col = at.col + in_col;
-            const unsigned mask = finish_subtile_double<moduli, unit>(
+            const unsigned mask = how::template finish_subtile<moduli, unit>(
                 product, finish, subtile_from(first, target, row, col), choice, records,
                 shared + stage * stage_bytes(moduli));
             const warp_place then = place_of<unit>(units, step + 1);
             if (step + 1 < steps)
-                subtile_records::load<false>(records, finish, then.row + in_row, then.col + in_col);
+                how::template load<moduli, false>(records, finish, choice, then.row + in_row,
+                                                  then.col + in_col);
             td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
                     col / TD_TILE * td_tiles(target.m) + tile_row, mask,
                     td_few_of(finish, row, col, mask) == TD_FEW);

@@ -77,8 +77,7 @@ template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> 
 }
 
 /* Units of which the line's scale may round elements: they reach below its last place. */
-template <int groups>
-TD_DEVICE int count_rounded(const units_of_line<groups> &units, int scale)
+template <int groups> TD_DEVICE int count_rounded(const units_of_line<groups> &units, int scale)
 {
     int count = 0;
     TD_UNROLL_N(4)

@@ -75,7 +75,7 @@ TD_DEVICE void note_rounded(const td_choose &c, const units_of_line<THREADS / li
     int count = 0;
     TD_UNROLL
     for (int i = 0; i < GROUPS && group == 0; i++) count += parts.rounded[i][line];
-    if (td_is_counted(*made)) made->rounded = log_of_rounded(count, k);
+    made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, k);
 }
 
 /* Lines are made of units as they are, or of units with shifts where there are any, or of both. */

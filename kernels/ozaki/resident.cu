@@ -591,7 +591,7 @@ bool td_resident_suits(const td_panels *p, const td_scalar *beta)
     const bool has_c0 = beta->device || beta->value.binary64 != 0.0;
     int multiprocessors = 0;
     return p->k <= MOST_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
-           td_has_code<resident_kernel>() && td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE &&
+           td_has_code<resident_kernel>() && td_crt_of_device() == TD_CRT_DOUBLE &&
            td_multiprocessors(&multiprocessors) == cudaSuccess &&
            time_saved((double)tiles_of(p->m, p->n, p->batch) / multiprocessors, (double)p->k,
                       has_c0) > 0;

@@ -21,10 +21,9 @@ typedef struct {
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 
-/* How X is put together, with the same bits: by whole numbers, or, for TD_FINISH_ROUND, by binary64 arithmetic where that is as
- * good. */
+/* How X is put together, with the same bits: by whole numbers, or by binary64 arithmetic where that is as good. */
 typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
-td_crt td_crt_of_device(td_finish_kind kind);
+td_crt td_crt_of_device(void);
 
 /* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
 bool td_has_much_binary64(void);

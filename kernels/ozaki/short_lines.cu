@@ -142,12 +142,13 @@ TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
     const int log = td_log_above(lane == 0   ? sums[0]
                                  : lane == 1 ? sums[1]
                                              : (uint64_t)(k - all.zeros));
-    td_line line = line_of(
-        all, {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
-        mean_of(logs, (int)k));
-    if (c.counts_rounded && td_is_counted(line))
-        line.rounded = log_of_rounded(
-            td_warp_add(count_rounded(own, td_scale_of(c, c.candidate[0], line))), k);
+    td_line line =
+        line_of(all, {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
+                mean_of(logs, (int)k));
+    if (c.counts_rounded) {
+        const int count = td_warp_add(count_rounded(own, td_scale_of(c, c.candidate[0], line)));
+        line.rounded = log_of_rounded(td_is_counted(line) ? count : 0, k);
+    }
     return line;
 }
 

@@ -183,7 +183,7 @@ td_residue_product td_scheme_residue_product(const td_scheme_part *part)
         .piece_step = l.piece_c,
         .ld = l.lines[0],
         .pieces = l.pieces,
-        .crt = td_crt_of_device(part->finish.kind),
+        .crt = td_crt_of_device(),
         .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, part->finish.target.m,
                                                    part->finish.target.n, part->fixed.batch)
                                       : (td_left){0},

@@ -32,6 +32,7 @@ typedef struct {
     uint64_t seed;
     int m, n, ld, count;
     bool is_given, is_estimated, has_open_lines, has_far_scales, has_least_results;
+    bool is_exact; /* TD_FINISH_EXACT */
     double alpha, beta;
     filling fill;
 } crt_case;
@@ -40,11 +41,11 @@ static const char *text(const crt_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s",
+             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s%s",
              (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
              p->beta, p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
              p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "",
-             p->has_least_results ? " least results" : "");
+             p->has_least_results ? " least results" : "", p->is_exact ? " exact" : "");
     return buffer;
 }
 
@@ -55,6 +56,7 @@ static crt_case random_case(uint64_t seed)
     crt_case p = {.seed = seed,
                   .m = random_int(&r, 1, random_int(&r, 0, 7) ? 150 : 400),
                   .n = random_int(&r, 1, random_int(&r, 0, 7) ? 80 : 300),
+                  .is_exact = random_int(&r, 0, 3) == 0,
                   .count = random_int(&r, 0, 3) ? random_int(&r, 14, 18)
                                                 : random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI),
                   .is_given = random_int(&r, 0, 2) == 0,
@@ -64,6 +66,11 @@ static crt_case random_case(uint64_t seed)
                   .beta = random_int(&r, 0, 1) ? 0.0 : scalars[random_int(&r, 0, 5)],
                   .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
     p.is_estimated = !p.is_given && random_int(&r, 0, 2) == 0;
+    if (p.is_exact) {
+        p.count = TD_EXACT_MODULI;
+        p.is_given = true;
+        p.is_estimated = false;
+    }
     p.ld = p.m + random_int(&r, 0, 3);
     if (p.count < 8) p.fill = ANY_BYTES;
     p.has_least_results = p.count >= TD_COMMON_MODULI && random_int(&r, 0, 3) == 0;
@@ -174,6 +181,18 @@ typedef struct {
     size_t ld, residues, elements, lines[2], tiles;
 } crt_data;
 
+/* Half of the lines have rounded elements. X of two lines may be off by nearly nothing, or by more than its last place. */
+static void round_line(test_random *r, td_line *line)
+{
+    const bool is_rounded =
+        random_int(r, 0, 1) && line->low != TD_SPECIAL && line->low != TD_NO_LOW;
+    line->sum = random_int(r, 0, 110 * TD_LOG) - TD_LOG * line->scale;
+    line->norm = line->sum - random_int(r, 0, 8 * TD_LOG);
+    line->rounded = is_rounded ? random_int(r, 0, 14 * TD_LOG) : TD_NONE_ROUNDED;
+    if (line->low == TD_SPECIAL || line->low == TD_NO_LOW) return;
+    line->low = (int16_t)(-line->scale + random_int(r, 1, 9) * (is_rounded ? -1 : 1));
+}
+
 static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
 {
     for (int o = 0; o < 2; o++)
@@ -194,6 +213,7 @@ static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
             if (kind >= 6 && kind < 12) line->low = 3;
             if (kind >= 10 && kind < 14) line->mean = TD_NO_MEAN;
             if (kind >= 14 && kind < 20) line->mean -= NEED;
+            if (p->is_exact) round_line(r, line);
         }
 }
 
@@ -300,10 +320,7 @@ static bool may_be_resident(const crt_case *p)
     const td_choice choice = {.parameter = p->count, .is_estimated = p->is_estimated};
     return td_is_resident(&choice);
 }
-static bool has_resident(void)
-{
-    return td_wgmma_exists() && td_crt_of_device(TD_FINISH_ROUND) == TD_CRT_DOUBLE;
-}
+static bool has_resident(void) { return td_wgmma_exists() && td_crt_of_device() == TD_CRT_DOUBLE; }
 
 /* All lines are such that only octets are left. */
 static bool is_usual(const crt_case *p)
@@ -411,12 +428,13 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
                    .masks = masks,
                    .open_count = open,
                    .open_tile = tiles},
-        .kind = TD_FINISH_ROUND,
+        .kind = p->is_exact ? TD_FINISH_EXACT : TD_FINISH_ROUND,
+        .counts_rounded = p->is_exact,
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
         .choice = choice,
         .ranks = {ranks, (int64_t)d->ld, member},
-        .leaves_tiles = p->seed % 2 == 0 ? TD_LEAVES_BINARY64 : TD_LEAVES_NO_TILES};
+        .leaves_tiles = p->seed % 2 == 0 && !p->is_exact ? TD_LEAVES_BINARY64 : TD_LEAVES_NO_TILES};
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(text(p));

@@ -16,8 +16,8 @@ enum { MOST_BUFFERS = 40, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
 
 typedef struct {
     int64_t lines[2], k, ld[2];
-    int batch, kind[2]; /* of numbers */
-    bool along[2];      /* k is contiguous */
+    int batch, kind[2];                                  /* of numbers */
+    bool along[2];                                       /* k is contiguous */
     bool by_digits, is_counted, is_pointers, is_aligned; /* is_counted: what is rounded */
 } lines_case;
 
@@ -206,8 +206,7 @@ static void check_counted(const lines_case *c, int which, int z, int64_t i, cons
         last = l / TD_UNIT;
         count += TD_UNIT;
     }
-    const int want =
-        count ? td_log_above((uint64_t)td_smaller(count, c->k)) : (int)TD_NONE_ROUNDED;
+    const int want = count ? td_log_above((uint64_t)td_smaller(count, c->k)) : (int)TD_NONE_ROUNDED;
     CHECK(line->rounded == want, "line %d of operand %d, member %d: %d rounded, not %d, k %d",
           (int)i, which, z, line->rounded, want, (int)c->k);
 }
