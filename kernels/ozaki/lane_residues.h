@@ -8,8 +8,10 @@
 
 TD_LANE_CONSTANT(td_residue_weights, td_weights, td_make_residue_weights());
 
-/* Lane 4 g + q makes residues modulo two of 16 moduli, g and g + 8, of sixteen elements of a run, from 16 q on. Blocks have WARPS warps. */
-enum { RUN = 64, LANE_ROWS = 2, LANES = 4, WARPS = 4 };
+/* Lane 4 g + q makes residues modulo two of the first 16 moduli, g and g + 8, of sixteen elements of a run, from 16 q on; and modulo one of the
+ * others, of which there are four at most, of eight, from 16 q + 8 (g / 4) on. Blocks have WARPS warps. */
+enum { RUN = 64, LANE_ROWS = 2, LANES = 4, WARPS = 4, FIRST_MODULI = 16, OTHER_MODULI = 4 };
+static_assert((int)TD_MAX_MODULI <= (int)FIRST_MODULI + (int)OTHER_MODULI, "all moduli");
 
 /* Of elements 2 lane and 2 lane + 1 of a run, or, in late lanes of operands that do not stand along k, of the second one first. */
 template <int pieces> struct lane_numbers {
@@ -31,6 +33,13 @@ template <int pieces> struct lane_moduli {
     float inverse[LANE_ROWS];
 };
 
+/* Those of a lane's modulus of the others: the products' rows are four moduli for one of the four lanes after the other, and the weights of
+ * the other lanes are zeros. */
+template <int pieces> struct lane_modulus {
+    uint32_t weights[pieces][LANE_ROWS], start[2 * LANE_ROWS], minus_p;
+    float inverse;
+};
+
 /* A number that the compiler neither copies nor makes anew: the tensor cores take registers that are next to each other. */
 TD_DEVICE uint32_t load_operand(const uint32_t &from)
 {
@@ -40,12 +49,12 @@ TD_DEVICE uint32_t load_operand(const uint32_t &from)
 }
 
 template <int pieces>
-TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli, int first)
+TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
 {
     const int lane = (int)(threadIdx.x % 32);
     TD_UNROLL
     for (int i = 0; i < LANE_ROWS; i++) {
-        const td_byte_weights &row = weights_of(which, moduli, first + lane / LANES + 8 * i);
+        const td_byte_weights &row = weights_of(which, moduli, lane / LANES + 8 * i);
         TD_UNROLL
         for (int j = 0; j < LANES; j++) {
             const td_byte_weights &from = lane % LANES == j ? row : td_weights.zeros;
@@ -58,6 +67,26 @@ TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli, int 
         own.minus_p[i] = row.minus_p;
         own.inverse[i] = row.inverse;
     }
+}
+
+template <int pieces>
+TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
+{
+    const int lane = (int)(threadIdx.x % 32);
+    const td_byte_weights &row =
+        weights_of(which, moduli, FIRST_MODULI + lane / LANES % OTHER_MODULI);
+    TD_UNROLL
+    for (int i = 0; i < LANE_ROWS; i++) {
+        const bool counts = lane % LANES == lane / LANES / OTHER_MODULI + 2 * i;
+        const td_byte_weights &from = counts ? row : td_weights.zeros;
+        TD_UNROLL
+        for (int w = 0; w < pieces; w++) own.weights[w][i] = load_operand(from.piece[w]);
+    }
+    TD_UNROLL
+    for (int e = 0; e < 2 * LANE_ROWS; e++)
+        own.start[e] = load_operand(row.start[pieces - TD_SHORT_PIECES][e % 2]);
+    own.minus_p = row.minus_p;
+    own.inverse = row.inverse;
 }
 
 /* The tensor cores see the numbers of all lanes. */
@@ -89,17 +118,32 @@ TD_DEVICE void multiply_bytes(const uint32_t (&x)[2], const uint32_t (&x2)[2], u
 #endif
 }
 
-/* Sums of both rows, of two elements each: `half` 0 or 1 of those that lanes 8 q + j and 8 q + 4 + j have. */
+/* Sums of both rows, of two elements each. */
+template <int pieces>
+TD_DEVICE void add_pieces(const uint32_t (&weights)[pieces][LANE_ROWS], const uint32_t (&start)[4],
+                          const uint32_t (&piece)[pieces], uint32_t (&sum)[4])
+{
+    multiply_bytes(weights[0], weights[1], piece[0], piece[1], start, sum);
+    if constexpr (pieces == TD_LONG_PIECES) {
+        const uint32_t first[4] = {sum[0], sum[1], sum[2], sum[3]};
+        multiply_bytes(weights[2], {0, 0}, piece[2], 0, first, sum);
+    }
+}
+
+/* `half` 0 or 1 of those elements that lanes 8 q + j and 8 q + 4 + j have. */
 template <int pieces>
 TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers, int j,
                          int half, uint32_t (&sum)[4])
 {
-    const uint32_t(&piece)[pieces] = numbers->of[half];
-    multiply_bytes(own.weights[j][0], own.weights[j][1], piece[0], piece[1], own.start, sum);
-    if constexpr (pieces == TD_LONG_PIECES) {
-        const uint32_t start[4] = {sum[0], sum[1], sum[2], sum[3]};
-        multiply_bytes(own.weights[j][2], {0, 0}, piece[2], 0, start, sum);
-    }
+    add_pieces<pieces>(own.weights[j], own.start, numbers->of[half], sum);
+}
+
+/* The same of lanes 8 q + g / 4 and 8 q + 4 + g / 4, and of the two lanes that are two further. */
+template <int pieces>
+TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own,
+                               const lane_numbers<pieces> *numbers, int half, uint32_t (&sum)[4])
+{
+    add_pieces<pieces>(own.weights, own.start, numbers->of[half], sum);
 }
 
 #else
@@ -108,18 +152,33 @@ template <int pieces> struct lane_moduli {
     uint32_t weights[pieces][LANE_ROWS], start[LANE_ROWS], minus_p[LANE_ROWS];
     float inverse[LANE_ROWS];
 };
+template <int pieces> struct lane_modulus {
+    uint32_t weights[pieces], start, minus_p;
+    float inverse;
+};
 
 template <int pieces>
-TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli, int first)
+TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
 {
     for (int i = 0; i < LANE_ROWS; i++) {
         const td_byte_weights &row =
-            weights_of(which, moduli, first + (int)(threadIdx.x % 32) / LANES + 8 * i);
+            weights_of(which, moduli, (int)(threadIdx.x % 32) / LANES + 8 * i);
         for (int w = 0; w < pieces; w++) own.weights[w][i] = row.piece[w];
         own.start[i] = row.start[pieces - TD_SHORT_PIECES][0];
         own.minus_p[i] = row.minus_p;
         own.inverse[i] = row.inverse;
     }
+}
+
+template <int pieces>
+TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
+{
+    const td_byte_weights &row = weights_of(
+        which, moduli, FIRST_MODULI + (int)(threadIdx.x % 32) / LANES % OTHER_MODULI);
+    for (int w = 0; w < pieces; w++) own.weights[w] = row.piece[w];
+    own.start = row.start[pieces - TD_SHORT_PIECES][0];
+    own.minus_p = row.minus_p;
+    own.inverse = row.inverse;
 }
 
 template <int pieces> TD_DEVICE const lane_numbers<pieces> *share(const lane_numbers<pieces> &own)
@@ -143,14 +202,28 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
     }
 }
 
+template <int pieces>
+TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own,
+                               const lane_numbers<pieces> *numbers, int half, uint32_t (&sum)[4])
+{
+    const int lane = (int)(threadIdx.x % 32), j = lane / LANES / OTHER_MODULI;
+    for (int i = 0; i < 4; i++) {
+        const lane_numbers<pieces> &from =
+            numbers[8 * (lane % LANES) + 4 * (i % 2) + j + i / 2 * 2];
+        sum[i] = own.start;
+        for (int w = 0; w < pieces; w++)
+            sum[i] = __dp4a(from.of[half][w], own.weights[w], sum[i]);
+    }
+}
+
 #endif
 
-/* Of the lane's moduli, the first `rows` of them, and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
-template <int rows> using lane_residues = td_quad<uint32_t>[rows];
+/* Of the lane's moduli, and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
+typedef td_quad<uint32_t> lane_residues[LANE_ROWS];
 
-template <int pieces, int rows, bool along>
+template <int pieces, bool along>
 TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers,
-                             lane_residues<rows> &residues)
+                             lane_residues &residues)
 {
     TD_UNROLL
     for (int w = 0; w < 2; w++) {
@@ -158,7 +231,7 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
         TD_UNROLL
         for (int e = 0; e < 4; e++) add_bytes<pieces>(own, numbers, 2 * w + e / 2, e % 2, sum[e]);
         TD_UNROLL
-        for (int i = 0; i < 2 * rows; i++) {
+        for (int i = 0; i < 2 * LANE_ROWS; i++) {
             uint32_t r[4];
             TD_UNROLL
             for (int e = 0; e < 4; e++) /* column i % 2 is late lanes' */
@@ -167,6 +240,31 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
             residues[i / 2].of[w + i % 2 * 2] = td_lowest_bytes(r);
         }
     }
+}
+
+/* Of the lane's other modulus, eight elements. The lane has four pairs of the sixteen from 16 q on, every second one, and gives those that are
+ * in the other half to the lane that has the pairs between, for what that has in this one. By whole warps. */
+template <int pieces, bool along>
+TD_DEVICE uint2 find_other_residues(const lane_modulus<pieces> &own,
+                                    const lane_numbers<pieces> *numbers)
+{
+    const bool is_upper = threadIdx.x / (LANES * OTHER_MODULI) % 2 != 0;
+    uint32_t sum[2][4], half[2];
+    TD_UNROLL
+    for (int e = 0; e < 2; e++) add_other_bytes<pieces>(own, numbers, e, sum[e]);
+    TD_UNROLL
+    for (int c = 0; c < 2; c++) {
+        uint32_t r[4];
+        TD_UNROLL
+        for (int e = 0; e < 4; e++) /* column 1 is late lanes' */
+            r[e] = td_residue_of(sum[along ? e % 2 : (e ^ c) % 2][c + e / 2 * 2], own.inverse,
+                                 own.minus_p);
+        half[c] = td_lowest_bytes(r);
+    }
+    const uint32_t given = __shfl_xor_sync(0xffffffffu, is_upper ? half[0] : half[1],
+                                           LANES * OTHER_MODULI),
+                   even = is_upper ? given : half[0], odd = is_upper ? half[1] : given;
+    return make_uint2(__byte_perm(even, odd, 0x5410), __byte_perm(even, odd, 0x7632));
 }
 
 #endif

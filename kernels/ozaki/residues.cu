@@ -100,22 +100,25 @@ TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t
     }
 }
 
-/* Residues modulo 8 * rows moduli from `first` on. Lines of a tile whose numbers are all 0 have none to find. */
-template <int pieces, int rows, bool along>
+/* Residues modulo all moduli; numbers of few pieces have no more than the first ones. Lines of a tile whose numbers are all 0 have none to find. */
+template <int pieces, bool along>
 TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const tile_lines &about,
-                           const lane_moduli<pieces> &own, int first)
+                           const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
 {
     const tile_place &at = about.place;
     const unsigned lane = (unsigned)td_fresh((int)threadIdx.x % 32);
-    const int t = first + (int)(lane / LANES), moduli = about.moduli,
+    const int t = (int)(lane / LANES), moduli = about.moduli,
               own_rows = (t < moduli) + (t + 8 < moduli), left = at.k_padded - at.in_pass;
+    const bool has_others = pieces > TD_SHORT_PIECES && moduli > FIRST_MODULI,
+               has_other = FIRST_MODULI + t % OTHER_MODULI < moduli;
     const int64_t step = p.plane_step[at.which];
     const bool is_shifted = about.is_shifted;
     bool is_nonzero = false;
-    int8_t *const to = p.plane[at.which] + about.in_plane + t * step + lane % LANES * (RUN / LANES);
+    int8_t *const planes = p.plane[at.which] + about.in_plane + lane % LANES * (RUN / LANES);
     TD_ROLLED
     for (int i = td_fresh((int)threadIdx.x / 32); i < LINES; i += WARPS) {
         const int place = at.which ? i : td_place_of_line(i); /* beside the first line's */
+        int8_t *const to = planes + (int64_t)place * at.k_padded;
         const lane_runs<along> elements(element, i, (int)lane);
         td_pair_of_elements x[RUNS];
         lane_numbers<pieces> numbers[RUNS];
@@ -126,38 +129,47 @@ TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const 
         TD_UNROLL
         for (int j = 0; j < RUNS; j++)
             bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
-        const auto store = [&](int j, const lane_residues<rows> &residues) {
-            int8_t *const to_run = to + (int64_t)place * at.k_padded + j * RUN;
+        const auto store = [&](int j, const lane_residues &residues) {
             TD_UNROLL
-            for (int r = 0; r < rows; r++)
+            for (int r = 0; r < LANE_ROWS; r++)
                 if (r < own_rows && j * RUN < left)
-                    *reinterpret_cast<td_quad<uint32_t> *>(to_run + r * 8 * step) = residues[r];
+                    *reinterpret_cast<td_quad<uint32_t> *>(to + j * RUN + (t + 8 * r) * step) =
+                        residues[r];
+        };
+        const auto store_other = [&](int j, const uint2 &residues) {
+            if (has_other && j * RUN < left)
+                *reinterpret_cast<uint2 *>(to + j * RUN + t / OTHER_MODULI * 8 +
+                                           (FIRST_MODULI + t % OTHER_MODULI) * step) = residues;
         };
         if (__any_sync(0xffffffffu, bits != td_piece_zero)) {
             is_nonzero = true;
             TD_UNROLL
             for (int j = 0; j < RUNS; j++) {
-                lane_residues<rows> residues;
-                find_residues<pieces, rows, along>(own, share(numbers[j]), residues);
+                const lane_numbers<pieces> *const all = share(numbers[j]);
+                lane_residues residues;
+                find_residues<pieces, along>(own, all, residues);
                 store(j, residues);
+                if (has_others) store_other(j, find_other_residues<pieces, along>(other, all));
             }
         } else {
             TD_UNROLL
-            for (int j = 0; j < RUNS; j++) store(j, {});
+            for (int j = 0; j < RUNS; j++) {
+                store(j, {});
+                if (has_others) store_other(j, {});
+            }
         }
     }
-    if (first == 0 && is_nonzero && lane == 0 && about.nonzero)
-        atomicOr(about.nonzero, about.own_bit);
+    if (is_nonzero && lane == 0 && about.nonzero) atomicOr(about.nonzero, about.own_bit);
 }
 
-template <int pieces, int rows>
+template <int pieces>
 TD_DEVICE void store_tile(const td_residues &p, const uint64_t *element, const tile_lines &about,
-                          const lane_moduli<pieces> &own, int first)
+                          const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
 {
     if (p.fixed.operand[about.place.which].k_step == 1)
-        store_lines<pieces, rows, true>(p, element, about, own, first);
+        store_lines<pieces, true>(p, element, about, own, other);
     else
-        store_lines<pieces, rows, false>(p, element, about, own, first);
+        store_lines<pieces, false>(p, element, about, own, other);
 }
 
 /* The lane's moduli of the tile before, most often those of the next one. */
@@ -171,23 +183,21 @@ template <int pieces>
 TD_DEVICE void work_on_tile(const td_residues &p, const uint64_t *element, const tile_lines &about,
                             kept_moduli &kept)
 {
-    static_assert(TD_MAX_MODULI <= 8 * 3, "two and one");
     const int which = td_uniform(about.place.which), moduli = td_uniform(about.moduli);
     if ((moduli > TD_SHORT_MODULI) != (pieces > TD_SHORT_PIECES)) return;
     if constexpr (pieces == TD_SHORT_PIECES) {
         if (which != kept.which || moduli != kept.moduli) {
             kept.which = which;
             kept.moduli = moduli;
-            find_moduli(kept.own, which, moduli, 0);
+            find_moduli(kept.own, which, moduli);
         }
-        store_tile<pieces, 2>(p, element, about, kept.own, 0);
+        store_tile<pieces>(p, element, about, kept.own, {});
     } else {
         lane_moduli<pieces> own;
-        find_moduli(own, which, moduli, 0);
-        store_tile<pieces, 2>(p, element, about, own, 0);
-        if (moduli <= 16) return;
-        find_moduli(own, which, moduli, 16);
-        store_tile<pieces, 1>(p, element, about, own, 16);
+        lane_modulus<pieces> other;
+        find_moduli(own, which, moduli);
+        find_modulus(other, which, moduli);
+        store_tile<pieces>(p, element, about, own, other);
     }
 }
 
