@@ -141,22 +141,16 @@ TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const 
                 *reinterpret_cast<uint2 *>(to + j * RUN + t / OTHER_MODULI * 8 +
                                            (FIRST_MODULI + t % OTHER_MODULI) * step) = residues;
         };
-        if (__any_sync(0xffffffffu, bits != td_piece_zero)) {
-            is_nonzero = true;
-            TD_UNROLL
-            for (int j = 0; j < RUNS; j++) {
-                const lane_numbers<pieces> *const all = share(numbers[j]);
-                lane_residues residues;
-                find_residues<pieces, along>(own, all, residues);
-                store(j, residues);
-                if (has_others) store_other(j, find_other_residues<pieces, along>(other, all));
-            }
-        } else {
-            TD_UNROLL
-            for (int j = 0; j < RUNS; j++) {
-                store(j, {});
-                if (has_others) store_other(j, {});
-            }
+        const bool is_zero = !__any_sync(0xffffffffu, bits != td_piece_zero);
+        is_nonzero |= !is_zero;
+        TD_UNROLL
+        for (int j = 0; j < RUNS; j++) {
+            const lane_numbers<pieces> *const all = share(numbers[j]);
+            lane_residues residues = {};
+            if (!is_zero) find_residues<pieces, along>(own, all, residues);
+            store(j, residues);
+            if (has_others)
+                store_other(j, is_zero ? uint2{} : find_other_residues<pieces, along>(other, all));
         }
     }
     if (is_nonzero && lane == 0 && about.nonzero) atomicOr(about.nonzero, about.own_bit);
