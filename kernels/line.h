@@ -16,13 +16,15 @@ typedef struct {
     int32_t peak; /* of the largest magnitude 2^e (1 + f): TD_LOG e + floor(TD_LOG f) */
     union {
         int32_t typical; /* sum, less the logarithm of the number of elements that are not zero */
-        int32_t
-            rounded; /* if these are counted (td_choose): logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED */
+        int32_t rounded; /* if td_choose asks for it: see below */
     };
     int16_t low;   /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
     int16_t scale; /* set when all lines are measured */
 } td_line;
-/* A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of both are 0. */
+/* rounded: logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED if it rounds none. All of TD_UNIT count if one is
+ * rounded.
+ *
+ * A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of both are 0. */
 enum {
     TD_NO_MEAN = -(1 << 28),
     TD_NO_LOW = 0x7fff,

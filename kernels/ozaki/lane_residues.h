@@ -48,8 +48,7 @@ TD_DEVICE uint32_t load_operand(const uint32_t &from)
     return number;
 }
 
-template <int pieces>
-TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
+template <int pieces> TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
 {
     const int lane = (int)(threadIdx.x % 32);
     TD_UNROLL
@@ -69,8 +68,7 @@ TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
     }
 }
 
-template <int pieces>
-TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
+template <int pieces> TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
 {
     const int lane = (int)(threadIdx.x % 32);
     const td_byte_weights &row =
@@ -140,8 +138,8 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
 
 /* The same of lanes 8 q + g / 4 and 8 q + 4 + g / 4, and of the two lanes that are two further. */
 template <int pieces>
-TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own,
-                               const lane_numbers<pieces> *numbers, int half, uint32_t (&sum)[4])
+TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own, const lane_numbers<pieces> *numbers,
+                               int half, uint32_t (&sum)[4])
 {
     add_pieces<pieces>(own.weights, own.start, numbers->of[half], sum);
 }
@@ -157,8 +155,7 @@ template <int pieces> struct lane_modulus {
     float inverse;
 };
 
-template <int pieces>
-TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
+template <int pieces> TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
 {
     for (int i = 0; i < LANE_ROWS; i++) {
         const td_byte_weights &row =
@@ -170,11 +167,10 @@ TD_DEVICE void find_moduli(lane_moduli<pieces> &own, int which, int moduli)
     }
 }
 
-template <int pieces>
-TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
+template <int pieces> TD_DEVICE void find_modulus(lane_modulus<pieces> &own, int which, int moduli)
 {
-    const td_byte_weights &row = weights_of(
-        which, moduli, FIRST_MODULI + (int)(threadIdx.x % 32) / LANES % OTHER_MODULI);
+    const td_byte_weights &row =
+        weights_of(which, moduli, FIRST_MODULI + (int)(threadIdx.x % 32) / LANES % OTHER_MODULI);
     for (int w = 0; w < pieces; w++) own.weights[w] = row.piece[w];
     own.start = row.start[pieces - TD_SHORT_PIECES][0];
     own.minus_p = row.minus_p;
@@ -203,16 +199,15 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
 }
 
 template <int pieces>
-TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own,
-                               const lane_numbers<pieces> *numbers, int half, uint32_t (&sum)[4])
+TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own, const lane_numbers<pieces> *numbers,
+                               int half, uint32_t (&sum)[4])
 {
     const int lane = (int)(threadIdx.x % 32), j = lane / LANES / OTHER_MODULI;
     for (int i = 0; i < 4; i++) {
         const lane_numbers<pieces> &from =
             numbers[8 * (lane % LANES) + 4 * (i % 2) + j + i / 2 * 2];
         sum[i] = own.start;
-        for (int w = 0; w < pieces; w++)
-            sum[i] = __dp4a(from.of[half][w], own.weights[w], sum[i]);
+        for (int w = 0; w < pieces; w++) sum[i] = __dp4a(from.of[half][w], own.weights[w], sum[i]);
     }
 }
 
