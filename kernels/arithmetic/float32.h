@@ -193,6 +193,8 @@ TD_BOTH double td_round64(bool is_negative, uint64_t m, int e)
     return td_from_bits64(sign | (field + kept + up));
 }
 
+TD_BOTH double td_abs64(double a) { return td_from_bits64(td_bits64(a) & ~(1ull << 63)); }
+
 TD_BOTH int td_is_finite64(uint64_t bits) { return ((bits >> 52) & 0x7ff) != 0x7ff; }
 
 /* False for infinities and NaN. */

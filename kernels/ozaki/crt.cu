@@ -68,6 +68,16 @@ TD_DEVICE_CALL void finish_exact_tiles(const td_residue_product &product, const 
         finish, residue_source<5, 5, TD_EXACT_MODULI>{product, TD_EXACT_MODULI});
 }
 
+template <class how>
+TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_finish &finish,
+                                  const finish_units &units, td_tile_notes &notes)
+{
+    if (units.are_single)
+        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<1>>(product, finish, units, notes);
+    else
+        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish, units, notes);
+}
+
 /* For members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
     finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
@@ -76,15 +86,14 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
     TD_SHARED(td_tile_notes, notes, );
     (void)least, (void)most;
     td_begin_kernel();
-    const td_target &target = finish.target;
-    if (td_scalar_value(target.alpha) != 1.0 || td_scalar_value(target.beta) != 0.0)
+    const double alpha = td_scalar_value(finish.target.alpha),
+                 beta = td_scalar_value(finish.target.beta);
+    if (!is_usual_alpha(alpha))
         finish_exact_tiles(product, finish);
-    else if (units.are_single)
-        finish_units_double<by_exact_rounding, TD_EXACT_MODULI, unit_of_tiles<1>>(product, finish,
-                                                                                  units, notes);
+    else if (alpha == 1.0 && beta == 0.0)
+        finish_exact_units<by_exact_rounding<true>>(product, finish, units, notes);
     else
-        finish_units_double<by_exact_rounding, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish,
-                                                                                  units, notes);
+        finish_exact_units<by_exact_rounding<false>>(product, finish, units, notes);
 }
 
 static const struct {

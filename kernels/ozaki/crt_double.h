@@ -295,6 +295,33 @@ TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)
                           td_pair_table.of[moduli - TD_LEAST_PAIRED].reach, x, is_sure);
 }
 
+/* alpha X + beta C0 of four elements, rounded once, and of which that is sure; alpha has the scales in it, and X may be off by `reach`. With
+ * H + L = h + l, alpha H = p + p' and beta C0 = q + q' the sum is exactly p + q, what rounding it loses, p' + q' and alpha L. The last ones
+ * are below 2^-51 (|p| + |q|) together, and three additions make their sum: it errs by less than 2^-102 (|p| + |q|), what is lost where
+ * products are too small for all of their bits included. If the sum less and more all that has the same nearest number, that is it. */
+template <int moduli>
+TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_SUBTILE],
+                             double beta, const double (&c0)[TD_SUBTILE], double reach, double *x,
+                             bool (&is_sure)[TD_SUBTILE])
+{
+    const double error = 0x1p-101, least_size = 0x1p-900, most_size = 0x1p1020;
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        double low, lost;
+        const double high = td_two_sum64(h[e], l[e], &low), p = td_mul64(alpha[e], high),
+                     q = td_mul64(beta, c0[e]), sum = td_two_sum64(p, q, &lost),
+                     below = td_add64(td_fma64(alpha[e], high, -p), td_fma64(beta, c0[e], -q)),
+                     rest = td_add64(lost, td_fma64(alpha[e], low, below)),
+                     size = td_add64(td_abs64(p), td_abs64(q)),
+                     off = td_fma64(td_abs64(alpha[e]), reach, td_mul64(size, error));
+        x[e] = td_add64(sum, td_add64(rest, off));
+        is_sure[e] = (x[e] == td_add64(sum, td_sub64(rest, off))) & (size >= least_size) &
+                     (size <= most_size);
+    }
+}
+
 /* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is
  * seldom needed would wait for them. */
 template <int moduli, int i>

@@ -440,8 +440,16 @@ struct subtile_reach {
     bool is_usual, is_exact;
 };
 
-/* X rounded once, alpha being 1 and beta 0. */
-struct by_exact_rounding {
+/* Scales, and exponents of alpha, that leave products of both normal numbers, if others are put to them. */
+enum { FAR_SCALE = 600, FAR_ALPHA = 400 };
+TD_DEVICE bool is_usual_alpha(double alpha)
+{
+    const int exponent = (int)(td_bits64(alpha) >> 52 & 0x7ff) - 1023;
+    return exponent >= -FAR_ALPHA && exponent <= FAR_ALPHA;
+}
+
+/* X rounded once, if `is_plain`: alpha is 1 and beta 0; else alpha X + beta C0, alpha being usual. */
+template <bool is_plain> struct by_exact_rounding {
     typedef subtile_reach records;
 
     template <int moduli, bool is_early>
@@ -457,8 +465,11 @@ struct by_exact_rounding {
                           8;
         own.is_exact = max(a.rounded, b.rounded) == TD_NONE_ROUNDED;
         own.reach = pairs.reach + (own.is_exact ? 0.0 : td_near_power(error + 3));
-        own.is_usual = !a.is_special & !b.is_special & (own.is_exact | (error < pairs.bits)) &
-                       td_are_near<moduli>(a.least + b.least, a.most + b.most);
+        const int least = a.least + b.least, most = a.most + b.most;
+        const bool are_near = is_plain ? td_are_near<moduli>(least, most)
+                                       : (least >= -FAR_SCALE) & (most <= FAR_SCALE);
+        own.is_usual =
+            are_near & !(a.is_special | b.is_special) & (own.is_exact | (error < pairs.bits));
         own.scales[0] = a.scales;
         own.scales[1] = b.scales;
     }
@@ -479,30 +490,56 @@ struct by_exact_rounding {
         return mask;
     }
 
-    /* Returns the bits of the elements of which it is not sure. */
+    TD_DEVICE int scale_of(uint64_t scales, int i) { return (int16_t)(scales >> (16 * i)); }
+
+    /* A column, what C had there being c0. */
+    template <int moduli>
+    TD_DEVICE void round_column(const subtile &own, const column_residues<moduli> &residues,
+                                const records &lines, int j, const double (&c0)[TD_SUBTILE],
+                                double *x, bool (&is_sure)[TD_SUBTILE])
+    {
+        const int scale_b = scale_of(lines.scales[1], j);
+        if constexpr (is_plain) {
+            uint32_t scale_a[TD_SUBTILE];
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++)
+                scale_a[i] = (uint32_t)scale_of(lines.scales[0], i) << 20;
+            td_round_quad<moduli>(residues.of, scale_a, (uint32_t)scale_b << 20, lines.reach, x,
+                                  is_sure);
+        } else {
+            double alpha[TD_SUBTILE];
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++)
+                alpha[i] =
+                    td_mul64(own.alpha, td_near_power(-scale_of(lines.scales[0], i) - scale_b));
+            td_round_sums<moduli>(residues.of, alpha, own.beta, c0, lines.reach, x, is_sure);
+        }
+    }
+
+    /* Returns the bits of the elements of which it is not sure. What C had in the next column is loaded ahead. */
     template <int moduli, class unit>
     TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, int64_t ld,
                                       const int8_t *stage)
     {
-        uint32_t scale_a[TD_SUBTILE];
-        uint64_t scales_b = lines.scales[1];
+        const bool has_c0 = !is_plain && own.beta != 0.0;
+        double next[TD_SUBTILE] = {};
         unsigned open = 0;
         double *c = own.c;
-        TD_UNROLL
-        for (int i = 0; i < TD_SUBTILE; i++)
-            scale_a[i] = (uint32_t)(lines.scales[0] >> (16 * i)) << 20;
+        if (has_c0) td_column::load({c, own.rows}, next);
         TD_UNROLL_N(1)
-        for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
+        for (int j = 0; j < own.cols; j++, c += ld) {
+            const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
             column_residues<moduli> residues;
             double x[TD_SUBTILE];
             bool is_sure[TD_SUBTILE];
             unsigned here = 0;
             column_residues<moduli>::template load<unit>(residues, stage, j);
-            td_round_quad<moduli>(residues.of, scale_a, (uint32_t)scales_b << 20, lines.reach, x,
-                                  is_sure);
+            if (has_c0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+            round_column<moduli>(own, residues, lines, j, c0, x, is_sure);
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
-            if (here && lines.is_exact) here = td_without_zeros<moduli>(residues.of, here, x);
+            if (is_plain && here && lines.is_exact)
+                here = td_without_zeros<moduli>(residues.of, here, x);
             td_column::store({c, own.rows}, x, here);
             open |= here << (TD_SUBTILE * j);
         }

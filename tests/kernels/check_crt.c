@@ -32,7 +32,7 @@ typedef struct {
     uint64_t seed;
     int m, n, ld, count;
     bool is_given, is_estimated, has_open_lines, has_far_scales, has_least_results;
-    bool is_exact; /* TD_FINISH_EXACT */
+    bool is_exact, has_ties; /* TD_FINISH_EXACT; beta C0 are halfway between two numbers */
     double alpha, beta;
     filling fill;
 } crt_case;
@@ -41,11 +41,12 @@ static const char *text(const crt_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s%s",
+             "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s%s%s",
              (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
              p->beta, p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
              p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "",
-             p->has_least_results ? " least results" : "", p->is_exact ? " exact" : "");
+             p->has_least_results ? " least results" : "", p->is_exact ? " exact" : "",
+             p->has_ties ? " ties" : "");
     return buffer;
 }
 
@@ -67,9 +68,13 @@ static crt_case random_case(uint64_t seed)
                   .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
     p.is_estimated = !p.is_given && random_int(&r, 0, 2) == 0;
     if (p.is_exact) {
+        static const double far[] = {0x1p-390, 0x1p390};
         p.count = TD_EXACT_MODULI;
         p.is_given = true;
         p.is_estimated = false;
+        p.has_ties = random_int(&r, 0, 2) == 0;
+        if (p.has_ties) p.beta = 1.5;
+        if (random_int(&r, 0, 3) == 0) p.alpha = far[random_int(&r, 0, 1)];
     }
     p.ld = p.m + random_int(&r, 0, 3);
     if (p.count < 8) p.fill = ANY_BYTES;
@@ -224,6 +229,14 @@ static void *filled(size_t bytes, int byte)
     return p;
 }
 
+/* 1.5 times it is a tie: of an odd number of 53 bits below 4/3 2^52. As large as alpha X, or not nearly. */
+static double number_of_ties(test_random *r, const crt_case *p)
+{
+    const uint64_t most = (1ull << 52) / 3, m = (1ull << 52) + (random_bits(r) % most | 1);
+    const double x = ldexp((double)m, random_int(r, -190, 20));
+    return (random_int(r, 0, 1) ? x : -x) * (fabs(p->alpha) == 1.0 ? 1.0 : p->alpha);
+}
+
 static crt_data make_data(const crt_case *p)
 {
     test_random r = random_start(~p->seed);
@@ -237,7 +250,8 @@ static crt_data make_data(const crt_case *p)
     d.masks = filled(d.tiles * TD_SUBTILES * sizeof(uint16_t), 0);
     for (int o = 0; o < 2; o++) d.line[o] = malloc(d.lines[o] * MEMBERS * sizeof(td_line));
     fill_lines(&r, p, &d);
-    for (size_t i = 0; i < d.elements; i++) d.c[i] = random_normal(&r);
+    for (size_t i = 0; i < d.elements; i++)
+        d.c[i] = p->has_ties ? number_of_ties(&r, p) : random_normal(&r);
     for (size_t i = 0; i < d.tiles * TD_SUBTILES; i++)
         if (random_int(&r, 0, 15) == 0) d.masks[i] = (uint16_t)random_bits(&r);
     d.ranks = filled(d.residues, 0);
@@ -512,11 +526,52 @@ static void check_way(const crt_case *p, const crt_data *d, const crt_result *wh
     free_result(&got);
 }
 
+/* Lines of which nothing is rounded. */
+static td_line *make_exact(const td_line *lines, size_t count)
+{
+    td_line *const exact = malloc(count * sizeof(td_line));
+    for (size_t i = 0; i < count; i++) {
+        exact[i] = lines[i];
+        exact[i].rounded = TD_NONE_ROUNDED;
+        if (exact[i].low != TD_SPECIAL) exact[i].low = (int16_t)-exact[i].scale;
+    }
+    return exact;
+}
+
+/* Beside a tie binary64 arithmetic may tell of more elements than whole numbers certify: they are what X is rounded to, and no others
+ * are left. */
+static void check_ties(const crt_case *p, const crt_data *d, const crt_result *whole)
+{
+    crt_data of_exact_lines = *d;
+    for (int o = 0; o < 2; o++)
+        of_exact_lines.line[o] = make_exact(d->line[o], d->lines[o] * MEMBERS);
+    crt_result got = finish_by(p, d, BY_BINARY64),
+               all = finish_by(p, &of_exact_lines, BY_WHOLE_NUMBERS);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                const size_t at =
+                    ((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i;
+                if (is_left(p, &got, z, i, j)) {
+                    CHECK(is_left(p, whole, z, i, j), "%d, %d of %d is left: %s", i, j, z, text(p));
+                    continue;
+                }
+                CHECK(memcmp(&got.c[at], &all.c[at], sizeof(double)) == 0,
+                      "%d, %d of %d is %a, not %a: %s", i, j, z, got.c[at], all.c[at], text(p));
+            }
+    for (int o = 0; o < 2; o++) free(of_exact_lines.line[o]);
+    free_result(&got);
+    free_result(&all);
+}
+
 static void check_case(const crt_case *p)
 {
     crt_data d = make_data(p);
     crt_result whole = finish_by(p, &d, BY_WHOLE_NUMBERS);
-    check_way(p, &d, &whole, BY_BINARY64);
+    if (p->has_ties)
+        check_ties(p, &d, &whole);
+    else
+        check_way(p, &d, &whole, BY_BINARY64);
     if (may_be_resident(p)) {
         check_way(p, &d, &whole, BY_NOTES);
         if (has_resident()) check_way(p, &d, &whole, BY_RESIDENT);
