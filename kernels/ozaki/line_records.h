@@ -76,20 +76,25 @@ template <int groups> TD_DEVICE line_sums sum_units(const units_of_line<groups> 
     return sums;
 }
 
-/* Units of which the line's scale may round elements: they reach below its last place. */
-template <int groups> TD_DEVICE int count_rounded(const units_of_line<groups> &units, int scale)
+/* Units of a line of which its scale rounds elements, as these reach below its last place: how many, and one of them. */
+struct rounded_units {
+    int count, any;
+};
+
+template <int groups>
+TD_DEVICE rounded_units find_rounded(const units_of_line<groups> &units, int scale)
 {
-    int count = 0;
+    rounded_units found = {0, 0};
     TD_UNROLL_N(4)
     for (int u = units.first; u < units.count; u += groups)
-        count += units.at[u * units.step].low < -scale;
-    return count;
+        if (units.at[u * units.step].low < -scale) found = {found.count + 1, u};
+    return found;
 }
 
-/* td_line.rounded of a line with so many such units: all of their elements may be. */
-TD_DEVICE int log_of_rounded(int count, int64_t k)
+/* td_line.rounded of a line of which no more elements are rounded. */
+TD_DEVICE int log_of_rounded(int64_t elements, int64_t k)
 {
-    return count ? td_log_above((uint64_t)min(k, (int64_t)count * TD_UNIT)) : (int)TD_NONE_ROUNDED;
+    return elements ? td_log_above((uint64_t)min(k, elements)) : (int)TD_NONE_ROUNDED;
 }
 
 /* ---- shifts ---- */

@@ -30,7 +30,8 @@ static int lines_of_block(const td_measure *p, int lines, int units)
 template <int lines> struct line_parts {
     summary summaries[THREADS / lines][lines];
     line_sums sums[THREADS / lines][lines];
-    int scale[lines], rounded[THREADS / lines][lines];
+    int scale[lines];
+    int64_t rounded[THREADS / lines][lines];
 };
 
 /* The records of some lines, by all threads of a block: the first group has them. */
@@ -61,21 +62,66 @@ TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int
                    mean_of(sums.logs, k));
 }
 
+/* A line's elements as they are; at: null if they have shifts. */
+struct elements_of_line {
+    const double *at;
+    int64_t k_step, k;
+};
+
+TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch, int line)
+{
+    const td_operand &o = p.operand[which];
+    return {td_member<const double>(o.matrix, p.batch_first + batch) + td_operand_at(o, line, 0),
+            o.k_step, o.k};
+}
+
+/* A warp looks at so many units again. */
+enum { LOOKS = 4 };
+
+/* How many elements a scale rounds, at most. All of a unit count if one is rounded, but where that is a thread's only one: of such units
+ * the warp's first ones are looked at. The lanes have lines of one operand. */
+template <int groups>
+TD_DEVICE int64_t count_rounded(const units_of_line<groups> &units, int scale,
+                                const elements_of_line &line)
+{
+    const int lane = (int)threadIdx.x % 32;
+    const rounded_units found = find_rounded(units, scale);
+    int64_t count = (int64_t)found.count * TD_UNIT;
+    if (!line.at) return count;
+    unsigned alone = __ballot_sync(~0u, found.count == 1);
+    for (int i = 0; i < LOOKS && alone != 0; i++, alone &= alone - 1) {
+        const int from = __ffs((int)alone) - 1, last_place = -__shfl_sync(~0u, scale, from);
+        const int64_t l0 = (int64_t)__shfl_sync(~0u, found.any, from) * TD_UNIT + lane;
+        const uint64_t *const at =
+            (const uint64_t *)__shfl_sync(~0u, (unsigned long long)line.at, from);
+        int rounded = 0;
+        TD_UNROLL
+        for (int64_t l = l0; l < l0 + TD_UNIT; l += 32) {
+            const uint64_t bits = l < line.k ? magnitude(at[l * line.k_step]) : 0;
+            rounded += bits != 0 && low_of(bits) < last_place;
+        }
+        rounded = td_warp_add(rounded);
+        if (lane == from) count = rounded;
+    }
+    return count;
+}
+
 /* Has lines know how many of their elements the first candidate rounds. By all threads of a block. */
 template <int lines>
 TD_DEVICE void note_rounded(const td_choose &c, const units_of_line<THREADS / lines> &units,
-                            int64_t k, line_parts<lines> &parts, td_line *made)
+                            const elements_of_line &elements, line_parts<lines> &parts,
+                            td_line *made)
 {
     enum { GROUPS = THREADS / lines };
     const int line = (int)threadIdx.x % lines, group = (int)threadIdx.x / lines;
     if (group == 0) parts.scale[line] = td_scale_of(c, c.candidate[0], *made);
     __syncthreads();
-    parts.rounded[group][line] = count_rounded(units, parts.scale[line]);
+    parts.rounded[group][line] = count_rounded(units, parts.scale[line], elements);
     __syncthreads();
-    int count = 0;
+    int64_t count = 0;
     TD_UNROLL
     for (int i = 0; i < GROUPS && group == 0; i++) count += parts.rounded[i][line];
-    made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, k);
+    made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, elements.k);
 }
 
 /* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
@@ -103,7 +149,8 @@ static __global__ void __launch_bounds__(THREADS)
         const unit *from = static_cast<const unit *>(p.units[which]) + first;
         const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
         td_line made = measure_lines<lines>(own_units, o.k, parts);
-        if (c.counts_rounded) note_rounded<lines>(c, own_units, o.k, parts, &made);
+        if (c.counts_rounded)
+            note_rounded<lines>(c, own_units, elements_of(p, which, batch, line), parts, &made);
         if (counts) *to = made;
         if (c.candidates > 1) {
             seen_of_lines seen;
@@ -116,7 +163,7 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
     td_line again = measure_lines<lines>(own_units, o.k, parts);
-    if (c.counts_rounded) note_rounded<lines>(c, own_units, o.k, parts, &again);
+    if (c.counts_rounded) note_rounded<lines>(c, own_units, {nullptr, 0, o.k}, parts, &again);
     if (counts) p.line_again[which][record] = again;
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }

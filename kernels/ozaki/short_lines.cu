@@ -146,8 +146,9 @@ TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
         line_of(all, {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
                 mean_of(logs, (int)k));
     if (c.counts_rounded) {
-        const int count = td_warp_add(count_rounded(own, td_scale_of(c, c.candidate[0], line)));
-        line.rounded = log_of_rounded(td_is_counted(line) ? count : 0, k);
+        const int scale = td_scale_of(c, c.candidate[0], line),
+                  count = td_warp_add(find_rounded(own, scale).count);
+        line.rounded = log_of_rounded(td_is_counted(line) ? count * TD_UNIT : 0, k);
     }
     return line;
 }
