@@ -111,16 +111,27 @@ TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, func
         work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
 }
 
-/* A place in the lists, for a tile of few elements or a dense one. */
-TD_DEVICE void td_list_tile(const td_target &target, int tile, bool is_dense)
-{
-    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    const int place = atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + is_dense], 1);
-    target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
-}
-
 /* More elements of a tile than this count no more as exact sums: these are made in groups then. */
 enum { TD_TILE_OF_SUMS = 320 };
+
+/* A place in the lists, for a tile of `count` elements, few or dense. Of dense ones the target may want to know more. */
+TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    int32_t *const counts = target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+    const int place = atomicAdd(&counts[is_dense], 1);
+    target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
+    if (!is_dense || !target.is_dense) return;
+    target.is_dense[blockIdx.z * tiles + tile] = 1;
+    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
+}
+
+/* To be told of a tile before it is listed. */
+TD_DEVICE void td_begin_tile(const td_target &target, int tile)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    if (target.is_dense) target.is_dense[blockIdx.z * tiles + tile] = 0;
+}
 
 /* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
  * part. */
@@ -128,9 +139,8 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
 {
     TD_SHARED(int, count, );
     TD_SHARED(int, most, );
-    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
     if (!target.open_count) return;
-    if (target.is_dense && threadIdx.x == 0) target.is_dense[blockIdx.z * tiles + tile] = 0;
+    if (threadIdx.x == 0) td_begin_tile(target, tile);
     if (!__syncthreads_or(mask != 0)) return;
     if (threadIdx.x == 0) count = most = 0;
     __syncthreads();
@@ -139,13 +149,7 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
         atomicMax(&most, few);
     }
     __syncthreads();
-    if (threadIdx.x) return;
-    const bool is_dense = count > most;
-    td_list_tile(target, tile, is_dense);
-    if (!is_dense || !target.is_dense) return;
-    target.is_dense[blockIdx.z * tiles + tile] = 1;
-    atomicAdd(&target.open_count[TD_OPEN_COUNTS * blockIdx.z + 3],
-              min(count, (int)TD_TILE_OF_SUMS));
+    if (threadIdx.x == 0) td_list_tile(target, tile, count, count > most);
 }
 
 /* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of them, cleared at first, and then each
@@ -166,7 +170,8 @@ TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
     const int i = (int)threadIdx.x;
     __syncthreads();
     if (target.open_count && i < TD_NOTES && notes.count[i])
-        td_list_tile(target, notes.tile[i], notes.count[i] > TD_FEW && !notes.is_sparse[i]);
+        td_list_tile(target, notes.tile[i], notes.count[i],
+                     notes.count[i] > TD_FEW && !notes.is_sparse[i]);
     td_clear_notes(notes);
 }
 

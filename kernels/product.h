@@ -41,7 +41,7 @@ typedef struct {
     uint16_t *masks;
 
     /* Tiles of which an element was left, in any order: [batch][TD_OPEN_COUNTS] how many, of few and of many elements, how many
-     * of these were taken up, how many of their elements count as exact sums (td_close_tile), and a td_room: if it is not 0 all elements
+     * of these were taken up, how many of their elements count as exact sums (td_list_tile), and a td_room: if it is not 0 all elements
      * are left to binary64, whose room it tells, and there are neither masks nor a list; and [batch][tile] which: those from the first on,
      * these, the dense ones, from the last back. NULL: any tile may have one. */
     int32_t *open_count, *open_tile;

@@ -1,5 +1,5 @@
 /* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly in binary64. */
-#include "finish_double.h"
+#include "finish_exact.h"
 #include "finish_left.h"
 #include "../int8/residue.h"
 

@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_d
     for (int o = 0; o < 2 && is_worth; o++) {
         const int lines = o ? p.target.n : p.target.m;
         for (int i = first; i < lines; i += step) {
-            td_line line = p.from[o][member * p.lines_of_member[o] + i];
+            td_line line = p.from[o][member * p.lines_of_member[o] + i]; /* rounded: no fewer */
             line.scale = (int16_t)td_scale_by_norm(p.candidate, line);
             p.line[o][member * lines + i] = line;
         }

@@ -93,7 +93,8 @@ typedef enum {
 } td_left_tiles;
 
 /* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
- * larger sum of magnitudes of A' and of B' from their rounding, twice, and by choice.rest. With TD_FINISH_ROUND an element is
+ * larger sum of magnitudes of A' and of B' from their rounding, twice, or by less if it is counted what is rounded
+ * (td_log_error_counted), and by choice.rest. With TD_FINISH_ROUND an element is
  * certified if that is little beside abs(A') abs(B'), which is at least k times 2^ the sum of the means of the logarithms (the
  * arithmetic mean is no less than the geometric one): if the means of both lines, with TD_LOG * scales, add up to
  * choice.need and the logarithm of the error. Also if X is off by nothing. */

@@ -301,6 +301,7 @@ typedef struct {
     double *c;
     uint16_t *masks;
     int32_t open[MEMBERS * TD_OPEN_COUNTS], *tiles;
+    uint8_t *is_dense;  /* of tiles, if exact ones are left to a second product */
     bool has_all_masks; /* not of open tiles alone */
 } crt_result;
 
@@ -411,6 +412,13 @@ static void leave(const crt_case *p, const crt_data *d, way how, const td_finish
     if (how == BY_NOTES) note_all(p, &product->left);
 }
 
+/* Whom dense tiles are left to. */
+static td_left_tiles leaves_of(const crt_case *p)
+{
+    if (p->seed % 2) return TD_LEAVES_NO_TILES;
+    return p->is_exact ? TD_LEAVES_EXACT : TD_LEAVES_BINARY64;
+}
+
 static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
 {
     const td_crt crt = how == BY_WHOLE_NUMBERS ? TD_CRT_WHOLE : TD_CRT_DOUBLE;
@@ -419,6 +427,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     crt_result result = {.c = malloc(c_bytes),
                          .masks = malloc(mask_bytes),
                          .tiles = malloc(d->tiles * sizeof(int32_t)),
+                         .is_dense = filled(d->tiles, 0xa5),
                          .has_all_masks = how == BY_WHOLE_NUMBERS || how == BY_BINARY64};
     int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
     double *const c = upload(d->c, c_bytes);
@@ -426,6 +435,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     int32_t *const open = upload(result.open, sizeof result.open), *const tiles = upload(
                                                                        d->masks,
                                                                        d->tiles * sizeof(int32_t));
+    uint8_t *const is_dense = upload(result.is_dense, d->tiles);
     td_choice *const choice = upload(d->choice, sizeof d->choice);
     uint8_t *const ranks = upload(d->ranks, d->residues);
     td_line *line[2];
@@ -441,14 +451,15 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
                    .beta = {.value.binary64 = p->beta},
                    .masks = masks,
                    .open_count = open,
-                   .open_tile = tiles},
+                   .open_tile = tiles,
+                   .is_dense = leaves_of(p) == TD_LEAVES_EXACT ? is_dense : NULL},
         .kind = p->is_exact ? TD_FINISH_EXACT : TD_FINISH_ROUND,
-        .counts_rounded = p->is_exact,
+        .counts_rounded = p->is_exact && p->seed % 16 != 6,
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
         .choice = choice,
         .ranks = {ranks, (int64_t)d->ld, member},
-        .leaves_tiles = p->seed % 2 == 0 && !p->is_exact ? TD_LEAVES_BINARY64 : TD_LEAVES_NO_TILES};
+        .leaves_tiles = leaves_of(p)};
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(text(p));
@@ -456,8 +467,10 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.tiles, tiles, d->tiles * sizeof(int32_t), cudaMemcpyDeviceToHost));
-    void *const all[] = {residue, c,     masks,   open,    tiles,
-                         choice,  ranks, line[0], line[1], product.left.word};
+    CHECK_CUDA(cudaMemcpy(result.is_dense, is_dense, d->tiles, cudaMemcpyDeviceToHost));
+    void *const all[] = {residue,          c,      masks, open,    tiles,
+                         is_dense,         choice, ranks, line[0], line[1],
+                         product.left.word};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
     return result;
 }
@@ -506,7 +519,11 @@ static void free_result(crt_result *result)
     free(result->c);
     free(result->masks);
     free(result->tiles);
+    free(result->is_dense);
 }
+
+/* Cases of which dense tiles are left to a second product. */
+static int dense_tiles;
 
 /* The same as `whole`. */
 static void check_way(const crt_case *p, const crt_data *d, const crt_result *whole, way how)
@@ -523,6 +540,9 @@ static void check_way(const crt_case *p, const crt_data *d, const crt_result *wh
           (int)how, text(p));
     CHECK(memcmp(whole->open, got.open, sizeof got.open) == 0, "way %d: open tiles: %s", (int)how,
           text(p));
+    CHECK(memcmp(whole->is_dense, got.is_dense, d->tiles) == 0, "way %d: dense tiles: %s", (int)how,
+          text(p));
+    dense_tiles += whole->open[3] > 0;
     free_result(&got);
 }
 
@@ -587,6 +607,8 @@ static void all_ways_agree(void **unused)
         const crt_case p = random_case(first_seed + (uint64_t)i);
         check_case(&p);
     }
+    test_note("%d cases, dense tiles for a second product in %d", cases, dense_tiles);
+    CHECK(cases < 100 || dense_tiles > 0, "no tile is dense");
 }
 
 int main(int argc, char **argv)

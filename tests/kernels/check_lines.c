@@ -247,7 +247,7 @@ static void check_rounded(const lines_case *c, int which, int z, const td_line *
     }
 }
 
-/* Checks what lines say of rounded elements, and takes it away: ways to measure differ in it. */
+/* Checks what lines without shifts say of rounded elements, and takes it away: ways to measure differ in it. */
 static void take_rounded(const lines_case *c, const result *of, bool looks)
 {
     int32_t shifted[8];
@@ -260,7 +260,8 @@ static void take_rounded(const lines_case *c, const result *of, bool looks)
         CHECK_CUDA(cudaMemcpy(line, of->line[o], bytes, cudaMemcpyDeviceToHost));
         for (int z = 0; z < c->batch; z++)
             if (!shifted[z]) check_rounded(c, o, z, line + z * c->lines[o], looks);
-        for (int64_t i = 0; i < count; i++) line[i].rounded = 0;
+        for (int64_t i = 0; i < count; i++)
+            if (!shifted[i / c->lines[o]]) line[i].rounded = 0;
         CHECK_CUDA(cudaMemcpy(of->line[o], line, bytes, cudaMemcpyHostToDevice));
         free(line);
     }

@@ -116,6 +116,9 @@ static td_operand operand(td_matrix matrix, const test_matrix *x, bool lines_are
     };
 }
 
+/* Some cases go by how many elements are rounded, as mode faithful does, others by all of a line. */
+static bool counts_rounded(const dense_case *c) { return c->of.seed % 2 != 0; }
+
 static void measure(dense_state *s, const dense_case *c)
 {
     const int64_t k = c->of.k, size[2] = {c->of.m, c->of.n},
@@ -143,16 +146,18 @@ static void measure(dense_state *s, const dense_case *c)
     }
     s->shift = measure.shift;
     s->shifted = measure.shifted;
-    const td_choose choose = {
+    td_choose choose = {
         .line = {measure.line[0], measure.line[1]},
         .line_again = {measure.line_again[0], measure.line_again[1]},
         .shifted = measure.shifted,
         .lines = {(int)size[0], (int)size[1]},
         .batch = c->batch,
         .alpha = s->target.alpha,
-        .candidates = 1,
         .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
     };
+    td_scheme_residues.choose((td_parameter){.count = TD_EXACT_MODULI, .is_given = true}, k,
+                              &choose);
+    choose.counts_rounded = counts_rounded(c);
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
     CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
 }
@@ -245,6 +250,7 @@ void dense_run(dense_state *s, const dense_case *c)
                    .kind = TD_FINISH_EXACT,
                    .line = {s->line[0], s->line[1]},
                    .lines_of_member = {c->of.m, c->of.n},
+                   .counts_rounded = counts_rounded(c),
                    .leaves_tiles = TD_LEAVES_EXACT},
         .sizes = {.m = c->m_piece ? c->m_piece : c->of.m,
                   .n = c->n_piece ? c->n_piece : c->of.n,
