@@ -29,8 +29,8 @@ const char program_name[] = "products";
 
 enum { MOST_CALLS = 20000, MOST_MODES = 8 };
 static const double burst_seconds = 0.15, sustained_seconds = 0.7;
-static const struct timespec rest = {
-    0, 500000000}; /* after a long product the clocks stay low for a while */
+/* After a long product the clocks stay low for a while. */
+static const struct timespec rest = {0, 500000000};
 
 typedef struct {
     int m, n, k;
