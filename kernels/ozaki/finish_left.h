@@ -20,7 +20,8 @@ TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const
         product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row,
         product.plane_step, &z);
     if (!is_sure || !store_rounded(own, z, scale, own.c + part))
-        finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row, column, 1u << part);
+        finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row, column,
+                                                       1u << part);
 }
 
 /* Of the octets whose bits are set in the lanes' words, the place of the one with that number. By all lanes; `before` counts those of lower
