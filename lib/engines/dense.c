@@ -6,7 +6,7 @@
 static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
 
 /* Products that take as long, one element of C after the other, as the launches of a second product; bytes of a small one. */
-enum { LEAST_PRODUCTS = 1 << 24, SMALL_BYTES = 128 << 20 };
+enum { LEAST_PRODUCTS = 1 << 24, SMALL_BYTES = 512 << 20 };
 
 size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
 {

@@ -192,10 +192,8 @@ static double uploaded(const lines_case *c, int which, int z, int64_t i, int64_t
 /* True if x 2^scale, x finite, is no whole number. */
 static bool is_rounded(double x, int scale)
 {
-    int exponent;
-    double bits = ldexp(frexp(x, &exponent), 53);
-    for (exponent -= 53; bits != 0.0 && fmod(bits, 2.0) == 0.0; exponent++) bits /= 2.0;
-    return bits != 0.0 && exponent + scale < 0;
+    const double scaled = ldexp(x, scale);
+    return x != 0.0 && (fabs(scaled) < 1.0 || scaled != rint(scaled));
 }
 
 /* What a line's scale rounds. */
