@@ -12,6 +12,11 @@
 
 /* ---- running ---- */
 
+static bool counts_rounded(const td_ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_EXACT && product->mode->scheme->counts_rounded;
+}
+
 /* How the members of a part are decided. */
 static td_choose choose_of(const td_ozaki_product *product, int batch)
 {
@@ -25,12 +30,11 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
                         .choice = (td_choice *)(at + product->plan.choice),
                         .spread = counts.spread,
                         .steps = counts.steps,
+                        .counts_rounded = counts_rounded(product),
                         .shifted = (const int32_t *)(at + product->plan.shifted),
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
     product->mode->scheme->choose(product->parameter, p->k, &choose);
-    choose.counts_rounded =
-        product->mode->kind == TD_FINISH_EXACT && choose.rule == TD_SCALE_BY_NORM;
     return choose;
 }
 
@@ -105,7 +109,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
-                   .counts_rounded = choose_of(product, part->batch).counts_rounded,
+                   .counts_rounded = counts_rounded(product),
                    .leaves_tiles = td_ozaki_left_tiles(product)},
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)

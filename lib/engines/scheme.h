@@ -45,6 +45,9 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
+    /* Lines of products that are to be exact know how many elements their scale rounds (../../kernels/line.h). */
+    bool counts_rounded;
+
     /* Loads the scheme's own kernels on the current device. */
     cudaError_t (*prepare)(void);
 

@@ -230,6 +230,7 @@ static cudaError_t prepare(void)
 }
 
 const td_scheme td_scheme_residues = {
+    .counts_rounded = true,
     .prepare = prepare,
     .from_data = from_data,
     .most_k = most_k,
