@@ -62,7 +62,7 @@ TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int
                    mean_of(sums.logs, k));
 }
 
-/* A line's elements as they are; at: null if they have shifts. */
+/* A line's elements; at: null if they have shifts. */
 struct elements_of_line {
     const double *at;
     int64_t k_step, k;
@@ -134,7 +134,6 @@ static __global__ void __launch_bounds__(THREADS)
                  int passes)
 {
     td_begin_kernel();
-    typedef units_of_line<THREADS / lines> units_type;
     TD_SHARED(line_parts<lines>, parts, );
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_operand &o = p.operand[which];
@@ -145,12 +144,20 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t first = (int64_t)batch * units * p.strip_lines + own,
                   record = (int64_t)batch * o.lines + line;
     td_line *const to = &p.line[which][record];
-    if (passes & PLAIN) {
-        const unit *from = static_cast<const unit *>(p.units[which]) + first;
-        const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
+    const auto measure = [&](const void *of_strip, bool is_shifted) {
+        const unit *const from = static_cast<const unit *>(of_strip) + first;
+        const units_of_line<THREADS / lines> own_units = {from, p.strip_lines, group,
+                                                          exists ? units : 0};
         td_line made = measure_lines<lines>(own_units, o.k, parts);
         if (c.counts_rounded)
-            note_rounded<lines>(c, own_units, elements_of(p, which, batch, line), parts, &made);
+            note_rounded<lines>(c, own_units,
+                                is_shifted ? elements_of_line{nullptr, 0, o.k}
+                                           : elements_of(p, which, batch, line),
+                                parts, &made);
+        return made;
+    };
+    if (passes & PLAIN) {
+        const td_line made = measure(p.units[which], false);
         if (counts) *to = made;
         if (c.candidates > 1) {
             seen_of_lines seen;
@@ -159,11 +166,8 @@ static __global__ void __launch_bounds__(THREADS)
         }
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
-    const unit *from = static_cast<const unit *>(p.units_again[which]) + first;
     __syncthreads();
-    const units_type own_units = {from, p.strip_lines, group, exists ? units : 0};
-    td_line again = measure_lines<lines>(own_units, o.k, parts);
-    if (c.counts_rounded) note_rounded<lines>(c, own_units, {nullptr, 0, o.k}, parts, &again);
+    const td_line again = measure(p.units_again[which], true);
     if (counts) p.line_again[which][record] = again;
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
