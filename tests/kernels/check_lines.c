@@ -230,11 +230,15 @@ static void check_rounded(const lines_case *c, int which, int z, const td_line *
 {
     enum { LOOKS = 4 };
     int64_t units = 0;
-    for (int64_t i = 0; i < c->lines[which]; i++)
-        units += rounded_of(c, which, z, i, &line[i]).units;
+    rounded_of_line *const all = malloc((size_t)c->lines[which] * sizeof *all);
+    CHECK(all, "out of memory");
+    for (int64_t i = 0; i < c->lines[which]; i++) {
+        all[i] = rounded_of(c, which, z, i, &line[i]);
+        units += all[i].units;
+    }
     for (int64_t i = 0; i < c->lines[which]; i++) {
         if (line[i].low == TD_SPECIAL || line[i].low == TD_NO_LOW) continue;
-        const rounded_of_line of = rounded_of(c, which, z, i, &line[i]);
+        const rounded_of_line of = all[i];
         const int least = log_of(c, of.elements), most = log_of(c, of.units * TD_UNIT),
                   exact = of.units < 2 && looks && units <= LOOKS ? least : most;
         CHECK(line[i].rounded >= least && line[i].rounded <= exact,
@@ -243,6 +247,7 @@ static void check_rounded(const lines_case *c, int which, int z, const td_line *
         partly_rounded += line[i].rounded > 0 && line[i].rounded < log_of(c, c->k);
         looked_at += line[i].rounded < most;
     }
+    free(all);
 }
 
 /* Checks what lines without shifts say of rounded elements, and takes it away: ways to measure differ in it. */
