@@ -18,8 +18,8 @@ TD_DEVICE double td_scalar_value(const td_scalar &s)
 /* First element of a batch member; T is the type of its elements. */
 template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
 {
-    if (matrix.array) return static_cast<T *>(matrix.array[index]);
-    return static_cast<T *>(matrix.data) + index * matrix.stride;
+    if (matrix.array) return td_global(static_cast<T *>(matrix.array[index]));
+    return td_global(static_cast<T *>(matrix.data) + index * matrix.stride);
 }
 
 TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)

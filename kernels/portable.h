@@ -39,6 +39,9 @@
  *       the same before a member function's type
  *   td_uniform(x)
  *       x, an int that is the same in all threads of the warp, which all take part: then the compiler knows it too
+ *   td_global(pointer)
+ *       the pointer, which is to global memory: where the compiler does not see that by itself, it takes every access for one that may be
+ *       to shared memory, too, and keeps them in order
  *   TD_HAS_CUDA_DEVICE
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
@@ -111,6 +114,14 @@ static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...),
 
 TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
+template <class type> TD_DEVICE type *td_global(type *pointer)
+{
+#if defined(__CUDA_ARCH__)
+    __builtin_assume(__isGlobal(pointer));
+#endif
+    return pointer;
+}
+
 /* Lets the next kernel be put in place, as soon as all blocks of this one are. */
 static __device__ __forceinline__ void td_let_next_begin()
 {
@@ -181,6 +192,7 @@ static inline void td_let_next_begin() {}
 static inline void td_wait_for_last() {}
 static inline void td_begin_kernel() {}
 static inline int td_uniform(int x) { return x; }
+template <class type> static inline type *td_global(type *pointer) { return pointer; }
 
 #endif
 

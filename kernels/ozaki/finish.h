@@ -157,7 +157,8 @@ struct td_column {
     }
     TD_DEVICE void load(const td_column &c, double *x)
     {
-        const double2 *halves = reinterpret_cast<const double2 *>(c.at);
+        const double *const at = td_global(c.at);
+        const double2 *halves = reinterpret_cast<const double2 *>(at);
         if (is_whole(c)) {
             const double2 first = halves[0], second = halves[1];
             x[0] = first.x, x[1] = first.y, x[2] = second.x, x[3] = second.y;
@@ -165,12 +166,13 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count) x[i] = c.at[i];
+            if (i < c.count) x[i] = at[i];
     }
     /* But for elements whose bits in `left` are set. */
     TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
     {
-        double2 *halves = reinterpret_cast<double2 *>(c.at);
+        double *const at = td_global(c.at);
+        double2 *halves = reinterpret_cast<double2 *>(at);
         if (left == 0 && is_whole(c)) {
             halves[0] = make_double2(x[0], x[1]);
             halves[1] = make_double2(x[2], x[3]);
@@ -178,7 +180,7 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count && !(left >> i & 1)) c.at[i] = x[i];
+            if (i < c.count && !(left >> i & 1)) at[i] = x[i];
     }
 };
 
