@@ -51,7 +51,22 @@ TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
 #define TD_TRY_WAIT "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
 #endif
 
-/* Until the phase of that parity is over; that before the first one is. */
+/* True if the phase of that parity is over; that before the first one is. */
+TD_DEVICE bool td_barrier_is_over(uint32_t address, uint32_t parity)
+{
+    uint32_t over;
+    asm volatile("{\n"
+                 ".reg .pred over;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, over;\n"
+                 "}"
+                 : "=r"(over)
+                 : "r"(address), "r"(parity)
+                 : "memory");
+    return over != 0;
+}
+
+/* Until it is. */
 TD_DEVICE void td_barrier_wait(uint32_t address, uint32_t parity)
 {
     uint32_t over = 0;

@@ -44,8 +44,8 @@ static constexpr td_sum_moduli td_make_sum_moduli()
 
 TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
 
-/* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or TD_PANEL_LOGARITHM's. */
-enum td_reduction { TD_SHORT_SUM, TD_LONG_SUM, TD_LOGARITHM_OF_SUM };
+/* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or modulo 256, or TD_PANEL_LOGARITHM's. */
+enum td_reduction { TD_SHORT_SUM, TD_LONG_SUM, TD_BYTE_OF_SUM, TD_LOGARITHM_OF_SUM };
 
 /* TD_PANEL_LOGARITHM's byte of a sum, from its four leading bits. */
 TD_DEVICE uint32_t td_logarithm_of(int32_t sum)
@@ -61,6 +61,7 @@ TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
 {
     if (how == TD_LOGARITHM_OF_SUM) return td_logarithm_of(sum);
     uint32_t c = (uint32_t)sum;
+    if (how == TD_BYTE_OF_SUM) return c;
     float x = (float)sum;
     if (how == TD_LONG_SUM) {
         c = __dp4a(c ^ 0x80000000u, modulus.weights, modulus.start);

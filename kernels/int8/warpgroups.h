@@ -64,26 +64,26 @@ template <int size> TD_DEVICE void start(ring<size> &barrier, int users)
 
 template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
 
-/* Where a warpgroup finds its operands: addresses of shared memory, which are kept, as it takes a while to find them. */
+/* Where a warpgroup finds its operands in the first stage, and the ring of barriers: kept, as it takes a while to find them. */
 struct unit_operands {
-    uint32_t stages;  /* the first one: its rows */
-    uint32_t columns; /* the group's, in the first stage */
-    uint32_t ring;    /* of barriers */
+    uint64_t rows, columns; /* the group's columns */
+    uint32_t ring;
 };
 
 template <class s> TD_DEVICE unit_operands operands_of(const int8_t *shared, ring<s::stages> &ring)
 {
     const uint32_t stages = td_shared_address(shared),
                    group = (uint32_t)td_uniform((int)threadIdx.x / GROUP_THREADS) % s::groups;
-    return {stages, stages + s::row_bytes + group * 64 * K_STEP, td_shared_address(&ring)};
+    return {td_panel_descriptor(stages),
+            td_panel_descriptor(stages + s::row_bytes + group * 64 * K_STEP),
+            (uint32_t)td_uniform((int)td_shared_address(&ring))};
 }
 
 template <bool add, class s>
 TD_DEVICE void multiply_stage(unit_sums<s> &sums, const unit_operands &from, int stage)
 {
-    const uint32_t at = (uint32_t)stage * s::stage_bytes;
-    const uint64_t y = td_panel_descriptor(from.stages + at),
-                   x = td_panel_descriptor(from.columns + at);
+    const uint32_t at = (uint32_t)stage * (s::stage_bytes >> 4);
+    const uint64_t y = from.rows + at, x = from.columns + at;
     const int along = PRODUCT_K >> 4, half = 64 * K_STEP >> 4;
     td_products_start();
     TD_UNROLL
@@ -101,13 +101,20 @@ TD_DEVICE void multiply_stage(unit_sums<s> &sums, const unit_operands &from, int
     td_products_commit();
 }
 
-/* Starts all products of a unit; those of its last stage, which is returned, are under way. */
+/* True if the stage that comes next is there. */
+template <class s>
+TD_DEVICE bool is_stage_full(const position<s::stages> &at, const unit_operands &from)
+{
+    return td_barrier_is_over(ring<s::stages>::full_at(from.ring, at.place), at.parity);
+}
+
+/* Starts all products of a unit; those of its last stage, which is returned, are under way. is_full: its first one is known to be there. */
 template <class s>
 TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &at,
-                            const unit_operands &from)
+                            const unit_operands &from, bool is_full = false)
 {
     const bool signals = threadIdx.x % GROUP_THREADS == 0;
-    td_barrier_wait(ring<s::stages>::full_at(from.ring, at.place), at.parity);
+    if (!is_full) td_barrier_wait(ring<s::stages>::full_at(from.ring, at.place), at.parity);
     multiply_stage<false, s>(sums, from, at.place);
     int last = at.place;
     next(at);

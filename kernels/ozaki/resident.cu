@@ -10,6 +10,7 @@
 #include "../int8/units.h"
 #include "../warp.h"
 #include "resident_finish.h"
+#include "resident_planes.h"
 
 static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
 {
@@ -96,7 +97,8 @@ template <class s> TD_DEVICE void copy_tiles(const block_task &task, ring<s::sta
     position<s::stages> to = {0, 1};
     each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
         TD_UNROLL_N(1)
-        for (int plane = 0; plane < s::moduli; plane++) {
+        for (int turn = 0; turn < s::moduli; turn++) {
+            const int plane = plane_of_turn<s>(turn);
             TD_UNROLL_N(1)
             for (int k = 0; k < (int)task.p.k; k += K_STEP, next(to)) {
                 int8_t *const stage = task.shared + to.place * s::stage_bytes;
@@ -175,8 +177,9 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
             tile.at = at;
             tile.c = c;
             tile.is_usual = is_usual;
-            tile.is_wide = is_wide;
-            tile.is_plain = is_wide && alpha == 1.0 && beta == 0.0;
+            tile.way = !is_wide                      ? TOLD_ELEMENTS
+                       : alpha == 1.0 && beta == 0.0 ? TOLD_PLAIN
+                                                     : TOLD_WIDE;
             tile.is_last = --left == 0;
             task.product.left.tile[at.number] = !is_usual;
         }
@@ -184,62 +187,6 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
         if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.full[0]);
         next(to);
     });
-}
-
-/* ---- products ---- */
-
-/* Calls work(c, residues) for each chunk of a lane's sums: 16 neighbours of C, of a group of lines and of every eighth column. */
-template <td_reduction how, class s, class function>
-TD_DEVICE void each_chunk(unit_sums<s> &sums, const td_sum_modulus &modulus, function work)
-{
-    TD_UNROLL
-    for (int c = 0; c < CHUNKS; c++)
-        work(c, td_residues_of_lane<how, 4>(&sums[0][c / 2 * (TD_LINE_GROUP / 2) + c % 2 * 2],
-                                            modulus));
-}
-
-/* Makes the products of a tile's next plane. */
-template <class s>
-TD_DEVICE void multiply_plane(unit_sums<s> &sums, int steps, position<s::stages> &at,
-                              const unit_operands &operands)
-{
-    end_unit<s>(operands, multiply_unit<s>(sums, steps, at, operands));
-}
-
-/* Planes by the same few instructions: unrolled they would be more than multiprocessors hold. Registers have no numbers that change: what is
- * in them moves on instead, a few planes at a time. */
-template <class s>
-TD_DEVICE void multiply_tile(const block_task &task, position<s::stages> &at,
-                             const unit_operands &operands, held_residues &held)
-{
-    const int steps = ((int)task.p.k + K_STEP - 1) / K_STEP;
-    TD_UNROLL_N(1)
-    for (int t = 0; t < s::kept; t++) {
-        unit_sums<s> sums;
-        multiply_plane<s>(sums, steps, at, operands);
-        const td_sum_modulus modulus = td_moduli_of_sums.of[t];
-        const auto keep = [&](int c, const quad &own) { *kept_residues<s>(task, t, c) = own; };
-        if (task.p.k <= modulus.short_k)
-            each_chunk<TD_SHORT_SUM, s>(sums, modulus, keep);
-        else
-            each_chunk<TD_LONG_SUM, s>(sums, modulus, keep);
-    }
-    TD_UNROLL_N(1)
-    for (int t = 0; t < HELD; t += HELD_AT_ONCE) {
-        TD_UNROLL
-        for (int i = 0; i + HELD_AT_ONCE < HELD; i++) {
-            TD_UNROLL
-            for (int c = 0; c < CHUNKS; c++) held[i][c] = held[i + HELD_AT_ONCE][c];
-        }
-        TD_UNROLL
-        for (int i = 0; i < HELD_AT_ONCE; i++) {
-            unit_sums<s> sums;
-            multiply_plane<s>(sums, steps, at, operands);
-            each_chunk<TD_SHORT_SUM, s>(
-                sums, td_moduli_of_sums.of[s::kept + t + i],
-                [&](int c, const quad &own) { held[HELD - HELD_AT_ONCE + i][c] = own; });
-        }
-    }
 }
 
 /* ---- all of it ---- */
@@ -262,13 +209,12 @@ template <class s> TD_DEVICE bool has_members(const block_task &task)
 template <class s> TD_DEVICE void multiply_members(const block_task &task, barriers<s> &barrier)
 {
     if (!has_members<s>(task)) return;
-    position<s::stages> at = {0, 0};
-    const unit_operands operands = operands_of<s>(task.shared, barrier.stage);
+    plane_walk<s> walk = begin_walk<s>(task, barrier.stage);
     bool is_last = count_tiles<s::moduli>(task.p, task.are_alike()) == 0;
     TD_UNROLL_N(1)
     for (uint32_t number = 0; !is_last; number++) {
         held_residues held;
-        multiply_tile<s>(task, at, operands, held);
+        multiply_tile<s>(task, walk, held);
         td_turn_wait<TEAM>(1); /* binary64 arithmetic begins when nothing is multiplied */
         td_barrier_wait(&barrier.tile.full[0], number & 1);
         finish_tile<s>(task, held);
@@ -346,22 +292,19 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-/* Of the longest sums that have been timed; those of the last moduli are short. */
-enum { MOST_K = 960 };
-
 /* By how many microseconds an H200 is done sooner (docs/kernels.md, fitted to whole calls). Two kernels, of which one makes residues that the
  * other reads, have small units: theirs is the time of `tiles` for each multiprocessor, not of whole rounds. Tiles of this one take longer
  * for each element of k, and if C0 counts. */
 static double time_saved(double tiles, double k, bool has_c0)
 {
-    return tiles * (7 + 0.037 * k) - ceil(tiles) * ((has_c0 ? 0.052 : 0.0445) * k - 2) - 8;
+    return tiles * (1 + 0.0457 * k) - ceil(tiles) * ((has_c0 ? 0.0568 : 0.0531) * k - 9) - 8;
 }
 
 bool td_resident_suits(const td_panels *p, const td_scalar *beta)
 {
     const bool has_c0 = beta->device || beta->value.binary64 != 0.0;
     int multiprocessors = 0;
-    return p->k <= MOST_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
+    return p->k <= MOST_RESIDENT_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
            td_has_code<resident_kernel>() && td_crt_of_device() == TD_CRT_DOUBLE &&
            td_multiprocessors(&multiprocessors) == cudaSuccess &&
            time_saved((double)tiles_of(p->m, p->n, p->batch) / multiprocessors, (double)p->k,

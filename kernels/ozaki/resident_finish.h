@@ -10,6 +10,9 @@
 namespace
 {
 
+TD_DEVICE int warp_of_team() { return (int)threadIdx.x / 32; }
+TD_DEVICE int lane_of_warp() { return (int)threadIdx.x % 32; }
+
 /* Stores the residues of the lane's octet. */
 template <int moduli>
 TD_DEVICE void leave_octet(const block_task &task, int row, int column,
@@ -30,24 +33,24 @@ static_assert((int)PAIRS <= (int)schedule<TD_COMMON_MODULI>::kept, "in the place
 
 struct shared_pairs {
     double2 pair[TOGETHER];
-    unsigned left;   /* bits of those that are not stored */
-    int row, column; /* of the first one, in the tile */
+    unsigned left; /* bits of those that are not stored */
 };
 
-TD_DEVICE void share_octets(const double (&x)[OCTET], quad *shared, int lane, shared_pairs &pairs)
+TD_DEVICE void share_octets(const double (&x)[OCTET], quad *kept, shared_pairs &pairs)
 {
-    double2 *const staged = reinterpret_cast<double2 *>(shared) - lane;
-    const int own = lane % TOGETHER;
+    const int own = lane_of_warp() % TOGETHER;
+    double2 *const staged = reinterpret_cast<double2 *>(kept);
+    const double2 *const mine = staged + own * PAIRS_APART;
     __syncwarp(); /* what was there has been read */
     TD_UNROLL
     for (int i = 0; i < PAIRS; i++)
-        staged[i * PAIRS_APART + (lane ^ i)] = make_double2(x[2 * i], x[2 * i + 1]);
+        staged[i * PAIRS_APART + ((own ^ i) - own)] = make_double2(x[2 * i], x[2 * i + 1]);
     __syncwarp();
     TD_UNROLL
-    for (int i = 0; i < TOGETHER; i++)
-        pairs.pair[i] = staged[own * PAIRS_APART + lane - own + (i ^ own)];
+    for (int i = 0; i < TOGETHER; i++) pairs.pair[i] = mine[(own ^ i) - own];
 }
 
+/* The lane's pairs of C from c on. */
 TD_DEVICE void store_pairs(double *c, const shared_pairs &pairs)
 {
     TD_UNROLL
@@ -55,64 +58,128 @@ TD_DEVICE void store_pairs(double *c, const shared_pairs &pairs)
         if (!(pairs.left >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = pairs.pair[i];
 }
 
-TD_DEVICE void store_scaled_pairs(const td_target &target, double *c, const shared_pairs &pairs)
+/* What was there, if it counts. */
+TD_DEVICE void load_pairs(const td_target &target, const double *c, double2 (&c0)[TOGETHER])
 {
-    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
-    double2 c0[TOGETHER] = {};
+    const double beta = td_scalar_value(target.beta);
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++)
         if (beta != 0.0) c0[i] = *reinterpret_cast<const double2 *>(c + APART * i);
-    TD_UNROLL
-    for (int i = 0; i < TOGETHER; i++) {
-        const double2 x = {td_axpby(alpha, pairs.pair[i].x, beta, &c0[i].x),
-                           td_axpby(alpha, pairs.pair[i].y, beta, &c0[i].y)};
-        if (!(pairs.left >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = x;
-    }
 }
 
-/* Of a tile that is not whole, or that does not stand right; it has so many rows and columns. */
-TD_DEVICE void store_elements(const td_target &target, int rows, int columns, double *c,
+TD_DEVICE void scale_pairs(const td_target &target, const double2 (&c0)[TOGETHER],
+                           shared_pairs &pairs)
+{
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    TD_UNROLL
+    for (int i = 0; i < TOGETHER; i++)
+        pairs.pair[i] = {td_axpby(alpha, pairs.pair[i].x, beta, &c0[i].x),
+                         td_axpby(alpha, pairs.pair[i].y, beta, &c0[i].y)};
+}
+
+/* Of a tile that is not whole, or that does not stand right: so many rows from c's on, if any. */
+TD_DEVICE void store_elements(const td_target &target, int rows, double *c,
                               const shared_pairs &pairs)
 {
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++) {
-        const int left = rows - pairs.row - APART * i;
+        const int left = rows - APART * i;
         double *const at = c + APART * i;
-        if ((pairs.left >> i & 1) || pairs.column >= columns) continue;
+        if (pairs.left >> i & 1) continue;
         if (left > 0) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
         if (left > 1) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
     }
 }
 
-TD_DEVICE void store(const block_task &task, const shared_pairs &pairs)
+/* What a lane knows all the time of its tile, and of the group of rows that comes next. */
+struct lane_tile {
+    double *c;                /* where the lane stores of the group's first octet */
+    const uint32_t *scale[2]; /* of that octet's rows, and of its column */
+    quad *kept;               /* its residues in shared memory */
+    int before;               /* octets of the lane before it */
+    bool is_whole, is_usual;
+    uint32_t left; /* of the octets of the warp with the lane's number, the lanes whose are left */
+};
+
+template <class s> TD_DEVICE lane_tile first_of_tile(const block_task &task)
 {
-    const td_target &target = task.finish.target;
     const told_tile &tile = task.tile;
-    double *const c = tile.c + pairs.row + (int64_t)pairs.column * target.c.ld;
-    if (tile.is_plain)
-        store_pairs(c, pairs);
-    else if (tile.is_wide)
-        store_scaled_pairs(target, c, pairs);
-    else
-        store_elements(target, target.m - tile.at.row, target.n - tile.at.column, c, pairs);
+    const octet_place at = octet_of(warp_of_team(), 0, lane_of_warp());
+    return {tile.c + at.row - lane_of_warp() % TOGETHER * (APART - 2) +
+                (int64_t)at.column * task.finish.target.c.ld,
+            {&tile.scale[0][at.row], &tile.scale[1][at.column]},
+            kept_residues<s>(task, HELD, 0),
+            0,
+            tile.way != TOLD_ELEMENTS,
+            tile.is_usual,
+            0};
 }
 
-/* C of one octet of every lane of a warp, or its residues. Rows past the end are zeros, of which it is never sure. */
-template <int half, int moduli>
-TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[moduli], int chunk,
-                             quad *shared)
+TD_DEVICE void go_to_next_group(lane_tile &own)
 {
-    const told_tile &tile = task.tile;
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    const octet_place at = octet_of(warp, 2 * chunk + half, lane);
-    const uint32_t scale_b = tile.scale[1][at.column];
+    own.c += TD_LINE_GROUP;
+    own.scale[0] += TD_LINE_GROUP;
+    own.kept += CHUNKS_OF_GROUP * TEAM;
+    own.before += CHUNKS_OF_GROUP * TD_LANE_LINES / OCTET;
+}
+
+/* The octet with that number of the group's, from the lane's octet of a tile on. */
+TD_DEVICE octet_place place_in_tile(const lane_tile &own, int number)
+{
+    return octet_of(warp_of_team(), own.before + number, lane_of_warp());
+}
+
+/* Where the lane stores of the octet with that number of the group's. */
+TD_DEVICE double *place_of_pairs(const td_target &target, const lane_tile &own, int number)
+{
+    const octet_place beside = octet_of(0, number, 0);
+    return td_global(own.c + beside.row + beside.column * target.c.ld);
+}
+
+/* Of a tile that is not whole, or does not stand right. */
+TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int number,
+                          const shared_pairs &pairs)
+{
+    const td_target &target = task.finish.target;
+    const octet_place at = place_in_tile(own, number);
+    const int first = at.row - lane_of_warp() % TOGETHER * (APART - 2);
+    if (task.tile.at.column + at.column < target.n)
+        store_elements(target, target.m - task.tile.at.row - first,
+                       place_of_pairs(target, own, number), pairs);
+}
+
+/* Which lanes' octets are left, whose residues are stored. Rows past the end are zeros, of which it is never sure. */
+template <int moduli>
+TD_DEVICE unsigned leave_octets(const block_task &task, const lane_tile &own, int number,
+                                bool are_sure, const uint32_t (&words)[2][moduli])
+{
+    const unsigned unsure = __ballot_sync(0xffffffffu, !are_sure);
+    if (!unsure) return 0;
+    const octet_place at = place_in_tile(own, number);
+    const int row = task.tile.at.row + at.row, column = task.tile.at.column + at.column;
+    const bool is_left = !are_sure && row < task.finish.target.m && column < task.finish.target.n;
+    if (is_left) leave_octet(task, row, column, words);
+    return __ballot_sync(0xffffffffu, is_left);
+}
+
+/* C of one octet of every lane of a warp, half of a chunk of the group, or its residues. What was there is loaded as soon as there are
+ * registers for it. */
+template <int half, bool is_scaled, int moduli>
+TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[moduli], int chunk,
+                             lane_tile &own)
+{
+    const td_target &target = task.finish.target;
+    const int number = 2 * chunk + half;
+    const octet_place beside = octet_of(0, number, 0);
+    const uint32_t scale_b = own.scale[1][beside.column];
     uint32_t words[2][moduli];
-    bool are_sure = tile.is_usual;
+    bool are_sure = own.is_usual;
     double x[OCTET];
     TD_UNROLL
     for (int i = 0; i < 2; i++) {
-        const quad scales = *reinterpret_cast<const quad *>(&tile.scale[0][at.row + 4 * i]);
+        const quad scales =
+            *reinterpret_cast<const quad *>(own.scale[0] + beside.row + TD_SUBTILE * i);
         TD_UNROLL
         for (int t = 0; t < moduli; t++) words[i][t] = residues[t].of[2 * half + i];
         bool is_sure[TD_SUBTILE];
@@ -120,42 +187,56 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) are_sure &= is_sure[e];
     }
-    const int row = tile.at.row + at.row, column = tile.at.column + at.column;
-    const bool is_left = !are_sure && row < task.finish.target.m && column < task.finish.target.n;
-    const unsigned left = __ballot_sync(0xffffffffu, is_left);
-    if (is_left) leave_octet(task, row, column, words);
-    shared_pairs pairs = {
-        {}, left >> (lane & ~(TOGETHER - 1)), at.row - lane % TOGETHER * (APART - 2), at.column};
-    share_octets(x, shared, lane, pairs);
-    store(task, pairs);
-    if (lane == 0)
-        task.product.left.word[(int64_t)tile.at.number * LEFT_WORDS + warp * LEFT_WORDS_OF_WARP +
-                               2 * chunk + half] = tile.is_usual ? left : 0;
+    const unsigned left = leave_octets(task, own, number, are_sure, words);
+    if (lane_of_warp() == own.before + number) own.left = left;
+    shared_pairs pairs = {{}, left >> (lane_of_warp() & ~(TOGETHER - 1))};
+    double *const c = place_of_pairs(target, own, number);
+    double2 c0[TOGETHER] = {};
+    if (is_scaled) load_pairs(target, c, c0);
+    share_octets(x, own.kept + chunk * TEAM, pairs);
+    if (is_scaled) scale_pairs(target, c0, pairs);
+    if (is_scaled || own.is_whole)
+        store_pairs(c, pairs);
+    else
+        store_part(task, own, number, pairs);
 }
 
-/* Chunks by the same few instructions, too, which work on the first ones. */
-template <class s> TD_DEVICE void finish_tile(const block_task &task, held_residues &held)
+/* Groups by the same few instructions, which work on the first one's residues. is_scaled: of a tile told to be TOLD_WIDE. */
+template <class s, bool is_scaled>
+TD_DEVICE void finish_groups(const block_task &task, held_residues &held)
 {
+    lane_tile own = first_of_tile<s>(task);
     TD_UNROLL_N(1)
-    for (int first = 0; first < CHUNKS; first += CHUNKS_AT_ONCE) {
+    for (int group = 0; group < CHUNKS / CHUNKS_OF_GROUP; group++, go_to_next_group(own)) {
         TD_UNROLL
-        for (int i = 0; i < CHUNKS_AT_ONCE; i++) {
-            const int c = first + i;
+        for (int c = 0; c < CHUNKS_OF_GROUP; c++) {
             quad all[s::moduli];
             TD_UNROLL
-            for (int t = 0; t < s::kept; t++) all[t] = *kept_residues<s>(task, t, c);
+            for (int t = 0; t < s::kept; t++) all[HELD + t] = own.kept[(t * CHUNKS + c) * TEAM];
             TD_UNROLL
-            for (int t = 0; t < HELD; t++) all[s::kept + t] = held[t][i];
-            finish_octets<0>(task, all, c, kept_residues<s>(task, 0, c));
-            finish_octets<1>(task, all, c, kept_residues<s>(task, 0, c));
+            for (int t = 0; t < HELD; t++) all[t] = held[t][c];
+            finish_octets<0, is_scaled>(task, all, c, own);
+            finish_octets<1, is_scaled>(task, all, c, own);
         }
         TD_UNROLL
         for (int t = 0; t < HELD; t++) {
             TD_UNROLL
-            for (int i = 0; i + CHUNKS_AT_ONCE < CHUNKS; i++)
-                held[t][i] = held[t][i + CHUNKS_AT_ONCE];
+            for (int c = 0; c + CHUNKS_OF_GROUP < CHUNKS; c++)
+                held[t][c] = held[t][c + CHUNKS_OF_GROUP];
         }
     }
+    if (lane_of_warp() < LEFT_WORDS_OF_WARP)
+        task.product.left.word[(int64_t)task.tile.at.number * LEFT_WORDS +
+                               warp_of_team() * LEFT_WORDS_OF_WARP + lane_of_warp()] =
+            own.is_usual ? own.left : 0;
+}
+
+template <class s> TD_DEVICE void finish_tile(const block_task &task, held_residues &held)
+{
+    if (task.tile.way == TOLD_WIDE)
+        finish_groups<s, true>(task, held);
+    else
+        finish_groups<s, false>(task, held);
 }
 
 } // namespace

@@ -12,7 +12,7 @@
 namespace
 {
 
-/* Residues modulo the last HELD moduli stay in registers, of the others in shared memory. A thread has CHUNKS of 16 neighbours of C. So many of
+/* Residues modulo the first HELD moduli stay in registers, of the others in shared memory. A thread has CHUNKS of 16 neighbours of C. So many of
  * either have code of their own. */
 enum {
     SIDE = LEFT_SIDE, /* of a tile */
@@ -21,9 +21,9 @@ enum {
     THREADS = TEAM + GROUP_THREADS,
     COPYING = 64, /* of these that do something else */
     HELD = 8,
-    HELD_AT_ONCE = 2,
+    MOST_RESIDENT_K = 1056, /* longer sums would be long modulo more moduli than one */
     CHUNKS = SIDE * SIDE / (TEAM * TD_LANE_LINES),
-    CHUNKS_AT_ONCE = 2,
+    CHUNKS_OF_GROUP = 2,         /* of TD_LINE_GROUP rows */
     MOST_SHARED = 224 << 10,     /* bytes */
     SHARED = MOST_SHARED + 1024, /* to align */
     REGISTERS = 232,
@@ -34,7 +34,7 @@ enum {
 template <int moduli_> struct schedule {
     enum {
         moduli = moduli_,
-        kept = moduli - HELD, /* moduli whose residues are in shared memory, the first ones */
+        kept = moduli - HELD, /* moduli whose residues are in shared memory, the last ones */
         rows = SIDE,
         columns = SIDE,
         groups = GROUPS,
@@ -54,14 +54,16 @@ struct tile_place {
     int number, member, row, column; /* number: among those of all members */
 };
 
+/* How C is stored: a tile that is whole, of which pairs of rows stand right; the same, and alpha is 1, beta 0. */
+enum told_way { TOLD_ELEMENTS, TOLD_WIDE, TOLD_PLAIN };
+
 /* What is told of a tile to the warps that multiply, which have no registers for it. */
 struct told_tile {
     alignas(16) uint32_t scale[2][SIDE]; /* of its lines, in the place of an exponent in a word */
     tile_place at;
-    double *c;     /* its first element */
+    double *c; /* its first element */
+    told_way way;
     bool is_usual; /* all of its results are */
-    bool is_wide;  /* it is whole, and pairs of rows stand right; ... */
-    bool is_plain; /* ... and alpha is 1, beta 0 */
     bool is_last;  /* of the block's */
 };
 
@@ -78,14 +80,14 @@ struct block_task {
     TD_INSIDE bool are_alike() const { return (kinds & (kinds - 1)) == 0; }
 };
 
-/* A thread's residues modulo the last moduli, in registers. */
+/* A thread's residues modulo the first moduli, in registers. */
 typedef quad held_residues[HELD][CHUNKS];
 
-/* Those modulo the first ones, in shared memory: [modulus][chunk][thread]. */
+/* Those of the others, in shared memory: [modulus][chunk][thread]. */
 template <class s> TD_DEVICE quad *kept_residues(const block_task &task, int t, int chunk)
 {
     return reinterpret_cast<quad *>(task.shared + s::stages * s::stage_bytes) +
-           (t * CHUNKS + chunk) * TEAM + threadIdx.x;
+           ((t - HELD) * CHUNKS + chunk) * TEAM + threadIdx.x;
 }
 
 #endif
