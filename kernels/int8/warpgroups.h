@@ -66,7 +66,7 @@ template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
 
 /* Where a warpgroup finds its operands in the first stage, and the ring of barriers: kept, as it takes a while to find them. */
 struct unit_operands {
-    uint64_t rows, columns; /* the group's columns */
+    uint64_t rows, columns; /* descriptors: of all rows, of the group's columns */
     uint32_t ring;
 };
 

@@ -97,9 +97,9 @@ struct lane_tile {
     double *c;                /* where the lane stores of the group's first octet */
     const uint32_t *scale[2]; /* of that octet's rows, and of its column */
     quad *kept;               /* its residues in shared memory */
-    int before;               /* octets of the lane before it */
+    int before;               /* octets that each lane has before it */
     bool is_whole, is_usual;
-    uint32_t left; /* of the octets of the warp with the lane's number, the lanes whose are left */
+    uint32_t left; /* lanes of which the octet with this lane's number is left */
 };
 
 template <class s> TD_DEVICE lane_tile first_of_tile(const block_task &task)
