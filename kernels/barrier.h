@@ -45,24 +45,28 @@ TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
         : "memory");
 }
 
+/* Sets `over` to whether the phase of that parity is over, by an instruction. */
+#define TD_ASK_BARRIER(instruction, over, address, parity)                                         \
+    asm volatile("{\n"                                                                             \
+                 ".reg .pred over;\n"                                                              \
+                 "mbarrier." instruction ".parity.shared::cta.b64 over, [%1], %2;\n"               \
+                 "selp.u32 %0, 1, 0, over;\n"                                                      \
+                 "}"                                                                               \
+                 : "=r"(over)                                                                      \
+                 : "r"(address), "r"(parity)                                                       \
+                 : "memory")
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define TD_TRY_WAIT "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+#define TD_WAITING "try_wait"
 #else
-#define TD_TRY_WAIT "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+#define TD_WAITING "test_wait"
 #endif
 
 /* True if the phase of that parity is over; that before the first one is. */
 TD_DEVICE bool td_barrier_is_over(uint32_t address, uint32_t parity)
 {
     uint32_t over;
-    asm volatile("{\n"
-                 ".reg .pred over;\n"
-                 "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, over;\n"
-                 "}"
-                 : "=r"(over)
-                 : "r"(address), "r"(parity)
-                 : "memory");
+    TD_ASK_BARRIER("test_wait", over, address, parity);
     return over != 0;
 }
 
@@ -70,13 +74,7 @@ TD_DEVICE bool td_barrier_is_over(uint32_t address, uint32_t parity)
 TD_DEVICE void td_barrier_wait(uint32_t address, uint32_t parity)
 {
     uint32_t over = 0;
-    while (!over)
-        asm volatile("{\n"
-                     ".reg .pred over;\n" TD_TRY_WAIT "selp.u32 %0, 1, 0, over;\n"
-                     "}"
-                     : "=r"(over)
-                     : "r"(address), "r"(parity)
-                     : "memory");
+    while (!over) TD_ASK_BARRIER(TD_WAITING, over, address, parity);
 }
 TD_DEVICE void td_barrier_wait(uint64_t *barrier, uint32_t parity)
 {

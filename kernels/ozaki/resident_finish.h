@@ -102,12 +102,17 @@ struct lane_tile {
     uint32_t left; /* lanes of which the octet with this lane's number is left */
 };
 
+/* The first row of the pairs that the lane stores, its own octet being there. */
+TD_DEVICE int row_of_pairs(const octet_place &at)
+{
+    return at.row - lane_of_warp() % TOGETHER * (APART - 2);
+}
+
 template <class s> TD_DEVICE lane_tile first_of_tile(const block_task &task)
 {
     const told_tile &tile = task.tile;
     const octet_place at = octet_of(warp_of_team(), 0, lane_of_warp());
-    return {tile.c + at.row - lane_of_warp() % TOGETHER * (APART - 2) +
-                (int64_t)at.column * task.finish.target.c.ld,
+    return {tile.c + row_of_pairs(at) + (int64_t)at.column * task.finish.target.c.ld,
             {&tile.scale[0][at.row], &tile.scale[1][at.column]},
             kept_residues<s>(task, HELD, 0),
             0,
@@ -137,15 +142,14 @@ TD_DEVICE double *place_of_pairs(const td_target &target, const lane_tile &own, 
     return td_global(own.c + beside.row + beside.column * target.c.ld);
 }
 
-/* Of a tile that is not whole, or does not stand right. */
+/* The same of pairs in a tile. */
 TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int number,
                           const shared_pairs &pairs)
 {
     const td_target &target = task.finish.target;
     const octet_place at = place_in_tile(own, number);
-    const int first = at.row - lane_of_warp() % TOGETHER * (APART - 2);
     if (task.tile.at.column + at.column < target.n)
-        store_elements(target, target.m - task.tile.at.row - first,
+        store_elements(target, target.m - task.tile.at.row - row_of_pairs(at),
                        place_of_pairs(target, own, number), pairs);
 }
 
