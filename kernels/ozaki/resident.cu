@@ -312,7 +312,7 @@ bool td_resident_suits(const td_panels *p, const td_scalar *beta)
 }
 
 cudaError_t td_resident_run(const td_panels *p, const td_residue_product *product,
-                            const td_finish *finish, cudaStream_t stream)
+                            const td_finish *finish, int most_blocks, cudaStream_t stream)
 {
     CUtensorMap a, b;
     int multiprocessors = 0;
@@ -321,9 +321,10 @@ cudaError_t td_resident_run(const td_panels *p, const td_residue_product *produc
     if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
         !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
         return cudaErrorNotSupported;
-    const int64_t tiles = tiles_of(p->m, p->n, p->batch);
-    return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min((int64_t)multiprocessors, tiles), THREADS,
-                          SHARED, stream, a, b, *p, *product, *finish);
+    const int64_t tiles = tiles_of(p->m, p->n, p->batch),
+                  places = most_blocks ? min(most_blocks, multiprocessors) : multiprocessors;
+    return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min(places, tiles), THREADS, SHARED, stream, a,
+                          b, *p, *product, *finish);
 }
 
 cudaError_t td_resident_prepare(void)
@@ -337,7 +338,7 @@ cudaError_t td_resident_prepare(void)
 
 bool td_resident_suits(const td_panels *, const td_scalar *) { return false; }
 
-cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *,
+cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *, int,
                             cudaStream_t)
 {
     return cudaErrorNotSupported;

@@ -17,9 +17,10 @@ td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch);
  * k and enough tiles. */
 bool td_resident_suits(const td_panels *panels, const td_scalar *beta);
 
-/* panels and finish are of the same product, which has one piece. Residues of what is left are stored, and noted in product->left. */
+/* panels and finish are of the same product, which has one piece. Residues of what is left are stored, and noted in product->left. By most_blocks
+ * blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
 cudaError_t td_resident_run(const td_panels *panels, const td_residue_product *product,
-                            const td_finish *finish, cudaStream_t stream);
+                            const td_finish *finish, int most_blocks, cudaStream_t stream);
 
 /* Loads the kernel on the current device: once, before the first launch. */
 cudaError_t td_resident_prepare(void);

@@ -194,11 +194,11 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
 {
     const td_residue_product product = td_scheme_residue_product(part);
     td_panels panels = panels_of(part, l, k_padded);
-    cudaError_t error = cudaSuccess;
     panels.leaves_resident = product.left.word != NULL;
-    if (panels.leaves_resident)
-        error = td_resident_run(&panels, &product, &part->finish, part->stream);
-    return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
+    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
+    if (error != cudaSuccess || !panels.leaves_resident) return error;
+    return td_resident_run(&panels, &product, &part->finish, 0,
+                           part->stream); /* last: it writes C */
 }
 
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)

@@ -98,7 +98,7 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
                               .batch = MEMBERS,
                               .choice = finish->choice,
                               .pieces = 1};
-    CHECK_CUDA(td_resident_run(&panels, product, finish, NULL));
+    CHECK_CUDA(td_resident_run(&panels, product, finish, p->blocks, NULL));
     device_check_clean(crt_text(p));
     device_free(a);
     device_free(b);

@@ -55,6 +55,7 @@ crt_case crt_random_case(uint64_t seed)
     if (p.count < 8) p.fill = ANY_BYTES;
     p.has_least_results = p.count >= TD_COMMON_MODULI && random_int(&r, 0, 3) == 0;
     if (p.has_least_results) p.fill = ANY_SIZE;
+    p.blocks = random_int(&r, 0, 4);
     return p;
 }
 

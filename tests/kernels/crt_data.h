@@ -19,6 +19,7 @@ typedef struct {
     int m, n, ld, count;
     bool is_given, is_estimated, has_open_lines, has_far_scales, has_least_results;
     bool is_exact, has_ties; /* TD_FINISH_EXACT; beta C0 are halfway between two numbers */
+    int blocks;              /* that multiply, at most; 0: as many as there are places */
     double alpha, beta;
     filling fill;
 } crt_case;
