@@ -49,7 +49,7 @@ TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
 #define TD_ASK_BARRIER(instruction, over, address, parity)                                         \
     asm volatile("{\n"                                                                             \
                  ".reg .pred over;\n"                                                              \
-                 "mbarrier." instruction ".parity.shared::cta.b64 over, [%1], %2;\n"               \
+                 "mbarrier." instruction ".shared::cta.b64 over, [%1], %2;\n"                      \
                  "selp.u32 %0, 1, 0, over;\n"                                                      \
                  "}"                                                                               \
                  : "=r"(over)                                                                      \
@@ -57,16 +57,16 @@ TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
                  : "memory")
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define TD_WAITING "try_wait"
+#define TD_WAITING "try_wait.parity"
 #else
-#define TD_WAITING "test_wait"
+#define TD_WAITING "test_wait.parity"
 #endif
 
 /* True if the phase of that parity is over; that before the first one is. */
 TD_DEVICE bool td_barrier_is_over(uint32_t address, uint32_t parity)
 {
     uint32_t over;
-    TD_ASK_BARRIER("test_wait", over, address, parity);
+    TD_ASK_BARRIER("test_wait.parity", over, address, parity);
     return over != 0;
 }
 

@@ -5,6 +5,8 @@
  *   TD_LAUNCH_NEXT(...)
  *       the same for a kernel that begins with td_begin_kernel() and comes after another one of this call: its blocks may be put in
  *       place while the last of that one's still run
+ *   TD_LAUNCH_CLUSTERS(kernel, grid, blocks, block, shared_bytes, stream, arguments...)
+ *       the same of neighbouring blocks, along x, that have places at the same time (cluster.h); under nvcc
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
  *   td_has_code<kernel>()
@@ -80,9 +82,11 @@
     type *const name = reinterpret_cast<type *>(td_dynamic_shared)
 
 #define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
-    td_launch(false, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+    td_launch(false, 1, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 #define TD_LAUNCH_NEXT(kernel, grid, block, shared_bytes, ...)                                     \
-    td_launch(true, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+    td_launch(true, 1, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
+#define TD_LAUNCH_CLUSTERS(kernel, grid, blocks, block, shared_bytes, ...)                         \
+    td_launch(true, (blocks), (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)
 
 /* True on devices whose kernels can wait for each other (sm_90 and later). */
 static inline bool td_kernels_wait()
@@ -95,20 +99,27 @@ static inline bool td_kernels_wait()
 }
 
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t td_launch(bool is_next, void (*kernel)(Parameters...), dim3 grid,
-                                    dim3 block, size_t shared_bytes, cudaStream_t stream,
+static inline cudaError_t td_launch(bool is_next, unsigned cluster, void (*kernel)(Parameters...),
+                                    dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                                     Arguments &&...arguments)
 {
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = is_next && td_kernels_wait() ? 1 : 0;
+    config.attrs = attributes;
+    if (is_next && td_kernels_wait()) {
+        cudaLaunchAttribute &early = attributes[config.numAttrs++];
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (cluster > 1) {
+        cudaLaunchAttribute &blocks = attributes[config.numAttrs++];
+        blocks.id = cudaLaunchAttributeClusterDimension;
+        blocks.val.clusterDim = {cluster, 1, 1};
+    }
     return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
 }
 

@@ -4,12 +4,14 @@
  *   rows, columns          of a tile of C
  *   groups, halves         warpgroups that share its columns, and the 64 columns that each of them has
  *   stages                 of the ring: K_STEP elements of k, the rows' first
- *   row_bytes, stage_bytes the rows' share of a stage, and all of it */
+ *   row_bytes, stage_bytes the rows' share of a stage, and all of it
+ *   cluster                blocks that have the same rows, and share the copies of these */
 #ifndef TD_WARPGROUPS_H
 #define TD_WARPGROUPS_H
 
 #if TD_HAS_CUDA_DEVICE
 
+#include "../cluster.h"
 #include "wgmma.h"
 
 namespace
@@ -101,6 +103,18 @@ TD_DEVICE void multiply_stage(unit_sums<s> &sums, const unit_operands &from, int
     td_products_commit();
 }
 
+/* Tells all blocks that copy to a stage that its products are made: by a thread for each of them. */
+template <class s> TD_DEVICE void leave_stage(const unit_operands &from, int stage)
+{
+    const int thread = (int)threadIdx.x % GROUP_THREADS;
+    const uint32_t empty = ring<s::stages>::empty_at(from.ring, stage);
+    if (thread >= s::cluster) return;
+    if constexpr (s::cluster > 1)
+        td_barrier_arrive_in_block(empty, thread);
+    else
+        td_barrier_arrive(empty);
+}
+
 /* True if the stage that comes next is there. */
 template <class s>
 TD_DEVICE bool is_stage_full(const position<s::stages> &at, const unit_operands &from)
@@ -113,7 +127,6 @@ template <class s>
 TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &at,
                             const unit_operands &from, bool is_full = false)
 {
-    const bool signals = threadIdx.x % GROUP_THREADS == 0;
     if (!is_full) td_barrier_wait(ring<s::stages>::full_at(from.ring, at.place), at.parity);
     multiply_stage<false, s>(sums, from, at.place);
     int last = at.place;
@@ -123,7 +136,7 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &
         td_barrier_wait(ring<s::stages>::full_at(from.ring, at.place), at.parity);
         multiply_stage<true, s>(sums, from, at.place);
         td_products_wait<1>();
-        if (signals) td_barrier_arrive(ring<s::stages>::empty_at(from.ring, last));
+        leave_stage<s>(from, last);
         last = at.place;
         next(at);
     }
@@ -134,8 +147,7 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &
 template <class s> TD_DEVICE void end_unit(const unit_operands &from, int last)
 {
     td_products_wait<0>();
-    if (threadIdx.x % GROUP_THREADS == 0)
-        td_barrier_arrive(ring<s::stages>::empty_at(from.ring, last));
+    leave_stage<s>(from, last);
 }
 
 #endif

@@ -25,8 +25,9 @@ enum {
 
 /* A team of two warpgroups has half of the columns each. It needs no more registers than all threads may have: one of one warpgroup
  * takes some of those of the threads that copy. */
-template <int tile_rows, int warpgroups, int stage_count> struct schedule {
+template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> struct schedule {
     enum {
+        cluster = cluster_blocks,
         rows = tile_rows,
         columns = COLUMNS,
         groups = warpgroups, /* of a team */
@@ -43,9 +44,14 @@ template <int tile_rows, int warpgroups, int stage_count> struct schedule {
     };
 };
 
-/* The large tile needs least of shared memory's and the L2's bandwidth; small ones fill the device. */
-using large = schedule<192, 1, 5>;
-using small = schedule<128, 2, 6>;
+/* The large tile needs least of shared memory's and the L2's bandwidth, and least of all two beside each other, whose rows are the same; small ones
+ * fill the device. */
+using paired = schedule<192, 1, 5, 2>;
+using large = schedule<192, 1, 5, 1>;
+using small = schedule<128, 2, 6, 1>;
+
+/* A unit is a tile for each block of a cluster. */
+template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::columns>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -62,7 +68,7 @@ enum {
     LANES = 4,
     PLACES = 2 * LANES,
     SHORT_STAGES = 4, /* of a unit that is short where units are many; otherwise twice as many */
-    FEW_UNITS = 16,   /* of a block */
+    FEW_UNITS = 16,   /* of a cluster */
     AHEAD = 4 /* steps left of copies when the next unit is wanted: late, for the L2's sake */
 };
 struct found_ring {
@@ -71,18 +77,31 @@ struct found_ring {
     td_stages list[2 * TD_MOST_RUNS];
 };
 
+/* What the first block of a cluster tells the other of its next unit: both are so few units apart that a place is free again in time, the
+ * stages that are filled ahead being of as many units at most. */
+struct told_ring {
+    enum { TOLD = 16 };
+    uint64_t told[TOLD];
+    int index[TOLD];
+};
+
 template <class s> struct barriers {
+    told_ring told;
     ring<s::stages> stage;
     ring<QUEUE> unit;
     queued of[QUEUE];
     found_ring found;
 };
 
+/* The cluster's number, and how many there are. */
+template <class s> TD_DEVICE int own_cluster() { return (int)blockIdx.x / s::cluster; }
+template <class s> TD_DEVICE int clusters() { return (int)gridDim.x / s::cluster; }
+
 /* Lanes that find units: that what is found in one step of theirs stays in order, these are dealt out in turn. */
-template <class units_of_p> TD_DEVICE int lanes_of(const td_panels &p, const units_of_p &units)
+template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clusters<s> &units)
 {
     const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
-              most = units.count > FEW_UNITS * (int)gridDim.x ? SHORT_STAGES : 2 * SHORT_STAGES;
+              most = units.count > FEW_UNITS * clusters<s>() ? SHORT_STAGES : 2 * SHORT_STAGES;
     return p.wanted.of || stages > most ? 1 : LANES;
 }
 
@@ -106,22 +125,34 @@ TD_DEVICE td_stages *stages_of(found_ring &found, int place, int lanes)
  * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
  * when the last of them leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for each takes
  * longer. */
-TD_DEVICE int following_unit(const td_panels &p, int index, int lanes, int count)
+template <class s>
+TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
+                             told_ring &told)
 {
-    if (p.batch > 1 || p.wanted.of || lanes > 1) return index + lanes * (int)gridDim.x;
-    return (int)(atomicInc(p.next_unit, (unsigned)count - 1u) + gridDim.x);
+    if (p.batch > 1 || p.wanted.of || lanes > 1) return index + lanes * clusters<s>();
+    const int place = turn % told_ring::TOLD;
+    if (s::cluster > 1 && td_block_of_cluster<s::cluster>() > 0) {
+        td_barrier_wait_for_block(&told.told[place], (uint32_t)(turn / told_ring::TOLD) & 1u);
+        return told.index[place];
+    }
+    const int next = (int)atomicInc(p.next_unit, (unsigned)count - 1u) + clusters<s>();
+    TD_UNROLL
+    for (int block = 1; block < s::cluster; block++)
+        td_tell_block(&told.index[place], &told.told[place], block, next);
+    return next;
 }
 
 template <class s>
-TD_DEVICE queued find_unit(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                           int index, td_stages *list)
+TD_DEVICE queued find_unit(const td_panels &p, const units_of_clusters<s> &units, int index,
+                           td_stages *list)
 {
-    const td_unit tile = td_unit_of(p, units, index);
-    return {td_list_stages<s::rows, s::columns>(p, tile.member, tile.row, tile.column,
-                                                td_first_of_piece(&p, tile.piece),
-                                                td_first_of_piece(&p, tile.piece + 1), list)
-                .count,
-            tile};
+    td_unit tile = td_unit_of(p, units, index);
+    const int count = td_list_stages<s::rows, s::cluster * s::columns>(
+                          p, tile.member, tile.row, tile.column, td_first_of_piece(&p, tile.piece),
+                          td_first_of_piece(&p, tile.piece + 1), list)
+                          .count;
+    tile.column += td_block_of_cluster<s::cluster>() * s::columns;
+    return {count, tile};
 }
 
 struct candidate {
@@ -130,8 +161,7 @@ struct candidate {
 };
 
 template <class s>
-TD_DEVICE candidate candidate_of(const td_panels &p, const td_units<s::rows, s::columns> &units,
-                                 int index)
+TD_DEVICE candidate candidate_of(const td_panels &p, const units_of_clusters<s> &units, int index)
 {
     const bool exists = index < units.count;
     return {index, exists, exists && td_is_wanted(p, units, index)};
@@ -139,13 +169,15 @@ TD_DEVICE candidate candidate_of(const td_panels &p, const td_units<s::rows, s::
 
 /* The first lanes of a warp take all units when they are wanted, turn by turn; where none of theirs is to be made, the next ones. */
 template <class s>
-TD_DEVICE void find_units(const td_panels &p, const td_units<s::rows, s::columns> &units, int lanes,
-                          found_ring &found)
+TD_DEVICE void find_units(const td_panels &p, const units_of_clusters<s> &units, int lanes,
+                          barriers<s> &barrier)
 {
     const int lane = (int)threadIdx.x % 32;
     const unsigned all = (1u << lanes) - 1;
+    found_ring &found = barrier.found;
+    int asked = 0;
     if (lane >= lanes) return;
-    candidate own = candidate_of<s>(p, units, (int)blockIdx.x + lane * (int)gridDim.x);
+    candidate own = candidate_of<s>(p, units, own_cluster<s>() + lane * clusters<s>());
     for (int turn = lane;; turn += lanes) {
         const int place = place_of_turn(turn, lanes).place, before = turn - (2 * lanes - 1);
         if (before >= 0) {
@@ -154,7 +186,9 @@ TD_DEVICE void find_units(const td_panels &p, const td_units<s::rows, s::columns
         }
         if (turn >= lanes) own.is_wanted = false;
         while (!__any_sync(all, own.is_wanted) && __any_sync(all, own.exists))
-            own = candidate_of<s>(p, units, following_unit(p, own.index, lanes, units.count));
+            own = candidate_of<s>(
+                p, units,
+                following_unit<s>(p, own.index, asked++, lanes, units.count, barrier.told));
         found.unit[place] = own.is_wanted
                                 ? find_unit<s>(p, units, own.index, stages_of(found, place, lanes))
                                 : queued{own.exists ? 0 : NONE_LEFT, {}};
@@ -174,6 +208,19 @@ TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &bar
     next(to);
 }
 
+/* Of a cluster each block copies some of the rows, to all blocks. */
+template <class s>
+TD_DEVICE void copy_rows(int8_t *stage, const CUtensorMap *a, uint64_t *full, int k,
+                         const td_unit &tile)
+{
+    const int first = td_block_of_cluster<s::cluster>() * (s::rows / s::cluster);
+    if constexpr (s::cluster > 1)
+        td_copy_box_to_all<s::cluster>(stage + first * K_STEP, a, full, k, tile.row + first,
+                                       tile.member, tile.plane);
+    else
+        td_copy_box(stage, a, full, k, tile.row, tile.member, tile.plane);
+}
+
 /* The copies of a unit; says when the next one is wanted. */
 template <class s>
 TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const queued &unit,
@@ -191,7 +238,7 @@ TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const queue
         uint64_t *const full = &barrier.stage.full[at.place];
         td_barrier_wait(&barrier.stage.empty[at.place], at.parity);
         td_barrier_expect(full, s::stage_bytes);
-        td_copy_box(stage, a, full, k, tile.row, tile.member, tile.plane);
+        copy_rows<s>(stage, a, full, k, tile);
         td_copy_box(stage + s::row_bytes, b, full, k, tile.column, tile.member, tile.plane);
         next(at);
     }
@@ -331,28 +378,31 @@ __global__ void __launch_bounds__(s::threads, 1)
     td_let_next_begin();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
-    start(barrier.stage, s::groups);
+    start(barrier.stage, s::groups * s::cluster);
+    if (threadIdx.x < told_ring::TOLD) td_barrier_start(&barrier.told.told[threadIdx.x], 1);
     start(barrier.unit, TEAMS * s::team_threads / 32);
     if (threadIdx.x < PLACES) {
         td_barrier_start(&barrier.found.full[threadIdx.x], 1);
         td_barrier_start(&barrier.found.wanted[threadIdx.x], 1);
     }
-    if (threadIdx.x < max((int)PLACES, (int)QUEUE)) td_barriers_started();
+    if (threadIdx.x < 32) td_barriers_started();
     if (threadIdx.x == 0) td_prefetch_map(&a), td_prefetch_map(&b);
     __syncthreads();
+    if (s::cluster > 1) td_cluster_meet();
     td_wait_for_last();
     const bool may_end = p.leaves_resident || p.type == TD_PANEL_LOGARITHM; /* mostly it does */
     if (may_end && !wants_planes(p)) return;
-    const td_units<s::rows, s::columns> units = td_units_of<s::rows, s::columns>(p);
+    const units_of_clusters<s> units = td_units_of<s::rows, s::cluster * s::columns>(p);
     if (group == TEAMS * s::groups) {
         if constexpr (s::moves_registers) td_registers_less<s::registers_of_copies>();
-        const int lanes = lanes_of(p, units);
-        if (threadIdx.x % GROUP_THREADS < 32) find_units<s>(p, units, lanes, barrier.found);
+        const int lanes = lanes_of<s>(p, units);
+        if (threadIdx.x % GROUP_THREADS < 32) find_units<s>(p, units, lanes, barrier);
         if (threadIdx.x % GROUP_THREADS == 32) copy_units<s>(&a, &b, lanes, shared, barrier);
     } else {
         if constexpr (s::moves_registers) td_registers_more<s::registers>();
         multiply_units<s>(p, group / s::groups, shared, barrier);
     }
+    if (s::cluster > 1) td_cluster_meet(); /* no block ends while another one copies to it */
 #endif
 }
 
@@ -360,55 +410,89 @@ __global__ void __launch_bounds__(s::threads, 1)
 
 template <class s> int64_t units_of(const td_panels *p)
 {
-    return (p->m + s::rows - 1) / s::rows * ((p->n + s::columns - 1) / s::columns) * p->planes *
+    const int columns = s::cluster * s::columns;
+    return (p->m + s::rows - 1) / s::rows * ((p->n + columns - 1) / columns) * p->planes *
            p->batch * p->pieces;
 }
 
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
-    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows, &a) ||
+    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows / s::cluster,
+                        &a) ||
         !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
-    const unsigned blocks = (unsigned)min((int64_t)multiprocessors, units_of<s>(p));
+    const unsigned blocks =
+        s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster, units_of<s>(p));
     /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
      * their places beside them. */
     if (p->type == TD_PANEL_LOGARITHM)
         return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,
                          b, *p);
-    return TD_LAUNCH_NEXT(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream,
-                          a, b, *p);
+    return TD_LAUNCH_CLUSTERS(residue_products_kernel<s>, blocks, s::cluster, s::threads,
+                              s::shared_bytes, stream, a, b, *p);
 }
 
 /* Time of the block that has most to do, in those of an element of k of a row of the large tile. The end of one tile and the start of the
- * next take as long as so many elements of k; rows of the small one take longer. (docs/kernels.md) */
-enum { REST = 200, LARGE_ROWS = large::rows, SMALL_ROWS = small::rows * 9 / 8 };
-template <class s> int64_t cost(const td_panels *p, int multiprocessors, int rows)
+ * next take as long as so many elements of k; rows of the small one take longer, of paired ones less. (docs/kernels.md) */
+enum {
+    REST = 200,
+    PAIRED_ROWS = paired::rows * 15 / 16,
+    LARGE_ROWS = large::rows,
+    SMALL_ROWS = small::rows * 9 / 8
+};
+template <class s, int rows> int64_t cost(const td_panels *p, int multiprocessors)
 {
-    const int64_t rounds = (units_of<s>(p) + multiprocessors - 1) / multiprocessors;
+    const int places = multiprocessors / s::cluster;
+    const int64_t rounds = (units_of<s>(p) + places - 1) / places;
     return rounds * rows * (p->k / p->pieces + REST);
+}
+
+/* The estimate's units mostly end at once, as blocks that have to find places together do not. */
+const struct {
+    cudaError_t (*launch)(const td_panels *, int multiprocessors, cudaStream_t);
+    int64_t (*cost)(const td_panels *, int multiprocessors);
+    bool makes_logarithms;
+} schedules[TD_WGMMA_SCHEDULES] = {
+    {launch<paired>, cost<paired, PAIRED_ROWS>, false},
+    {launch<large>, cost<large, LARGE_ROWS>, true},
+    {launch<small>, cost<small, SMALL_ROWS>, true},
+};
+
+int cheapest_schedule(const td_panels *p, int multiprocessors)
+{
+    int64_t least = INT64_MAX;
+    int best = 0;
+    for (int i = 0; i < TD_WGMMA_SCHEDULES; i++) {
+        const int64_t own = schedules[i].cost(p, multiprocessors);
+        if (own >= least || (p->type == TD_PANEL_LOGARITHM && !schedules[i].makes_logarithms))
+            continue;
+        least = own;
+        best = i;
+    }
+    return best;
 }
 
 } // namespace
 
 bool td_wgmma_exists(void) { return td_has_code<residue_products_kernel<large>>(); }
 
-cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
+cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream)
 {
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    return cost<large>(panels, multiprocessors, LARGE_ROWS) <=
-                   cost<small>(panels, multiprocessors, SMALL_ROWS)
-               ? launch<large>(panels, multiprocessors, stream)
-               : launch<small>(panels, multiprocessors, stream);
+    const int own =
+        schedule == TD_WGMMA_CHOOSES ? cheapest_schedule(panels, multiprocessors) : schedule;
+    return schedules[own].launch(panels, multiprocessors, stream);
 }
 
 cudaError_t td_wgmma_prepare(void)
 {
-    cudaError_t error =
-        td_load(cudaSuccess, residue_products_kernel<large>, residue_products_kernel<small>);
+    cudaError_t error = td_load(cudaSuccess, residue_products_kernel<paired>,
+                                residue_products_kernel<large>, residue_products_kernel<small>);
     if (error != cudaSuccess || !td_wgmma_exists()) return error;
+    error = td_allow_shared(error, residue_products_kernel<paired>, paired::shared_bytes);
     error = td_allow_shared(error, residue_products_kernel<large>, large::shared_bytes);
     return td_allow_shared(error, residue_products_kernel<small>, small::shared_bytes);
 }
@@ -417,12 +501,13 @@ cudaError_t td_wgmma_prepare(void)
 
 bool td_wgmma_exists(void) { return false; }
 
-cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
-{
-    (void)panels, (void)stream;
-    return cudaErrorNotSupported;
-}
+cudaError_t td_wgmma_run_by(const td_panels *, int, cudaStream_t) { return cudaErrorNotSupported; }
 
 cudaError_t td_wgmma_prepare(void) { return cudaSuccess; }
 
 #endif
+
+cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
+{
+    return td_wgmma_run_by(panels, TD_WGMMA_CHOOSES, stream);
+}

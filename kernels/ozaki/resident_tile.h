@@ -39,6 +39,7 @@ template <int moduli_> struct schedule {
         columns = SIDE,
         groups = GROUPS,
         halves = 1,
+        cluster = 1,
         row_bytes = SIDE * K_STEP,
         stage_bytes = 2 * SIDE * K_STEP,
         kept_bytes = kept * SIDE * SIDE,

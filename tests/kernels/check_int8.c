@@ -362,25 +362,37 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
     return -1;
 }
 
-static void check_case(const td_panel_row *row, const int8_case *p)
+/* A row of the table, or one of the schedules of a row's kernels. */
+typedef struct {
+    const char *name;
+    const td_panel_row *row;
+    int schedule;
+} maker;
+
+static cudaError_t make(const maker *by, const td_panels *panels)
+{
+    return by->row ? by->row->run(NULL, panels, NULL) : td_wgmma_run_by(panels, by->schedule, NULL);
+}
+
+static void check_case(const maker *by, const int8_case *p)
 {
     int8_data d = make_data(p);
     const td_panels panels = panels_of(p, &d);
     int8_t *got = malloc(d.bytes_c);
     int64_t wrong = -1;
     uint32_t left = 0;
-    CHECK_CUDA(row->run(NULL, &panels, NULL));
-    device_check_clean(row->name);
+    CHECK_CUDA(make(by, &panels));
+    device_check_clean(by->name);
     CHECK_CUDA(cudaMemcpy(got, d.device_c, d.bytes_c, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(&left, d.next_unit, sizeof left, cudaMemcpyDeviceToHost));
-    CHECK(left == 0, "%s leaves its count of units at %u: %s", row->name, left, text(p));
+    CHECK(left == 0, "%s leaves its count of units at %u: %s", by->name, left, text(p));
     for (int piece = 0; piece < p->pieces; piece++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch && wrong < 0; member++)
                 wrong = check_matrix(p, &panels, &d, got, plane, member, piece);
-    CHECK(wrong == -1, "%s, element %lld of C's storage: %s", row->name, (long long)wrong, text(p));
+    CHECK(wrong == -1, "%s, element %lld of C's storage: %s", by->name, (long long)wrong, text(p));
     CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0,
-          "%s writes past C: %s", row->name, text(p));
+          "%s writes past C: %s", by->name, text(p));
     free(got);
     free_data(&d);
 }
@@ -389,8 +401,19 @@ static const td_panels any_residues = {.type = TD_PANEL_RESIDUE};
 
 static void check_all_rows(const int8_case *p)
 {
-    for (int i = 0; i < TD_PANEL_ROWS; i++)
-        if (td_panel_rows[i].suits(&any_residues)) check_case(&td_panel_rows[i], p);
+    for (int i = 0; i < TD_PANEL_ROWS; i++) {
+        const maker by = {td_panel_rows[i].name, &td_panel_rows[i], 0};
+        if (by.row->suits(&any_residues)) check_case(&by, p);
+    }
+}
+
+/* wgmma's schedules, whether they are the ones for such a shape or not. */
+static void check_schedules(const int8_case *p)
+{
+    static const char *const names[TD_WGMMA_SCHEDULES] = {
+        "wgmma, paired tiles", "wgmma, large tiles", "wgmma, small tiles"};
+    for (int i = 0; i < TD_WGMMA_SCHEDULES && td_wgmma_exists() && !p->is_logarithm; i++)
+        check_case(&(maker){names[i], NULL, i}, p);
 }
 
 static void random_shapes(void **unused)
@@ -399,6 +422,25 @@ static void random_shapes(void **unused)
     for (int i = 0; i < cases; i++) {
         const int8_case p = random_case(first_seed + (uint64_t)i);
         check_all_rows(&p);
+        check_schedules(&p);
+    }
+}
+
+/* More units than blocks take at first, each of many steps: then these count what is taken. */
+static void many_units(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        const int8_case p = {.seed = first_seed + (uint64_t)i,
+                             .m = 64 * (18 + i),
+                             .n = 280 - 70 * i,
+                             .k = 1088 + 64 * i,
+                             .planes = TD_MAX_MODULI,
+                             .batch = 1,
+                             .pieces = 1,
+                             .wanted = {TD_MAX_MODULI},
+                             .map = (map_kind)(i % MAP_KINDS)};
+        check_schedules(&p);
     }
 }
 
@@ -446,6 +488,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_named),
         cmocka_unit_test(random_shapes),
+        cmocka_unit_test(many_units),
         cmocka_unit_test(longest_sums),
     };
     device_require();
