@@ -408,11 +408,11 @@ __global__ void __launch_bounds__(s::threads, 1)
 
 /* ---- launches ---- */
 
-template <class s> int64_t units_of(const td_panels *p)
+template <class s> int64_t units_of(const td_panels *p, int planes)
 {
     const int columns = s::cluster * s::columns;
-    return (p->m + s::rows - 1) / s::rows * ((p->n + columns - 1) / columns) * p->planes *
-           p->batch * p->pieces;
+    return (p->m + s::rows - 1) / s::rows * ((p->n + columns - 1) / columns) * planes * p->batch *
+           p->pieces;
 }
 
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
@@ -422,8 +422,8 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                         &a) ||
         !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
         return cudaErrorNotSupported;
-    const unsigned blocks =
-        s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster, units_of<s>(p));
+    const unsigned blocks = s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster,
+                                                       units_of<s>(p, p->planes));
     /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
      * their places beside them. */
     if (p->type == TD_PANEL_LOGARITHM)
@@ -433,19 +433,22 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                               s::shared_bytes, stream, a, b, *p);
 }
 
-/* Time of the block that has most to do, in those of an element of k of a row of the large tile. The end of one tile and the start of the
- * next take as long as so many elements of k; rows of the small one take longer, of paired ones less. (docs/kernels.md) */
+/* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
+ * are wanted. The end of one tile and the start of the next take as long as so many elements of k; rows of the small tile take longer, of
+ * paired ones less, but for what these take to begin. (docs/kernels.md) */
 enum {
     REST = 200,
-    PAIRED_ROWS = paired::rows * 15 / 16,
     LARGE_ROWS = large::rows,
-    SMALL_ROWS = small::rows * 9 / 8
+    SMALL_ROWS = small::rows * 9 / 8,
+    PAIRED_ROWS = paired::rows * 15 / 16,
+    PAIRED_BEGIN = 400000
 };
-template <class s, int rows> int64_t cost(const td_panels *p, int multiprocessors)
+template <class s, int rows, int begin = 0> int64_t cost(const td_panels *p, int multiprocessors)
 {
     const int places = multiprocessors / s::cluster;
-    const int64_t rounds = (units_of<s>(p) + places - 1) / places;
-    return rounds * rows * (p->k / p->pieces + REST);
+    const int64_t units = units_of<s>(p, min(p->planes, (int)TD_COMMON_MODULI)),
+                  rounds = (units + places - 1) / places;
+    return begin + rounds * rows * (p->k / p->pieces + REST);
 }
 
 /* The estimate's units mostly end at once, as blocks that have to find places together do not. */
@@ -454,7 +457,7 @@ const struct {
     int64_t (*cost)(const td_panels *, int multiprocessors);
     bool makes_logarithms;
 } schedules[TD_WGMMA_SCHEDULES] = {
-    {launch<paired>, cost<paired, PAIRED_ROWS>, false},
+    {launch<paired>, cost<paired, PAIRED_ROWS, PAIRED_BEGIN>, false},
     {launch<large>, cost<large, LARGE_ROWS>, true},
     {launch<small>, cost<small, SMALL_ROWS>, true},
 };
