@@ -132,7 +132,7 @@ bool td_wgmma_exists(void);
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
 
 /* The same by one of its schedules, which differ in their tiles, of residues; for tests. */
-enum { TD_WGMMA_CHOOSES = -1, TD_WGMMA_SCHEDULES = 3 };
+enum { TD_WGMMA_CHOOSES = -1, TD_WGMMA_SCHEDULES = 4 };
 cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream);
 
 /* Loads the kernels on the current device: once, before the first launch. */

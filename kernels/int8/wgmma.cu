@@ -1,7 +1,7 @@
 /* wgmma.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups that take turns: while one waits for its
  * last products, reduces its sums and stores them, the other one multiplies. Another warpgroup finds what to multiply and has the
  * copies made, of K_STEP of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
- * multiprocessor.
+ * multiprocessor. In pairs two blocks have neighbouring tiles of the same rows, and each copies half of these to both.
  *
  * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
 #include "panels.h"
@@ -44,11 +44,12 @@ template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> st
     };
 };
 
-/* The large tile needs least of shared memory's and the L2's bandwidth, and least of all two beside each other, whose rows are the same; small ones
- * fill the device. */
-using paired = schedule<192, 1, 5, 2>;
+/* Large tiles need least of shared memory's and the L2's bandwidth, and still less of the L2's two beside each other, whose rows are the same;
+ * small ones fill the device. */
 using large = schedule<192, 1, 5, 1>;
 using small = schedule<128, 2, 6, 1>;
+using large_pair = schedule<192, 1, 5, 2>;
+using small_pair = schedule<128, 2, 6, 2>;
 
 /* A unit is a tile for each block of a cluster. */
 template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::columns>;
@@ -77,8 +78,8 @@ struct found_ring {
     td_stages list[2 * TD_MOST_RUNS];
 };
 
-/* What the first block of a cluster tells the other of its next unit: both are so few units apart that a place is free again in time, the
- * stages that are filled ahead being of as many units at most. */
+/* What the first block of a cluster tells the other ones of their next unit. They are fewer units apart than there are places: no block copies to a
+ * stage before all have multiplied what was there, so that they are as many units apart as there are stages, and two more, at most. */
 struct told_ring {
     enum { TOLD = 16 };
     uint64_t told[TOLD];
@@ -121,7 +122,22 @@ TD_DEVICE td_stages *stages_of(found_ring &found, int place, int lanes)
 
 /* ---- units ---- */
 
-/* The unit after `index`. Blocks take it when most copies of that one are under way, the first ones by their own numbers: so those
+/* Takes the next unit that no cluster has. Its first block does, and tells the others: all call this as often. */
+template <class s> TD_DEVICE int take_unit(const td_panels &p, int turn, int count, told_ring &told)
+{
+    const int place = turn % told_ring::TOLD;
+    if (s::cluster > 1 && td_block_of_cluster<s::cluster>() > 0) {
+        td_barrier_wait_for_block(&told.told[place], (uint32_t)(turn / told_ring::TOLD) & 1u);
+        return told.index[place];
+    }
+    const int index = (int)atomicInc(p.next_unit, (unsigned)count - 1u) + clusters<s>();
+    TD_UNROLL
+    for (int block = 1; block < s::cluster; block++)
+        td_tell_block(&told.index[place], &told.told[place], block, index);
+    return index;
+}
+
+/* The unit after `index`. Clusters take it when most copies of that one are under way, the first ones by their own numbers: so those
  * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
  * when the last of them leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for each takes
  * longer. */
@@ -129,17 +145,8 @@ template <class s>
 TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
                              told_ring &told)
 {
-    if (p.batch > 1 || p.wanted.of || lanes > 1) return index + lanes * clusters<s>();
-    const int place = turn % told_ring::TOLD;
-    if (s::cluster > 1 && td_block_of_cluster<s::cluster>() > 0) {
-        td_barrier_wait_for_block(&told.told[place], (uint32_t)(turn / told_ring::TOLD) & 1u);
-        return told.index[place];
-    }
-    const int next = (int)atomicInc(p.next_unit, (unsigned)count - 1u) + clusters<s>();
-    TD_UNROLL
-    for (int block = 1; block < s::cluster; block++)
-        td_tell_block(&told.index[place], &told.told[place], block, next);
-    return next;
+    return p.batch > 1 || p.wanted.of || lanes > 1 ? index + lanes * clusters<s>()
+                                                   : take_unit<s>(p, turn, count, told);
 }
 
 template <class s>
@@ -434,14 +441,15 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
 }
 
 /* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
- * are wanted. The end of one tile and the start of the next take as long as so many elements of k; rows of the small tile take longer, of
- * paired ones less, but for what these take to begin. (docs/kernels.md) */
+ * are wanted. The end of one tile and the start of the next take as long as so many elements of k; rows of small tiles take longer, of
+ * pairs less, but for what large ones take to begin. (docs/kernels.md) */
 enum {
     REST = 200,
     LARGE_ROWS = large::rows,
     SMALL_ROWS = small::rows * 9 / 8,
-    PAIRED_ROWS = paired::rows * 15 / 16,
-    PAIRED_BEGIN = 400000
+    LARGE_PAIR_ROWS = large_pair::rows * 15 / 16,
+    SMALL_PAIR_ROWS = small_pair::rows * 35 / 32,
+    LARGE_PAIR_BEGINS = 400000
 };
 template <class s, int rows, int begin = 0> int64_t cost(const td_panels *p, int multiprocessors)
 {
@@ -451,15 +459,16 @@ template <class s, int rows, int begin = 0> int64_t cost(const td_panels *p, int
     return begin + rounds * rows * (p->k / p->pieces + REST);
 }
 
-/* The estimate's units mostly end at once, as blocks that have to find places together do not. */
+/* Pairs are not for the estimate, whose blocks mostly end at once. */
 const struct {
     cudaError_t (*launch)(const td_panels *, int multiprocessors, cudaStream_t);
     int64_t (*cost)(const td_panels *, int multiprocessors);
     bool makes_logarithms;
 } schedules[TD_WGMMA_SCHEDULES] = {
-    {launch<paired>, cost<paired, PAIRED_ROWS, PAIRED_BEGIN>, false},
     {launch<large>, cost<large, LARGE_ROWS>, true},
     {launch<small>, cost<small, SMALL_ROWS>, true},
+    {launch<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_BEGINS>, false},
+    {launch<small_pair>, cost<small_pair, SMALL_PAIR_ROWS>, false},
 };
 
 int cheapest_schedule(const td_panels *p, int multiprocessors)
@@ -474,6 +483,13 @@ int cheapest_schedule(const td_panels *p, int multiprocessors)
         best = i;
     }
     return best;
+}
+
+template <class s> cudaError_t prepare(cudaError_t error)
+{
+    error = td_load(error, residue_products_kernel<s>);
+    if (error != cudaSuccess || !td_wgmma_exists()) return error;
+    return td_allow_shared(error, residue_products_kernel<s>, s::shared_bytes);
 }
 
 } // namespace
@@ -492,12 +508,10 @@ cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t 
 
 cudaError_t td_wgmma_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, residue_products_kernel<paired>,
-                                residue_products_kernel<large>, residue_products_kernel<small>);
-    if (error != cudaSuccess || !td_wgmma_exists()) return error;
-    error = td_allow_shared(error, residue_products_kernel<paired>, paired::shared_bytes);
-    error = td_allow_shared(error, residue_products_kernel<large>, large::shared_bytes);
-    return td_allow_shared(error, residue_products_kernel<small>, small::shared_bytes);
+    cudaError_t error = prepare<large>(cudaSuccess);
+    error = prepare<small>(error);
+    error = prepare<large_pair>(error);
+    return prepare<small_pair>(error);
 }
 
 #else

@@ -411,7 +411,8 @@ static void check_all_rows(const int8_case *p)
 static void check_schedules(const int8_case *p)
 {
     static const char *const names[TD_WGMMA_SCHEDULES] = {
-        "wgmma, paired tiles", "wgmma, large tiles", "wgmma, small tiles"};
+        "wgmma, large tiles", "wgmma, small tiles", "wgmma, pairs of large tiles",
+        "wgmma, pairs of small tiles"};
     for (int i = 0; i < TD_WGMMA_SCHEDULES && td_wgmma_exists() && !p->is_logarithm; i++)
         check_case(&(maker){names[i], NULL, i}, p);
 }
