@@ -330,6 +330,7 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s>
 /* Every warp tells that it knows what is in a place of the queue. */
 template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s> &barrier)
 {
+    __syncwarp();
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
 }
 
