@@ -442,22 +442,24 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
 }
 
 /* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
- * are wanted. The end of one tile and the start of the next take as long as so many elements of k; rows of small tiles take longer, of
- * pairs less, but for what large ones take to begin. (docs/kernels.md) */
+ * are wanted. The end of one tile and the start of the next take as long as so many elements of k, of pairs of large ones as twice as many;
+ * these take a while to begin. Rows of small tiles take longer, of pairs less. (docs/kernels.md) */
 enum {
     REST = 200,
     LARGE_ROWS = large::rows,
     SMALL_ROWS = small::rows * 9 / 8,
-    LARGE_PAIR_ROWS = large_pair::rows * 15 / 16,
+    LARGE_PAIR_ROWS = large_pair::rows * 7 / 8,
     SMALL_PAIR_ROWS = small_pair::rows * 35 / 32,
+    LARGE_PAIR_REST = 400,
     LARGE_PAIR_BEGINS = 400000
 };
-template <class s, int rows, int begin = 0> int64_t cost(const td_panels *p, int multiprocessors)
+template <class s, int rows, int rest = REST, int begins = 0>
+int64_t cost(const td_panels *p, int multiprocessors)
 {
     const int places = multiprocessors / s::cluster;
     const int64_t units = units_of<s>(p, min(p->planes, (int)TD_COMMON_MODULI)),
                   rounds = (units + places - 1) / places;
-    return begin + rounds * rows * (p->k / p->pieces + REST);
+    return begins + rounds * rows * (p->k / p->pieces + rest);
 }
 
 /* Pairs are not for the estimate, whose blocks mostly end at once. */
@@ -468,7 +470,8 @@ const struct {
 } schedules[TD_WGMMA_SCHEDULES] = {
     {launch<large>, cost<large, LARGE_ROWS>, true},
     {launch<small>, cost<small, SMALL_ROWS>, true},
-    {launch<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_BEGINS>, false},
+    {launch<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_REST, LARGE_PAIR_BEGINS>,
+     false},
     {launch<small_pair>, cost<small_pair, SMALL_PAIR_ROWS>, false},
 };
 
