@@ -457,6 +457,7 @@ template <class s, int rows, int rest = REST, int begins = 0>
 int64_t cost(const td_panels *p, int multiprocessors)
 {
     const int places = multiprocessors / s::cluster;
+    if (places == 0) return INT64_MAX;
     const int64_t units = units_of<s>(p, min(p->planes, (int)TD_COMMON_MODULI)),
                   rounds = (units + places - 1) / places;
     return begins + rounds * rows * (p->k / p->pieces + rest);

@@ -190,6 +190,7 @@ td_residue_product td_scheme_residue_product(const td_scheme_part *part)
     };
 }
 
+/* What writes C is launched last: if something fails, nothing of C has changed. */
 static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
 {
     const td_residue_product product = td_scheme_residue_product(part);
@@ -197,8 +198,7 @@ static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, 
     panels.leaves_resident = product.left.word != NULL;
     const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
     if (error != cudaSuccess || !panels.leaves_resident) return error;
-    return td_resident_run(&panels, &product, &part->finish, 0,
-                           part->stream); /* last: it writes C */
+    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
 }
 
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
