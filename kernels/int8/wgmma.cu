@@ -442,15 +442,16 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
 }
 
 /* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
- * are wanted. The end of one tile and the start of the next take as long as so many elements of k, of pairs of large ones as twice as many;
- * these take a while to begin. Rows of small tiles take longer, of pairs less. (docs/kernels.md) */
+ * are wanted. The end of one tile and the start of the next take as long as so many elements of k. Rows of large tiles in pairs take less, those of small
+ * ones more, but longer and shorter ends; large pairs take a while to begin. (docs/kernels.md) */
 enum {
     REST = 200,
     LARGE_ROWS = large::rows,
     SMALL_ROWS = small::rows * 9 / 8,
     LARGE_PAIR_ROWS = large_pair::rows * 7 / 8,
-    SMALL_PAIR_ROWS = small_pair::rows * 35 / 32,
+    SMALL_PAIR_ROWS = small_pair::rows * 19 / 16,
     LARGE_PAIR_REST = 400,
+    SMALL_PAIR_REST = 100,
     LARGE_PAIR_BEGINS = 400000
 };
 template <class s, int rows, int rest = REST, int begins = 0>
@@ -473,7 +474,7 @@ const struct {
     {launch<small>, cost<small, SMALL_ROWS>, true},
     {launch<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_REST, LARGE_PAIR_BEGINS>,
      false},
-    {launch<small_pair>, cost<small_pair, SMALL_PAIR_ROWS>, false},
+    {launch<small_pair>, cost<small_pair, SMALL_PAIR_ROWS, SMALL_PAIR_REST>, false},
 };
 
 int cheapest_schedule(const td_panels *p, int multiprocessors)
