@@ -6,7 +6,7 @@
 
 #include "box_copy.h"
 
-#if TD_HAS_CUDA_DEVICE
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 /* The block's number in clusters of so many neighbours along x. */
 template <int blocks> TD_DEVICE int td_block_of_cluster() { return (int)blockIdx.x % blocks; }
@@ -14,51 +14,41 @@ template <int blocks> TD_DEVICE int td_block_of_cluster() { return (int)blockIdx
 /* Until all threads of the cluster that have not ended are here. */
 TD_DEVICE void td_cluster_meet()
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.release;\n"
                  "barrier.cluster.wait.acquire;" ::
                      : "memory");
-#endif
 }
 
 /* The address in another block. */
 TD_DEVICE uint32_t td_address_in_block(uint32_t own, int block)
 {
-    uint32_t address = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    uint32_t address;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(own), "r"(block));
-#endif
     return address;
 }
 
 /* At another block's barrier. */
 TD_DEVICE void td_barrier_arrive_in_block(uint32_t own, int block)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile(
         "mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(td_address_in_block(own, block))
         : "memory");
-#endif
 }
 
 /* Leaves a number in another block, and arrives at its barrier; who waits for that by td_barrier_wait_for_block sees the number. */
-TD_DEVICE void td_tell_block(const int *place, const uint64_t *barrier, int block, int number)
+TD_DEVICE void td_tell_block(int *place, uint64_t *barrier, int block, int number)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("st.shared::cluster.s32 [%0], %2;\n"
                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%1];" ::"r"(
                      td_address_in_block(td_shared_address(place), block)),
                  "r"(td_address_in_block(td_shared_address(barrier), block)), "r"(number)
                  : "memory");
-#endif
 }
-TD_DEVICE void td_barrier_wait_for_block(const uint64_t *barrier, uint32_t parity)
+TD_DEVICE void td_barrier_wait_for_block(uint64_t *barrier, uint32_t parity)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     uint32_t over = 0;
     while (!over)
         TD_ASK_BARRIER("try_wait.parity.acquire.cluster", over, td_shared_address(barrier), parity);
-#endif
 }
 
 /* td_copy_box to the same place of all of so many blocks, each of whose barriers waits for its bytes. */

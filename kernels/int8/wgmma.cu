@@ -454,27 +454,35 @@ enum {
     SMALL_PAIR_REST = 100,
     LARGE_PAIR_BEGINS = 400000
 };
+
+/* Pairs are not for the estimate, whose blocks mostly end at once. */
 template <class s, int rows, int rest = REST, int begins = 0>
 int64_t cost(const td_panels *p, int multiprocessors)
 {
     const int places = multiprocessors / s::cluster;
-    if (places == 0) return INT64_MAX;
+    if (places == 0 || (s::cluster > 1 && p->type == TD_PANEL_LOGARITHM)) return INT64_MAX;
     const int64_t units = units_of<s>(p, min(p->planes, (int)TD_COMMON_MODULI)),
                   rounds = (units + places - 1) / places;
     return begins + rounds * rows * (p->k / p->pieces + rest);
 }
 
-/* Pairs are not for the estimate, whose blocks mostly end at once. */
+template <class s> cudaError_t prepare(cudaError_t error)
+{
+    error = td_load(error, residue_products_kernel<s>);
+    if (error != cudaSuccess || !td_wgmma_exists()) return error;
+    return td_allow_shared(error, residue_products_kernel<s>, s::shared_bytes);
+}
+
 const struct {
-    cudaError_t (*launch)(const td_panels *, int multiprocessors, cudaStream_t);
+    cudaError_t (*prepare)(cudaError_t error);
     int64_t (*cost)(const td_panels *, int multiprocessors);
-    bool makes_logarithms;
+    cudaError_t (*launch)(const td_panels *, int multiprocessors, cudaStream_t);
 } schedules[TD_WGMMA_SCHEDULES] = {
-    {launch<large>, cost<large, LARGE_ROWS>, true},
-    {launch<small>, cost<small, SMALL_ROWS>, true},
-    {launch<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_REST, LARGE_PAIR_BEGINS>,
-     false},
-    {launch<small_pair>, cost<small_pair, SMALL_PAIR_ROWS, SMALL_PAIR_REST>, false},
+    {prepare<large>, cost<large, LARGE_ROWS>, launch<large>},
+    {prepare<small>, cost<small, SMALL_ROWS>, launch<small>},
+    {prepare<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_REST, LARGE_PAIR_BEGINS>,
+     launch<large_pair>},
+    {prepare<small_pair>, cost<small_pair, SMALL_PAIR_ROWS, SMALL_PAIR_REST>, launch<small_pair>},
 };
 
 int cheapest_schedule(const td_panels *p, int multiprocessors)
@@ -483,19 +491,11 @@ int cheapest_schedule(const td_panels *p, int multiprocessors)
     int best = 0;
     for (int i = 0; i < TD_WGMMA_SCHEDULES; i++) {
         const int64_t own = schedules[i].cost(p, multiprocessors);
-        if (own >= least || (p->type == TD_PANEL_LOGARITHM && !schedules[i].makes_logarithms))
-            continue;
+        if (own >= least) continue;
         least = own;
         best = i;
     }
     return best;
-}
-
-template <class s> cudaError_t prepare(cudaError_t error)
-{
-    error = td_load(error, residue_products_kernel<s>);
-    if (error != cudaSuccess || !td_wgmma_exists()) return error;
-    return td_allow_shared(error, residue_products_kernel<s>, s::shared_bytes);
 }
 
 } // namespace
@@ -514,10 +514,9 @@ cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t 
 
 cudaError_t td_wgmma_prepare(void)
 {
-    cudaError_t error = prepare<large>(cudaSuccess);
-    error = prepare<small>(error);
-    error = prepare<large_pair>(error);
-    return prepare<small_pair>(error);
+    cudaError_t error = cudaSuccess;
+    for (const auto &one : schedules) error = one.prepare(error);
+    return error;
 }
 
 #else
