@@ -23,7 +23,8 @@ enum {
     QUEUE = 8 /* units that teams may be apart */
 };
 
-/* A team of two warpgroups has half of the columns each. It needs no more registers than all threads may have: one of one warpgroup
+/* ahead: steps left of copies when the next unit is wanted: late, for the L2's sake, but the second block of a pair hears of it later.
+ * A team of two warpgroups has half of the columns each. It needs no more registers than all threads may have: one of one warpgroup
  * takes some of those of the threads that copy. */
 template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> struct schedule {
     enum {
@@ -40,7 +41,8 @@ template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> st
         shared_bytes = stages * stage_bytes + 1024, /* to align */
         moves_registers = groups == 1,
         registers = 224,
-        registers_of_copies = 56
+        registers_of_copies = 56,
+        ahead = cluster > 1 ? 8 : 4
     };
 };
 
@@ -69,8 +71,7 @@ enum {
     LANES = 4,
     PLACES = 2 * LANES,
     SHORT_STAGES = 4, /* of a unit that is short where units are many; otherwise twice as many */
-    FEW_UNITS = 16,   /* of a cluster */
-    AHEAD = 4 /* steps left of copies when the next unit is wanted: late, for the L2's sake */
+    FEW_UNITS = 16    /* of a cluster */
 };
 struct found_ring {
     uint64_t full[PLACES], wanted[PLACES];
@@ -240,7 +241,7 @@ TD_DEVICE void copy_unit(const CUtensorMap *a, const CUtensorMap *b, const queue
     TD_UNROLL_N(1)
     for (int step = 0; step < steps; step++, left--, k += K_STEP) {
         if (left == 0) run++, k += run->passed * K_STEP, left = run->count;
-        if (step == max(steps - AHEAD, 0)) td_barrier_arrive(wanted);
+        if (step == max(steps - s::ahead, 0)) td_barrier_arrive(wanted);
         int8_t *const stage = shared + at.place * s::stage_bytes;
         uint64_t *const full = &barrier.stage.full[at.place];
         td_barrier_wait(&barrier.stage.empty[at.place], at.parity);
@@ -327,10 +328,19 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s>
         store_unit<TD_LONG_SUM, s>(p, unit, sums, modulus);
 }
 
-/* Every warp tells that it knows what is in a place of the queue. */
+/* What one lane of each warp reads of a place in the queue, for all of them: the lane that tells that it was read. */
+TD_DEVICE int read_once(const int &queued)
+{
+    return td_uniform(threadIdx.x % 32 == 0 ? queued : 0);
+}
+TD_DEVICE td_unit read_once(const td_unit &queued)
+{
+    return {read_once(queued.plane), read_once(queued.member), read_once(queued.piece),
+            read_once(queued.row), read_once(queued.column)};
+}
+
 template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s> &barrier)
 {
-    __syncwarp();
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
 }
 
@@ -345,14 +355,14 @@ TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared
     if (team == TEAMS - 1) td_turn_pass<TEAMS * s::team_threads>(1);
     for (int turn = 0;; turn = 1 - turn, next(from)) {
         td_barrier_wait(&barrier.unit.full[from.place], from.parity);
-        const int steps = td_uniform(barrier.of[from.place].steps);
+        const int steps = read_once(barrier.of[from.place].steps);
         if (steps == NONE_LEFT) return;
         if (turn == team) {
             unit_sums<s> sums;
             td_turn_wait<TEAMS * s::team_threads>(1 + team);
             const int last = multiply_unit<s>(sums, steps, at, operands);
             td_turn_pass<TEAMS * s::team_threads>(TEAMS - team);
-            const td_unit unit = barrier.of[from.place].tile;
+            const td_unit unit = read_once(barrier.of[from.place].tile);
             leave<s>(from, barrier);
             end_unit<s>(operands, last);
             reduce_unit<s>(p, unit, sums);
@@ -387,7 +397,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
     start(barrier.stage, s::groups * s::cluster);
-    if (threadIdx.x < told_ring::TOLD) td_barrier_start(&barrier.told.told[threadIdx.x], 1);
+    if (s::cluster > 1 && threadIdx.x < told_ring::TOLD)
+        td_barrier_start(&barrier.told.told[threadIdx.x], 1);
     start(barrier.unit, TEAMS * s::team_threads / 32);
     if (threadIdx.x < PLACES) {
         td_barrier_start(&barrier.found.full[threadIdx.x], 1);
@@ -450,7 +461,7 @@ enum {
     SMALL_ROWS = small::rows * 9 / 8,
     LARGE_PAIR_ROWS = large_pair::rows * 7 / 8,
     SMALL_PAIR_ROWS = small_pair::rows * 19 / 16,
-    LARGE_PAIR_REST = 400,
+    LARGE_PAIR_REST = 300,
     SMALL_PAIR_REST = 100,
     LARGE_PAIR_BEGINS = 400000
 };
