@@ -187,8 +187,8 @@ static const struct {
     {H200, "fp64", "auto", 8192, 8192, 128, 1, "native"},
     {H200, "fp64", "auto", 200000, 512, 512, 1, "native"},
     {H200, "fp64", "auto", 2048, 2048, 2048, 1, "native"},
-    {H200, "fp64", "auto", 8192, 2048, 2048, 1, "ozaki2"}, /* 24 % are enough, */
-    {H200, "fp64", "auto", 4096, 2048, 2048, 1, "native"}, /* and 13 % are not */
+    {H200, "fp64", "auto", 4096, 2048, 2048, 1, "ozaki2"}, /* 13 % are enough, */
+    {H200, "fp64", "auto", 3072, 2048, 2048, 1, "native"}, /* and 10 % are not */
     {H200, "fp64", "auto", 4096, 4096, 4096, 1, "ozaki2"},
     {H200, "fp64", "auto", 8192, 8192, 8192, 1, "ozaki2"},
     {H200, "fp64", "auto", 16384, 16384, 16384, 1, "ozaki2"},
