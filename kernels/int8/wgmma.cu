@@ -454,7 +454,7 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
 
 /* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
  * are wanted. The end of one tile and the start of the next take as long as REST elements of k. Rows of small tiles take longer. In pairs
- * rows of large tiles take less and ends more, of small ones it is the other way round; large pairs take a while to begin. (docs/kernels.md) */
+ * rows of large tiles take less and ends more, of small ones it is the other way round; large pairs take a while to begin. (docs/trials.md) */
 enum {
     REST = 200,
     LARGE_ROWS = large::rows,

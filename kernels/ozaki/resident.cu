@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-/* By how many microseconds an H200 is done sooner (docs/kernels.md, fitted to whole calls). Two kernels, of which one makes residues that the
+/* By how many microseconds an H200 is done sooner (docs/trials.md, fitted to whole calls). Two kernels, of which one makes residues that the
  * other reads, have small units: theirs is the time of `tiles` for each multiprocessor, not of whole rounds. Tiles of this one take longer
  * for each element of k, and if C0 counts. */
 static double time_saved(double tiles, double k, bool has_c0)
