@@ -85,9 +85,11 @@ static td_decision keep_native(const char *reason, td_forecast forecast)
     return native;
 }
 
-static bool is_slower(td_forecast f)
+static bool is_slower(const td_model *model, td_forecast f)
 {
-    return f.native >= 0.0 && f.emulated > (1.0 - TD_POLICY_MARGIN) * f.native;
+    const double margin =
+        td_model_is_measured(model) ? TD_POLICY_MARGIN : TD_POLICY_MARGIN_OF_MODEL;
+    return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
 /* The fastest of all that are good enough. */
@@ -104,7 +106,7 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
     if (best == 0) return td_policy_native(td_reason_accuracy);
     const td_forecast forecast = {way[best].text, seconds[0], seconds[best]};
     const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
-    if (is_performant(o) && native_serves && is_slower(forecast))
+    if (is_performant(o) && native_serves && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
     return (td_decision){.engine = way[best].engine,
                          .parameter = way[best].parameter,
@@ -128,7 +130,7 @@ static td_decision weigh_mode(const td_options *o, const td_problem *p, const td
     if (emulated < 0.0) return d;
     d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
                                emulated};
-    if (is_slower(d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
     d.choice = td_choice_faster;
     return d;
 }

@@ -224,6 +224,8 @@ void td_model_make(td_model *model, const td_card *card)
              is_host ? ", for which the host device stands" : "");
 }
 
+bool td_model_is_measured(const td_model *model) { return model->factors[0] != NULL; }
+
 /* In one kernel memory and arithmetic overlap, but not wholly; kernels follow one another. */
 static double seconds_of(const td_rates *r, const td_cost *c)
 {

@@ -89,6 +89,9 @@ typedef struct {
 /* A model by the card's properties, and by the factors kept here if there are any for it. */
 void td_model_make(td_model *model, const td_card *card);
 
+/* True if native products were timed on such a device: then predictions are not the card's properties alone. */
+bool td_model_is_measured(const td_model *model);
+
 /* Seconds of a product of binary64 matrices in one of the ways; engine and parameter may have a number. A negative number if
  * nobody can say. */
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
