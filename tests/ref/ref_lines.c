@@ -90,9 +90,13 @@ static int64_t level_of_few(int count, int64_t k)
     return root - half >= 1 ? ref_log_below((uint64_t)(root - half)) : -LOG;
 }
 
+/* Every line asks for some of these. */
 int64_t ref_level(int count, int64_t k)
 {
-    return count >= 8 ? level_of_many(count) : level_of_few(count, k);
+    static _Thread_local int64_t known[MAX_MODULI + 1]; /* of many; none of them is 0 */
+    if (count < 8) return level_of_few(count, k);
+    if (!known[count]) known[count] = level_of_many(count);
+    return known[count];
 }
 
 /* Inner scaling */
