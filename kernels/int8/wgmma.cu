@@ -339,6 +339,7 @@ TD_DEVICE td_unit read_once(const td_unit &queued)
             read_once(queued.row), read_once(queued.column)};
 }
 
+/* Every warp tells that it knows what is in a place of the queue. */
 template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s> &barrier)
 {
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
