@@ -61,7 +61,7 @@ bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accu
 /* The least advantage over native, as a share of its time, for which a product is emulated: on a device that was measured, and on one of
  * which nothing but its properties is known. Predictions are for numbers of like size: triangular factors, kernels of Gaussian processes
  * and the like mostly take up to a quarter more, and nobody knows before. No program of docs/auto.md gets slower by the first; by the
- * second its calls took 3.5 % longer. */
+ * second its calls took 3.4 % longer. */
 #define TD_POLICY_MARGIN          0.125
 #define TD_POLICY_MARGIN_OF_MODEL 0.2
 
