@@ -14,20 +14,15 @@ static const row rows[] = {
     {"", "", 0, {0}}};
 #undef MEASURED
 
-bool td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS])
+void td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS])
 {
     int count;
-    bool is_found = false;
     const td_way *ways = td_ways(&count);
     for (int i = 0; i < TD_MOST_WAYS; i++) factors[i] = NULL;
     for (const row *r = rows; r->card[0]; r++) {
         if (strcmp(r->card, card->name) != 0 || r->multiprocessors != card->multiprocessors)
             continue;
         for (int i = 0; i < count; i++)
-            if (strcmp(ways[i].text, r->way) == 0) {
-                factors[i] = r->factors;
-                is_found = true;
-            }
+            if (strcmp(ways[i].text, r->way) == 0) factors[i] = r->factors;
     }
-    return is_found;
 }

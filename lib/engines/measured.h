@@ -4,7 +4,7 @@
 
 #include "model.h"
 
-/* Sets factors[way] for the ways that were measured on such a card, and the others to NULL; false if none was. */
-bool td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS]);
+/* Sets factors[way] for the ways that were measured on such a card, and the others to NULL. */
+void td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS]);
 
 #endif

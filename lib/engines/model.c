@@ -211,20 +211,21 @@ int td_factor_of(double seconds, double by_rates)
 
 /* ---- the model ---- */
 
+bool td_model_is_measured(const td_model *model) { return model->factors[0] != NULL; }
+
 void td_model_make(td_model *model, const td_card *card)
 {
     memset(model, 0, sizeof *model);
     model->card = *card;
     model->rates = td_rates_of(card);
-    const bool is_measured = td_measured_find(card, model->factors);
+    td_measured_find(card, model->factors);
     const bool is_host = strcmp(card->name, TD_HOST_CARD) == 0;
     snprintf(model->source, sizeof model->source,
-             is_measured ? "measured on another %s%s" : "that follow from the properties of %s%s",
+             td_model_is_measured(model) ? "measured on another %s%s"
+                                         : "that follow from the properties of %s%s",
              is_host ? TD_HOST_STANDS_FOR : card->name,
              is_host ? ", for which the host device stands" : "");
 }
-
-bool td_model_is_measured(const td_model *model) { return model->factors[0] != NULL; }
 
 /* In one kernel memory and arithmetic overlap, but not wholly; kernels follow one another. */
 static double seconds_of(const td_rates *r, const td_cost *c)
