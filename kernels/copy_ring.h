@@ -32,7 +32,7 @@ template <int stages> TD_DEVICE void td_ring_start(td_copy_ring &ring, int fille
 {
     if ((int)threadIdx.x < stages) {
         td_barrier_start(&ring.full[threadIdx.x], fillers);
-        td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x / 32);
+        td_barrier_start(&ring.empty[threadIdx.x], (int)blockDim.x);
         if (fillers != (int)blockDim.x) td_barriers_started();
     }
     __syncthreads();
@@ -68,8 +68,7 @@ template <int stages> TD_DEVICE void td_ring_wait(td_copy_ring &ring, uint32_t f
 /* After it. */
 template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_t f)
 {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) td_barrier_arrive(&ring.empty[f % stages]);
+    td_barrier_arrive(&ring.empty[f % stages]);
 }
 
 #else

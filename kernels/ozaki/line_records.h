@@ -3,6 +3,7 @@
 #define TD_LINE_RECORDS_H
 
 #include "../last_block.h"
+#include "../mark.h"
 #include "../warp.h"
 #include "choose.h"
 #include "line_units.h"
@@ -95,6 +96,29 @@ TD_DEVICE rounded_units find_rounded(const units_of_line<groups> &units, int sca
 TD_DEVICE int log_of_rounded(int64_t elements, int64_t k)
 {
     return elements ? td_log_above((uint64_t)min(k, elements)) : (int)TD_NONE_ROUNDED;
+}
+
+/* ---- what is cleared ---- */
+
+/* What is raised while lines are measured, or counted later: of each array the first element, and each step-th after it. */
+TD_DEVICE void clear_share(const td_measure &p, int64_t first, int64_t step)
+{
+    const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
+    TD_UNROLL_N(1) /* little code: each multiprocessor fetches it for some words */
+    for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    TD_UNROLL_N(1)
+    for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
+    TD_UNROLL_N(1)
+    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {}, p.shifted[i] = 0;
+    TD_UNROLL_N(1)
+    for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
+}
+
+/* All of it, by the block that does that for the others. */
+TD_DEVICE void clear_and_mark(const td_measure &p)
+{
+    clear_share(p, threadIdx.x, blockDim.x);
+    td_leave_mark(p.cleared, p.mark);
 }
 
 /* ---- shifts ---- */

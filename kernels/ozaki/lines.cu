@@ -321,6 +321,16 @@ template <bool again> struct needs {
     }
 };
 
+/* The first block of all that measures clears what is raised, if the kernel before has not; true for the others: they wait for it before they
+ * raise anything. All threads take part. */
+template <bool again> TD_DEVICE bool waits_for_mark(const td_measure &p, const tiles &all)
+{
+    const bool clears = p.mark && blockIdx.x == 0 && all.line_first == 0;
+    if (again || !p.mark) return false;
+    if (clears) clear_and_mark(p);
+    return !clears;
+}
+
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -331,6 +341,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_SHARED(tops_of_tile, tops, [stages]);
     TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
+    const bool waits = waits_for_mark<again>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
@@ -354,27 +365,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
+            if (waits && turn == 0) td_wait_for_mark(p.cleared, p.mark);
             measure_tile<again>(p, at, all.units.by, tile + stage * tile_shape::size, turn++,
                                 tops[stage], [] {});
         });
 }
 
-/* What is added up, counted or raised later. Grid: any blocks. */
+/* Grid: any blocks. */
 static __global__ void clear_kernel(const td_measure p)
 {
     td_wait_for_last(); /* first: the next kernel reads operands as soon as it begins */
     td_let_next_begin();
     const int64_t first = blockIdx.x * (int64_t)blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
-    const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
-    TD_UNROLL_N(1) /* little code: each multiprocessor fetches it for some words */
-    for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
-    TD_UNROLL_N(1)
-    for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
-    TD_UNROLL_N(1)
-    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {}, p.shifted[i] = 0;
-    TD_UNROLL_N(1)
-    for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
+    clear_share(p, first, step);
 }
 
 static void (*kernel_of(bool again, int stages))(td_measure, tiles)
@@ -419,6 +423,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     td_wait_for_last();
+    const bool waits = waits_for_mark<false>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
@@ -428,6 +433,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncwarp();
     };
     for (int s = 0; s < stages - 1; s++) fetch(s, s);
+    if (waits) td_wait_for_mark(p.cleared, p.mark);
     int stage = 0;
     uint32_t parity = 0;
     TD_ROLLED
@@ -513,18 +519,22 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
     return error;
 }
 
-cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
+cudaError_t td_measure_clear(td_measure *p, cudaStream_t stream)
 {
-    enum { BLOCKS_OF_CLEAR = 64 };
-    return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
-                           : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
+    enum { BLOCKS_OF_CLEAR = 64, MOST_OF_BLOCK = 1 << 14 };
+    const bool begins_early = p->mark != 0;
+    if (begins_early && p->operand[0].k * p->batch <= MOST_OF_BLOCK) return cudaSuccess;
+    p->mark = 0;
+    return begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
+                        : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }
 
 cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
 {
-    cudaError_t error = td_measure_clear(p, stream);
-    if (error == cudaSuccess) error = measure_strips(p, c, false, stream);
-    return error == cudaSuccess ? measure_strips(p, c, true, stream) : error;
+    td_measure own = *p;
+    cudaError_t error = td_measure_clear(&own, stream);
+    if (error == cudaSuccess) error = measure_strips(&own, c, false, stream);
+    return error == cudaSuccess ? measure_strips(&own, c, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

@@ -146,9 +146,10 @@ typedef struct {
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 
-    bool
-        begins_early; /* the first kernel may be put in place while what comes before in the stream still runs: it waits for that */
-    int32_t *clear;   /* what else is to be 0 when this is done */
+    /* Of this run alone, never of one before or after: then the first kernel may be put in place while what comes before in the stream still
+     * runs, for which it waits, and leaves the mark at `cleared`. 0: all of it may run again, as part of a graph. */
+    uint64_t mark, *cleared;
+    int32_t *clear; /* what else is to be 0 when this is done */
     int64_t clear_count;
 } td_measure;
 size_t td_unit_bytes(void);
@@ -214,8 +215,9 @@ bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,
                          const td_small_estimate *estimate, cudaStream_t stream);
 
-/* Sets what is added up, counted or raised while lines are measured. */
-cudaError_t td_measure_clear(const td_measure *measure, cudaStream_t stream);
+/* Sets what is added up, counted or raised while lines are measured, by a kernel, and measure->mark to 0; or leaves both to the first block
+ * of the next kernel, if there is a mark, and not much to be set. */
+cudaError_t td_measure_clear(td_measure *measure, cudaStream_t stream);
 
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_measure_prepare(void);

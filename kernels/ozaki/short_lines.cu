@@ -94,6 +94,15 @@ TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
     }
 }
 
+/* Returns when what is raised is cleared, by the first block or by the kernel before. */
+TD_DEVICE void wait_until_cleared(const td_measure &p)
+{
+    if (p.mark)
+        td_wait_for_mark(p.cleared, p.mark);
+    else
+        td_wait_for_last();
+}
+
 /* The units of some lines of a member's operand, by all threads of a block. `again`: with shifts, of which the first lines leave word;
  * else the bounds of the largest exponents along k are raised. */
 template <bool again>
@@ -118,7 +127,7 @@ TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int line
             for (int i = 0; i < mine.count && own == 0 && line0 == 0 && which == 0; i++)
                 p.shift[(int64_t)batch * k + l0 + part + i * PARTS] = (int16_t)mine.shift(i);
         } else {
-            td_wait_for_last(); /* what is raised is cleared */
+            if (l0 < WARPS * TD_UNIT) wait_until_cleared(p); /* the warp's first */
             raise_bounds(all, least, k - l0,
                          p.bounds[which] + 2 * (batch * td_bounds(k) + l0 / TD_BOUND));
         }
@@ -153,17 +162,19 @@ TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
     return line;
 }
 
-/* Grid: blocks over lines, 1, batch member * 2 + operand. Until something is raised nothing is read or written that the kernel before
- * has to do with. */
+/* Grid: one block, and blocks over lines, 1, batch member * 2 + operand. The first block clears, if the kernel before has not: then nothing
+ * that that has to do with is read or written until something is raised. */
 static __global__ void __launch_bounds__(THREADS, 2)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
 {
     TD_SHARED(units_of_block, units, );
     td_let_next_begin();
+    if (p.mark) td_wait_for_last();
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
-              line0 = (int)blockIdx.x * LINES, own = (int)threadIdx.x / 32;
+              line0 = ((int)blockIdx.x - 1) * LINES, own = (int)threadIdx.x / 32;
     const td_operand &o = p.operand[which];
-    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
+    if (p.mark && blockIdx.x == 0 && blockIdx.z == 0) clear_and_mark(p);
+    if (line0 < 0 || line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
         td_wait_for_last();
         return;
     }
@@ -319,13 +330,14 @@ cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small
         error = td_measure_run(p, c, stream);
         return error == cudaSuccess ? td_choose_run(c, estimate, stream) : error;
     }
+    td_measure own = *p;
     const unsigned strips = (unsigned)max(strips_of(*p, 0), strips_of(*p, 1)),
                    members = (unsigned)p->batch,
                    few = min(strips, max(1u, SETTLING_BLOCKS / members));
-    error = td_measure_clear(p, stream);
+    error = td_measure_clear(&own, stream);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(measure_kernel, dim3(strips, 1, 2 * members), THREADS, 0, stream, *p,
-                               *c);
+        error = TD_LAUNCH_NEXT(measure_kernel, dim3(1 + strips, 1, 2 * members), THREADS, 0, stream,
+                               own, *c);
     if (error == cudaSuccess)
         error = TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS,
                                estimate ? sizeof(settle_shared) : sizeof(units_of_block), stream,

@@ -1,6 +1,8 @@
 /* engine_ozaki.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
+#include <stdatomic.h>
+
 #include "../../kernels/ozaki/moduli.h"
 #include "../../kernels/ozaki/residues.h"
 #include "dense.h"
@@ -38,6 +40,13 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     return choose;
 }
 
+/* Not 0, and another one each time: an odd number's multiples, which other data in the same memory will not be by chance. */
+static uint64_t fresh_mark(void)
+{
+    static atomic_ullong count;
+    return (atomic_fetch_add(&count, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* How the lines of batch members z ... are measured. */
 static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
 {
@@ -56,7 +65,8 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .steps = counts.steps,
-        .begins_early = !product->is_captured,
+        .mark = product->is_captured ? 0 : fresh_mark(),
+        .cleared = (uint64_t *)(at + plan->cleared),
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts.words,
     };

@@ -98,6 +98,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->cleared = td_reserve(&end, (int64_t)sizeof(uint64_t));
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;

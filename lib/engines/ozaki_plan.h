@@ -21,7 +21,7 @@ typedef struct {
     bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, counts;
+    size_t line[2], shift, shifted, choice, cleared, counts;
     size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */

@@ -12,7 +12,7 @@
 #include "../support/random.h"
 #include "device.h"
 
-enum { MOST_BUFFERS = 40, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
+enum { MOST_BUFFERS = 44, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
 
 typedef struct {
     int64_t lines[2], k, ld[2];
@@ -20,6 +20,7 @@ typedef struct {
     int counted;        /* moduli of which it is counted what they round; 0: none */
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
+    uint64_t mark; /* td_measure.mark */
 } lines_case;
 
 static struct {
@@ -124,6 +125,8 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                           .shift = of.shift,
                           .shifted = of.shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
+                          .mark = c->mark,
+                          .cleared = reserve(8),
                           .clear = reserve(spreads + steps),
                           .clear_count = (spreads + steps) / 4};
     measure.steps = (td_step *)((char *)measure.clear + spreads);
@@ -324,6 +327,7 @@ static void random_cases(void **unused)
             c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
         }
         c.by_digits &= !c.counted;
+        c.mark = random_int(&r, 0, 2) ? 2 * seed + 1 : 0;
         shifted += check(&c, seed);
     }
     test_note("%d cases, %d members shifted, %d lines rounded in part, %d looked at", cases,
@@ -346,6 +350,7 @@ static void lengths(void **unused)
                             .batch = 1,
                             .kind = {i * 3 % KINDS, i * 3 % KINDS},
                             .counted = (d + i) % 3 ? 0 : TD_EXACT_MODULI,
+                            .mark = (uint64_t)d,
                             .along = {i % 2, i / 2}};
             for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
             check(&c, 9000 + (uint64_t)(4 * d + i));
@@ -364,7 +369,8 @@ static void boxes(void **unused)
                         .kind = {i % KINDS, i % KINDS},
                         .along = {i / 2 % 2, i / 4 % 2},
                         .counted = i % 3 == 1 ? TD_EXACT_MODULI : 0,
-                        .is_aligned = true};
+                        .is_aligned = true,
+                        .mark = i % 2 ? ~UINT64_C(0) : 0};
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
     }
