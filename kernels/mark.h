@@ -1,5 +1,6 @@
 /* mark.h - how the first block of a kernel tells the others that something is ready, in memory that nobody has cleared: it leaves a mark that
- * was never left there before. The others wait for a block that was begun before them. For kernels. */
+ * was never left there before. The others wait for a block that has a place before them: blocks get theirs in the order of the grid, which
+ * prefix sums in one pass count on as well (Merrill, Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). For kernels. */
 #ifndef TD_MARK_H
 #define TD_MARK_H
 
