@@ -65,7 +65,7 @@ template <int stages> TD_DEVICE void td_ring_wait(td_copy_ring &ring, uint32_t f
     td_barrier_wait(&ring.full[f % stages], f / stages & 1);
 }
 
-/* After it. */
+/* After it; by each thread for itself, as compute-sanitizer's racecheck believes a barrier only those that arrive. */
 template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_t f)
 {
     td_barrier_arrive(&ring.empty[f % stages]);

@@ -325,7 +325,7 @@ template <bool again> struct needs {
  * raise anything. All threads take part. */
 template <bool again> TD_DEVICE bool waits_for_mark(const td_measure &p, const tiles &all)
 {
-    const bool clears = p.mark && blockIdx.x == 0 && all.line_first == 0;
+    const bool clears = blockIdx.x == 0 && all.line_first == 0;
     if (again || !p.mark) return false;
     if (clears) clear_and_mark(p);
     return !clears;

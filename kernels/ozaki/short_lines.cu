@@ -162,8 +162,8 @@ TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
     return line;
 }
 
-/* Grid: one block, and blocks over lines, 1, batch member * 2 + operand. The first block clears, if the kernel before has not: then nothing
- * that that has to do with is read or written until something is raised. */
+/* Grid: one block, and blocks over lines, 1, batch member * 2 + operand. The first block clears, or else the kernel before, with which nothing
+ * that is read or written here has to do until something is raised. */
 static __global__ void __launch_bounds__(THREADS, 2)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
 {
