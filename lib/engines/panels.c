@@ -46,32 +46,40 @@ cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream
     return cudaErrorNotSupported;
 }
 
-/* A large device has PLACES for as many units at a time, pairs of tiles; in the time of an element of k of these it adds up FOLDED_BYTES
- * of the pieces' residues, and begins to in that of FOLD_BEGINS. REST: as many elements of k the end of a unit and the start of the next
- * take. */
+enum { MOST_PIECES = 8, LEAST_K = 4096 };
+
+/* A large device has PLACES for units, the pairs of large tiles of ../../kernels/int8/wgmma.cu, of which the end of one and the start of the
+ * next take as long as REST elements of k. In the time of an element of k it adds up FOLDED_BYTES of the pieces' residues, and begins to in
+ * that of FOLD_BEGINS. */
 enum {
-    PLANES = 14,
-    MOST_PIECES = 8,
-    LEAST_K = 4096,
     PLACES = 66,
     UNIT_ROWS = 192,
-    UNIT_COLUMNS = 256
+    UNIT_COLUMNS = 256,
+    REST = 300,
+    FOLDED_BYTES = 6500,
+    FOLD_BEGINS = 600
 };
-enum { REST = 300, FOLDED_BYTES = 6500, FOLD_BEGINS = 600 };
 
 /* Time of the products, in that of an element of k of a unit, and of adding up. */
 static int64_t time_of_pieces(int64_t m, int64_t n, int64_t k, int64_t batch, int64_t pieces)
 {
-    const int64_t units = td_ceil_div(m, UNIT_ROWS) * td_ceil_div(n, UNIT_COLUMNS) * batch * PLANES,
+    const int64_t planes = TD_COMMON_MODULI * batch,
+                  units = td_ceil_div(m, UNIT_ROWS) * td_ceil_div(n, UNIT_COLUMNS) * planes,
                   products = td_ceil_div(units * pieces, PLACES) * (k / pieces + REST);
     if (pieces == 1) return products;
-    return products + FOLD_BEGINS + pieces * PLANES * batch * m * n / FOLDED_BYTES;
+    return products + FOLD_BEGINS + pieces * planes * m * n / FOLDED_BYTES;
 }
 
 int td_panel_pieces(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
+    const int most = (int)td_smaller(MOST_PIECES, k / LEAST_K);
     int best = 1;
-    for (int i = 2; i <= MOST_PIECES && i <= k / LEAST_K; i++)
-        if (time_of_pieces(m, n, k, batch, i) < time_of_pieces(m, n, k, batch, best)) best = i;
+    int64_t least = time_of_pieces(m, n, k, batch, 1);
+    for (int i = 2; i <= most; i++) {
+        const int64_t own = time_of_pieces(m, n, k, batch, i);
+        if (own >= least) continue;
+        least = own;
+        best = i;
+    }
     return best;
 }
