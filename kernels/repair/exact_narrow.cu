@@ -38,6 +38,19 @@ TD_DEVICE int span_of(const spans &s, int which, int line)
     return s.top[which][line] - s.bottom[which][line] + 1;
 }
 
+/* The exponents of a line's numbers by its record. False if there is no record, or if the record
+ * is of numbers that are shifted along k. */
+TD_DEVICE bool find_span(const td_repair &p, int which, int line, range *r)
+{
+    if (!p.line[0] || !p.shifted || p.shifted[blockIdx.z]) return false;
+    const td_line &record = p.line[which][blockIdx.z * p.lines_of_member[which] + line];
+    const bool has_numbers = record.low != TD_NO_LOW;
+    r->top = has_numbers ? record.peak >> 8 : (int)NO_TOP;
+    r->bottom = has_numbers ? record.low : (int)NO_BOTTOM;
+    if (record.low == TD_SPECIAL) r->top = TOP_SPECIAL;
+    return true;
+}
+
 /* The line and the element of k that a thread loads, of SIDE lines and K_STEP elements: consecutive threads read
  * consecutive memory. */
 TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
@@ -194,16 +207,20 @@ TD_DEVICE sum sum_digits(const td_repair &p, const double *const *data, int row0
     return s;
 }
 
-/* Measures the lines of a group. */
+/* Finds the spans of a group's lines in their records, or measures them. */
 TD_DEVICE void measure_group(const td_repair &p, const double *const *data, int row0, int col0,
                              spans &lines)
 {
-    const int tid = (int)threadIdx.x;
+    const int tid = (int)threadIdx.x, which = tid / SIDE;
+    bool is_known = true;
     if (tid < 2 * SIDE) {
-        lines.top[tid / SIDE][tid % SIDE] = NO_TOP;
-        lines.bottom[tid / SIDE][tid % SIDE] = NO_BOTTOM;
+        const int line = (which ? col0 : row0) + tid % SIDE;
+        range r = {NO_TOP, NO_BOTTOM};
+        if (line < p.operand[which].lines) is_known = find_span(p, which, line, &r);
+        lines.top[which][tid % SIDE] = r.top;
+        lines.bottom[which][tid % SIDE] = r.bottom;
     }
-    __syncthreads();
+    if (__syncthreads_and(is_known)) return;
     measure_lines(p.operand[0], data[0], row0, 0, lines);
     measure_lines(p.operand[1], data[1], col0, 1, lines);
     __syncthreads();
@@ -345,19 +362,22 @@ TD_DEVICE void widen(range *r, int bits)
     r->bottom = max(r->bottom - (bits - (r->top - r->bottom + 1)) * 2 / 3, -1074);
 }
 
-/* The sum of one element, by a guess from the first numbers of its lines; if these deceive, by measuring first. All threads
- * take part. False, for all, if the lines span too much. */
-TD_DEVICE bool sum_alone(const line_pair &pair, narrow_shared &shared, sum *s)
+/* The sum of element (row, col), by the spans of its lines' records; without these by a guess from
+ * the lines' first numbers and, if these deceive, by measuring first. All threads take part. False,
+ * for all, if a line spans too much. */
+TD_DEVICE bool sum_alone(const td_repair &p, int row, int col, narrow_shared &shared, sum *s)
 {
     enum { FEW = (DIGITS - 1) * DIGIT_BITS, ALL = DIGITS * DIGIT_BITS };
+    const line_pair pair = pair_at(p, row, col);
+    range r[2];
+    const bool is_known = find_span(p, 0, row, &r[0]) && find_span(p, 1, col, &r[1]);
     bool is_done = false;
     TD_UNROLL_N(1)
-    for (int round = 0; round < 2 && !is_done; round++) {
+    for (int round = is_known; round < 2 && !is_done; round++) {
         line_pair seen = pair;
         if (round == 0) seen.k = min(pair.k, (int64_t)THREADS);
         const bool is_guess = seen.k < pair.k;
-        range r[2];
-        measure_pair(seen, shared, r);
+        if (!is_known) measure_pair(seen, shared, r);
         const int span = max(r[0].top - r[0].bottom, r[1].top - r[1].bottom) + 1;
         if (span > ALL) return false;
         const bool is_few = span + (is_guess ? SLACK : 0) <= FEW;
@@ -382,8 +402,7 @@ TD_DEVICE void repair_scattered(const td_repair &p, int row0, int col0, bool is_
     TD_UNROLL_N(1)
     for (int n = 0; n < count; n++) {
         const place at = place_of(shared.element[n]);
-        const line_pair pair = pair_at(p, row0 + at.row, col0 + at.col);
-        const bool is_known = sum_alone(pair, shared, &shared.alone[n]);
+        const bool is_known = sum_alone(p, row0 + at.row, col0 + at.col, shared, &shared.alone[n]);
         if (tid == 0) shared.is_known[n] = is_known;
     }
     __syncthreads();

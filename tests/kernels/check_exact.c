@@ -52,7 +52,7 @@ static bool is_masked(pattern form, int64_t i, int64_t j)
 typedef struct {
     problem p;
     pattern form;
-    bool has_specials;
+    bool has_specials, has_records; /* has_records: of lines, which tell the kernels their spans */
     uint16_t *masks;
     size_t mask_bytes;
 } masked;
@@ -83,9 +83,13 @@ static void scale_late(const product *of, test_matrix *x, bool k_is_row, int lat
         }
 }
 
-static masked masked_make(const product *of, int late, pattern form, bool has_specials)
+static masked masked_make(const product *of, int late, pattern form, bool has_specials,
+                          bool has_records)
 {
-    masked t = {.p = problem_make(of), .form = form, .has_specials = has_specials};
+    masked t = {.p = problem_make(of),
+                .form = form,
+                .has_specials = has_specials,
+                .has_records = has_records};
     const int64_t tiles = ((of->m + TD_TILE - 1) / TD_TILE) * ((of->n + TD_TILE - 1) / TD_TILE);
     t.mask_bytes = (size_t)(tiles * TD_SUBTILES) * sizeof *t.masks;
     t.masks = calloc(1, t.mask_bytes);
@@ -123,10 +127,50 @@ static td_operand operand(const test_matrix *x, double *storage, bool lines_are_
     };
 }
 
+/* Exponent of the lowest bit that is set in a finite number other than 0. */
+static int lowest_bit(double x)
+{
+    int e;
+    uint64_t significand = (uint64_t)ldexp(frexp(fabs(x), &e), 53);
+    for (e -= 53; significand % 2 == 0; e++) significand /= 2;
+    return e;
+}
+
+/* What the exact sums read of a line's record: exponents, and whether there are none. */
+static td_line record_of(const test_matrix *x, bool lines_are_rows, int64_t line)
+{
+    td_line record = {.low = TD_NO_LOW};
+    const int64_t k = lines_are_rows ? x->cols : x->rows;
+    for (int64_t l = 0; l < k && record.low != TD_SPECIAL; l++) {
+        const double value = lines_are_rows ? *matrix_at(x, line, l) : *matrix_at(x, l, line);
+        if (!isfinite(value)) record.low = TD_SPECIAL;
+        if (value == 0.0 || record.low == TD_SPECIAL) continue;
+        const int low = lowest_bit(value), peak = TD_LOG * ilogb(value);
+        record.peak = record.low == TD_NO_LOW || peak > record.peak ? peak : record.peak;
+        record.low = (int16_t)(low < record.low ? low : record.low);
+    }
+    return record;
+}
+
+/* The records of all lines of an operand, on the device. */
+static td_line *upload_records(const test_matrix *x, bool lines_are_rows)
+{
+    const int64_t lines = lines_are_rows ? x->rows : x->cols;
+    td_line *records = malloc((size_t)lines * sizeof *records), *uploaded;
+    for (int64_t i = 0; i < lines; i++) records[i] = record_of(x, lines_are_rows, i);
+    CHECK_CUDA(cudaMalloc((void **)&uploaded, (size_t)lines * sizeof *records));
+    CHECK_CUDA(
+        cudaMemcpy(uploaded, records, (size_t)lines * sizeof *records, cudaMemcpyHostToDevice));
+    free(records);
+    return uploaded;
+}
+
 /* C and the masks as the kernels leave them; returns how many elements they say they did. */
 static unsigned long long masked_run(masked *t, test_matrix *c)
 {
     const product *of = &t->p.of;
+    int32_t *shifted = NULL;
+    td_line *records[2] = {NULL, NULL};
     double *a = device_upload(&t->p.a), *b = device_upload(&t->p.b), *dc = device_upload(c);
     unsigned long long *repaired, count = 0;
     td_repair r = {
@@ -139,6 +183,17 @@ static unsigned long long masked_run(masked *t, test_matrix *c)
                    .beta.value.binary64 = of->beta},
         .kind = TD_REPAIR_EXACT,
     };
+    if (t->has_records) {
+        const int32_t none = 0;
+        records[0] = upload_records(&t->p.a, of->op_a == TANDEM_OP_N);
+        records[1] = upload_records(&t->p.b, of->op_b == TANDEM_OP_T);
+        CHECK_CUDA(cudaMalloc((void **)&shifted, sizeof *shifted));
+        CHECK_CUDA(cudaMemcpy(shifted, &none, sizeof none, cudaMemcpyHostToDevice));
+        for (int o = 0; o < 2; o++) r.line[o] = records[o];
+        r.lines_of_member[0] = of->m;
+        r.lines_of_member[1] = of->n;
+        r.shifted = shifted;
+    }
     CHECK_CUDA(cudaMalloc((void **)&r.target.masks, t->mask_bytes));
     CHECK_CUDA(cudaMemcpy(r.target.masks, t->masks, t->mask_bytes, cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMalloc((void **)&repaired, sizeof *repaired));
@@ -155,6 +210,8 @@ static unsigned long long masked_run(masked *t, test_matrix *c)
     device_free(dc);
     device_free(r.target.masks);
     device_free(repaired);
+    for (int o = 0; o < 2; o++) device_free(records[o]);
+    device_free(shifted);
     return count;
 }
 
@@ -166,16 +223,17 @@ static void check_element(const masked *t, const test_matrix *got, int64_t i, in
     const double x = *matrix_at(got, i, j);
     const double want = is_done ? ref_measure(&gemm, i, j, 0.0).nearest : *matrix_at(&t->p.c, i, j);
     CHECK(is_done ? x == want : bits_of(x) == bits_of(want),
-          "masks %d, specials %d: C(%d, %d) is %a, not %a: %s", (int)t->form, t->has_specials,
-          (int)i, (int)j, x, want, product_text(&t->p.of));
+          "masks %d, specials %d, records %d: C(%d, %d) is %a, not %a: %s", (int)t->form,
+          t->has_specials, t->has_records, (int)i, (int)j, x, want, product_text(&t->p.of));
     const bool is_set = t->masks[mask_index(&t->p.of, i, j)] & mask_bit(i, j);
     CHECK(is_set == (is_masked(t->form, i, j) && !is_done), "masks %d: that of C(%d, %d) is %d: %s",
           (int)t->form, (int)i, (int)j, is_set, product_text(&t->p.of));
 }
 
-static unsigned long long check_masked(const product *of, int late, pattern form, bool has_specials)
+static unsigned long long check_masked(const product *of, int late, pattern form, bool has_specials,
+                                       bool has_records)
 {
-    masked t = masked_make(of, late, form, has_specials);
+    masked t = masked_make(of, late, form, has_specials, has_records);
     test_matrix c = matrix_copy(&t.p.c);
     const unsigned long long counted = masked_run(&t, &c);
     unsigned long long count = 0;
@@ -207,7 +265,8 @@ static void masks_of_any_form(void **unused)
                 product of =
                     product_varied(operands[o].data, 66, 20, k[i], run % 4 + (o + form) % 4);
                 of.pad_b = run % 2;
-                count += check_masked(&of, operands[o].late, (pattern)form, run % 3 == 1);
+                count +=
+                    check_masked(&of, operands[o].late, (pattern)form, run % 3 == 1, run / 2 % 2);
             }
     test_note("%d products, %llu elements repaired", run, count);
 }
@@ -218,7 +277,7 @@ static void long_lines(void **unused)
     (void)unused;
     for (int which = 0; which < (test_is_sanitized() ? 1 : 4); which++) {
         const product of = product_varied("uniform", 3, 3, 400000, which);
-        CHECK(check_masked(&of, 0, COLUMN, false) == 3, "a column has 3 elements");
+        CHECK(check_masked(&of, 0, COLUMN, false, which % 2) == 3, "a column has 3 elements");
     }
 }
 
