@@ -107,7 +107,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     td_begin_kernel();
     if (td_scalar_value(p.choose.alpha) == 0.0) return;
     const td_choice choice = p.choose.choice[blockIdx.z];
-    if (!choice.is_estimated) return;
+    if (!td_wants_estimate(&choice)) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
     close_ranks(p, open, (td_room)choice.room, 1);

@@ -35,8 +35,9 @@ typedef struct {
 } td_magnitudes;
 cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
 
-/* Of a part: logarithms of sums (TD_PANEL_LOGARITHM) into the ranks of its elements. When all parts of a member are ranked, one of
- * its candidates is chosen and scales are set, if there is more than one. */
+/* Of a part, or of a sample of a whole member: logarithms of sums (TD_PANEL_LOGARITHM) into the ranks of its elements. When all parts of a member are ranked, one of
+ * its candidates is chosen and scales are set, if there is more than one. A sample only tells whether all of C is to be left to
+ * binary64, which then is chosen; else nothing is, and the estimate is to be made of all. */
 typedef struct {
     td_finish finish; /* ranks.of: the logarithms of the first sum too */
     td_choose choose; /* of the whole product */
@@ -47,6 +48,8 @@ typedef struct {
     unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
     unsigned long long *met;  /* [batch]: the same */
     int32_t *ranked;          /* [batch]: the same */
+    bool is_sample;
+    int group_step[2]; /* td_fixed.group_step */
     const uint32_t
         *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
 } td_estimate;

@@ -46,7 +46,8 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     const int64_t step = (int64_t)gridDim.x * TILE_K;
     const td_operand &o = p.fixed.operand[at.which];
     at.padded_lines = td_padded_lines(o.lines, at.which);
-    if (td_scalar_value(p.fixed.alpha) == 0.0 || !p.fixed.choice[at.batch].is_estimated) return;
+    if (td_scalar_value(p.fixed.alpha) == 0.0 || !td_wants_estimate(&p.fixed.choice[at.batch]))
+        return;
     TD_ROLLED
     for (; at.line0 < at.padded_lines; at.line0 += (int)gridDim.y * TD_FIXED_LINES)
         store_lines(p, at, step);

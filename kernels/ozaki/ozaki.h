@@ -11,6 +11,7 @@
 
 #include "../arithmetic/float32.h"
 #include "../product.h"
+#include "prices.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,13 @@ typedef struct {
     /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
     int32_t rest;
 } td_choice;
+
+/* True if abs(A')abs(B') is to be estimated for a member of the batch: not if all of C is left to
+ * binary64 already. On the device. */
+TD_BOTH bool td_wants_estimate(const td_choice *choice)
+{
+    return choice->is_estimated && choice->parameter > 0;
+}
 
 /* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their own. Those of TD_FINISH_EXACT. */
 enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
@@ -62,7 +70,17 @@ typedef struct {
     const int16_t *shift;    /* [batch][k] */
     const int32_t *shifted;  /* [batch]: 0 if the shifts are not used */
     const td_choice *choice; /* [batch] */
+
+    /* The lines are a sample: of each operand's groups of TD_TILE lines every group_step-th, counted
+     * from the first. 0 and 1: all. */
+    int group_step[2];
 } td_fixed;
+
+/* The operand's line that line number `line` of a sample is. */
+TD_BOTH int td_sampled_line(int group_step, int line)
+{
+    return group_step > 1 ? line + line / TD_TILE * (group_step - 1) * TD_TILE : line;
+}
 
 /* What X is of A' B'. */
 typedef struct {
@@ -188,6 +206,7 @@ typedef struct {
     /* 1: as given, without scratch. More: the first of candidates_of_lines that certifies all pairs of lines, else what the
      * estimate finds. */
     int candidates, candidates_of_lines;
+    td_prices prices;    /* by which the estimate chooses a candidate, or binary64 for all of C */
     bool counts_rounded; /* lines are to know how many elements the only candidate rounds */
     td_choice candidate[TD_CHOICES];
     /* A pair of lines counts as certified with a candidate if floor((norm + sum) / 2) - mean of both add up to less than

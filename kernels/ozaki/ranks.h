@@ -65,9 +65,10 @@ TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.finish.target.m), which = i / TD_TILE,
               first = (which ? tile / m_tiles : tile % m_tiles) * TD_TILE,
-              lines = which ? p.finish.target.n : p.finish.target.m;
+              lines = which ? p.finish.target.n : p.finish.target.m,
+              line = min(first + i % TD_TILE, lines - 1);
     return p.finish.line[which] + blockIdx.z * p.finish.lines_of_member[which] +
-           min(first + i % TD_TILE, lines - 1);
+           td_sampled_line(p.group_step[which], line);
 }
 
 /* Sets a candidate's scale; true if the line is rounded by less than 2^8 of choice.rest. */
@@ -333,16 +334,18 @@ TD_DEVICE unsigned open_of_tile(const rank_state &state)
 
 TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD_PIECE_K); }
 
-/* A tile in binary64 takes as long as products of it modulo so many numbers. What a modulus costs, in units of which that is COST_UNITS
- * if no block of zeros is passed over: the rest does not depend on them. */
-enum { BINARY64_COST = 24, COST_UNITS = 64, COST_OF_REST = 16 };
+/* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
+enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 
-TD_DEVICE uint64_t cost_of_modulus(const td_estimate &p)
+/* The price of moduli for those lines that were ranked, in ALL_BLOCKS-ths of the price without zeros. */
+TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
-    const uint64_t all = (uint64_t)td_groups(p.choose.lines[0]) *
-                         (uint64_t)td_groups(p.choose.lines[1]) * (uint64_t)stages_of(p.choose.k);
-    if (!p.nonzero[0]) return COST_UNITS;
-    return COST_OF_REST + (COST_UNITS - COST_OF_REST) * p.met[blockIdx.z] / all;
+    const int rows = p.is_sample ? p.finish.target.m : p.choose.lines[0],
+              columns = p.is_sample ? p.finish.target.n : p.choose.lines[1];
+    const uint64_t all =
+        (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) * (uint64_t)stages_of(p.choose.k);
+    if (!p.nonzero[0]) return ALL_BLOCKS;
+    return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
 
 /* What costs least, if a tile of TD_FEW or more open elements is made in binary64, and one of fewer costs in proportion; or to
@@ -350,15 +353,19 @@ TD_DEVICE uint64_t cost_of_modulus(const td_estimate &p)
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
     const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
-    const uint64_t modulus = (uint64_t)p.tiles * TD_FEW * cost_of_modulus(p),
-                   element = BINARY64_COST * COST_UNITS;
-    uint64_t least = (uint64_t)p.tiles * TD_FEW * element;
+    const td_prices &prices = p.choose.prices;
+    const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
+                   element = (unsigned)prices.binary64,
+                   estimate = p.is_sample ? (unsigned)prices.estimate : 0;
+    uint64_t least = elements * element;
     td_choice best = p.choose.candidate[0];
     best.parameter = 0;
     best.rank = -1;
     for (int i = 0; i < p.choose.candidates; i++) {
+        const int further = p.choose.candidate[i].parameter - (int)TD_COMMON_MODULI;
+        const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
         const uint64_t cost =
-            modulus * (unsigned)p.choose.candidate[i].parameter + open[i] * element;
+            elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * element;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.candidate[i];
@@ -366,17 +373,20 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* By all threads of a block. room: of what lines chose. */
+/* Leaves the choice, which after a sample is still open unless all of C is left to binary64. By all
+ * threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
     if (threadIdx.x == 0) {
         td_choice choice = cheapest(p);
+        if (p.is_sample && choice.parameter > 0) choice = p.choose.candidate[0];
         choice.room = room;
         p.choose.choice[blockIdx.z] = choice;
-        if (p.choose.planes) atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
+        if (p.choose.planes && !p.is_sample)
+            atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
     }
     __syncthreads();
-    for (int o = 0; o < 2 && p.choose.choice[blockIdx.z].parameter; o++)
+    for (int o = 0; o < 2 && !p.is_sample && p.choose.choice[blockIdx.z].parameter; o++)
         td_scale_lines(p.choose, p.choose.choice[blockIdx.z], o, (int)blockIdx.z, (int)threadIdx.x,
                        (int)blockDim.x);
 }

@@ -178,9 +178,9 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
                      .choose = choose_of(product, part->batch),
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
-                     .open = counts.open,
-                     .met = counts.met,
-                     .ranked = counts.ranked},
+                     .open = counts.ranking.open,
+                     .met = counts.ranking.met,
+                     .ranked = counts.ranking.ranked},
         .workspace = s.workspace,
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
@@ -194,6 +194,30 @@ static cudaError_t estimate_part(const td_ozaki_product *product, const ozaki_pa
                                  bool decides)
 {
     const td_estimate_part estimate = estimate_of(product, part, decides);
+    return td_estimate_part_run(&estimate);
+}
+
+/* Whether an estimate of all is worth its time, by one of a sample of lines. */
+static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
+    const ozaki_part part = {.z = z,
+                             .m = plan->sample.m,
+                             .n = plan->sample.n,
+                             .batch = (int)td_smaller(plan->batch, p->batch - z)};
+    td_estimate_part estimate = estimate_of(product, &part, true);
+    const int parts = (int)td_ozaki_parts_of(plan, p);
+    estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
+    estimate.estimate.is_sample = true;
+    estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
+    estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
+    estimate.estimate.open = counts.of_sample.open;
+    estimate.estimate.met = counts.of_sample.met;
+    estimate.estimate.ranked = counts.of_sample.ranked;
+    for (int o = 0; o < 2; o++)
+        estimate.fixed.group_step[o] = estimate.estimate.group_step[o] = plan->sample.group_step[o];
     return td_estimate_part_run(&estimate);
 }
 
@@ -261,6 +285,7 @@ static cudaError_t run_members(td_ozaki_product *product, int64_t z)
     const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
     const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
     cudaError_t error = decide(product, z);
+    if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
         const ozaki_part part = part_of(product, z, i);
         error = estimate_part(product, &part, true);
@@ -320,7 +345,7 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 
 /* ---- modes ---- */
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_)                           \
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_)            \
     static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
@@ -341,16 +366,17 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
+        .takes_prices = takes_prices_,                                                             \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {

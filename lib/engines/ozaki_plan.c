@@ -11,18 +11,29 @@ int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p)
     return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
 }
 
+static td_ozaki_ranking ranking_at(char *memory, int64_t batch)
+{
+    td_ozaki_ranking r = {.open = (unsigned long long *)memory};
+    r.met = r.open + batch * TD_CHOICES;
+    r.ranked = (int32_t *)(r.met + batch);
+    return r;
+}
+
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
-    td_ozaki_counts c = {.open = (unsigned long long *)memory};
-    c.met = c.open + plan->batch * TD_CHOICES;
-    c.ranked = (int32_t *)(c.met + plan->batch);
-    c.spread = (td_spread *)(c.ranked + plan->batch);
+    const int64_t parts = td_ozaki_parts_of(plan, p), maps = parts + (plan->sample.m > 0);
+    td_ozaki_counts c = {.ranking = ranking_at(memory, plan->batch)};
+    char *end = (char *)(c.ranking.ranked + plan->batch);
+    if (plan->sample.m > 0) {
+        c.of_sample = ranking_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
+        end = (char *)(c.of_sample.ranked + plan->batch);
+    }
+    c.spread = (td_spread *)end;
     c.steps = (td_step *)(c.spread + plan->batch);
     c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
     c.tiles = (int32_t *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * td_ozaki_parts_of(plan, p));
-    c.words =
-        (int32_t *)td_ozaki_maps(plan, &c, (int)td_ozaki_parts_of(plan, p)) - (int32_t *)memory;
+    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts);
+    c.words = (int32_t *)td_ozaki_maps(plan, &c, (int)maps) - (int32_t *)memory;
     return c;
 }
 
@@ -81,6 +92,32 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
         plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
 }
 
+/* Of how many groups of lines one is in the sample; the fewest lines that a sample is taken of. */
+enum { SAMPLED_GROUP = 4, LEAST_SAMPLED = 16 * TD_TILE };
+
+/* Sets the sample's lines of one operand, which fit a part's; returns how many there are. */
+static int sample_lines(int64_t lines, int64_t most, int *step)
+{
+    const int64_t groups = td_ceil_div(lines, TD_TILE), most_groups = most / TD_TILE;
+    *step = lines >= LEAST_SAMPLED ? SAMPLED_GROUP : 1;
+    if (most < lines && most_groups > 0)
+        *step = (int)td_larger(*step, td_ceil_div(groups, most_groups));
+    const int64_t sampled = td_ceil_div(groups, *step), last = (sampled - 1) * *step * TD_TILE;
+    return (int)((sampled - 1) * TD_TILE + td_smaller(lines - last, TD_TILE));
+}
+
+/* Products of which the user does not name the mode have a sample, where an estimate is long. */
+static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
+{
+    const td_problem *p = product->p;
+    plan->sample.m = 0;
+    if (product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
+        plan->estimates_at_once || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
+        return;
+    plan->sample.m = sample_lines(p->m, plan->part.m, &plan->sample.group_step[0]);
+    plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
+}
+
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
@@ -90,6 +127,10 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
+    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
+    plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+                              td_is_small_estimate(p->m, p->n, p->k, plan->batch);
+    lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
         const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);
         plan->line[o] = td_reserve(&end, records);
@@ -102,9 +143,6 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
-    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
-    plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
-                              td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_measure(plan, p, end);
     /* The kernel that chooses by short lines may still read what is measured where the estimate's magnitudes would be. */
     lay_out_part(plan, product, plan->are_short && plan->estimates_at_once ? plan->bytes : end);

@@ -26,6 +26,12 @@ typedef struct {
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */
 
+    /* Lines that a first estimate is made of, to see whether one of all is worth its time, and which
+     * they are (td_fixed.group_step). m is 0 if there is none. */
+    struct {
+        int m, n, group_step[2];
+    } sample;
+
     td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;    /* that planes have for it at least */
     size_t dense_scratch;
@@ -43,24 +49,30 @@ typedef struct {
     bool touched;     /* a kernel that writes C is enqueued */
 } td_ozaki_product;
 
-/* What kernels count: zeros before a product. Elements that each candidate leaves open, and blocks that have said so; units of
- * what blocks do together; of products of panels; tiles of which elements are left. */
+/* What kernels count of an estimate: zeros before it. */
 typedef struct {
-    unsigned long long *open; /* [batch][TD_CHOICES] */
-    unsigned long long *met;  /* [batch] */
-    int32_t *ranked;          /* [batch] */
-    td_spread *spread;        /* [batch] */
-    td_step *steps;           /* [batch][TD_STEPS] */
+    unsigned long long *open; /* [batch][TD_CHOICES]: elements that each candidate leaves open */
+    unsigned long long *met;  /* [batch]: blocks of both operands that meet */
+    int32_t *ranked;          /* [batch]: thread blocks that have ranked all of their tiles */
+} td_ozaki_ranking;
+
+/* What kernels count: zeros before a product. What lines spread; units of what blocks do together
+ * and of products of panels that are taken; tiles of which elements are left. */
+typedef struct {
+    td_ozaki_ranking ranking, of_sample;
+    td_spread *spread; /* [batch] */
+    td_step *steps;    /* [batch][TD_STEPS] */
     uint32_t *next_unit;
     int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part]: maps */
+    uint32_t *nonzero; /* [part]: maps; one more for the sample */
     int64_t words;     /* of 32 bits, in all */
 } td_ozaki_counts;
 
 /* Those of a product whose counts lie at `memory`. */
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
 
-/* Of the part of that number: the scheme's map, and behind it the estimate's. */
+/* Of the part of that number: the scheme's map, and behind it the estimate's. That of the sample
+ * follows those of the parts. */
 static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
                                       int number)
 {

@@ -8,6 +8,7 @@
 #include "engine.h"
 
 static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t td_larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t td_round_up(int64_t a, int64_t b) { return td_ceil_div(a, b) * b; }
 

@@ -46,6 +46,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
     double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m->name, &parameter);
+    parameter.prices = m->prices;
     const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
                              .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
                              .m = of->m,

@@ -4,15 +4,18 @@
 
 #include <stdbool.h>
 
+#include "../../kernels/ozaki/prices.h"
 #include "../ref/ref.h"
 #include "../ref/ref_ozaki.h"
 
 typedef struct {
     const char *name;         /* as in TANDEM_MODE */
+    td_prices prices;         /* those that mode auto hands to the engine; 0: the mode's own */
     const ref_format *format; /* NULL: of the Ozaki family, or exact */
     ref_ozaki ozaki;
-    bool is_exact;   /* mode faithful: the exact product, rounded once */
-    bool is_variant; /* one more parameter: some tests do with less */
+    bool is_exact;    /* mode faithful: the exact product, rounded once */
+    bool is_binary64; /* mode fp64: sums in binary64 in the order of ref_binary64_product */
+    bool is_variant;  /* one more parameter: some tests do with less */
 
     /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in
      * the last place of C comes on top. */

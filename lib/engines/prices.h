@@ -1,0 +1,24 @@
+/* prices.h - what a product by residues may cost on a device before binary64 is the better way. Pure:
+ * no CUDA calls. */
+#ifndef TD_ENGINE_PRICES_H
+#define TD_ENGINE_PRICES_H
+
+#include "model.h"
+
+/* Prices for the choice that kernels make from the data (../../kernels/ozaki/prices.h), by what the
+ * model says of the device: seconds of the engine, which takes_prices, with 14 moduli and with 15,
+ * and of native products. What is spent on measuring the operands by then counts on no side. */
+td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_problem *p);
+
+/* The share of cuBLAS's rate that sums in binary64 reach: 55.2 of 58.6 TFLOP/s at 4096 cubed on an
+ * H100, 51.7 of 55.2 at 8192. */
+#define TD_BINARY64_SHARE 0.94
+
+/* Each modulus beyond 14 takes this much more than the 15th by the model: C is put together by longer
+ * whole numbers. At 4096 cubed on an H100 20 moduli take 0.14 ms more for each than 14, for 0.107. */
+#define TD_FURTHER_MODULUS 1.3
+
+/* The estimate takes as long as residues modulo so many numbers, and reads the operands again. */
+#define TD_ESTIMATE_MODULI 2.0
+
+#endif

@@ -1,0 +1,174 @@
+/* check_prices.c - mode ozaki2 as mode auto runs it: prices of its ways, by which the data choose, and a
+ * first estimate of a sample of lines. Prices change which way is taken, never how good C is. */
+#include "../support/test.h"
+
+#include <math.h>
+
+#include "../../lib/device.h"
+#include "../support/bits.h"
+#include "checked.h"
+#include "device.h"
+
+/* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
+static const td_prices free_binary64 = {1, 14 * 64, 64, 64}, dear_binary64 = {1 << 20, 14, 1, 1},
+                       defined = {24 * 64, 14 * 64, 64, 0};
+
+static mode priced(td_prices prices)
+{
+    mode m = mode_of_family("ozaki2");
+    m.prices = prices;
+    return m;
+}
+
+/* C, and what the engine counted: elements made in binary64 or exactly, and the most moduli. */
+typedef struct {
+    test_matrix c;
+    td_counters counted;
+} outcome;
+
+static outcome run(const problem *p, td_prices prices, size_t limit)
+{
+    const mode m = priced(prices);
+    const size_t most = td_device_current()->workspace_bytes;
+    td_counters *counters;
+    outcome r = {.counted = {0}};
+    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof r.counted));
+    CHECK_CUDA(cudaMemcpy(counters, &r.counted, sizeof r.counted, cudaMemcpyHostToDevice));
+    r.c = checked_compute_within(&m, p, limit ? limit : most, counters);
+    CHECK_CUDA(cudaMemcpy(&r.counted, counters, sizeof r.counted, cudaMemcpyDeviceToHost));
+    device_free(counters);
+    return r;
+}
+
+static test_matrix sums_in_binary64(const problem *p)
+{
+    const mode m = {.name = "fp64", .is_binary64 = true};
+    return checked_compute(&m, p);
+}
+
+static void check_equal(const problem *p, const test_matrix *got, const test_matrix *want,
+                        const char *what)
+{
+    const int64_t at = matrix_difference(got, want);
+    CHECK(at == -1, "element %d of C is not that of %s: %s", (int)at, what, product_text(&p->of));
+}
+
+/* Every element is as good as the mode promises: errors of 4 sqrt(k) 2^-53 and some roundings. */
+static void check_errors(const problem *p, const test_matrix *got)
+{
+    const product *of = &p->of;
+    test_matrix before = matrix_copy(&p->c);
+    const ref_gemm gemm = problem_gemm(p, &before);
+    for (int64_t j = 0; j < of->n; j += 7)
+        for (int64_t i = 0; i < of->m; i += 3) {
+            const ref_distance d = ref_measure(&gemm, i, j, *matrix_at(got, i, j));
+            const double bound = (4.0 * sqrt((double)of->k) + 3.5) * 0x1p-53;
+            CHECK(d.error <= bound, "C(%d, %d) errs by %s: %s", (int)i, (int)j, test_power(d.error),
+                  product_text(of));
+        }
+    matrix_free(&before);
+}
+
+static const char *const kinds[] = {"uniform", "both signs", "wide 2", "zeros", "integers"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Data that need an estimate, as zeros do, go to binary64 if that is free; others never ask. */
+static void binary64_for_nothing(void **unused)
+{
+    (void)unused;
+    const product of = product_varied("zeros", 150, 70, 200, 0);
+    problem p = problem_make(&of);
+    outcome r = run(&p, free_binary64, 0);
+    test_matrix want = sums_in_binary64(&p);
+    CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
+          "%d moduli, %d elements in binary64", (int)r.counted.planes, (int)r.counted.repaired);
+    check_equal(&p, &r.c, &want, "fp64");
+    matrix_free(&r.c);
+    matrix_free(&want);
+    problem_free(&p);
+}
+
+static void binary64_at_any_price(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KINDS; i++) {
+        product of = product_varied(kinds[i], 150, 70, 200, i);
+        of.alpha = 1.0;
+        of.beta = 0.0;
+        problem p = problem_make(&of);
+        outcome r = run(&p, dear_binary64, 0);
+        CHECK(r.counted.planes >= 14, "%d moduli: %s", (int)r.counted.planes, product_text(&of));
+        check_errors(&p, &r.c);
+        matrix_free(&r.c);
+        problem_free(&p);
+    }
+}
+
+/* ---- samples: of products that do not fit the workspace, so that small ones have them too ---- */
+
+enum { ROWS = 1100, COLUMNS = 200, DEPTH = 96, GROUP = 64, STEP = 4 };
+static const size_t small_workspace = (size_t)8 << 20;
+
+/* A product whose rows in one of STEP groups, those of the sample, and whose others, are of two
+ * kinds: with magnitudes that are alike, but for some zeros, or so far apart that no modulus will do. */
+static problem two_kinds(bool is_sample_wide, bool are_others_wide)
+{
+    product of = product_varied("zeros", ROWS, COLUMNS, DEPTH, 0);
+    of.op_a = of.op_b = TANDEM_OP_N;
+    of.alpha = 1.0;
+    of.beta = 0.0;
+    problem p = problem_make(&of);
+    test_random random = {of.seed};
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t l = 0; l < DEPTH; l++) {
+            const bool is_sampled = i / GROUP % STEP == 0;
+            const bool is_wide = is_sampled ? is_sample_wide : are_others_wide;
+            const int e = random_int(&random, -200, 200);
+            if (is_wide) *matrix_at(&p.a, i, l) = ldexp(*matrix_at(&p.a, i, l), e);
+        }
+    return p;
+}
+
+/* By the definition's price, a sample decides as all do where lines are alike: the same bits. */
+static void samples_of_like_lines(void **unused)
+{
+    (void)unused;
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        problem p = two_kinds(is_wide, is_wide);
+        outcome with = run(&p, defined, small_workspace),
+                without = run(&p, (td_prices){0}, small_workspace);
+        check_equal(&p, &with.c, &without.c, "a product without a sample");
+        CHECK(with.counted.planes == without.counted.planes &&
+                  (with.counted.planes == 0) == (is_wide != 0),
+              "%d and %d moduli", (int)with.counted.planes, (int)without.counted.planes);
+        matrix_free(&with.c);
+        matrix_free(&without.c);
+        problem_free(&p);
+    }
+}
+
+/* A sample that deceives costs time, and no accuracy. */
+static void samples_of_other_lines(void **unused)
+{
+    (void)unused;
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        problem p = two_kinds(is_wide, !is_wide);
+        outcome r = run(&p, defined, small_workspace);
+        if (is_wide) CHECK(r.counted.planes == 0, "%d moduli", (int)r.counted.planes);
+        check_errors(&p, &r.c);
+        matrix_free(&r.c);
+        problem_free(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binary64_for_nothing),
+        cmocka_unit_test(binary64_at_any_price),
+        cmocka_unit_test(samples_of_like_lines),
+        cmocka_unit_test(samples_of_other_lines),
+    };
+    device_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
