@@ -88,6 +88,9 @@ typedef struct {
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 
+    /* td_binary64_run alone: every element of C is made, and there are no masks. Lines are not known then. */
+    int makes_all;
+
     /* What is known of the lines, and the shifts along k that are in it ([batch][k], and whether they are: [batch]). The first line
      * of member z is line[o] + z * lines_of_member[o]. line[0] is NULL if nothing is known. */
     const td_line *line[2];

@@ -85,7 +85,8 @@ static void print_accuracy(const void *value, char *text, size_t bytes)
 
 static const char *const strategies[] = {[TD_STRATEGY_AUTO] = "auto",
                                          [TD_STRATEGY_EAGER] = "eager",
-                                         [TD_STRATEGY_PERFORMANT] = "performant"};
+                                         [TD_STRATEGY_PERFORMANT] = "performant",
+                                         [TD_STRATEGY_REPRODUCIBLE] = "reproducible"};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static void list_strategies(char *text, size_t bytes)

@@ -21,7 +21,12 @@ typedef struct {
 } td_option_mode;
 typedef size_t td_option_bytes; /* 0: automatic */
 typedef int td_option_accuracy; /* bits, as a td_engine's `bits` counts them; 0: what native has */
-typedef enum { TD_STRATEGY_AUTO, TD_STRATEGY_EAGER, TD_STRATEGY_PERFORMANT } td_option_strategy;
+typedef enum {
+    TD_STRATEGY_AUTO,
+    TD_STRATEGY_EAGER,
+    TD_STRATEGY_PERFORMANT,
+    TD_STRATEGY_REPRODUCIBLE
+} td_option_strategy;
 typedef struct {
     td_log_level level;
     char file[TD_PATH_BYTES]; /* "": stderr */
@@ -42,8 +47,9 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "or "                                                                                        \
       "so many bits.")                                                                             \
     X(STRATEGY, strategy, strategy, "auto", "",                                                    \
-      "Whether to emulate all products that can be (eager), or those predicted to gain time "      \
-      "(performant). `auto` is performant for mode `auto`, and eager for the others.")             \
+      "Whether to emulate all products that can be (eager), those predicted to gain time "         \
+      "(performant), or all by a rule that no device changes, so that two machines give the same " \
+      "bits (reproducible). `auto` is performant for mode `auto`, and eager for the others.")      \
     X(WORKSPACE, bytes, workspace, "auto",                                                         \
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \

@@ -2,6 +2,7 @@
 
 #include "engines/figures.h"
 #include "engines/lu_limits.h"
+#include "engines/prices.h"
 
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
@@ -22,6 +23,7 @@ const char td_reason_accuracy[] = "no mode is as accurate as asked";
 const char td_choice_fastest[] = "predicted fastest";
 const char td_choice_faster[] = "predicted faster than native";
 const char td_choice_emulated[] = "predicted fastest mode";
+const char td_choice_reproducible[] = "the same on every device";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
@@ -40,9 +42,15 @@ static bool is_performant(const td_options *o)
     return o->strategy == TD_STRATEGY_PERFORMANT;
 }
 
+static bool is_reproducible(const td_options *o)
+{
+    return o->mode.engine->is_choice && o->strategy == TD_STRATEGY_REPRODUCIBLE;
+}
+
 bool td_policy_predicts(const td_options *o)
 {
-    return td_policy_emulates(o) && (o->mode.engine->is_choice || is_performant(o));
+    return td_policy_emulates(o) && !is_reproducible(o) &&
+           (o->mode.engine->is_choice || is_performant(o));
 }
 
 td_decision td_policy_native(const char *reason)
@@ -92,15 +100,38 @@ static bool is_slower(const td_model *model, td_forecast f)
     return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
+/* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048 cubed
+ * on an H100. */
+enum { LEAST_SIDE = 512 };
+static const double least_products = 0x1p33;
+
+/* The mode by m, n, k and the accuracy alone: so a member of a batch has the bits of a single
+ * product. */
+static td_decision choose_reproducibly(const td_options *o, const td_problem *p)
+{
+    const bool is_large = p->m >= LEAST_SIDE && p->n >= LEAST_SIDE && p->k >= LEAST_SIDE &&
+                          (double)p->m * (double)p->n * (double)p->k >= least_products,
+               needs_more =
+                   td_policy_bits(o->accuracy, p->k) > td_bits_fp64((td_parameter){0}, p->k);
+    td_decision d = {.text = needs_more ? "faithful"
+                             : is_large ? "ozaki2"
+                                        : "fp64",
+                     .choice = td_choice_reproducible};
+    d.engine = td_engine_parse(d.text, &d.parameter);
+    return d;
+}
+
 /* The fastest of all that are good enough. */
 td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_model *model)
 {
+    if (is_reproducible(o)) return choose_reproducibly(o, p);
     double seconds[TD_MOST_WAYS];
     int count, best = 0;
     const td_way *way = td_ways(&count);
     td_model_predict(model, p, seconds);
     for (int i = 1; i < count; i++)
-        if (td_policy_serves(&way[i], seconds[i], o->accuracy, p->k) &&
+        if (!way[i].engine->is_never_faster &&
+            td_policy_serves(&way[i], seconds[i], o->accuracy, p->k) &&
             (best == 0 || seconds[i] < seconds[best]))
             best = i;
     if (best == 0) return td_policy_native(td_reason_accuracy);
@@ -108,8 +139,10 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
     const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
     if (is_performant(o) && native_serves && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
+    td_parameter parameter = way[best].parameter;
+    if (way[best].engine->takes_prices) parameter.prices = td_prices_of(model, way[best].engine, p);
     return (td_decision){.engine = way[best].engine,
-                         .parameter = way[best].parameter,
+                         .parameter = parameter,
                          .text = way[best].text,
                          .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
                          .forecast = forecast};
@@ -142,8 +175,8 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
-    if (!td_policy_predicts(o)) return take_mode(o);
-    if (!model) return td_policy_native(td_reason_device);
+    if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
+    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
     return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, p, model);
 }

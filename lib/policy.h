@@ -15,7 +15,8 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
     td_reason_scales[], td_reason_slower[], td_reason_accuracy[];
 
 /* Why an engine runs a call that another might have run. */
-extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[];
+extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
+    td_choice_reproducible[];
 
 /* What was predicted where it decided: seconds of cuBLAS, and of the mode that would run else. */
 typedef struct {
@@ -46,7 +47,8 @@ bool td_policy_predicts(const td_options *options);
  * NULL stands for a device that cannot run kernels. The strings live as long as the options. */
 td_decision td_policy_decide(const td_options *options, const td_problem *p, const td_model *model);
 
-/* What mode `auto` makes of a product of binary64 matrices that are not empty. */
+/* What mode `auto` makes of a product of binary64 matrices that are not empty. With strategy
+ * `reproducible` that follows from m, n, k and the accuracy alone, and the model may be NULL. */
 td_decision td_policy_choose(const td_options *options, const td_problem *p, const td_model *model);
 
 /* cuBLAS, for a reason (a string that stays). */

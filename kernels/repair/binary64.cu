@@ -1,4 +1,5 @@
-/* binary64.cu - the masked elements of C in binary64: a whole tile, or two, for each block. */
+/* binary64.cu - the masked elements of C, or all, in binary64: a whole tile, or two one below the
+ * other, for each block. */
 #include "binary64_sums.h"
 
 #include "../tile_order.h"
@@ -64,6 +65,28 @@ TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
     return all ? 2 * row + column * m_tiles : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
 }
 
+/* True if blocks make pairs of tiles where all of C is made: if one tile for each would be more than
+ * a large device has places for. */
+enum { PLACES = 132 };
+TD_DEVICE bool has_pairs(const td_target &target)
+{
+    return (int64_t)td_tiles(target.m) * td_tiles(target.n) * gridDim.z > PLACES;
+}
+
+/* Calls work(tile) for the block's share of all tiles: the upper ones of pairs, or each where there
+ * are so few that each can have a block of its own. Blocks that run together share lines. */
+template <class function> TD_DEVICE void each_tile(const td_target &target, function work)
+{
+    const int step = has_pairs(target) ? 2 : 1, m_tiles = td_tiles(target.m),
+              n_tiles = td_tiles(target.n), rows = (m_tiles + step - 1) / step;
+    TD_ROLLED
+    for (int i = (int)blockIdx.x; i < rows * n_tiles; i += (int)gridDim.x) {
+        int row, column;
+        td_tile_of(i, rows, n_tiles, &row, &column);
+        work(td_uniform(step * row + column * m_tiles));
+    }
+}
+
 /* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense ones, whichever block is free. All threads
  * take part. */
 template <class function> TD_DEVICE void each_masked_tile(const td_target &target, function work)
@@ -88,6 +111,16 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
         if (tile < 0) break;
         work(tile);
     }
+}
+
+/* The tiles that the block makes where all of C is made. */
+TD_DEVICE block_place place_of_all(const td_target &target, int tile)
+{
+    const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
+              column = tile / m_tiles * TD_TILE,
+              rows = has_pairs(target) ? (int)ROWS : (int)TD_TILE;
+    const bool is_whole = target.m - row >= rows && target.n - column >= TD_TILE;
+    return {row, column, min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE), is_whole, TD_ROOM};
 }
 
 /* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
@@ -255,7 +288,8 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
                            shared_state &shared, double *slabs)
 {
     const int64_t member = p.target.batch_first + blockIdx.z;
-    const block_place at = place_of(p.target, tile, shared);
+    const block_place at =
+        p.makes_all ? place_of_all(p.target, tile) : place_of(p.target, tile, shared);
     if (at.rows == 0) return;
     const tile_operands operands = {p.operand[0],
                                     p.operand[1],
@@ -286,6 +320,20 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
                                                    (at.rows == ROWS ? shared.masked[1] : 0)));
 }
 
+/* The block's tiles where alpha is 0: no operand is read. */
+TD_DEVICE void scale_tile(const td_target &target, int tile)
+{
+    const block_place at = place_of_all(target, tile);
+    const double beta = td_scalar_value(target.beta);
+    double *const first = td_target_c<double>(target) + at.row + at.column * target.c.ld;
+    const int rows = min(at.rows, target.m - at.row),
+              columns = min((int)TD_TILE, target.n - at.column);
+    for (int e = (int)threadIdx.x; e < at.rows * columns; e += THREADS) {
+        double *const c = first + e % at.rows + e / at.rows * target.c.ld;
+        if (e % at.rows < rows) *c = td_scaled(beta, c);
+    }
+}
+
 /* Grid: blocks over open tiles, 1, batch member. Does nothing where the device has no such copies: it has no static shared memory there. */
 template <class passage>
 __global__ void __launch_bounds__(THREADS, 1)
@@ -296,8 +344,13 @@ __global__ void __launch_bounds__(THREADS, 1)
         TD_DYNAMIC_SHARED(double, dynamic);
         td_begin_kernel();
         double *const slabs = td_first_box(dynamic);
-        each_masked_tile(p.target,
-                         [&](int tile) { repair_tile<passage>(p, boxes, tile, shared, slabs); });
+        const auto work = [&](int tile) { repair_tile<passage>(p, boxes, tile, shared, slabs); };
+        if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
+            each_tile(p.target, [&](int tile) { scale_tile(p.target, tile); });
+        else if (p.makes_all)
+            each_tile(p.target, work);
+        else
+            each_masked_tile(p.target, work);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../../kernels/ozaki/prices.h"
 #include "../problem.h"
 #include "../run_status.h"
 
@@ -18,6 +19,9 @@ typedef struct {
     int count; /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
     bool is_given;     /* count is exact */
     bool is_other_way; /* the engine's `way` is named */
+
+    /* By which the data choose on the device, for this product; binary64 is 0: as the mode defines. */
+    td_prices prices;
 } td_parameter;
 
 /* What one product takes of a device. Operations: a multiply-add counts two. */
@@ -44,6 +48,10 @@ typedef struct td_engine {
 
     /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite operands; NULL: nothing is. */
     double (*bits)(td_parameter parameter, int64_t k);
+
+    bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
+
+    bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
     bool is_choice; /* stands for whichever of the others policy.h finds best; has no run */
 

@@ -52,6 +52,19 @@ TD_COST(native)
     cost->blocks = tiles_of(&s, 64.0) * fmax(1.0, s.k / SHORT);
 }
 
+/* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
+TD_COST(fp64)
+{
+    const double share = 0.92; /* of the rate that cuBLAS's products reach */
+    const sizes s = sizes_of(p);
+    (void)parameter;
+    cost->launches = 1.5;
+    cost->is_one = true;
+    cost->bytes = bytes_of(p, &s);
+    cost->matrix64 = operations_of(&s, 64.0, 8.0) / share;
+    cost->blocks = tiles_of(&s, 64.0) / 1.5;
+}
+
 /* ---- formats of several components (docs/kernels.md, "Multiply") ---- */
 
 /* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of `bytes`. */

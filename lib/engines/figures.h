@@ -16,6 +16,7 @@ TD_COST(ozaki_sgemm);
 TD_COST(ozaki1);
 TD_COST(ozaki2);
 TD_COST(faithful);
+TD_COST(fp64);
 
 /* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of binary64 sums, and what the modes
  * that certify their elements keep for any operands. */

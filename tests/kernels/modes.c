@@ -36,10 +36,29 @@ static double proven_ds(int64_t k)
 
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
-    {"df", &ref_df_format, {0}, false, false, false, 0x1.12p-43, 0x1.12p-43, proven_df},
-    {"ts", &ref_ts_format, {0}, false, false, true, 0x1p-66, 0x1p-66, proven_ts},
-    {"dd", &ref_dd_format, {0}, false, false, true, 0x1p-101, 0x1p-101, proven_dd},
-    {"d+s", &ref_ds_format, {0}, false, false, true, 0x1p-77, 0x1p-77, proven_ds},
+    {.name = "df",
+     .format = &ref_df_format,
+     .bound = 0x1.12p-43,
+     .typed_bound = 0x1.12p-43,
+     .proven = proven_df},
+    {.name = "ts",
+     .format = &ref_ts_format,
+     .rounds_sum = true,
+     .bound = 0x1p-66,
+     .typed_bound = 0x1p-66,
+     .proven = proven_ts},
+    {.name = "dd",
+     .format = &ref_dd_format,
+     .rounds_sum = true,
+     .bound = 0x1p-101,
+     .typed_bound = 0x1p-101,
+     .proven = proven_dd},
+    {.name = "d+s",
+     .format = &ref_ds_format,
+     .rounds_sum = true,
+     .bound = 0x1p-77,
+     .typed_bound = 0x1p-77,
+     .proven = proven_ds},
     {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0}},
     {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9}, .is_variant = true},
     {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0}},
@@ -50,6 +69,7 @@ static const mode modes[] = {
     {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20}, .is_variant = true},
     {.name = "faithful", .is_exact = true},
     {.name = "faithful:fp64", .is_exact = true},
+    {.name = "fp64", .is_binary64 = true},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -118,7 +138,10 @@ bool mode_stands_for_others(const mode *m)
            strcmp(m->name, "ozaki-sgemm") == 0;
 }
 
-bool mode_repairs(const mode *m) { return m->format || m->ozaki.parameter == 0; }
+bool mode_repairs(const mode *m)
+{
+    return !m->is_binary64 && (m->format || m->ozaki.parameter == 0);
+}
 
 ref_account mode_product(const mode *m, const ref_gemm *p)
 {
@@ -127,6 +150,8 @@ ref_account mode_product(const mode *m, const ref_gemm *p)
         account.repaired = m->format->product(p);
     else if (m->is_exact)
         ref_faithful_product(p);
+    else if (m->is_binary64)
+        ref_binary64_product(p);
     else
         ref_ozaki_product(&m->ozaki, p, &account);
     return account;
@@ -146,18 +171,24 @@ static long double certified_bound(const ref_gemm *p, int64_t at, const ref_dist
     return 4.0L * sqrtl((long double)p->k) * 0x1p-53L * product * (1.0L + 0x1p-50L);
 }
 
-/* What the sum may be off, and three roundings: of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074
- * each. */
-static double bound_of_family(const mode *m, const ref_gemm *p, const ref_account *account,
-                              int64_t at, const ref_distance *d)
+/* Relative to the element's size, what C may be off if the sum is off by so much, times alpha: three
+ * roundings more, of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074 each. */
+static double bound_of_sum(const ref_gemm *p, long double sum, const ref_distance *d)
 {
     const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;
     const long double subnormal = least * (2.0L + alpha);
-    long double sum = alpha * account->off[at];
-    if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
-    if (account->in_binary64[at]) sum = certified_bound(p, at, d);
     const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
     return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
+}
+
+/* Of the Ozaki family. */
+static double bound_of_family(const mode *m, const ref_gemm *p, const ref_account *account,
+                              int64_t at, const ref_distance *d)
+{
+    long double sum = fabsl((long double)p->alpha) * account->off[at];
+    if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
+    if (account->in_binary64[at]) sum = certified_bound(p, at, d);
+    return bound_of_sum(p, sum, d);
 }
 
 verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
@@ -168,6 +199,9 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
     if (m->format) {
         if (m->rounds_sum) v.error = d.unrounded;
         v.bound = bound_of_format(m, p->k, is_hostile);
+    } else if (m->is_binary64) {
+        const long double lost = fabsl((long double)p->alpha) * (long double)p->k * 0x1p-1075L;
+        v.bound = bound_of_sum(p, certified_bound(p, i + j * p->m, &d) + lost, &d);
     } else if (m->is_exact ||
                (account->is_repaired[i + j * p->m] && !account->in_binary64[i + j * p->m])) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;

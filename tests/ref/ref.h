@@ -74,6 +74,10 @@ void ref_scale(const ref_gemm *p);
 /* Elements of k that repairs in binary64 add up to a sum of its own: kernels/repair/binary64.h. */
 int64_t ref_binary64_block(int64_t k);
 
+/* Mode fp64: blocks of ref_binary64_block() elements of k, each a chain of FMAs, whose sums are added
+ * up in order; then alpha and beta as cuBLAS has them. */
+void ref_binary64_product(const ref_gemm *p);
+
 /* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
 void ref_ieee(const ref_gemm *p);
 

@@ -130,6 +130,19 @@ void ref_ieee(const ref_gemm *p)
         }
 }
 
+void ref_binary64_product(const ref_gemm *p)
+{
+    if (p->k == 0 || p->alpha == 0.0) {
+        ref_scale(p);
+        return;
+    }
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            double *c = p->c + i + j * p->ldc;
+            *c = redone(p, i, j, c);
+        }
+}
+
 /* Formats */
 
 #define AS_IT_IS(x)     (x)

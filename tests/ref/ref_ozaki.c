@@ -301,6 +301,10 @@ bool ref_product(const char *mode, const ref_gemm *p)
         ref_faithful_product(p);
         return true;
     }
+    if (strcmp(mode, "fp64") == 0) {
+        ref_binary64_product(p);
+        return true;
+    }
     if (!ref_ozaki_parse(mode, &ozaki)) return false;
     ref_ozaki_product(&ozaki, p, &account);
     ref_account_free(&account);
