@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,37 +10,49 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
+
 enum { LINE_BYTES = 1024 };
 
 const char *const td_log_level_names[TD_LOG_LEVEL_COUNT] = {"error", "warn", "info", "debug"};
 
 static atomic_int threshold = TD_LOG_WARN;
 static atomic_bool to_file;
-static char file_path[PATH_MAX]; /* absolute, since the application may change its directory */
+static td_file_name file_name;
 
 /* The file is opened anew for each line: an application that closes every descriptor and opens its
  * own files would otherwise find our lines in them. */
 static int open_file(void)
 {
-    return open(file_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    char path[TD_PATH_BYTES];
+    if (!td_file_name_path(&file_name, path)) return -1;
+    return td_file_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
 }
 
-static void write_all(int descriptor, const char *text, size_t length)
+static void leave_file(int error)
 {
-    while (length > 0) {
-        ssize_t written = write(descriptor, text, length);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return;
-        text += written;
-        length -= (size_t)written;
-    }
+    atomic_store(&to_file, false);
+    td_log(TD_LOG_ERROR, "cannot write the log file '%s' (%s); the log goes to stderr",
+           file_name.pattern, td_file_reason(error));
+}
+
+/* False if there is no file, or it did not take the line. One that cannot be opened may be there
+ * again for the next line; one that takes no more is left. */
+static bool write_to_file(const char *line, size_t length)
+{
+    if (!atomic_load_explicit(&to_file, memory_order_acquire)) return false;
+    const int descriptor = open_file();
+    if (descriptor < 0) return false;
+    const bool is_written = td_file_write(descriptor, line, length);
+    const int error = errno;
+    close(descriptor);
+    if (!is_written) leave_file(error);
+    return is_written;
 }
 
 static void write_line(const char *line, size_t length)
 {
-    int descriptor = atomic_load_explicit(&to_file, memory_order_acquire) ? open_file() : -1;
-    write_all(descriptor < 0 ? STDERR_FILENO : descriptor, line, length);
-    if (descriptor >= 0) close(descriptor);
+    if (!write_to_file(line, length)) (void)td_file_write(STDERR_FILENO, line, length);
 }
 
 static void log_line(td_log_level level, const char *suffix, const char *format, va_list arguments)
@@ -94,32 +105,15 @@ void td_log_capped(atomic_uint *seen, unsigned cap, td_log_level level, const ch
     va_end(arguments);
 }
 
-/* Makes path absolute without asking that it exists; false if the result is too long. */
-static bool set_file_path(const char *path)
-{
-    char directory[PATH_MAX];
-    int length;
-    if (path[0] == '/')
-        length = snprintf(file_path, sizeof file_path, "%s", path);
-    else if (getcwd(directory, sizeof directory))
-        length = snprintf(file_path, sizeof file_path, "%s/%s", directory, path);
-    else
-        return false;
-    if (length < (int)sizeof file_path) return true;
-    errno = ENAMETOOLONG;
-    return false;
-}
-
 void td_log_open(td_log_level level, const char *file)
 {
     atomic_store(&threshold, (int)level);
     atomic_store(&to_file, false);
     if (!file) return;
 
-    int descriptor = set_file_path(file) ? open_file() : -1;
+    const int descriptor = td_file_name_set(&file_name, file) ? open_file() : -1;
     if (descriptor < 0) {
-        td_log(TD_LOG_ERROR, "cannot write the log file '%s' (%s); the log goes to stderr", file,
-               strerror(errno));
+        leave_file(errno);
         return;
     }
     close(descriptor);
