@@ -29,11 +29,41 @@ static int open_file(void)
     return td_file_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
 }
 
-static void leave_file(int error)
+/* Prints the whole line, cut to what fits, without control characters; returns its length. */
+__attribute__((format(printf, 4, 0))) static size_t
+print_line(char line[LINE_BYTES], td_log_level level, const char *suffix, const char *format,
+           va_list arguments)
 {
-    atomic_store(&to_file, false);
-    td_log(TD_LOG_ERROR, "cannot write the log file '%s' (%s); the log goes to stderr",
-           file_name.pattern, td_file_reason(error));
+    const size_t room = LINE_BYTES - strlen(suffix) - 1;
+    int prefix = snprintf(line, room, "tandem: %s: ", td_log_level_names[level]);
+    int text = vsnprintf(line + prefix, room - (size_t)prefix, format, arguments);
+    if (text < 0) text = 0;
+
+    size_t length = (size_t)prefix + (size_t)text;
+    if (length >= room) {
+        length = room - 1;
+        memset(line + length - 3, '.', 3);
+    }
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
+    return length + (size_t)snprintf(line + length, LINE_BYTES - length, "%s\n", suffix);
+}
+
+/* An error on stderr, whatever becomes of other lines. */
+__attribute__((format(printf, 1, 2))) static void say_on_stderr(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t length = print_line(line, TD_LOG_ERROR, "", format, arguments);
+    va_end(arguments);
+    (void)td_file_write(STDERR_FILENO, line, length);
+}
+
+static void say_unwritable(int error)
+{
+    say_on_stderr("cannot write the log file '%s' (%s); the log goes to stderr", file_name.pattern,
+                  td_file_reason(error));
 }
 
 /* False if there is no file, or it did not take the line. One that cannot be opened may be there
@@ -46,7 +76,7 @@ static bool write_to_file(const char *line, size_t length)
     const bool is_written = td_file_write(descriptor, line, length);
     const int error = errno;
     close(descriptor);
-    if (!is_written) leave_file(error);
+    if (!is_written && atomic_exchange(&to_file, false)) say_unwritable(error);
     return is_written;
 }
 
@@ -57,22 +87,9 @@ static void write_line(const char *line, size_t length)
 
 static void log_line(td_log_level level, const char *suffix, const char *format, va_list arguments)
 {
-    int saved_errno = errno;
+    const int saved_errno = errno;
     char line[LINE_BYTES];
-    const size_t room = sizeof line - strlen(suffix) - 1;
-    int prefix = snprintf(line, room, "tandem: %s: ", td_log_level_names[level]);
-    int text = vsnprintf(line + prefix, room - (size_t)prefix, format, arguments);
-    if (text < 0) text = 0;
-
-    size_t length = (size_t)prefix + (size_t)text;
-    if (length >= room) {
-        length = room - 1;
-        memset(line + length - 3, '.', 3);
-    }
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
-    length += (size_t)snprintf(line + length, sizeof line - length, "%s\n", suffix);
-    write_line(line, length);
+    write_line(line, print_line(line, level, suffix, format, arguments));
     errno = saved_errno;
 }
 
@@ -113,7 +130,7 @@ void td_log_open(td_log_level level, const char *file)
 
     const int descriptor = td_file_name_set(&file_name, file) ? open_file() : -1;
     if (descriptor < 0) {
-        leave_file(errno);
+        say_unwritable(errno);
         return;
     }
     close(descriptor);
