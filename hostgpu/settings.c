@@ -37,7 +37,7 @@ static int suffix_power(const char *suffix)
  * holds no number from low to high. */
 static uint64_t read_number(const char *name, uint64_t low, uint64_t high, uint64_t fallback)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     char *end = NULL;
     uint64_t number = 0;
     int power = -1;

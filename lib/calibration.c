@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "environment.h"
+#include "file.h"
 #include "log.h"
 #include "version.h"
 
@@ -27,7 +30,8 @@ static bool join(char path[TD_CALIBRATION_PATH], const char *folder, const char 
 /* Without its last slash. An XDG_CACHE_HOME that is not absolute does not count, as its specification has it. */
 static bool find_folder(char path[TD_CALIBRATION_PATH])
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *cache = td_environment_value("XDG_CACHE_HOME"),
+               *home = td_environment_value("HOME");
     if (cache && cache[0] == '/') return join(path, cache, "/tandem");
     return home && home[0] == '/' && join(path, home, "/.cache/tandem");
 }
@@ -51,14 +55,14 @@ bool td_calibration_path(const td_card *card, int driver, char path[TD_CALIBRATI
 
 /* ---- writing ---- */
 
-/* Makes the folders of a path, outermost first. */
+/* Makes the folders of a path, outermost first: this user's own, as the specification of XDG_CACHE_HOME has it. */
 static bool make_folders(const char *path)
 {
     char folder[TD_CALIBRATION_PATH];
     if (!join(folder, path, "")) return false;
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
         *slash = '/';
     }
     return true;
@@ -79,21 +83,22 @@ static void print(FILE *out, const td_calibration *c, const td_card *card, int d
     fprintf(out, "end\n");
 }
 
+/* Others may read it and not write it, whatever the umask: it would not be read again. */
 bool td_calibration_write(const td_calibration *calibration, const td_card *card, int driver,
                           const char *path)
 {
-    char temporary[TD_CALIBRATION_PATH + 32];
+    char *text = NULL;
+    size_t length = 0;
     if (!make_folders(path)) return false;
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "w");
+    FILE *out = open_memstream(&text, &length);
     if (!out) return false;
     print(out, calibration, card, driver);
-    const bool is_whole = !ferror(out);
-    if (fclose(out) == 0 && is_whole && rename(temporary, path) == 0) return true;
+    const bool is_written =
+        fclose(out) == 0 && td_file_replace(path, 0644, NULL, false, text, length);
     const int error = errno;
-    unlink(temporary);
+    free(text);
     errno = error;
-    return false;
+    return is_written;
 }
 
 /* ---- reading ---- */
@@ -170,22 +175,50 @@ static td_calibration_status read_all(reader *r, td_calibration *c, const td_car
     return TD_CALIBRATION_DAMAGED;
 }
 
+/* Nobody but this user, and root, may say how the user's products are computed. */
+static bool is_trusted(int descriptor)
+{
+    struct stat file;
+    return fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) &&
+           (file.st_uid == geteuid() || file.st_uid == 0) && !(file.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 td_calibration_status td_calibration_read(td_calibration *calibration, const td_card *card,
                                           int driver, const char *path, int *line)
 {
-    reader r = {.file = fopen(path, "re")};
+    reader r = {0};
+    td_calibration_status status = TD_CALIBRATION_NONE;
     memset(calibration, 0, sizeof *calibration);
     *line = 0;
-    if (!r.file) return TD_CALIBRATION_NONE;
-    const td_calibration_status status = read_all(&r, calibration, card, driver);
-    fclose(r.file);
+    const int descriptor = td_file_open(path, O_RDONLY, 0);
+    if (descriptor < 0) return status;
+    if (!is_trusted(descriptor))
+        status = TD_CALIBRATION_UNTRUSTED;
+    else if ((r.file = fdopen(descriptor, "r")))
+        status = read_all(&r, calibration, card, driver);
     *line = r.number;
+    if (r.file)
+        fclose(r.file);
+    else
+        close(descriptor);
     return status;
+}
+
+/* What is wrong with a file of that status. */
+static void explain(td_calibration_status status, int line, char text[128])
+{
+    if (status == TD_CALIBRATION_UNTRUSTED)
+        snprintf(text, 128,
+                 "not a regular file that this user or root owns and no other may write");
+    else
+        snprintf(text, 128, "line %d: %s", line,
+                 status == TD_CALIBRATION_OTHER ? "of another device, driver or version"
+                                                : "not as `tandem calibrate` writes it");
 }
 
 void td_calibration_use(td_model *model, int driver)
 {
-    char path[TD_CALIBRATION_PATH];
+    char path[TD_CALIBRATION_PATH], wrong[128];
     int line;
     if (!td_calibration_path(&model->card, driver, path)) return;
     td_calibration *c = malloc(sizeof *c);
@@ -199,8 +232,7 @@ void td_calibration_use(td_model *model, int driver)
     }
     free(c);
     if (status == TD_CALIBRATION_NONE) return;
-    td_log(TD_LOG_WARN, "calibration %s, line %d: %s; ignored, `tandem calibrate` writes it anew",
-           path, line,
-           status == TD_CALIBRATION_OTHER ? "of another device, driver or version"
-                                          : "not as `tandem calibrate` writes it");
+    explain(status, line, wrong);
+    td_log(TD_LOG_WARN, "calibration %s: %s; ignored, `tandem calibrate` writes it anew", path,
+           wrong);
 }

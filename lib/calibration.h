@@ -22,8 +22,9 @@ bool td_calibration_write(const td_calibration *calibration, const td_card *card
 
 typedef enum {
     TD_CALIBRATION_READ,
-    TD_CALIBRATION_NONE,    /* no such file, or not to be read */
-    TD_CALIBRATION_OTHER,   /* of another device, driver or version */
+    TD_CALIBRATION_NONE,      /* no such file, or not to be read */
+    TD_CALIBRATION_UNTRUSTED, /* not a regular file of this user's or root's that no other may write */
+    TD_CALIBRATION_OTHER,     /* of another device, driver or version */
     TD_CALIBRATION_DAMAGED, /* not as td_calibration_write leaves it */
 } td_calibration_status;
 

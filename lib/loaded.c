@@ -29,6 +29,11 @@ td_loaded td_loaded_cublas(void)
     return loaded;
 }
 
+bool td_loaded_is_used(const td_loaded *loaded, bool is_host_device)
+{
+    return loaded->linked[0] || (loaded->name[0] && !is_host_device);
+}
+
 const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
                               char text[TD_LOADED_TEXT])
 {

@@ -12,6 +12,10 @@ typedef struct {
 
 td_loaded td_loaded_cublas(void);
 
+/* True if something in the process can call the cuBLAS that is loaded. The host device's stand-in is preloaded into every
+ * process, so that only what is linked to it counts there. */
+bool td_loaded_is_used(const td_loaded *loaded, bool is_host_device);
+
 /* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is always loaded. */
 enum { TD_LOADED_TEXT = 512 };
 const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,

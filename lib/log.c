@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,44 +10,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
+
 enum { LINE_BYTES = 1024 };
 
 const char *const td_log_level_names[TD_LOG_LEVEL_COUNT] = {"error", "warn", "info", "debug"};
 
 static atomic_int threshold = TD_LOG_WARN;
 static atomic_bool to_file;
-static char file_path[PATH_MAX]; /* absolute, since the application may change its directory */
+static td_file_name file_name;
 
 /* The file is opened anew for each line: an application that closes every descriptor and opens its
  * own files would otherwise find our lines in them. */
 static int open_file(void)
 {
-    return open(file_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    char path[TD_PATH_BYTES];
+    if (!td_file_name_path(&file_name, path)) return -1;
+    return td_file_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
 }
 
-static void write_all(int descriptor, const char *text, size_t length)
+/* Prints the whole line, cut to what fits, without control characters; returns its length. */
+__attribute__((format(printf, 4, 0))) static size_t
+print_line(char line[LINE_BYTES], td_log_level level, const char *suffix, const char *format,
+           va_list arguments)
 {
-    while (length > 0) {
-        ssize_t written = write(descriptor, text, length);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return;
-        text += written;
-        length -= (size_t)written;
-    }
-}
-
-static void write_line(const char *line, size_t length)
-{
-    int descriptor = atomic_load_explicit(&to_file, memory_order_acquire) ? open_file() : -1;
-    write_all(descriptor < 0 ? STDERR_FILENO : descriptor, line, length);
-    if (descriptor >= 0) close(descriptor);
-}
-
-static void log_line(td_log_level level, const char *suffix, const char *format, va_list arguments)
-{
-    int saved_errno = errno;
-    char line[LINE_BYTES];
-    const size_t room = sizeof line - strlen(suffix) - 1;
+    const size_t room = LINE_BYTES - strlen(suffix) - 1;
     int prefix = snprintf(line, room, "tandem: %s: ", td_log_level_names[level]);
     int text = vsnprintf(line + prefix, room - (size_t)prefix, format, arguments);
     if (text < 0) text = 0;
@@ -60,8 +46,50 @@ static void log_line(td_log_level level, const char *suffix, const char *format,
     }
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
-    length += (size_t)snprintf(line + length, sizeof line - length, "%s\n", suffix);
-    write_line(line, length);
+    return length + (size_t)snprintf(line + length, LINE_BYTES - length, "%s\n", suffix);
+}
+
+/* An error on stderr, whatever becomes of other lines. */
+__attribute__((format(printf, 1, 2))) static void say_on_stderr(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t length = print_line(line, TD_LOG_ERROR, "", format, arguments);
+    va_end(arguments);
+    (void)td_file_write(STDERR_FILENO, line, length);
+}
+
+static void say_unwritable(int error)
+{
+    say_on_stderr("cannot write the log file '%s' (%s); the log goes to stderr", file_name.pattern,
+                  td_file_reason(error));
+}
+
+/* False if there is no file, or it did not take the line. One that cannot be opened may be there
+ * again for the next line; one that takes no more is left. */
+static bool write_to_file(const char *line, size_t length)
+{
+    if (!atomic_load_explicit(&to_file, memory_order_acquire)) return false;
+    const int descriptor = open_file();
+    if (descriptor < 0) return false;
+    const bool is_written = td_file_write(descriptor, line, length);
+    const int error = errno;
+    close(descriptor);
+    if (!is_written && atomic_exchange(&to_file, false)) say_unwritable(error);
+    return is_written;
+}
+
+static void write_line(const char *line, size_t length)
+{
+    if (!write_to_file(line, length)) (void)td_file_write(STDERR_FILENO, line, length);
+}
+
+static void log_line(td_log_level level, const char *suffix, const char *format, va_list arguments)
+{
+    const int saved_errno = errno;
+    char line[LINE_BYTES];
+    write_line(line, print_line(line, level, suffix, format, arguments));
     errno = saved_errno;
 }
 
@@ -94,32 +122,15 @@ void td_log_capped(atomic_uint *seen, unsigned cap, td_log_level level, const ch
     va_end(arguments);
 }
 
-/* Makes path absolute without asking that it exists; false if the result is too long. */
-static bool set_file_path(const char *path)
-{
-    char directory[PATH_MAX];
-    int length;
-    if (path[0] == '/')
-        length = snprintf(file_path, sizeof file_path, "%s", path);
-    else if (getcwd(directory, sizeof directory))
-        length = snprintf(file_path, sizeof file_path, "%s/%s", directory, path);
-    else
-        return false;
-    if (length < (int)sizeof file_path) return true;
-    errno = ENAMETOOLONG;
-    return false;
-}
-
 void td_log_open(td_log_level level, const char *file)
 {
     atomic_store(&threshold, (int)level);
     atomic_store(&to_file, false);
     if (!file) return;
 
-    int descriptor = set_file_path(file) ? open_file() : -1;
+    const int descriptor = td_file_name_set(&file_name, file) ? open_file() : -1;
     if (descriptor < 0) {
-        td_log(TD_LOG_ERROR, "cannot write the log file '%s' (%s); the log goes to stderr", file,
-               strerror(errno));
+        say_unwritable(errno);
         return;
     }
     close(descriptor);

@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 #include "engines/engine.h"
+#include "file.h"
 #include "log.h"
 
-enum { TD_MODE_BYTES = 64, TD_PATH_BYTES = 4096, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
+enum { TD_MODE_BYTES = 64, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
 
 /* What options hold, by kind. options.c has a parser and a printer for each. */
 typedef struct {
@@ -54,7 +55,8 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
       "free memory.")                                                                              \
-    X(LOG, log, log, "warn", "error, warn, info or debug, each optionally :FILE",                  \
+    X(LOG, log, log, "warn",                                                                       \
+      "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
       "What is said, and where; without a file on stderr.")                                        \
     X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \

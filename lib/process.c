@@ -4,12 +4,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "environment.h"
 #include "loaded.h"
 #include "report.h"
 #include "timer.h"
 #include "version.h"
-
-extern char **environ;
 
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
@@ -44,7 +43,8 @@ static void warn_without_driver(void)
 
 static void read_options(void)
 {
-    (void)td_options_read(&options, environ); /* says what is wrong, and then has the defaults */
+    (void)td_options_read(&options,
+                          td_environment()); /* says what is wrong, and then has the defaults */
     td_log_open(options.log.level, options.log.file[0] ? options.log.file : NULL);
     td_report_open(&options, TD_VERSION);
     warn_without_driver();

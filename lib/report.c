@@ -9,10 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loaded.h"
 #include "log.h"
 
 static atomic_bool is_on;
 static td_report report;
+static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
 static bool is_forked; /* this process is a fork() of the one that opened the report */
 
@@ -23,11 +25,15 @@ static unsigned record_count;
 
 static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
 
-static bool open_destination(void)
+/* is_new: the name counts from where the process is now; false after a fork, which keeps that. */
+static bool open_destination(bool is_new)
 {
-    if (goes_to_stderr() || td_report_file_open(&file, report.options->report.text)) return true;
+    if (goes_to_stderr()) return true;
+    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
+        td_report_file_open(&file, &file_name))
+        return true;
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
-           report.options->report.text, strerror(errno));
+           report.options->report.text, td_file_reason(errno));
     return false;
 }
 
@@ -73,7 +79,7 @@ void td_report_open(const td_options *o, const char *version)
     report.version = version;
     report.last = &report.first;
     is_forked = false;
-    if (!open_destination()) return;
+    if (!open_destination(true)) return;
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
@@ -283,22 +289,42 @@ static bool is_without_calls(void)
     return is_empty;
 }
 
+/* True if the process may have wanted calls counted: it has cuBLAS. Other programs that it starts, or that started it,
+ * inherit its environment, and have not. */
+static bool has_cublas(char why[TD_LOADED_TEXT])
+{
+    const td_loaded loaded = td_loaded_cublas();
+    td_loaded_explain(&loaded, report.is_host_device, why);
+    return td_loaded_is_used(&loaded, report.is_host_device);
+}
+
+static void write_out(bool is_empty, const char *text, size_t length)
+{
+    if (goes_to_stderr())
+        (void)td_file_write(STDERR_FILENO, text, length);
+    else if (!td_report_file_write(&file, is_empty, text, length))
+        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
+               td_file_reason(errno));
+}
+
 void td_report_write(void)
 {
+    char why[TD_LOADED_TEXT];
     if (!is_on) return;
-    /* A shell that started the program, or a child that it forked, must not put an empty report in its place. */
-    if (is_without_calls() &&
-        (is_forked || (!goes_to_stderr() && td_report_file_has_changed(&file))))
+    const bool is_empty = is_without_calls();
+    if (is_empty && is_forked) return;
+    if (is_empty && !goes_to_stderr() && !has_cublas(why)) {
+        td_log(TD_LOG_INFO, "no report in '%s': %s made no call that Tandem intercepts: %s",
+               file.path, program_invocation_short_name, why);
         return;
-    if (is_forked && !open_destination()) return; /* %p has another value now */
+    }
+    if (is_forked && !open_destination(false)) return; /* %p has another value now */
     size_t length = 0;
     char *text = compose(goes_to_stderr(), &length);
-    if (!text)
+    if (text)
+        write_out(is_empty, text, length);
+    else
         td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
-    else if (goes_to_stderr())
-        fwrite(text, 1, length, stderr);
-    else if (!td_report_file_write(&file, text, length))
-        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path, strerror(errno));
     free(text);
 }
 

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
+#include "file.h"
 #include "report.h"
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
@@ -55,19 +55,17 @@ void td_report_print_table(FILE *out, const td_report *report); /* lines for std
 /* Where a report goes. */
 typedef struct {
     char path[TD_PATH_BYTES]; /* absolute, symbolic links followed */
-    bool is_in_place; /* written without a temporary file: a device, or the folder is closed */
-    bool existed;     /* when it was opened; what it then was: */
-    struct stat before;
+    bool
+        is_in_place; /* written without a temporary file: a device, another user's file, or the folder is closed */
 } td_report_file;
 
-/* Finds out where pattern (a file name in which %p stands for the process id) leads, and whether it can be
- * written, without changing anything there; false with errno set if it cannot. */
-bool td_report_file_open(td_report_file *file, const char *pattern);
+/* Finds out where a name leads, and whether it can be written, without changing anything there; false with errno set
+ * (td_file_reason) if it cannot. */
+bool td_report_file_open(td_report_file *file, const td_file_name *name);
 
-/* True if someone has written the file since it was opened. */
-bool td_report_file_has_changed(const td_report_file *file);
-
-/* Replaces the content in one step, where a temporary file next to it is possible. False with errno set. */
-bool td_report_file_write(const td_report_file *file, const char *text, size_t length);
+/* Replaces the content in one step, where a temporary file next to it is possible; permissions stay. is_empty: the
+ * report has no calls, and leaves a file alone that has something in it. False with errno set. */
+bool td_report_file_write(const td_report_file *file, bool is_empty, const char *text,
+                          size_t length);
 
 #endif

@@ -22,15 +22,22 @@ static const double point_seconds = 0.002, longest_share = 1.0 / 4000.0;
 /* Beyond so many times native's time only a coarse grid is measured. */
 static const double far_behind = 4.0;
 
+/* The share of the time in which operands are made. The host device makes them at its own speed, not at that of the card that it
+ * stands for. */
+static const double fill_share = 0.125, host_bytes_per_second = 5e8;
+
 /* A calibration while it is made. */
 typedef struct {
     measure *measure;
     td_model model; /* by rates alone */
     const td_way *way;
     int ways;
-    measure_size size; /* of the largest product that fits */
-    double longest, deadline;
+    measure_size size;            /* of the largest product that fits */
+    double longest, deadline;     /* in seconds: by rates; of now() */
+    double slowest[TD_MOST_WAYS]; /* most times what the rates say that a product took so far */
     bool is_known[TD_MOST_WAYS][TD_FACTORS];
+    /* log2 of what was measured over what the rates say, where is_known; result has it shortened. */
+    double octaves[TD_MOST_WAYS][TD_FACTORS];
     td_calibration result;
 } work;
 
@@ -48,6 +55,14 @@ static measure_shape shape_of(const td_problem *p)
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
 
+/* True if the product will be done before the deadline, should it be as slow as the slowest of its way so far. The first one of
+ * each way, which is the smallest, is measured in any case. */
+static bool has_time(const work *w, int at, int way, double by_rates)
+{
+    const double expected = by_rates * fmax(1.0, w->slowest[way]);
+    return at == 0 || now() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+}
+
 static void measure_point(work *w, int at, int way)
 {
     const td_problem p = td_factor_problem(at);
@@ -55,12 +70,14 @@ static void measure_point(work *w, int at, int way)
     const td_way *of = &w->way[way];
     const double by_rates = td_model_by_rates(&w->model.rates, of->engine, of->parameter, &p);
     if (w->is_known[way][at] || by_rates < 0.0 || by_rates > w->longest ||
-        !measure_fits(measure_size_of(&shape), w->size) || now() > w->deadline)
+        !measure_fits(measure_size_of(&shape), w->size) || !has_time(w, at, way, by_rates))
         return;
     const double seconds =
         measure_seconds(w->measure, &shape, of->engine, of->parameter, point_seconds);
     if (seconds <= 0.0) return;
     w->is_known[way][at] = w->result.is_measured[way] = true;
+    w->slowest[way] = fmax(w->slowest[way], seconds / by_rates);
+    w->octaves[way][at] = log2(seconds / by_rates);
     w->result.factors[way][at] = (signed char)td_factor_of(seconds, by_rates);
 }
 
@@ -129,12 +146,17 @@ static void fill_in(work *w)
 
 /* ---- set-up and results ---- */
 
-/* What the largest point takes, or, if that is less, a third of what is free. */
-static measure_size find_size(void)
+static bool is_host(const td_card *card) { return strcmp(card->name, TD_HOST_CARD) == 0; }
+
+/* What the largest point takes, or, if that is less, a third of what is free, or what is filled in a part of the time. */
+static measure_size find_size(const td_card *card, double seconds)
 {
+    const double filled =
+        fill_share * seconds * (is_host(card) ? host_bytes_per_second : card->bytes_per_second);
     size_t free_bytes = 0, total = 0;
     measure_size size = {1, 1};
     if (!td_cuda_ok(cudaMemGetInfo(&free_bytes, &total))) return size;
+    if ((double)free_bytes / 3.0 > filled) free_bytes = (size_t)(3.0 * filled);
     for (int at = 0; at < TD_FACTORS; at++) {
         const td_problem p = td_factor_problem(at);
         const measure_shape shape = shape_of(&p);
@@ -146,12 +168,14 @@ static measure_size find_size(void)
     return size;
 }
 
+/* The time runs from now on: the device's own start, and operands, are part of it. */
 static bool open_device(work *w, int device, double seconds)
 {
     const char *reason = "there is no such device";
     td_card card;
+    w->deadline = now() + seconds;
     if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
-        w->size = find_size();
+        w->size = find_size(&card, seconds);
         w->measure = measure_open(w->size, &reason);
     }
     if (!w->measure) {
@@ -165,7 +189,6 @@ static bool open_device(work *w, int device, double seconds)
     memset(w->model.factors, 0, sizeof w->model.factors);
     w->way = td_ways(&w->ways);
     w->longest = seconds * longest_share;
-    w->deadline = now() + seconds;
     return true;
 }
 
@@ -184,18 +207,25 @@ static void print_rows(const work *w)
 
 static void print_summary(const work *w)
 {
+    const double most = (double)TD_MOST_FACTOR / TD_OCTAVE;
+    int total = 0, beyond = 0;
     printf("%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
     for (int way = 0; way < w->ways; way++) {
         double sum = 0.0;
         int count = 0;
-        for (int at = 0; at < TD_FACTORS; at++)
-            if (w->is_known[way][at]) {
-                sum += w->result.factors[way][at];
-                count++;
-            }
-        if (count)
-            printf("%-14s %8d %22.2f\n", w->way[way].text, count, exp2(sum / count / TD_OCTAVE));
+        for (int at = 0; at < TD_FACTORS; at++) {
+            if (!w->is_known[way][at]) continue;
+            sum += w->octaves[way][at];
+            count++;
+            beyond += fabs(w->octaves[way][at]) > most;
+        }
+        total += count;
+        if (count) printf("%-14s %8d %22.2f\n", w->way[way].text, count, exp2(sum / count));
     }
+    if (beyond)
+        printf("%d of %d are more than %.2f times what was predicted, or less than %.3f times, and "
+               "kept as that\n",
+               beyond, total, exp2(most), exp2(-most));
 }
 
 static int keep(const work *w)
@@ -233,7 +263,7 @@ static int run(const command_line *line)
         !parse_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
         return EXIT_USAGE;
     if (!open_device(&w, (int)device, (double)seconds)) return 1;
-    if (strcmp(w.model.card.name, TD_HOST_CARD) == 0)
+    if (is_host(&w.model.card))
         say("calibrate: this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");
     measure_points(&w, false);
@@ -258,8 +288,11 @@ const command command_calibrate = {
                "this version in $XDG_CACHE_HOME/tandem or ~/.cache/tandem, where programs under "
                "mode auto find it. Nothing "
                "else should run on the GPU meanwhile.",
-    .options = {[SECONDS] = {"seconds", "COUNT", "take at most so long; 15 if it is not given"},
-                [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
-                [ROWS] = {"rows", NULL, "write rows of lib/engines/measured.def instead"}},
+    .options =
+        {[SECONDS] =
+             {"seconds", "COUNT",
+              "take no longer, but for the smallest product of every mode; 15 if it is not given"},
+         [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
+         [ROWS] = {"rows", NULL, "write rows of lib/engines/measured.def instead"}},
     .run = run,
 };

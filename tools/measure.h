@@ -31,6 +31,9 @@ measure_size measure_larger(measure_size a, measure_size b); /* both fit into it
 /* What is known of the device. */
 const td_model *measure_model(const measure *m);
 
+/* Calls of a product that measure_seconds makes at least, however long one takes. */
+enum { MEASURE_LEAST_CALLS = 5 };
+
 /* Mean seconds of a product among others like it, back to back: the median of some series that take about `budget` seconds
  * together. engine NULL or without run: cuBLAS. A negative number if the product is refused. */
 double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,

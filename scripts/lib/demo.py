@@ -95,8 +95,15 @@ def print_line(cells):
     print("  ".join(f"{cell:{align}{width}}" for cell, (_, align, width) in zip(cells, COLUMNS)).rstrip(), flush=True)
 
 
+def notes_of_host(figures):
+    """What a reader of times must know where there was no GPU; figures: what mode auto chose by, as reports have it."""
+    yield "No GPU was used: the products ran on the host device, in this machine's processor."
+    yield "Its times say nothing about a GPU" + (", and auto does not go by them, but by figures" if figures else ".")
+    yield from (f"{text}." for text in sorted(figures))
+
+
 def main(folder, data):
-    complaints, on_host = [], False
+    complaints, on_host, figures = [], False, set()
     print_line([title for title, *_ in COLUMNS])
     print_line(["-" * width for *_, width in COLUMNS])
     for name, command in programs(folder, data):
@@ -105,13 +112,13 @@ def main(folder, data):
             wrong = list(faults(name, mode, result, report["totals"]))
             complaints += [f"{name}, {mode}: {fault}" for fault in wrong]
             on_host = on_host or report["host_device"]
+            figures |= {device["figures"] for device in report["devices"] if device["figures"]}
             if None not in result.values():
                 print_line(row(name, mode, result, report["totals"]))
     print("\nresidual: |A x - b| / (2^-53 (|A| |x| + |b|) n); digits: correct ones in every component of x;"
           "\nerror: max |C - exact| / (|A| |B|); ms: of the factorisation, or of one product.")
     if on_host:
-        print("No GPU was used: the products ran on the host device, in this machine's processor."
-              "\nIts times say nothing about a GPU.")
+        print("\n".join(notes_of_host(figures)))
     for complaint in complaints:
         print("FAILED: " + complaint)
     return 1 if complaints else 0

@@ -582,6 +582,26 @@ class Calibrate(Case):
         self.assertIn('line 2', plan.stderr)
         self.assertIn('for which the host device stands', plan.stdout)
 
+    def test_what_is_kept_short_is_said(self):
+        """The host device is hundreds of times slower than the card that it stands for, and the table says so."""
+        table = self.on_host('calibrate', '--seconds', 1).stdout
+        self.assertRegex(table, r'(?m)^ts +[1-9]\d* +[1-9]\d+\.\d\d$')
+        self.assertNotRegex(table, r'(?m)^\S+ +\d+ +15\.66$')
+        self.assertRegex(table, r'(?m)^[1-9]\d* of [1-9]\d* are more than 15\.66 times what was predicted, .* kept as that$')
+
+    def test_little_time_is_for_little_memory(self):
+        """Operands that take longer to make than there is time are not made."""
+        environment = {**self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'], 'HOSTGPU_MEMORY': '64G',
+                       'XDG_CACHE_HOME': str(self.folder / 'cache')}
+        if not os.environ['TANDEM_ON_HOST']:
+            self.skipTest('no host device in this build')
+        process = subprocess.Popen([os.environ['TANDEM_ON_HOST'], 'calibrate', '--seconds', '1'], env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(used.ru_maxrss, 2 << 20)  # in KiB
+
     def test_rows(self):
         done = self.on_host('calibrate', '--seconds', 1, '--rows')
         self.assertRegex(done.stdout, r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')

@@ -76,7 +76,20 @@ class Report(unittest.TestCase):
                     self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
 
     def test_without_calls(self):
-        self.assert_valid(self.report("df", "/bin/true"))
+        """A program that is linked to cuBLAS, and ends before it calls it."""
+        self.assert_valid(self.report("df", GEMM_TIME, "--help"))
+
+    def test_programs_without_cublas_leave_no_file(self):
+        run("run", "--hostgpu", "--report", self.path, "--", "/bin/true")
+        self.assertFalse(os.path.exists(self.path))
+
+    def test_children_without_calls_take_no_calls_away(self):
+        """Neither those that know nothing of cuBLAS nor those that make no call, before, while or after it is called."""
+        children = f"/bin/true; {GEMM_TIME} --help >/dev/null"
+        script = f"{children}; {GEMM_TIME} --reps 1 20 >/dev/null; {children}"
+        report = self.report("df", "/bin/sh", "-c", script)
+        self.assert_valid(report)
+        self.assertGreater(report["totals"]["emulated"], 0)
 
     def test_silence_is_explained(self):
         opens = "import ctypes; ctypes.CDLL('libcublas.so.13').cublasDgemm_v2"

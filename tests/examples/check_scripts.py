@@ -36,6 +36,12 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(self.faults("gemm_time 512", "df", 10, 9, error=0.0)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "native", 10, 1, error=0.0)), 1)
 
+    def test_times_of_the_host_device_are_explained(self):
+        """Where auto takes a mode that is slower here than native, the figures that it goes by are named."""
+        said = " ".join(demo.notes_of_host({"that follow from the properties of a card"}))
+        self.assertIn("say nothing about a GPU", said)
+        self.assertIn("auto does not go by them, but by figures that follow from the properties of a card.", said)
+
     def test_accuracy(self):
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=2.0**-42)), 1)
         self.assertEqual(len(self.faults("gemm_time 512", "native", 1, 0, error=2.0**-47)), 1)

@@ -108,6 +108,68 @@ static void others_are_told_apart(void **state)
     assert_int_equal(read_it(&c), TD_CALIBRATION_NONE);
 }
 
+/* It may say how products are computed, so that nobody else may have written it. */
+static void others_files_are_not_read(void **state)
+{
+    enum { SOMEBODY = 65534 };
+    static const mode_t bad[] = {0664, 0646, 0622};
+    td_calibration c;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(chmod(path, bad[i]), 0);
+        assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
+    }
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(read_it(&c), TD_CALIBRATION_READ);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
+        assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
+    }
+}
+
+/* Nothing is waited for: a FIFO without a writer would never open. */
+static void only_a_file_is_read(void **state)
+{
+    td_calibration c;
+    td_model model;
+    int lines;
+    (void)state;
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
+    td_model_make(&model, &card);
+    capture_begin();
+    td_calibration_use(&model, DRIVER);
+    const char *said = capture_end(&lines);
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(said, "not a regular file that this user or root owns"));
+    assert_null(strstr(model.source, "calibrated"));
+
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* Whatever the umask, and whoever wrote it before. */
+static void what_is_written_is_this_users_alone(void **state)
+{
+    td_calibration c;
+    struct stat info;
+    char inner[sizeof folder + 8];
+    (void)state;
+    assert_int_equal(chmod(path, 0666), 0);
+    const mode_t before = umask(0);
+    assert_true(td_calibration_write(&written, &card, DRIVER, path));
+    assert_int_equal(read_it(&c), TD_CALIBRATION_READ);
+    snprintf(inner, sizeof inner, "%s/tandem", folder);
+    remove_folder(inner);
+    assert_true(td_calibration_write(&written, &card, DRIVER, path));
+    umask(before);
+    assert_int_equal(stat(inner, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+}
+
 static void rewrite(const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -202,6 +264,9 @@ int main(void)
         CALIBRATION_TEST(what_is_written_is_read),
         CALIBRATION_TEST(a_folder_that_cannot_be_made_is_said),
         CALIBRATION_TEST(others_are_told_apart),
+        CALIBRATION_TEST(others_files_are_not_read),
+        CALIBRATION_TEST(only_a_file_is_read),
+        CALIBRATION_TEST(what_is_written_is_this_users_alone),
         CALIBRATION_TEST(damaged_files_are_not_used),
         CALIBRATION_TEST(the_model_takes_what_it_can_use),
     };

@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -134,6 +137,72 @@ static void an_unwritable_file_gets_one_line(void **state)
     assert_non_null(strstr(text, "tandem: warn: to stderr\n"));
 }
 
+static void a_file_is_named_by_the_process(void **state)
+{
+    char path[128];
+    (void)state;
+    const char *folder = make_folder();
+    snprintf(path, sizeof path, "%s/%%p.log", folder);
+    td_log_open(TD_LOG_WARN, path);
+    const pid_t child = fork();
+    if (child == 0) {
+        td_log(TD_LOG_WARN, "child");
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    td_log(TD_LOG_WARN, "parent");
+    snprintf(path, sizeof path, "%s/%ld.log", folder, (long)child);
+    assert_string_equal(read_text(path), "tandem: warn: child\n");
+    snprintf(path, sizeof path, "%s/%ld.log", folder, (long)getpid());
+    assert_string_equal(read_text(path), "tandem: warn: parent\n");
+    remove_folder(folder);
+}
+
+static void a_pipe_that_nobody_reads_gets_one_line(void **state)
+{
+    char path[128];
+    int lines;
+    (void)state;
+    const char *folder = make_folder();
+    snprintf(path, sizeof path, "%s/log", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    capture_begin();
+    td_log_open(TD_LOG_WARN, path);
+    td_log(TD_LOG_WARN, "to stderr");
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 2);
+    assert_non_null(strstr(text, "(nobody reads the pipe); the log goes to stderr"));
+    remove_folder(folder);
+}
+
+/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes it. */
+static void a_full_file_gets_one_line(void **state)
+{
+    enum { LIMIT = 4096 };
+    char path[128];
+    struct rlimit before, little;
+    int lines;
+    (void)state;
+    const char *folder = make_folder();
+    snprintf(path, sizeof path, "%s/log", folder);
+    FILE *file = fopen(path, "w");
+    assert_int_equal(ftruncate(fileno(file), LIMIT), 0);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = LIMIT;
+    capture_begin();
+    setrlimit(RLIMIT_FSIZE, &little);
+    td_log_open(TD_LOG_WARN, path);
+    for (int i = 0; i < 3; i++) td_log(TD_LOG_WARN, "line %d", i);
+    setrlimit(RLIMIT_FSIZE, &before);
+    const char *text = capture_end(&lines);
+    assert_int_equal(lines, 4);
+    assert_non_null(strstr(text, "(File too large); the log goes to stderr\ntandem: warn: line 0"));
+    assert_non_null(strstr(text, "line 2\n"));
+    remove_folder(folder);
+}
+
 static void *write_lines(void *argument)
 {
     for (int i = 0; i < LINES_PER_THREAD; i++)
@@ -173,6 +242,9 @@ int main(void)
         cmocka_unit_test(the_file_is_appended_to),
         cmocka_unit_test(a_relative_file_survives_chdir),
         cmocka_unit_test(an_unwritable_file_gets_one_line),
+        cmocka_unit_test(a_file_is_named_by_the_process),
+        cmocka_unit_test(a_pipe_that_nobody_reads_gets_one_line),
+        cmocka_unit_test(a_full_file_gets_one_line),
         cmocka_unit_test(threads_do_not_mix_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,14 @@
 /* The report: what is counted under which key, from several threads and after fork; where it is written; and that
  * a JSON parser reads it back. */
 #define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@ enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 
 static td_options options;
 static char folder[64], path[128];
+static const char *cublas_path; /* of a library that is called as cuBLAS is */
 
 static void open_report(const char *file)
 {
@@ -199,15 +203,43 @@ static void host_device_is_named(void **state)
     (void)state;
     open_report(path);
     td_report_set_host_device();
+    call(1, NULL);
     td_report_write();
     assert_true(holds("r[\"host_device\"] is True and \"nothing about a GPU\" in r[\"note\"]"));
 }
 
-static void no_calls_make_a_report_too(void **state)
+static void no_calls_make_no_file_without_cublas(void **state)
 {
+    int lines;
     (void)state;
     open_report(path);
     td_report_write();
+    assert_int_not_equal(access(path, F_OK), 0);
+
+    td_log_open(TD_LOG_INFO, NULL);
+    capture_begin();
+    td_report_write();
+    const char *said = capture_end(&lines);
+    td_log_open(TD_LOG_WARN, NULL);
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(said, "no report in '/tmp/"));
+    assert_non_null(strstr(said, "nothing that it loaded is linked to cuBLAS"));
+}
+
+/* Runs body while a library with cuBLAS's name is loaded. */
+static void with_cublas(void (*body)(void))
+{
+    void *library = dlopen(cublas_path, RTLD_NOW);
+    assert_non_null(library);
+    body();
+    dlclose(library);
+}
+
+static void no_calls_of_cublas_make_a_report(void **state)
+{
+    (void)state;
+    open_report(path);
+    with_cublas(td_report_write);
     assert_true(holds("r[\"calls\"] == [] and r[\"totals\"][\"intercepted\"] == 0"));
     assert_true(
         holds("r[\"totals\"][\"seconds\"] is None and r[\"totals\"][\"repaired\"] is None"));
@@ -260,23 +292,73 @@ static void a_key_takes_any_problem(void **state)
         "\"predicted\": None}"));
 }
 
-static void an_empty_report_replaces_only_what_was_there(void **state)
+static void write_text(const char *file, const char *text)
+{
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Neither one that was there nor one that came since; an empty file has nothing to lose. */
+static void an_empty_report_replaces_nothing(void **state)
 {
     (void)state;
-    FILE *old = fopen(path, "w");
-    fputs("from an earlier run", old);
-    fclose(old);
+    write_text(path, "{\"old\": true}");
     open_report(path);
-    td_report_write();
+    with_cublas(td_report_write);
+    assert_true(holds("r[\"old\"]"));
+    write_text(path, "");
+    with_cublas(td_report_write);
     assert_true(holds("r[\"calls\"] == []"));
     td_report_close();
 
-    open_report(path); /* as a shell would, before it starts the program that writes: */
-    FILE *fresh = fopen(path, "w");
-    fputs("{\"fresh\": true}", fresh);
-    fclose(fresh);
-    td_report_write();
+    unlink(path);
+    open_report(path);
+    write_text(path, "{\"fresh\": true}");
+    with_cublas(td_report_write);
     assert_true(holds("r[\"fresh\"]"));
+    call(1, NULL);
+    td_report_write();
+    assert_true(holds("len(r[\"calls\"]) == 1"));
+}
+
+static void permissions_are_kept(void **state)
+{
+    struct stat info;
+    const mode_t before = umask(022);
+    (void)state;
+    write_text(path, "old");
+    assert_int_equal(chmod(path, 0600), 0);
+    open_report(path);
+    call(1, NULL);
+    td_report_write();
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_true(holds("len(r[\"calls\"]) == 1"));
+
+    unlink(path);
+    td_report_write();
+    umask(before);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0644);
+}
+
+/* The owner too: a new file would be this user's. */
+static void another_users_file_stays_theirs(void **state)
+{
+    enum { SOMEBODY = 65534 };
+    struct stat info;
+    (void)state;
+    if (geteuid() != 0) skip();
+    write_text(path, "old");
+    assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
+    open_report(path);
+    call(1, NULL);
+    td_report_write();
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_uid, SOMEBODY);
+    assert_true(holds("len(r[\"calls\"]) == 1"));
 }
 
 static void *count_shapes(void *barrier)
@@ -357,6 +439,7 @@ static void the_file_is_found_again_after_chdir(void **state)
     assert_int_equal(chdir(folder), 0);
     open_report("report.json");
     assert_int_equal(chdir(old), 0);
+    call(1, NULL);
     td_report_write();
     assert_true(holds("r[\"schema\"] == 1"));
 }
@@ -371,10 +454,89 @@ static void links_are_followed(void **state)
     fclose(target);
     assert_int_equal(symlink(path, link), 0);
     open_report(link);
+    call(1, NULL);
     td_report_write();
     assert_true(holds("r[\"schema\"] == 1"));
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
+}
+
+/* A link to no file, and one to itself: neither is a place for a report, nor replaced by one. */
+static void bad_links_are_said(void **state)
+{
+    char nowhere[128];
+    (void)state;
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere", folder);
+    static const char *const targets[] = {"missing", "nowhere"};
+    static const char *const reasons[] = {"link to no file", "symbolic links"};
+    for (int i = 0; i < 2; i++) {
+        struct stat info;
+        int lines;
+        unlink(nowhere);
+        assert_int_equal(symlink(targets[i], nowhere), 0);
+        capture_begin();
+        open_report(nowhere);
+        const char *said = capture_end(&lines);
+        assert_int_equal(lines, 1);
+        assert_non_null(strstr(said, nowhere));
+        assert_non_null(strstr(said, reasons[i]));
+        td_report_write();
+        assert_int_equal(lstat(nowhere, &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+    }
+}
+
+/* What td_report_write says, in one line. */
+static void assert_write_fails(const char *reason)
+{
+    int lines;
+    capture_begin();
+    td_report_write();
+    const char *said = capture_end(&lines);
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(said, "cannot write the report file"));
+    assert_non_null(strstr(said, reason));
+}
+
+static void a_pipe_without_a_reader_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    open_report(path);
+    call(1, NULL);
+    assert_write_fails("nobody reads the pipe");
+}
+
+static void a_pipe_is_written_for_its_reader(void **state)
+{
+    char text[4] = "";
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    open_report(path);
+    call(1, NULL);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    td_report_write();
+    assert_int_equal(read(reader, text, 2), 2);
+    close(reader);
+    assert_string_equal(text, "{\n");
+}
+
+/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes it. */
+static void a_limit_on_file_size_ends_nothing(void **state)
+{
+    enum { CALLS = 100, LIMIT = 4096 };
+    struct rlimit before, little;
+    (void)state;
+    write_text(path, "{\"old\": true}");
+    open_report(path);
+    for (int64_t m = 1; m <= CALLS; m++) call(m, NULL);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = LIMIT;
+    setrlimit(RLIMIT_FSIZE, &little);
+    assert_write_fails("File too large");
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_true(holds("r[\"old\"]"));
 }
 
 static void a_device_is_written_in_place(void **state)
@@ -470,8 +632,10 @@ static void in_parent(void) { td_report_after_fork(false); }
 
 static void in_child_too(void) { td_report_after_fork(true); }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc != 2) return 2;
+    cublas_path = argv[1];
     pthread_atfork(td_report_before_fork, in_parent, in_child_too);
     const struct CMUnitTest tests[] = {
         REPORT_TEST(nothing_is_kept_while_off),
@@ -479,14 +643,21 @@ int main(void)
         REPORT_TEST(json_holds_what_was_counted),
         REPORT_TEST(predictions_are_explained),
         REPORT_TEST(host_device_is_named),
-        REPORT_TEST(no_calls_make_a_report_too),
+        REPORT_TEST(no_calls_make_no_file_without_cublas),
+        REPORT_TEST(no_calls_of_cublas_make_a_report),
         REPORT_TEST(nothing_counted_is_not_zero),
         REPORT_TEST(a_key_takes_any_problem),
-        REPORT_TEST(an_empty_report_replaces_only_what_was_there),
+        REPORT_TEST(an_empty_report_replaces_nothing),
+        REPORT_TEST(permissions_are_kept),
+        REPORT_TEST(another_users_file_stays_theirs),
         REPORT_TEST(threads_lose_no_count),
         REPORT_TEST(a_forked_child_counts_for_itself),
         REPORT_TEST(the_file_is_found_again_after_chdir),
         REPORT_TEST(links_are_followed),
+        REPORT_TEST(bad_links_are_said),
+        REPORT_TEST(a_pipe_without_a_reader_is_said),
+        REPORT_TEST(a_pipe_is_written_for_its_reader),
+        REPORT_TEST(a_limit_on_file_size_ends_nothing),
         REPORT_TEST(a_device_is_written_in_place),
         REPORT_TEST(a_descriptor_is_appended_to),
         REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),

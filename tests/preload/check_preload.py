@@ -169,7 +169,10 @@ class Preload(unittest.TestCase):
         self.assert_ran(process)
         self.assertEqual(process.stdout, "native\n")
         self.assertEqual(said(process), [])
-        self.assertEqual(read_report(self.path("dlopen"))["totals"]["intercepted"], 0)
+        # The stand-in is in every process, so that it counts for nothing that it is there.
+        self.assertEqual(os.path.exists(self.path("dlopen")), hostgpu is None)
+        if hostgpu is None:
+            self.assertEqual(read_report(self.path("dlopen"))["totals"]["intercepted"], 0)
 
     def test_some_families_alone(self):
         process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_ENTRY="gemm_ex,gemm_batched")

@@ -1,0 +1,13 @@
+/* environment.h - the environment as the library reads it, which is nowhere else. A program that runs with more rights than the
+ * user who started it (set-user-ID, set-group-ID, capabilities of its file: AT_SECURE) has none: else that user would name files
+ * that it writes. Pure: no CUDA calls. */
+#ifndef TD_ENVIRONMENT_H
+#define TD_ENVIRONMENT_H
+
+/* Strings "NAME=value", ending with NULL. */
+char *const *td_environment(void);
+
+/* The value of a variable; NULL if it is not set. */
+const char *td_environment_value(const char *name);
+
+#endif

@@ -1,0 +1,176 @@
+#define _GNU_SOURCE 1
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_MILLISECONDS = 5000 };
+
+static bool fail(int error)
+{
+    errno = error;
+    return false;
+}
+
+const char *td_file_reason(int error)
+{
+    switch (error) {
+    case ENXIO:
+        return "nobody reads the pipe";
+    case ETIMEDOUT:
+        return "its reader takes nothing";
+    case ENOLINK:
+        return "a symbolic link to no file";
+    default:
+        return strerror(error);
+    }
+}
+
+/* ---- names ---- */
+
+bool td_file_name_set(td_file_name *name, const char *pattern)
+{
+    const int length = snprintf(name->pattern, sizeof name->pattern, "%s", pattern);
+    if (length >= (int)sizeof name->pattern) return fail(ENAMETOOLONG);
+    name->folder[0] = '\0';
+    return pattern[0] == '/' || getcwd(name->folder, sizeof name->folder);
+}
+
+bool td_file_name_path(const td_file_name *name, char path[TD_PATH_BYTES])
+{
+    const char *at = name->pattern;
+    int used = 0;
+    if (*at != '/') used = snprintf(path, TD_PATH_BYTES, "%s/", name->folder);
+    while (*at && used < TD_PATH_BYTES) {
+        const size_t room = (size_t)(TD_PATH_BYTES - used);
+        if (strncmp(at, "%p", 2) == 0) {
+            used += snprintf(path + used, room, "%ld", (long)getpid());
+            at += 2;
+        } else {
+            used += snprintf(path + used, room, "%c", *at++);
+        }
+    }
+    return used < TD_PATH_BYTES || fail(ENAMETOOLONG);
+}
+
+int td_file_open(const char *path, int flags, mode_t mode)
+{
+    return open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+}
+
+/* ---- writing ---- */
+
+static bool wait_for_reader(int descriptor)
+{
+    struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
+    int ready;
+    do ready = poll(&wanted, 1, PATIENCE_MILLISECONDS);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0 || (ready == 0 && fail(ETIMEDOUT));
+}
+
+static bool write_all(int descriptor, const char *text, size_t length)
+{
+    while (length > 0) {
+        const ssize_t written = write(descriptor, text, length);
+        if (written == 0) return fail(EIO);
+        if (written > 0) {
+            text += written;
+            length -= (size_t)written;
+        } else if (errno != EINTR && (errno != EAGAIN || !wait_for_reader(descriptor))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes back the signal that a failed write has sent to this thread, where it is blocked. */
+static void take_back(int signal)
+{
+    const struct timespec no_time = {0};
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    (void)sigtimedwait(&one, NULL, &no_time);
+}
+
+bool td_file_write(int descriptor, const char *text, size_t length)
+{
+    sigset_t deadly, before, pending;
+    sigemptyset(&deadly);
+    sigaddset(&deadly, SIGPIPE);
+    sigaddset(&deadly, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &deadly, &before);
+    sigpending(&pending);
+    const bool is_written = write_all(descriptor, text, length);
+    const int error = errno, signal = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
+    /* One that was pending already is the application's. */
+    if (!is_written && signal && !sigismember(&pending, signal)) take_back(signal);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_written || fail(error);
+}
+
+/* ---- replacing ---- */
+
+/* Makes a file next to path, which only this process uses, and its name. Its descriptor, or -1. */
+static int make_temporary(const char *path, mode_t mode, char name[TD_PATH_BYTES])
+{
+    if (snprintf(name, TD_PATH_BYTES, "%s.%ld.tmp", path, (long)getpid()) >= TD_PATH_BYTES) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)unlink(name); /* of an earlier process with this id */
+    return td_file_open(name, O_WRONLY | O_CREAT | O_EXCL, mode);
+}
+
+bool td_file_can_replace(const char *path, const struct stat *old)
+{
+    char name[TD_PATH_BYTES];
+    struct stat made;
+    const int descriptor = make_temporary(path, S_IRUSR | S_IWUSR, name);
+    if (descriptor < 0) return false;
+    const bool is_known = fstat(descriptor, &made) == 0;
+    const int error = errno;
+    close(descriptor);
+    unlink(name);
+    if (!is_known) return fail(error);
+    return !old || (made.st_uid == old->st_uid && made.st_gid == old->st_gid) || fail(EPERM);
+}
+
+static bool fill(int descriptor, const struct stat *old, const char *text, size_t length)
+{
+    const bool is_written = td_file_write(descriptor, text, length) &&
+                            (!old || fchmod(descriptor, old->st_mode & 07777) == 0);
+    const int error = errno;
+    const bool is_closed = close(descriptor) == 0;
+    return is_written ? is_closed : fail(error);
+}
+
+static bool put_in_place(const char *name, const char *path, bool is_first)
+{
+    if (is_first) {
+        if (renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return true;
+        if (errno != EINVAL && errno != ENOSYS) return false;
+        /* This file system cannot do both at once. */
+        if (access(path, F_OK) == 0) return fail(EEXIST);
+    }
+    return rename(name, path) == 0;
+}
+
+bool td_file_replace(const char *path, mode_t mode, const struct stat *old, bool is_first,
+                     const char *text, size_t length)
+{
+    char name[TD_PATH_BYTES];
+    const int descriptor = make_temporary(path, old ? S_IRUSR | S_IWUSR : mode, name);
+    if (descriptor < 0) return false;
+    if (fill(descriptor, old, text, length) && put_in_place(name, path, is_first)) return true;
+    const int error = errno;
+    unlink(name);
+    return fail(error);
+}
