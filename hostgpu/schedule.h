@@ -63,6 +63,7 @@ static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
     const unsigned rank = hostgpu_take_ready(w);
     cuda_thread *next = &w->thread[rank];
 
+    w->switches++;
     if (!next->fiber) next->fiber = hostgpu_take_fiber(w);
     hostgpu_rank = rank;
     threadIdx = next->index;

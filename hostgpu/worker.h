@@ -70,6 +70,7 @@ typedef struct {
 
     unsigned ready[HOSTGPU_MAX_THREADS]; /* ring of ranks */
     unsigned ready_first, ready_count;
+    unsigned long long switches; /* by this worker, since it was made */
 
     hostgpu_fiber fiber[HOSTGPU_MAX_THREADS];
     hostgpu_fiber *idle[HOSTGPU_MAX_THREADS]; /* between threads: may be given another */
