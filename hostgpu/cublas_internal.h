@@ -63,6 +63,9 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
 
+/* cublas_legacy.c: keeps the status for cublasGetError() of cublas.h, and returns it. */
+cublasStatus_t hostgpu_record_legacy(cublasStatus_t status);
+
 /* ---- cublas_gemm.c ---- */
 
 typedef enum { PRODUCT_F64, PRODUCT_F32, PRODUCT_I8, PRODUCT_UNKNOWN } product_type;
