@@ -97,3 +97,18 @@ void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const f
     hostgpu_record_legacy(cublasSgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
                                          &alpha, a, lda, b, ldb, &beta, c, ldc));
 }
+
+void cublasZgemm(char op_a, char op_b, int m, int n, int k, cuDoubleComplex alpha,
+                 const cuDoubleComplex *a, int lda, const cuDoubleComplex *b, int ldb,
+                 cuDoubleComplex beta, cuDoubleComplex *c, int ldc)
+{
+    hostgpu_record_legacy(cublasZgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
+
+void cublasCgemm(char op_a, char op_b, int m, int n, int k, cuComplex alpha, const cuComplex *a,
+                 int lda, const cuComplex *b, int ldb, cuComplex beta, cuComplex *c, int ldc)
+{
+    hostgpu_record_legacy(cublasCgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
