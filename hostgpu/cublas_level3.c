@@ -39,6 +39,13 @@ static bool is_diag(const level3_call *p)
     return p->diag == CUBLAS_DIAG_UNIT || p->diag == CUBLAS_DIAG_NON_UNIT;
 }
 
+/* Transposes of complex matrices are plain in symmetric functions and adjoint in Hermitian ones; of real ones they are the same. */
+static bool is_rank_k_op(const level3_call *p, bool is_complex)
+{
+    if (!is_complex) return is_op(p->op);
+    return p->op == CUBLAS_OP_N || p->op == (p->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T);
+}
+
 static bool are_small(const level3_call *p)
 {
     return is_small(p->m) && is_small(p->n) && is_small(p->k) && is_small(p->lda) &&

@@ -107,13 +107,12 @@ static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
     const int64_t rows = p->op == CUBLAS_OP_N ? p->n : p->k, columns = p->n + p->k - rows;
     const bool is_alpha_real = p->is_hermitian && operands == 1;
     const size_t bytes = sizeof(ELEMENT);
-    const cublasOperation_t other = p->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T;
     ELEMENT alpha, beta;
 
     REQUIRE_READY(p->handle, p->name);
-    REQUIRE(is_fill(p) && (IS_COMPLEX ? p->op == CUBLAS_OP_N || p->op == other : is_op(p->op)) &&
-                p->n >= 0 && p->k >= 0 && is_ld(p->lda, rows) && is_ld(p->ldb, rows) &&
-                is_ld(p->ldc, p->n) && p->alpha && p->beta,
+    REQUIRE(is_fill(p) && is_rank_k_op(p, IS_COMPLEX) && p->n >= 0 && p->k >= 0 &&
+                is_ld(p->lda, rows) && is_ld(p->ldb, rows) && is_ld(p->ldc, p->n) && p->alpha &&
+                p->beta,
             CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(are_small(p), CUBLAS_STATUS_NOT_SUPPORTED);
     if (!p->n) return CUBLAS_STATUS_SUCCESS;
