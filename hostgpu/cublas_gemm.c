@@ -1,7 +1,7 @@
-/* cublas_gemm.c - the matrix products of every entry point: binary64, binary32 and complex ones through OpenBLAS, int8
- * exactly.
- * C is scaled by beta here, and OpenBLAS only adds to it: then beta = 0 reads nothing of C, alpha = 0 or k = 0
- * nothing of A and B, and NaN and infinities go where IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
+/* cublas_gemm.c - the matrix products of every entry point: binary64, binary32 and complex ones
+ * through OpenBLAS, int8 exactly. C is scaled by beta here, and OpenBLAS only adds to it: then beta
+ * = 0 reads nothing of C, alpha = 0 or k = 0 nothing of A and B, and NaN and infinities go where
+ * IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
-/* cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of rank k and 2k, and triangular systems, for all four
- * types, through OpenBLAS. */
+/* cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of rank k
+ * and 2k, and triangular systems, for all four types, through OpenBLAS. */
 #include <cblas.h>
 #include <string.h>
 
 #include "cublas_internal.h"
 
-/* A call of any of these functions; b is NULL where there is none, and C itself for a system that is solved in place. */
+/* A call of any of these functions; b is NULL where there is none, and C itself for a system that
+ * is solved in place. */
 typedef struct {
     cublasHandle_t handle;
     const char *name;
@@ -39,7 +40,8 @@ static bool is_diag(const level3_call *p)
     return p->diag == CUBLAS_DIAG_UNIT || p->diag == CUBLAS_DIAG_NON_UNIT;
 }
 
-/* Transposes of complex matrices are plain in symmetric functions and adjoint in Hermitian ones; of real ones they are the same. */
+/* Transposes of complex matrices are plain in symmetric functions and adjoint in Hermitian ones; of
+ * real ones they are the same. */
 static bool is_rank_k_op(const level3_call *p, bool is_complex)
 {
     if (!is_complex) return is_op(p->op);

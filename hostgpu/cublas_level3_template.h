@@ -1,5 +1,6 @@
-/* cublas_level3_template.h - functions of symmetric, Hermitian and triangular matrices for one type. C is scaled by beta here, as in
- * cublas_gemm.c. cublas_level3.c includes this file once per type and defines
+/* cublas_level3_template.h - functions of symmetric, Hermitian and triangular matrices for one
+ * type. C is scaled by beta here, as in cublas_gemm.c. cublas_level3.c includes this file once per
+ * type and defines
  *   ELEMENT, CUDA_ELEMENT (cuDoubleComplex), REAL, LETTER (Z), LOWER (z), IS_COMPLEX,
  *   SCALAR(x)   a scalar as BLAS takes it: the number, or, if it is complex, where it is
  * No include guard: it is meant to be included again. */
@@ -74,7 +75,9 @@ static cublasStatus_t LOCAL(symm)(const level3_call *p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* ---- C <- alpha op(A) op(A)^T + beta C, or, with B, alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C: one triangle ---- */
+/* ---- one triangle of C <- alpha op(A) op(A)^T + beta C, and of the same with two operands ---- */
+
+/* With two: C <- alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C. */
 
 static void LOCAL(add_rank_k)(const level3_call *p, int operands, ELEMENT alpha)
 {
@@ -133,7 +136,7 @@ static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* ---- C <- alpha op(A) B or alpha B op(A), A triangular; or the same of op(A)'s inverse, where B is C ---- */
+/* ---- C <- alpha op(A) B or alpha B op(A), A triangular; or by op(A)'s inverse, B being C ---- */
 
 /* C <- B, which may be in the same place. */
 static void LOCAL(copy_b)(const level3_call *p)

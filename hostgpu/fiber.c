@@ -41,8 +41,8 @@ static void start(void)
 
 #ifdef HOSTGPU_FIBER_ASSEMBLY
 
-/* Lays the stack out as a switch leaves it: the address to go on at. Above it a return address of 0 ends backtraces and
- * aligns the stack as for a called function. */
+/* Lays the stack out as a switch leaves it: the address to go on at. Above it a return address of 0
+ * ends backtraces and aligns the stack as for a called function. */
 static void prepare(hostgpu_fiber *fiber)
 {
     uintptr_t top = (uintptr_t)fiber->stack + fiber->stack_bytes;

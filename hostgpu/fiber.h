@@ -42,8 +42,9 @@ void hostgpu_fiber_arrive(void *fake_stack);
 
 #ifdef HOSTGPU_FIBER_ASSEMBLY
 
-/* Keeps the running stack's pointer in *from, with the address to go on at on that stack, and goes on where `to` was left. The compiler
- * keeps what it needs of the registers. Below the stack pointer it may have 128 bytes of its own. */
+/* Keeps the running stack's pointer in *from, with the address to go on at on that stack, and goes
+ * on where `to` was left. The compiler keeps what it needs of the registers. Below the stack
+ * pointer it may have 128 bytes of its own. */
 static inline __attribute__((always_inline)) void hostgpu_change_stack(hostgpu_fiber *from,
                                                                        const hostgpu_fiber *to)
 {

@@ -1,6 +1,6 @@
-/* schedule.h - which thread of a block runs next on an OS thread: a ring of those that can run, and the switch from one to the next.
- * Inline, as a switch and what is around it takes a few nanoseconds: each call and return would add to them. For block.c and
- * warp.c. */
+/* schedule.h - which thread of a block runs next on an OS thread: a ring of those that can run, and
+ * the switch from one to the next. Inline, as a switch and what is around it takes a few
+ * nanoseconds: each call and return would add to them. For block.c and warp.c. */
 #ifndef HOSTGPU_SCHEDULE_H
 #define HOSTGPU_SCHEDULE_H
 

@@ -1,7 +1,8 @@
-/* stub.h - what a function of CUDA does that the host device does not have: it says its name on stderr, the first time, and answers that it
- * is not supported. Stubs are weak: where another file of the library defines the function, that one is taken; the symbols of stubs
- * stay weak in the library, by which `tandem doctor` knows them. They take no arguments, which callers do not notice, as these
- * clear the stack themselves. For the sources that write_stubs.py writes. */
+/* stub.h - what a function of CUDA does that the host device does not have: it says its name on
+ * stderr, the first time, and answers that it is not supported. Stubs are weak: where another file
+ * of the library defines the function, that one is taken; the symbols of stubs stay weak in the
+ * library, by which `tandem doctor` knows them. They take no arguments, which callers do not
+ * notice, as these clear the stack themselves. For the sources that write_stubs.py writes. */
 #ifndef HOSTGPU_STUB_H
 #define HOSTGPU_STUB_H
 
@@ -21,7 +22,8 @@
     type stub_##name(void) __asm__(#name) __attribute__((weak));                                   \
     type stub_##name(void)
 
-/* record(status): keeps the status where the library keeps those of its other functions, if it does, and returns it. */
+/* record(status): keeps the status where the library keeps those of its other functions, if it
+ * does, and returns it. */
 #define HOSTGPU_NOT_KEPT(status) (status)
 #define HOSTGPU_STUB_STATUS(type, name, status, record)                                            \
     HOSTGPU_STUB(type, name)                                                                       \

@@ -180,7 +180,8 @@ static int print_imports(const elf_file *file)
     return listed;
 }
 
-/* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are weak (hostgpu/stub.h). */
+/* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
+ * weak (hostgpu/stub.h). */
 enum { STAND_INS = 3 };
 typedef struct {
     elf_file files[STAND_INS];
@@ -210,7 +211,8 @@ static bool is_stub(const stand_ins *all, const char *name)
     return false;
 }
 
-/* Functions that the file calls and the host device does not implement: the first ones by name, and how many more there are. */
+/* Functions that the file calls and the host device does not implement: the first ones by name, and
+ * how many more there are. */
 static void print_stubs(const elf_file *file, const stand_ins *all)
 {
     enum { NAMED = 6 };

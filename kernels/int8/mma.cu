@@ -107,8 +107,8 @@ template <class tile> struct sources {
     }
 };
 
-/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage; columns and rows: how many there are in
- * C from these on. */
+/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage;
+ * columns and rows: how many there are in C from these on. */
 template <class tile>
 TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int steps,
                                const int8_t *x0, const int8_t *y0, int columns, int rows)

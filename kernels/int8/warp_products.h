@@ -86,8 +86,8 @@ template <class tile> struct warp_products {
     uint32_t columns[tile::column_mmas][4], rows[2][HALF / 2][4];
     uint32_t x, y; /* this lane's places in the first stage */
 
-    /* x0 and y0 are the warp's first lines there, of B and of A. columns and rows: how many of the warp's are in C; the tensor
-     * cores multiply the others, too. */
+    /* x0 and y0 are the warp's first lines there, of B and of A. columns and rows: how many of the
+     * warp's are in C; the tensor cores multiply the others, too. */
     TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0,
                             int /*columns*/, int /*rows*/)
         : sums(own)

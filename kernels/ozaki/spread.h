@@ -66,7 +66,8 @@ TD_DEVICE void raise_shared_spread(const seen_of_lines &mine, td_spread_of_lines
     }
 }
 
-/* The same for all blocks to see. All threads take part; saw_none: true if no thread of the warp saw a line. */
+/* The same for all blocks to see. All threads take part; saw_none: true if no thread of the warp
+ * saw a line. */
 TD_DEVICE void raise_spread(const seen_of_lines &mine, bool saw_none, td_spread_of_lines *all)
 {
     TD_SHARED(td_spread_of_lines, seen, );

@@ -1,5 +1,6 @@
-/* check_cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of rank k and 2k, triangular systems, and complex
- * products, of every type against plain loops. What must not be read is NaN. */
+/* check_cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of
+ * rank k and 2k, triangular systems, and complex products, of every type against plain loops. What
+ * must not be read is NaN. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <complex.h>
@@ -134,7 +135,8 @@ static void compare_all(const type *t, const char *what, int variant, const numb
     }
 }
 
-/* A scalar in device memory, where functions find it in either pointer mode, as that is the host's; and the type of real ones. */
+/* A scalar in device memory, where functions find it in either pointer mode, as that is the host's;
+ * and the type of real ones. */
 static void *scalar(const type *t, number x) { return t->make(&x, 1); }
 static const type *real_of(const type *t) { return t->is_complex ? t - 2 : t; }
 
@@ -212,7 +214,8 @@ static void check_rank_k(const type *t, int variant, bool is_hermitian, int oper
     compare_all(t, operands == 1 ? " rank k" : " rank 2k", variant, c, z, N * N);
 }
 
-/* Sets the whole of op(A) and takes away what is not stored; the diagonal is large, so that systems are well conditioned. */
+/* Sets the whole of op(A) and takes away what is not stored; the diagonal is large, so that systems
+ * are well conditioned. */
 static void make_triangle(cublasFillMode_t uplo, cublasOperation_t op, cublasDiagType_t diag,
                           int order, number *a, number *whole)
 {

@@ -1,4 +1,5 @@
-/* check_stubs.c - functions that the host device does not implement: they say their name once and return that they are not supported. */
+/* check_stubs.c - functions that the host device does not implement: they say their name once and
+ * return that they are not supported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* check_small_members.c - a batch of many small products takes the host device no more than it has to: threads that have nothing of C,
- * and lines that do not exist, wait for no others. Counted in switches from one thread to another, which do not depend on
- * the machine. */
+/* check_small_members.c - a batch of many small products takes the host device no more than it has
+ * to: threads that have nothing of C, and lines that do not exist, wait for no others. Counted in
+ * switches from one thread to another, which do not depend on the machine. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@
 
 enum { M = 2, N = 1, K = 5, MEMBERS = 1000, A = M * K, B = K * N, C = M * N };
 
-/* Switches that a member may take: what it takes by one worker, for whom no block waits, and a tenth. */
+/* Switches that a member may take: what it takes by one worker, for whom no block waits, and a
+ * tenth. */
 static const struct {
     const char *mode;
     double most;
