@@ -45,9 +45,8 @@
  *       the pointer, which is to global memory: where the compiler does not see that by itself, it takes every access for one that may be
  *       to shared memory, too, and keeps them in order
  *   td_skips(is_useless)
- *       whether to leave out work that changes nothing, as it is for lines or elements past the
- *       end: is_useless on the host device, where every thread takes its own time; false on a
- *       device, known to the compiler, where the warp or the block takes that time all the same
+ *       whether to leave out work that changes nothing, as for lines past the end: is_useless on
+ *       the host device, where each thread takes its own time; false, for the compiler, on others
  *   TD_HAS_CUDA_DEVICE
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
