@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "schedule.h"
 #include "settings.h"
-#include "worker.h"
 
 __thread hostgpu_worker *hostgpu_self;
 __thread uint3 threadIdx, blockIdx;
@@ -12,38 +12,6 @@ __thread struct dim3 blockDim, gridDim;
 __thread unsigned hostgpu_rank;
 
 enum { PAGE = 4096 };
-
-/* ---- the threads that can run ---- */
-
-void hostgpu_make_ready(hostgpu_worker *w, unsigned rank)
-{
-    w->thread[rank].state = THREAD_READY;
-    w->ready[(w->ready_first + w->ready_count++) % HOSTGPU_MAX_THREADS] = rank;
-}
-
-/* Knuth's linear congruential generator; the high half is random enough for an order. */
-static unsigned random_below(hostgpu_worker *w, unsigned bound)
-{
-    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-    return bound ? (unsigned)(w->random >> 33) % bound : 0;
-}
-
-static unsigned take_ready(hostgpu_worker *w)
-{
-    unsigned *first = &w->ready[w->ready_first % HOSTGPU_MAX_THREADS];
-
-    if (w->random) {
-        unsigned chosen = w->ready_first + random_below(w, w->ready_count);
-        unsigned *other = &w->ready[chosen % HOSTGPU_MAX_THREADS];
-        unsigned rank = *other;
-
-        *other = *first;
-        *first = rank;
-    }
-    w->ready_first++;
-    w->ready_count--;
-    return *first;
-}
 
 /* ---- fibers ---- */
 
@@ -83,7 +51,7 @@ static hostgpu_fiber *create_fiber(hostgpu_worker *w)
     return fiber;
 }
 
-static hostgpu_fiber *take_fiber(hostgpu_worker *w)
+hostgpu_fiber *hostgpu_take_fiber(hostgpu_worker *w)
 {
     return w->idle_count ? w->idle[--w->idle_count] : create_fiber(w);
 }
@@ -97,31 +65,7 @@ static void prepare_race_check(hostgpu_worker *w)
         w->idle[w->idle_count] = &w->fiber[w->idle_count];
 }
 
-/* ---- switching between threads ---- */
-
-static void set_thread(const hostgpu_worker *w, unsigned rank)
-{
-    hostgpu_rank = rank;
-    threadIdx = w->thread[rank].index;
-}
-
-/* Goes on, or starts, with a thread that can run. */
-static void go_on(hostgpu_worker *w, hostgpu_fiber *from)
-{
-    unsigned rank = take_ready(w);
-    cuda_thread *next = &w->thread[rank];
-
-    if (!next->fiber) next->fiber = take_fiber(w);
-    set_thread(w, rank);
-    if (next->fiber != from) hostgpu_fiber_switch(from, next->fiber);
-}
-
-void hostgpu_wait(hostgpu_worker *w)
-{
-    HOSTGPU_RELEASE(&w->race_end); /* in case it never goes on */
-    if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
-    go_on(w, w->thread[hostgpu_rank].fiber);
-}
+/* ---- what threads do ---- */
 
 /* The running thread has returned from the kernel. Its fiber takes over a thread that has not begun, or waits in
  * the idle list for one. */
@@ -139,7 +83,7 @@ static void finish_thread(hostgpu_worker *w)
     if (w->exited == w->thread_count) {
         hostgpu_fiber_switch(fiber, &w->scheduler);
     } else if (w->ready_count) {
-        go_on(w, fiber);
+        hostgpu_go_on(w, fiber);
     } else {
         t->fiber = fiber;
         hostgpu_fault(w, "threads wait for others that never come");
@@ -163,15 +107,12 @@ static void run_threads(void)
 
 static void release_barrier(hostgpu_worker *w)
 {
-    for (unsigned i = 1; i < w->thread_count; i++)
-        if (!hostgpu_same_site(w->thread[i].site, w->thread[0].site))
-            hostgpu_fault(w, "threads wait at different barriers");
-
+    if (w->barriers_differ) hostgpu_fault(w, "threads wait at different barriers");
     w->outcome.count = w->votes;
     w->outcome.all_of = w->votes == w->thread_count;
     w->votes = w->at_barrier = 0;
     w->barrier_count++;
-    for (unsigned i = 0; i < w->thread_count; i++) hostgpu_make_ready(w, i);
+    hostgpu_make_all_ready(w);
 }
 
 hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
@@ -184,6 +125,8 @@ hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
     t->state = THREAD_AT_BARRIER;
     t->site = site;
     w->votes += predicate != 0;
+    if (w->at_barrier == 0) w->barrier_site = site;
+    if (!hostgpu_same_site(site, w->barrier_site)) w->barriers_differ = true;
     if (++w->at_barrier == w->thread_count) release_barrier(w);
     hostgpu_wait(w);
     HOSTGPU_ACQUIRE(race);
@@ -206,16 +149,21 @@ void hostgpu_trap(hostgpu_site site)
 
 /* ---- blocks ---- */
 
-static void set_threads(hostgpu_worker *w)
+/* The threads' places in their block, which are the same in all blocks of a launch. */
+static void place_threads(hostgpu_worker *w)
 {
     const struct dim3 size = w->job->kernel->block;
 
-    for (unsigned i = 0; i < w->thread_count; i++) {
-        cuda_thread *t = &w->thread[i];
+    w->thread_count = size.x * size.y * size.z;
+    for (unsigned i = 0; i < w->thread_count; i++)
+        w->thread[i] =
+            (cuda_thread){.index = {i % size.x, i / size.x % size.y, i / size.x / size.y}};
+}
 
-        *t = (cuda_thread){.index = {i % size.x, i / size.x % size.y, i / size.x / size.y}};
-        hostgpu_make_ready(w, i);
-    }
+/* As they are at the start of a block; those of the one before have exited. */
+static void set_threads(hostgpu_worker *w)
+{
+    hostgpu_make_all_ready(w);
     for (unsigned first = 0; first < w->thread_count; first += HOSTGPU_WARP_SIZE) {
         cuda_warp *warp = &w->warp[first / HOSTGPU_WARP_SIZE];
         unsigned lanes = w->thread_count - first;
@@ -238,13 +186,14 @@ static void run_block(hostgpu_worker *w, uint64_t number)
     w->block++;
     w->random = seed ? (seed * 0x9e3779b97f4a7c15u + number) | 1 : 0;
     w->exited = w->at_barrier = w->votes = 0;
+    w->barriers_differ = false;
     w->ready_first = w->ready_count = 0;
     set_threads(w);
     hostgpu_clear_shared(w);
 
     if (hostgpu_is_race_check) prepare_race_check(w);
     HOSTGPU_RELEASE(&w->race_start);
-    go_on(w, &w->scheduler);
+    hostgpu_go_on(w, &w->scheduler);
     HOSTGPU_ACQUIRE(&w->race_end);
 }
 
@@ -277,12 +226,12 @@ void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
 
     w->job = job;
     w->block = 0;
-    w->thread_count = job->kernel->block.x * job->kernel->block.y * job->kernel->block.z;
     w->scheduler = (hostgpu_fiber){0};
     if (!acquire_stacks(w) || !hostgpu_acquire_shared(w)) {
         atomic_store(&job->error, cudaErrorMemoryAllocation);
         return;
     }
+    place_threads(w);
     blockDim = job->kernel->block;
     gridDim = job->kernel->grid;
     hostgpu_self = w;

@@ -1,6 +1,7 @@
-/* cublas_gemm.c - the matrix products of every entry point: binary64 and binary32 through OpenBLAS, int8 exactly.
- * C is scaled by beta here, and OpenBLAS only adds to it: then beta = 0 reads nothing of C, alpha = 0 or k = 0
- * nothing of A and B, and NaN and infinities go where IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
+/* cublas_gemm.c - the matrix products of every entry point: binary64, binary32 and complex ones
+ * through OpenBLAS, int8 exactly. C is scaled by beta here, and OpenBLAS only adds to it: then beta
+ * = 0 reads nothing of C, alpha = 0 or k = 0 nothing of A and B, and NaN and infinities go where
+ * IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ static const struct {
 } sizes[] = {
     [PRODUCT_F64] = {sizeof(double), sizeof(double), sizeof(double)},
     [PRODUCT_F32] = {sizeof(float), sizeof(float), sizeof(float)},
+    [PRODUCT_C64] = {sizeof(double _Complex), sizeof(double _Complex), sizeof(double _Complex)},
+    [PRODUCT_C32] = {sizeof(float _Complex), sizeof(float _Complex), sizeof(float _Complex)},
     [PRODUCT_I8] = {sizeof(int8_t), sizeof(int32_t), sizeof(int32_t)},
 };
 
@@ -48,6 +51,10 @@ static bool is_zero(const void *scalar, product_type type)
         return *(const double *)scalar == 0;
     case PRODUCT_F32:
         return *(const float *)scalar == 0;
+    case PRODUCT_C64:
+        return *(const double _Complex *)scalar == 0;
+    case PRODUCT_C32:
+        return *(const float _Complex *)scalar == 0;
     default:
         return *(const int32_t *)scalar == 0;
     }
@@ -110,6 +117,8 @@ static bool are_operands_readable(const product *p, bool reads_a_and_b)
 #define WRAP_TIMES(a, b) ((int32_t)((uint32_t)(a) * (uint32_t)(b)))
 DEFINE_SCALE(scale_f64, double, TIMES)
 DEFINE_SCALE(scale_f32, float, TIMES)
+DEFINE_SCALE(scale_c64, double _Complex, TIMES)
+DEFINE_SCALE(scale_c32, float _Complex, TIMES)
 DEFINE_SCALE(scale_i32, int32_t, WRAP_TIMES)
 
 static void scale(const product *p, void *c)
@@ -121,6 +130,12 @@ static void scale(const product *p, void *c)
     case PRODUCT_F32:
         scale_f32(p, *(const float *)p->beta, c);
         break;
+    case PRODUCT_C64:
+        scale_c64(p, *(const double _Complex *)p->beta, c);
+        break;
+    case PRODUCT_C32:
+        scale_c32(p, *(const float _Complex *)p->beta, c);
+        break;
     default:
         scale_i32(p, *(const int32_t *)p->beta, c);
         break;
@@ -131,7 +146,8 @@ static void scale(const product *p, void *c)
 
 static CBLAS_TRANSPOSE transpose(cublasOperation_t op)
 {
-    return op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans;
+    if (op == CUBLAS_OP_N) return CblasNoTrans;
+    return op == CUBLAS_OP_T ? CblasTrans : CblasConjTrans; /* the same of real matrices */
 }
 
 static void add_f64(const product *p, const void *a, const void *b, void *c)
@@ -146,6 +162,22 @@ static void add_f32(const product *p, const void *a, const void *b, void *c)
     cblas_sgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
                 (int)p->k, *(const float *)p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, 1.0f, c,
                 (int)p->c.ld);
+}
+
+static void add_c64(const product *p, const void *a, const void *b, void *c)
+{
+    const double one[] = {1, 0};
+
+    cblas_zgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
+                (int)p->k, p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, one, c, (int)p->c.ld);
+}
+
+static void add_c32(const product *p, const void *a, const void *b, void *c)
+{
+    const float one[] = {1, 0};
+
+    cblas_cgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
+                (int)p->k, p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, one, c, (int)p->c.ld);
 }
 
 /* Products of int8 matrices: tiles of ROWS x COLUMNS elements of C, over K_BLOCK of k at a time, of panels of int16,
@@ -238,6 +270,12 @@ static cublasStatus_t add(const product *p, const void *a, const void *b, void *
     case PRODUCT_F32:
         add_f32(p, a, b, c);
         return CUBLAS_STATUS_SUCCESS;
+    case PRODUCT_C64:
+        add_c64(p, a, b, c);
+        return CUBLAS_STATUS_SUCCESS;
+    case PRODUCT_C32:
+        add_c32(p, a, b, c);
+        return CUBLAS_STATUS_SUCCESS;
     default:
         return add_i8(p, a, b, c);
     }
@@ -247,7 +285,7 @@ static cublasStatus_t add(const product *p, const void *a, const void *b, void *
 typedef struct {
     product of;
     bool has_own_scalars;
-    double alpha, beta; /* of any type */
+    double _Complex alpha, beta; /* of any type */
 } kept_product;
 
 static kept_product keep(cublasHandle_t handle, const product *p)

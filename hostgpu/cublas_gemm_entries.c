@@ -6,15 +6,15 @@
 static product_type type_of(cudaDataType a, cudaDataType b, cudaDataType c,
                             cublasComputeType_t compute)
 {
-    if (a == CUDA_R_64F && b == a && c == a) {
+    if ((a == CUDA_R_64F || a == CUDA_C_64F) && b == a && c == a) {
         if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC ||
             compute == CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT)
-            return PRODUCT_F64;
-    } else if (a == CUDA_R_32F && b == a && c == a) {
+            return a == CUDA_R_64F ? PRODUCT_F64 : PRODUCT_C64;
+    } else if ((a == CUDA_R_32F || a == CUDA_C_32F) && b == a && c == a) {
         if (compute >= CUBLAS_COMPUTE_32F && compute <= CUBLAS_COMPUTE_32F_EMULATED_16BFX9 &&
             compute != CUBLAS_COMPUTE_64F && compute != CUBLAS_COMPUTE_64F_PEDANTIC &&
             compute != CUBLAS_COMPUTE_32I && compute != CUBLAS_COMPUTE_32I_PEDANTIC)
-            return PRODUCT_F32;
+            return a == CUDA_R_32F ? PRODUCT_F32 : PRODUCT_C32;
     } else if (a == CUDA_R_8I && b == a && c == CUDA_R_32I) {
         if (compute == CUBLAS_COMPUTE_32I || compute == CUBLAS_COMPUTE_32I_PEDANTIC)
             return PRODUCT_I8;
@@ -59,28 +59,28 @@ static product_operand listed(const void *const *array, int64_t ld)
 #define SIZES(integer)                                                                             \
     cublasOperation_t op_a, cublasOperation_t op_b, integer m, integer n, integer k
 
-/* ---- functions of one real type ---- */
+/* ---- functions of one type ---- */
 
-#define DEFINE_PLAIN(letter, real, element_type, integer, width)                                   \
+#define DEFINE_PLAIN(letter, element, element_type, integer, width)                                \
     cublasStatus_t cublas##letter##gemm_v2##width(                                                 \
-        cublasHandle_t handle, SIZES(integer), const real *alpha, const real *a, integer lda,      \
-        const real *b, integer ldb, const real *beta, real *c, integer ldc)                        \
+        cublasHandle_t handle, SIZES(integer), const element *alpha, const element *a,             \
+        integer lda, const element *b, integer ldb, const element *beta, element *c, integer ldc)  \
     {                                                                                              \
         RUN("cublas" #letter "gemm_v2" #width, element_type, single(a, lda), single(b, ldb),       \
             single(c, ldc), 1);                                                                    \
     }                                                                                              \
     cublasStatus_t cublas##letter##gemmStridedBatched##width(                                      \
-        cublasHandle_t handle, SIZES(integer), const real *alpha, const real *a, integer lda,      \
-        long long stride_a, const real *b, integer ldb, long long stride_b, const real *beta,      \
-        real *c, integer ldc, long long stride_c, integer batch)                                   \
+        cublasHandle_t handle, SIZES(integer), const element *alpha, const element *a,             \
+        integer lda, long long stride_a, const element *b, integer ldb, long long stride_b,        \
+        const element *beta, element *c, integer ldc, long long stride_c, integer batch)           \
     {                                                                                              \
         RUN("cublas" #letter "gemmStridedBatched" #width, element_type, strided(a, lda, stride_a), \
             strided(b, ldb, stride_b), strided(c, ldc, stride_c), batch);                          \
     }                                                                                              \
     cublasStatus_t cublas##letter##gemmBatched##width(                                             \
-        cublasHandle_t handle, SIZES(integer), const real *alpha, const real *const a[],           \
-        integer lda, const real *const b[], integer ldb, const real *beta, real *const c[],        \
-        integer ldc, integer batch)                                                                \
+        cublasHandle_t handle, SIZES(integer), const element *alpha, const element *const a[],     \
+        integer lda, const element *const b[], integer ldb, const element *beta,                   \
+        element *const c[], integer ldc, integer batch)                                            \
     {                                                                                              \
         RUN("cublas" #letter "gemmBatched" #width, element_type,                                   \
             listed((const void *const *)a, lda), listed((const void *const *)b, ldb),              \
@@ -88,7 +88,9 @@ static product_operand listed(const void *const *array, int64_t ld)
     }
 #define DEFINE_PLAINS(integer, width)                                                              \
     DEFINE_PLAIN(D, double, PRODUCT_F64, integer, width)                                           \
-    DEFINE_PLAIN(S, float, PRODUCT_F32, integer, width)
+    DEFINE_PLAIN(S, float, PRODUCT_F32, integer, width)                                            \
+    DEFINE_PLAIN(Z, cuDoubleComplex, PRODUCT_C64, integer, width)                                  \
+    DEFINE_PLAIN(C, cuComplex, PRODUCT_C32, integer, width)
 FOR_BOTH_WIDTHS(DEFINE_PLAINS)
 
 /* ---- functions whose types are arguments ---- */

@@ -33,6 +33,17 @@ struct cublasContext {
         if (!(condition)) return status;                                                           \
     } while (0)
 
+/* Leaves the function where the handle's work cannot be done now. */
+#define REQUIRE_READY(handle, name)                                                                \
+    do {                                                                                           \
+        const cublasStatus_t ready = hostgpu_check_not_captured(handle, name);                     \
+        if (ready) return ready;                                                                   \
+    } while (0)
+
+/* Names of functions of one type, for templates. */
+#define JOIN_(a, b, c) a##b##c
+#define JOIN(a, b, c)  JOIN_(a, b, c)
+
 static inline bool is_op(cublasOperation_t op)
 {
     return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
@@ -63,9 +74,19 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
 
+/* cublas_legacy.c: keeps the status for cublasGetError() of cublas.h, and returns it. */
+cublasStatus_t hostgpu_record_legacy(cublasStatus_t status);
+
 /* ---- cublas_gemm.c ---- */
 
-typedef enum { PRODUCT_F64, PRODUCT_F32, PRODUCT_I8, PRODUCT_UNKNOWN } product_type;
+typedef enum {
+    PRODUCT_F64,
+    PRODUCT_F32,
+    PRODUCT_C64, /* of two binary64 */
+    PRODUCT_C32,
+    PRODUCT_I8,
+    PRODUCT_UNKNOWN
+} product_type;
 
 /* A batch of column-major matrices; matrix i starts at array[i], or at data + i * stride elements. */
 typedef struct {
@@ -80,7 +101,7 @@ typedef struct {
     product_type type;
     cublasOperation_t op_a, op_b;
     int64_t m, n, k, batch;
-    const void *alpha, *beta; /* double, float, or int32 for int8 products */
+    const void *alpha, *beta; /* of the matrices' type, or int32 for int8 products */
     product_operand a, b, c;
 } product;
 

@@ -4,11 +4,13 @@
 
 #include <cublas.h>
 
+#include "cublas_internal.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cublasHandle_t handle;
 static __thread cublasStatus last_error;
 
-static cublasStatus record(cublasStatus status)
+cublasStatus_t hostgpu_record_legacy(cublasStatus_t status)
 {
     if (status) last_error = status;
     return status;
@@ -18,7 +20,7 @@ static cublasStatus record(cublasStatus status)
 static cublasHandle_t get_handle(void)
 {
     pthread_mutex_lock(&lock);
-    if (!handle) record(cublasCreate_v2(&handle));
+    if (!handle) hostgpu_record_legacy(cublasCreate_v2(&handle));
     pthread_mutex_unlock(&lock);
     return handle;
 }
@@ -49,20 +51,22 @@ cublasStatus cublasGetVersion(int *version) { return cublasGetVersion_v2(get_han
 
 cublasStatus cublasAlloc(int n, int element_bytes, void **pointer)
 {
-    if (n <= 0 || element_bytes <= 0 || !pointer) return record(CUBLAS_STATUS_INVALID_VALUE);
+    if (n <= 0 || element_bytes <= 0 || !pointer)
+        return hostgpu_record_legacy(CUBLAS_STATUS_INVALID_VALUE);
     if (cudaMalloc(pointer, (size_t)n * (size_t)element_bytes))
-        return record(CUBLAS_STATUS_ALLOC_FAILED);
+        return hostgpu_record_legacy(CUBLAS_STATUS_ALLOC_FAILED);
     return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus cublasFree(void *pointer)
 {
-    return record(cudaFree(pointer) ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS);
+    return hostgpu_record_legacy(cudaFree(pointer) ? CUBLAS_STATUS_INTERNAL_ERROR
+                                                   : CUBLAS_STATUS_SUCCESS);
 }
 
 cublasStatus cublasSetKernelStream(cudaStream_t stream)
 {
-    return record(cublasSetStream_v2(get_handle(), stream));
+    return hostgpu_record_legacy(cublasSetStream_v2(get_handle(), stream));
 }
 
 /* A letter that names no operation becomes a value that cuBLAS refuses. */
@@ -83,13 +87,28 @@ static cublasOperation_t operation(char letter)
 void cublasDgemm(char op_a, char op_b, int m, int n, int k, double alpha, const double *a, int lda,
                  const double *b, int ldb, double beta, double *c, int ldc)
 {
-    record(cublasDgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k, &alpha, a, lda,
-                          b, ldb, &beta, c, ldc));
+    hostgpu_record_legacy(cublasDgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
 }
 
 void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const float *a, int lda,
                  const float *b, int ldb, float beta, float *c, int ldc)
 {
-    record(cublasSgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k, &alpha, a, lda,
-                          b, ldb, &beta, c, ldc));
+    hostgpu_record_legacy(cublasSgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
+
+void cublasZgemm(char op_a, char op_b, int m, int n, int k, cuDoubleComplex alpha,
+                 const cuDoubleComplex *a, int lda, const cuDoubleComplex *b, int ldb,
+                 cuDoubleComplex beta, cuDoubleComplex *c, int ldc)
+{
+    hostgpu_record_legacy(cublasZgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
+
+void cublasCgemm(char op_a, char op_b, int m, int n, int k, cuComplex alpha, const cuComplex *a,
+                 int lda, const cuComplex *b, int ldb, cuComplex beta, cuComplex *c, int ldc)
+{
+    hostgpu_record_legacy(cublasCgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
+                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
 }

@@ -3,7 +3,6 @@
 
 /* cublasDgeam, cublasDgeam_64: the one function here without _v2 in its name */
 #define GEAM_ENTRY(width) JOIN(JOIN(cublas, LETTER, geam), , width)
-#define CBLAS(name)       JOIN(cblas_, LOWER, name)
 
 static bool LOCAL(is_matrix)(const char *name, const char *operand, const REAL *a, int64_t rows,
                              int64_t columns, int64_t ld)
@@ -106,72 +105,6 @@ static cublasStatus_t LOCAL(geam)(cublasHandle_t handle, cublasOperation_t op_a,
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* ---- C <- alpha op(A) op(A)^T + beta C, one triangle ---- */
-
-static cublasStatus_t LOCAL(syrk)(cublasHandle_t handle, cublasFillMode_t uplo,
-                                  cublasOperation_t op, int64_t n, int64_t k, const REAL *alpha,
-                                  const REAL *a, int64_t lda, const REAL *beta, REAL *c,
-                                  int64_t ldc)
-{
-    const char *name = "cublas" LETTER_TEXT "syrk";
-    const bool is_plain = op == CUBLAS_OP_N, is_lower = uplo == CUBLAS_FILL_MODE_LOWER;
-    const int64_t rows = is_plain ? n : k;
-
-    REQUIRE_READY(handle, name);
-    REQUIRE((is_lower || uplo == CUBLAS_FILL_MODE_UPPER) && is_op(op) && n >= 0 && k >= 0 &&
-                is_ld(lda, rows) && is_ld(ldc, n) && alpha && beta,
-            CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(is_small(n) && is_small(k) && is_small(lda) && is_small(ldc),
-            CUBLAS_STATUS_NOT_SUPPORTED);
-    if (!n) return CUBLAS_STATUS_SUCCESS;
-    REQUIRE(LOCAL(is_scalar)(handle, name, alpha, sizeof *alpha) &&
-                LOCAL(is_scalar)(handle, name, beta, sizeof *beta) &&
-                (*alpha == 0 || LOCAL(is_matrix)(name, "A", a, rows, n + k - rows, lda)) &&
-                LOCAL(is_matrix)(name, "C", c, n, n, ldc),
-            CUBLAS_STATUS_EXECUTION_FAILED);
-    for (int64_t j = 0; j < n && *beta != 1; j++)
-        for (int64_t i = is_lower ? j : 0; i < (is_lower ? n : j + 1); i++)
-            c[i + j * ldc] = LOCAL(scaled)(*beta, &c[i + j * ldc]);
-    if (k && *alpha != 0) CBLAS(syrk)
-    (CblasColMajor, is_lower ? CblasLower : CblasUpper, is_plain ? CblasNoTrans : CblasTrans,
-     (int)n, (int)k, *alpha, a, (int)lda, 1, c, (int)ldc);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-/* ---- B <- alpha op(A)^-1 B or alpha B op(A)^-1, A triangular ---- */
-
-static cublasStatus_t LOCAL(trsm)(cublasHandle_t handle, cublasSideMode_t side,
-                                  cublasFillMode_t uplo, cublasOperation_t op,
-                                  cublasDiagType_t diag, int64_t m, int64_t n, const REAL *alpha,
-                                  const REAL *a, int64_t lda, REAL *b, int64_t ldb)
-{
-    const char *name = "cublas" LETTER_TEXT "trsm";
-    const bool is_left = side == CUBLAS_SIDE_LEFT, is_lower = uplo == CUBLAS_FILL_MODE_LOWER;
-    const int64_t order = is_left ? m : n;
-
-    REQUIRE_READY(handle, name);
-    REQUIRE((is_left || side == CUBLAS_SIDE_RIGHT) &&
-                (is_lower || uplo == CUBLAS_FILL_MODE_UPPER) && is_op(op) &&
-                (diag == CUBLAS_DIAG_UNIT || diag == CUBLAS_DIAG_NON_UNIT) && m >= 0 && n >= 0 &&
-                is_ld(lda, order) && is_ld(ldb, m) && alpha,
-            CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(is_small(m) && is_small(n) && is_small(lda) && is_small(ldb),
-            CUBLAS_STATUS_NOT_SUPPORTED);
-    if (!m || !n) return CUBLAS_STATUS_SUCCESS;
-    REQUIRE(LOCAL(is_scalar)(handle, name, alpha, sizeof *alpha) &&
-                (*alpha == 0 || LOCAL(is_matrix)(name, "A", a, order, order, lda)) &&
-                LOCAL(is_matrix)(name, "B", b, m, n, ldb),
-            CUBLAS_STATUS_EXECUTION_FAILED);
-    for (int64_t j = 0; j < n && *alpha != 1; j++)
-        for (int64_t i = 0; i < m; i++) b[i + j * ldb] = LOCAL(scaled)(*alpha, &b[i + j * ldb]);
-    if (*alpha != 0) CBLAS(trsm)
-    (CblasColMajor, is_left ? CblasLeft : CblasRight, is_lower ? CblasLower : CblasUpper,
-     op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-     diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit, (int)m, (int)n, 1, a, (int)lda, b,
-     (int)ldb);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
 /* ---- entry points ---- */
 
 #define DEFINE_MATRIX(integer, width)                                                              \
@@ -188,19 +121,6 @@ static cublasStatus_t LOCAL(trsm)(cublasHandle_t handle, cublasSideMode_t side,
     {                                                                                              \
         return LOCAL(ger)(handle, m, n, alpha, x, step_x, y, step_y, a, lda);                      \
     }                                                                                              \
-    cublasStatus_t ENTRY(syrk, width)(                                                             \
-        cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op, integer n, integer k,  \
-        const REAL *alpha, const REAL *a, integer lda, const REAL *beta, REAL *c, integer ldc)     \
-    {                                                                                              \
-        return LOCAL(syrk)(handle, uplo, op, n, k, alpha, a, lda, beta, c, ldc);                   \
-    }                                                                                              \
-    cublasStatus_t ENTRY(trsm, width)(                                                             \
-        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
-        cublasDiagType_t diag, integer m, integer n, const REAL *alpha, const REAL *a,             \
-        integer lda, REAL *b, integer ldb)                                                         \
-    {                                                                                              \
-        return LOCAL(trsm)(handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb);             \
-    }                                                                                              \
     cublasStatus_t GEAM_ENTRY(width)(                                                              \
         cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, integer m,          \
         integer n, const REAL *alpha, const REAL *a, integer lda, const REAL *beta, const REAL *b, \
@@ -212,7 +132,6 @@ FOR_BOTH_WIDTHS(DEFINE_MATRIX)
 
 #undef DEFINE_MATRIX
 #undef GEAM_ENTRY
-#undef CBLAS
 #undef AT
 #undef I_ENTRY
 #undef ENTRY

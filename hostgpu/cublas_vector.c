@@ -1,19 +1,7 @@
 /* cublas_vector.c - vector, matrix-vector and the other matrix functions, for both real types. */
 #include <math.h>
 
-#include <cblas.h>
-
 #include "cublas_internal.h"
-
-/* Leaves the function where the handle's work cannot be done now. */
-#define REQUIRE_READY(handle, name)                                                                \
-    do {                                                                                           \
-        const cublasStatus_t ready = hostgpu_check_not_captured(handle, name);                     \
-        if (ready) return ready;                                                                   \
-    } while (0)
-
-#define JOIN_(a, b, c) a##b##c
-#define JOIN(a, b, c)  JOIN_(a, b, c)
 
 #define REAL        double
 #define LETTER      D

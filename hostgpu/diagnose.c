@@ -5,11 +5,6 @@
 
 #include "worker.h"
 
-bool hostgpu_same_site(hostgpu_site a, hostgpu_site b)
-{
-    return a.line == b.line && (a.file == b.file || !strcmp(a.file, b.file));
-}
-
 static const char *op_name(hostgpu_warp_op op)
 {
     static const char *const names[] = {

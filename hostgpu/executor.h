@@ -106,6 +106,10 @@ typedef cudaError_t hostgpu_action(void *arguments);
 cudaError_t hostgpu_enqueue(cudaStream_t stream, enum cudaGraphNodeType type, hostgpu_action *run,
                             void *arguments, size_t bytes);
 
+/* How often any worker has gone on with another thread, or started one, since the process began:
+ * what kernels cost here, whatever the machine's speed. Valid while no launch is under way. */
+unsigned long long hostgpu_switches(void);
+
 /* Kernels that are loaded into the current context: by a launch, or by asking for their attributes. */
 size_t hostgpu_loaded_kernels(void);
 

@@ -109,6 +109,16 @@ static cudaError_t run(hostgpu_job *job)
     return (cudaError_t)atomic_load(&job->error);
 }
 
+unsigned long long hostgpu_switches(void)
+{
+    unsigned long long all = 0;
+
+    pthread_mutex_lock(&pool.launching);
+    for (unsigned i = 0; i < MAX_WORKERS && pool.worker[i]; i++) all += pool.worker[i]->switches;
+    pthread_mutex_unlock(&pool.launching);
+    return all;
+}
+
 /* ---- limits ---- */
 
 static bool is_valid_shape(struct dim3 grid, struct dim3 block)

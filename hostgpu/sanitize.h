@@ -55,4 +55,10 @@ static inline void hostgpu_ignore_end(void) {}
 static const bool hostgpu_is_race_check = false;
 #endif
 
+#if defined(HOSTGPU_ASAN) || defined(HOSTGPU_TSAN)
+static const bool hostgpu_is_sanitized = true;
+#else
+static const bool hostgpu_is_sanitized = false;
+#endif
+
 #endif

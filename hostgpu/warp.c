@@ -1,6 +1,6 @@
 /* warp.c - operations of the lanes of a warp: each lane of the mask hands in a value and waits; the last one to
  * come computes all results. */
-#include "worker.h"
+#include "schedule.h"
 
 static bool has_lane(unsigned mask, unsigned lane) { return mask >> lane & 1; }
 
@@ -118,10 +118,10 @@ static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_thread *call
     check_agreement(w, warp, caller);
     compute(w, warp, caller->op, mask);
     warp->arrived &= ~mask;
-    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++) {
+    for (unsigned l = HOSTGPU_WARP_SIZE; l-- > 0;) { /* the first lane goes on first */
         if (!has_lane(mask, l)) continue;
         HOSTGPU_RELEASE(&warp->race_leave[l]);
-        hostgpu_make_ready(w, first + l);
+        hostgpu_make_next(w, first + l);
     }
 }
 

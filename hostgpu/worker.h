@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "executor.h"
 #include "fiber.h"
@@ -62,11 +63,14 @@ typedef struct {
     cuda_thread thread[HOSTGPU_MAX_THREADS];
     cuda_warp warp[HOSTGPU_MAX_WARPS];
     unsigned thread_count, exited, at_barrier;
-    unsigned votes;        /* of the barrier that fills */
-    hostgpu_votes outcome; /* of the last full one */
+    unsigned votes;            /* of the barrier that fills ... */
+    hostgpu_site barrier_site; /* ... where its first thread came from ... */
+    bool barriers_differ;      /* ... and whether another came from elsewhere */
+    hostgpu_votes outcome;     /* of the last full one */
 
     unsigned ready[HOSTGPU_MAX_THREADS]; /* ring of ranks */
     unsigned ready_first, ready_count;
+    unsigned long long switches; /* by this worker, since it was made */
 
     hostgpu_fiber fiber[HOSTGPU_MAX_THREADS];
     hostgpu_fiber *idle[HOSTGPU_MAX_THREADS]; /* between threads: may be given another */
@@ -85,8 +89,7 @@ extern __thread hostgpu_worker *hostgpu_self __attribute__((visibility("hidden")
 
 /* block.c */
 void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job);
-void hostgpu_wait(hostgpu_worker *w);
-void hostgpu_make_ready(hostgpu_worker *w, unsigned rank);
+hostgpu_fiber *hostgpu_take_fiber(hostgpu_worker *w);
 
 /* shared.c: memory of the launch's blocks on this worker. */
 bool hostgpu_acquire_shared(hostgpu_worker *w);
@@ -97,8 +100,11 @@ void hostgpu_release_shared(hostgpu_worker *w);
 void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
-/* diagnose.c: true for two waits in the same place. */
-bool hostgpu_same_site(hostgpu_site a, hostgpu_site b);
+/* True for two waits in the same place. */
+static inline bool hostgpu_same_site(hostgpu_site a, hostgpu_site b)
+{
+    return a.line == b.line && (a.file == b.file || !strcmp(a.file, b.file));
+}
 
 /* diagnose.c: has AddressSanitizer's reports name the CUDA thread. */
 void hostgpu_name_thread_in_reports(void);

@@ -44,6 +44,9 @@
  *   td_global(pointer)
  *       the pointer, which is to global memory: where the compiler does not see that by itself, it takes every access for one that may be
  *       to shared memory, too, and keeps them in order
+ *   td_skips(is_useless)
+ *       whether to leave out work that changes nothing, as for lines past the end: is_useless on
+ *       the host device, where each thread takes its own time; false, for the compiler, on others
  *   TD_HAS_CUDA_DEVICE
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
@@ -124,6 +127,7 @@ static inline cudaError_t td_launch(bool is_next, unsigned cluster, void (*kerne
 }
 
 TD_DEVICE int td_uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
+TD_DEVICE constexpr bool td_skips(bool) { return false; }
 
 template <class type> TD_DEVICE type *td_global(type *pointer)
 {
@@ -203,6 +207,7 @@ static inline void td_let_next_begin() {}
 static inline void td_wait_for_last() {}
 static inline void td_begin_kernel() {}
 static inline int td_uniform(int x) { return x; }
+static inline bool td_skips(bool is_useless) { return is_useless; }
 template <class type> static inline type *td_global(type *pointer) { return pointer; }
 
 #endif

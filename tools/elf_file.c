@@ -97,7 +97,8 @@ bool elf_file_imports(const elf_file *file, const char *symbol)
     return false;
 }
 
-static bool table_defines(const elf_file *file, GElf_Word type, const char *wanted)
+/* Sets *found to the function of that name in a table of symbols, if the file holds it. */
+static bool table_defines(const elf_file *file, GElf_Word type, const char *wanted, GElf_Sym *found)
 {
     GElf_Shdr header;
     Elf_Data *data;
@@ -106,6 +107,7 @@ static bool table_defines(const elf_file *file, GElf_Word type, const char *want
     for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
         if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
         const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+        *found = symbol;
         if (name && strcmp(name, wanted) == 0) return true;
     }
     return false;
@@ -113,7 +115,16 @@ static bool table_defines(const elf_file *file, GElf_Word type, const char *want
 
 bool elf_file_defines(const elf_file *file, const char *symbol)
 {
-    return table_defines(file, SHT_SYMTAB, symbol) || table_defines(file, SHT_DYNSYM, symbol);
+    GElf_Sym found;
+    return table_defines(file, SHT_SYMTAB, symbol, &found) ||
+           table_defines(file, SHT_DYNSYM, symbol, &found);
+}
+
+elf_export elf_file_exports(const elf_file *file, const char *symbol)
+{
+    GElf_Sym found;
+    if (!table_defines(file, SHT_DYNSYM, symbol, &found)) return ELF_NO_EXPORT;
+    return GELF_ST_BIND(found.st_info) == STB_WEAK ? ELF_WEAK_EXPORT : ELF_STRONG_EXPORT;
 }
 
 bool elf_file_contains(const elf_file *file, const char *text)

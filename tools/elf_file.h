@@ -34,6 +34,11 @@ bool elf_file_imports(const elf_file *file, const char *symbol);
 /* True if the file itself holds the function, exported or not (unless it was stripped). */
 bool elf_file_defines(const elf_file *file, const char *symbol);
 
+/* What the file exports under a name. Weak: another file's function of that name would have been
+ * taken for it where the file was linked. */
+typedef enum { ELF_NO_EXPORT, ELF_WEAK_EXPORT, ELF_STRONG_EXPORT } elf_export;
+elf_export elf_file_exports(const elf_file *file, const char *symbol);
+
 /* True if the loaded data of the file holds the text. */
 bool elf_file_contains(const elf_file *file, const char *text);
 

@@ -180,6 +180,54 @@ static int print_imports(const elf_file *file)
     return listed;
 }
 
+/* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
+ * weak (hostgpu/stub.h). */
+enum { STAND_INS = 3 };
+typedef struct {
+    elf_file files[STAND_INS];
+    int count;
+} stand_ins;
+
+static void stand_ins_open(stand_ins *all)
+{
+    static const char *const names[STAND_INS] = {PLACEMENT_CUDART, PLACEMENT_CUBLAS,
+                                                 PLACEMENT_CUBLAS_LT};
+    char path[PATH_MAX];
+    all->count = 0;
+    for (int i = 0; i < STAND_INS; i++)
+        if (placement_find(names[i], path) && elf_file_open(&all->files[all->count], path))
+            all->count++;
+}
+
+static void stand_ins_close(stand_ins *all)
+{
+    while (all->count > 0) elf_file_close(&all->files[--all->count]);
+}
+
+static bool is_stub(const stand_ins *all, const char *name)
+{
+    for (int i = 0; i < all->count; i++)
+        if (elf_file_exports(&all->files[i], name) == ELF_WEAK_EXPORT) return true;
+    return false;
+}
+
+/* Functions that the file calls and the host device does not implement: the first ones by name, and
+ * how many more there are. */
+static void print_stubs(const elf_file *file, const stand_ins *all)
+{
+    enum { NAMED = 6 };
+    int count = 0;
+    size_t position = 0;
+    for (const char *name; (name = elf_file_next_import(file, &position));) {
+        if (!starts_with(name, "cu") || !is_stub(all, name)) continue;
+        if (count++ < NAMED) printf("%s%s", count == 1 ? "not there:   " : ", ", name);
+    }
+    if (count > NAMED) printf(" and %d more", count - NAMED);
+    if (count > 0)
+        printf(" (in %s): the host device returns that they are not supported\n",
+               base_name(file->path));
+}
+
 static bool holds_cublas(const elf_file *file)
 {
     if (needs(file, "libcublas.so")) return false;
@@ -195,7 +243,8 @@ static bool imports_any(const elf_file *file, const char *const names[])
     return false;
 }
 
-static void look_into(const elf_file *file, findings *f)
+/* on_host: NULL for programs that run on a GPU. */
+static void look_into(const elf_file *file, const stand_ins *on_host, findings *f)
 {
     static const char *const loading[] = {"dlopen", "dlmopen", NULL};
     static const char *const starting[] = {"execv",  "execve", "execvp",      "execvpe",
@@ -203,6 +252,7 @@ static void look_into(const elf_file *file, findings *f)
                                            "system", NULL};
     const bool has_dlopen = imports_any(file, loading);
     f->imports += print_imports(file);
+    if (on_host) print_stubs(file, on_host);
     f->imports_dlopen |= has_dlopen;
     f->imports_exec |= imports_any(file, starting);
     if (holds_cublas(file))
@@ -243,7 +293,10 @@ static preload_verdict examine_set(const elf_file *program, const loaded_set *se
                                    bool on_host_device, char *reason)
 {
     findings f = {0};
-    look_into(program, &f);
+    stand_ins all = {.count = 0};
+    const stand_ins *const on_host = on_host_device ? &all : NULL;
+    if (on_host_device) stand_ins_open(&all);
+    look_into(program, on_host, &f);
     bool is_good = !on_host_device || check_host_device(program, reason);
     for (int i = 0; i < set->count; i++) {
         const loaded_library *library = &set->libraries[i];
@@ -252,10 +305,11 @@ static preload_verdict examine_set(const elf_file *program, const loaded_set *se
         if (!library->path && !(on_host_device && is_cudas))
             printf("not found:   %s\n", library->name);
         if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
-        look_into(&file, &f);
+        look_into(&file, on_host, &f);
         is_good = is_good && (!on_host_device || check_host_device(&file, reason));
         elf_file_close(&file);
     }
+    stand_ins_close(&all);
     if (set->complaint[0]) is_good = because(reason, "the loader refuses it: %s", set->complaint);
     return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
 }

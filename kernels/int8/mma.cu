@@ -107,10 +107,11 @@ template <class tile> struct sources {
     }
 };
 
-/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage. */
+/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage;
+ * columns and rows: how many there are in C from these on. */
 template <class tile>
 TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int steps,
-                               const int8_t *x0, const int8_t *y0)
+                               const int8_t *x0, const int8_t *y0, int columns, int rows)
 {
     TD_UNROLL
     for (int s = 0; s < tile::stages; s++) {
@@ -119,7 +120,7 @@ TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int s
     }
     td_async_copy_wait<tile::stages - 1>();
     __syncthreads();
-    warp_products<tile> products(sums, x0, y0);
+    warp_products<tile> products(sums, x0, y0, columns, rows);
     int stage = 0;
     TD_ROLLED
     for (int left = steps; left > 0; left--) {
@@ -153,6 +154,7 @@ TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums<tile
     }
     TD_UNROLL
     for (int i = 0; i < COLUMNS; i++) {
+        if (td_skips(i * APART >= left)) return;
         const td_quad<uint32_t> residues =
             td_residues_of_lane<how, 4>(&sums[i / 2][0][i % 2 * 2], modulus);
         if (i * APART < left) *reinterpret_cast<td_quad<uint32_t> *>(to) = residues;
@@ -213,9 +215,10 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
     const int steps = list_steps<tile>(p, own, list);
     warp_sums<tile> sums = {};
     sources<tile> from(p, own, shared, list);
-    multiply_panels<tile>(sums, from, steps, shared + x0 * tile::k_step,
-                          shared + (tile::columns + y0) * tile::k_step);
     const int row = own.row + y0, column = own.column + x0;
+    multiply_panels<tile>(sums, from, steps, shared + x0 * tile::k_step,
+                          shared + (tile::columns + y0) * tile::k_step, (int)p.n - column,
+                          (int)p.m - row);
     if (p.type == TD_PANEL_LOGARITHM) {
         store_residues<TD_LOGARITHM_OF_SUM, tile>(p, own, sums, row, column, {});
         return;

@@ -86,8 +86,11 @@ template <class tile> struct warp_products {
     uint32_t columns[tile::column_mmas][4], rows[2][HALF / 2][4];
     uint32_t x, y; /* this lane's places in the first stage */
 
-    /* x0 and y0 are the warp's first lines there, of B and of A. */
-    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0) : sums(own)
+    /* x0 and y0 are the warp's first lines there, of B and of A. columns and rows: how many of the
+     * warp's are in C; the tensor cores multiply the others, too. */
+    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0,
+                            int /*columns*/, int /*rows*/)
+        : sums(own)
     {
         const int lane = (int)threadIdx.x % 32;
         x = td_shared_address(x0 + place<tile>(lane % 16, lane / 16));
@@ -177,26 +180,36 @@ template <int count> TD_DEVICE int32_t dot(const int16_t (&x)[count], const int1
     return sum;
 }
 
-/* A thread's products, all of a stage at once. */
+/* A thread's products, all of a stage at once; sums of rows and columns outside C stay 0. */
 template <class tile> struct warp_products {
     enum { K = tile::k_step, COLUMNS = 2 * tile::column_mmas, ROWS = 2 * ROW_MMAS };
     warp_sums<tile> &sums;
     const int8_t *x, *y;
+    int columns_left, rows_left; /* in C, from the thread's first column and row on */
 
-    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0) : sums(own)
+    TD_INSIDE warp_products(warp_sums<tile> &own, const int8_t *x0, const int8_t *y0, int columns,
+                            int rows)
+        : sums(own)
     {
         const int lane = (int)threadIdx.x % 32;
         x = x0 + lane / 4 * K;
         y = y0 + lane % 4 * 2 * K;
+        columns_left = columns - lane / 4;
+        rows_left = rows - lane % 4 * 2;
     }
+
+    static TD_INSIDE int column_of(int i) { return i * MMA_COLUMNS / 2; }
+    static TD_INSIDE int row_of(int j) { return j / 2 * MMA_ROWS + j % 2; }
 
     TD_INSIDE void read(int stage)
     {
         int16_t column[K], rows[ROWS][K];
-        for (int j = 0; j < ROWS; j++) widen(rows[j], y + stage + (j / 2 * MMA_ROWS + j % 2) * K);
-        for (int i = 0; i < COLUMNS; i++) {
-            widen(column, x + stage + i * MMA_COLUMNS / 2 * K);
-            for (int j = 0; j < ROWS; j++) {
+        if (columns_left <= 0) return;
+        for (int j = 0; j < ROWS && row_of(j) < rows_left; j++)
+            widen(rows[j], y + stage + row_of(j) * K);
+        for (int i = 0; i < COLUMNS && column_of(i) < columns_left; i++) {
+            widen(column, x + stage + column_of(i) * K);
+            for (int j = 0; j < ROWS && row_of(j) < rows_left; j++) {
                 int32_t *sum = &sums[i / 2][j / 2][i % 2 * 2 + j % 2];
                 *sum = (int32_t)((uint32_t)*sum + (uint32_t)dot(column, rows[j]));
             }

@@ -39,6 +39,14 @@ template <class format> TD_DEVICE int td_thread_col()
 /* Of column j past the first. */
 TD_DEVICE int td_col_step(int j) { return (j >> 2) * 16 + (j & 3); }
 
+/* True if none of the thread's elements of a tile is in C. */
+template <class format>
+TD_DEVICE bool td_is_outside(const td_target &target, int tile_m, int tile_n)
+{
+    return tile_m * TD_TILE + td_thread_row() >= target.m ||
+           tile_n * TD_TILE + td_thread_col<format>() >= target.n;
+}
+
 /* True if the range of the components may have cost the sum bits that the bound promises: an operand is NaN or infinite, or
  * the exponents spread wide and the sum is so small that products near the end of the range may matter. */
 template <class format>

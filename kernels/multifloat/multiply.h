@@ -199,6 +199,7 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
     typename format::sums s;
     value total[elements];
 
+    const bool is_idle = td_skips(td_is_outside<format>(p.output.target, w.tile_m, w.tile_n));
     format::clear(s);
     if (steps > 0) td_fetch<format, k_tile>(w, shared);
     td_async_copy_commit();
@@ -207,7 +208,7 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
         __syncthreads(); /* this stage is there, and nobody reads the other any more */
         if (step + 1 < steps) td_fetch<format, k_tile>(w, shared + (~step & 1) * stage);
         td_async_copy_commit();
-        td_multiply_stage<format, k_tile>(s, shared + (step & 1) * stage);
+        if (!is_idle) td_multiply_stage<format, k_tile>(s, shared + (step & 1) * stage);
         if ((step + 1) % shape::renormalise_steps == 0) format::renormalise(s);
         if (++in_superblock == shape::superblock_steps && step + 1 < steps) {
             format::finish(s, total);

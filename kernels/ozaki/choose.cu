@@ -84,7 +84,7 @@ TD_DEVICE void look_again(const td_choose &p, int batch)
               units = min((int)MOST_UNITS, (lines + THREADS - 1) / THREADS);
     td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], 2 * units, [&](int unit) {
         const int which = unit % 2, first = unit / 2 * THREADS + (int)threadIdx.x;
-        raise_spread(see_lines(p, batch, {which, first, units * THREADS}),
+        raise_spread(see_lines(p, batch, {which, first, units * THREADS}), false,
                      &p.spread[batch].again[which]);
     });
 }

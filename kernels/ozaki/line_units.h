@@ -81,6 +81,13 @@ template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, 
     }
 }
 
+/* The same of lines that do not exist, which are zeros. */
+TD_DEVICE void clear_tops(int *top)
+{
+    TD_UNROLL
+    for (int l = (int)threadIdx.x % 32; l < TD_UNIT; l += 32) top[l] = INT32_MIN;
+}
+
 /* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past the end, and bounds of each TD_BOUND of
  * these. */
 struct raised_tops {
@@ -502,6 +509,7 @@ TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines,
                                      const shifts_of_tile &shifts, unit *to)
 {
     static_assert((int)PARTS == 4, "a part has two bits");
+    if (td_skips(lines <= 0)) return;
     const int lane = td_fresh((int)threadIdx.x % 32), own = lane % WARP_LINES,
               part = lane / WARP_LINES % 2 * 2 + lane / WARP_LINES / 2;
     const int count = left / (2 * PARTS) * 2 + min(2, max(0, left % (2 * PARTS) - 2 * part));

@@ -162,7 +162,7 @@ static __global__ void __launch_bounds__(THREADS)
         if (c.candidates > 1) {
             seen_of_lines seen;
             if (counts) seen.add(c, made);
-            raise_spread(seen, &c.spread[batch].of[which]);
+            raise_spread(seen, td_skips(lines >= 32 && group > 0), &c.spread[batch].of[which]);
         }
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
@@ -262,7 +262,10 @@ TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t
               l = tid - (int)(turn % (THREADS / TD_UNIT)) * TD_UNIT;
     const bool raises = l >= 0 && l < TD_UNIT;
     const seen_tops seen = see_tops(raised_by(p, at), l);
-    find_tops<along>(tile, warp * WARP_LINES, top.of[warp]);
+    if (td_skips(at.line0 + warp * WARP_LINES >= p.operand[at.which].lines))
+        clear_tops(top.of[warp]);
+    else
+        find_tops<along>(tile, warp * WARP_LINES, top.of[warp]);
     __syncthreads();
     then();
     if (raises) raise_tops(raised_by(p, at), top.of, l, seen);

@@ -122,13 +122,16 @@ TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const 
         const lane_runs<along> elements(element, i, (int)lane);
         td_pair_of_elements x[RUNS];
         lane_numbers<pieces> numbers[RUNS];
+        const bool is_past_end = td_skips(at.line0 + i >= p.fixed.operand[at.which].lines);
         uint32_t bits = 0;
-        TD_UNROLL
-        for (int j = 0; j < RUNS; j++) x[j] = elements.load(j * RUN);
-        find_numbers<pieces, along>(p, at, about.line[i], is_shifted, x, numbers);
-        TD_UNROLL
-        for (int j = 0; j < RUNS; j++)
-            bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
+        if (!is_past_end) {
+            TD_UNROLL
+            for (int j = 0; j < RUNS; j++) x[j] = elements.load(j * RUN);
+            find_numbers<pieces, along>(p, at, about.line[i], is_shifted, x, numbers);
+            TD_UNROLL
+            for (int j = 0; j < RUNS; j++)
+                bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
+        }
         const auto store = [&](int j, const lane_residues &residues) {
             TD_UNROLL
             for (int r = 0; r < LANE_ROWS; r++)
@@ -141,11 +144,11 @@ TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const 
                 *reinterpret_cast<uint2 *>(to + j * RUN + t / OTHER_MODULI * 8 +
                                            (FIRST_MODULI + t % OTHER_MODULI) * step) = residues;
         };
-        const bool is_zero = !__any_sync(0xffffffffu, bits != td_piece_zero);
+        const bool is_zero = is_past_end || !__any_sync(0xffffffffu, bits != td_piece_zero);
         is_nonzero |= !is_zero;
         TD_UNROLL
         for (int j = 0; j < RUNS; j++) {
-            const lane_numbers<pieces> *const all = share(numbers[j]);
+            const lane_numbers<pieces> *const all = is_zero ? NULL : share(numbers[j]);
             lane_residues residues = {};
             if (!is_zero) find_residues<pieces, along>(own, all, residues);
             store(j, residues);

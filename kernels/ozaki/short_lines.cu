@@ -188,7 +188,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     if (c.candidates <= 1) return;
     seen_of_lines seen;
     if (exists && threadIdx.x % 32 == 0) seen.add(c, line);
-    raise_spread(seen, &c.spread[batch].of[which]);
+    raise_spread(seen, false, &c.spread[batch].of[which]);
 }
 
 /* ---- the choice ---- */

@@ -190,9 +190,9 @@ TD_DEVICE unsigned multiply_tiles(const own_tiles<most> &tiles, small_estimate_s
         __syncthreads();
         if (half < here) {
             const int8_t *const columns = at + half * BYTES;
-            warp_products<tile> products(sums,
-                                         columns + own * (tile::columns / COLUMN_WARPS) * TILE_K,
-                                         columns + tile::columns * TILE_K);
+            warp_products<tile> products(
+                sums, columns + own * (tile::columns / COLUMN_WARPS) * TILE_K,
+                columns + tile::columns * TILE_K, tile::columns / COLUMN_WARPS, WARP_ROWS);
             products.read(0);
             products.finish(0);
         }

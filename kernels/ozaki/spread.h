@@ -66,14 +66,15 @@ TD_DEVICE void raise_shared_spread(const seen_of_lines &mine, td_spread_of_lines
     }
 }
 
-/* The same for all blocks to see. All threads take part. */
-TD_DEVICE void raise_spread(const seen_of_lines &mine, td_spread_of_lines *all)
+/* The same for all blocks to see. All threads take part; saw_none: true if no thread of the warp
+ * saw a line. */
+TD_DEVICE void raise_spread(const seen_of_lines &mine, bool saw_none, td_spread_of_lines *all)
 {
     TD_SHARED(td_spread_of_lines, seen, );
     const int tid = (int)threadIdx.x;
     if (tid < TD_SPREADS) seen.above[tid] = 0;
     __syncthreads();
-    raise_shared_spread(mine, &seen);
+    if (!saw_none) raise_shared_spread(mine, &seen);
     __syncthreads();
     if (tid < TD_SPREADS && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
 }

@@ -50,7 +50,7 @@ TD_DEVICE void scan_along(const td_operand &o, const double *data, int line0, in
         if (line0 + line < o.lines)
             for (int64_t l = first + lane; l < end; l += 32)
                 magnitudes_add(&m, td_bits64(data[td_operand_at(o, line0 + line, l)]));
-        for (int step = 16; step; step /= 2) {
+        for (int step = td_skips(line0 + line >= o.lines) ? 0 : 16; step; step /= 2) {
             uint64_t largest = __shfl_xor_sync(0xffffffffu, m.largest, step);
             uint64_t smallest = __shfl_xor_sync(0xffffffffu, m.smallest, step);
             m.largest = largest > m.largest ? largest : m.largest;

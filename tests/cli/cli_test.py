@@ -526,6 +526,33 @@ class DoctorOnHostDevice(Case):
         self.assertEqual(result.returncode, 0, result)
         self.assertNotIn('not found', result.stdout)
 
+    def test_what_is_not_implemented(self):
+        """Stubs are the weak symbols of the stand-ins, here of small ones; a program on a GPU hears nothing of them."""
+        stub = '__attribute__((weak)) void {}(void) {{}}'
+        names = [f'cublasStub{i}' for i in range(8)]
+        source = 'void cublasDgemm_v2(void) {} ' + ' '.join(stub.format(name) for name in names)
+        cublas = library(self.folder, 'hostgpu/libcublas.so.13', source)
+        runtime = library(self.folder, 'hostgpu/libcudart.so.13', stub.format('cudaStub') + ' void cudaThere(void) {}')
+
+        def program(calls):
+            declared = ''.join(f'void {name}(void);' for name in calls)
+            body = ''.join(f'{name}();' for name in calls)
+            return compile_c(self.folder, 'program', f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
+
+        few = program(['cublasDgemm_v2', 'cudaThere', 'cudaStub', names[3]])
+        result = self.tandem('doctor', few)
+        self.assertEqual(result.returncode, 0, result)
+        lines = [line for line in result.stdout.splitlines() if line.startswith('not there:')]
+        self.assertEqual(len(lines), 1, result)
+        named, ending = lines[0].removeprefix('not there:   ').split(' (in program): ')
+        self.assertEqual(set(named.split(', ')), {'cudaStub', names[3]})
+        self.assertEqual(ending, 'the host device returns that they are not supported')
+        self.assertIn(' and 3 more (in program)', self.tandem('doctor', program(['cudaStub', *names])).stdout)
+        self.assertNotIn('not there', self.tandem('doctor', program(['cublasDgemm_v2', 'cudaThere'])).stdout)
+        self.add_cuda()
+        self.add_driver()
+        self.assertNotIn('not there', self.tandem('doctor', few).stdout)
+
     def test_static_runtime(self):
         program = compile_c(self.folder, 'program', 'const char *volatile mark = "cudaErrorMissingConfiguration";'
                             'int main(void) { return !mark; }')

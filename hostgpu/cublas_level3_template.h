@@ -1,0 +1,317 @@
+/* cublas_level3_template.h - functions of symmetric, Hermitian and triangular matrices for one
+ * type. C is scaled by beta here, as in cublas_gemm.c. cublas_level3.c includes this file once per
+ * type and defines
+ *   ELEMENT, CUDA_ELEMENT (cuDoubleComplex), REAL, LETTER (Z), LOWER (z), IS_COMPLEX,
+ *   SCALAR(x)   a scalar as BLAS takes it: the number, or, if it is complex, where it is
+ * No include guard: it is meant to be included again. */
+
+#define LOCAL(name)        JOIN(LOWER, _, name)
+#define cblas(name)        JOIN(cblas_, LOWER, name)
+#define ENTRY(name, width) JOIN(JOIN(cublas, LETTER, name), _v2, width) /* cublasZtrmm_v2_64 */
+
+/* The call's alpha or beta; those of a Hermitian function may be real. */
+static ELEMENT LOCAL(scalar)(const void *at, bool is_real)
+{
+    return is_real ? (ELEMENT) * (const REAL *)at : *(const ELEMENT *)at;
+}
+
+/* C <- beta C, all of it or a triangle with its diagonal, which is real in a Hermitian C. */
+static void LOCAL(scale)(const level3_call *p, part_of_c part, ELEMENT beta)
+{
+    ELEMENT *c = p->c;
+    const bool is_lower = p->uplo == CUBLAS_FILL_MODE_LOWER;
+
+    for (int64_t j = 0; j < p->n; j++) {
+        const int64_t first = part == TRIANGLE && is_lower ? j : 0;
+        const int64_t end = part == ALL ? p->m : is_lower ? p->n : j + 1;
+
+        for (int64_t i = first; i < end && beta != 1; i++)
+            c[i + j * p->ldc] = beta == 0 ? 0 : beta * c[i + j * p->ldc];
+        if (p->is_hermitian && part == TRIANGLE) c[j + j * p->ldc] = REAL_PART(c[j + j * p->ldc]);
+    }
+}
+
+/* ---- C <- alpha A B + beta C or alpha B A + beta C, A symmetric or Hermitian ---- */
+
+static void LOCAL(add_symm)(const level3_call *p, ELEMENT alpha)
+{
+    const ELEMENT one = 1;
+    const int m = (int)p->m, n = (int)p->n, lda = (int)p->lda, ldb = (int)p->ldb, ldc = (int)p->ldc;
+    const CBLAS_SIDE side = side_of(p);
+    const CBLAS_UPLO uplo = fill_of(p);
+
+#if IS_COMPLEX
+    if (p->is_hermitian) {
+        cblas(hemm)(CblasColMajor, side, uplo, m, n, SCALAR(alpha), p->a, lda, p->b, ldb,
+                    SCALAR(one), p->c, ldc);
+        return;
+    }
+#endif
+    cblas(symm)(CblasColMajor, side, uplo, m, n, SCALAR(alpha), p->a, lda, p->b, ldb, SCALAR(one),
+                p->c, ldc);
+}
+
+static cublasStatus_t LOCAL(symm)(const level3_call *p)
+{
+    const int64_t order = p->side == CUBLAS_SIDE_LEFT ? p->m : p->n;
+    const size_t bytes = sizeof(ELEMENT);
+    ELEMENT alpha;
+
+    REQUIRE_READY(p->handle, p->name);
+    REQUIRE(is_side(p) && is_fill(p) && p->m >= 0 && p->n >= 0 && is_ld(p->lda, order) &&
+                is_ld(p->ldb, p->m) && is_ld(p->ldc, p->m) && p->alpha && p->beta,
+            CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(are_small(p), CUBLAS_STATUS_NOT_SUPPORTED);
+    if (!p->m || !p->n) return CUBLAS_STATUS_SUCCESS;
+    REQUIRE(is_scalar(p, "alpha", p->alpha, bytes) && is_scalar(p, "beta", p->beta, bytes),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+    alpha = LOCAL(scalar)(p->alpha, false);
+    REQUIRE((alpha == 0 || (is_matrix(p, "A", p->a, order, order, p->lda, bytes) &&
+                            is_matrix(p, "B", p->b, p->m, p->n, p->ldb, bytes))) &&
+                is_matrix(p, "C", p->c, p->m, p->n, p->ldc, bytes),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+    LOCAL(scale)(p, ALL, LOCAL(scalar)(p->beta, false));
+    if (alpha != 0) LOCAL(add_symm)(p, alpha);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- one triangle of C <- alpha op(A) op(A)^T + beta C, and of the same with two operands ---- */
+
+/* With two: C <- alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C. */
+
+static void LOCAL(add_rank_k)(const level3_call *p, int operands, ELEMENT alpha)
+{
+    const ELEMENT one = 1;
+    const int n = (int)p->n, k = (int)p->k, lda = (int)p->lda, ldb = (int)p->ldb, ldc = (int)p->ldc;
+    const CBLAS_UPLO uplo = fill_of(p);
+    const CBLAS_TRANSPOSE op = transpose_of(p);
+
+#if IS_COMPLEX
+    if (p->is_hermitian && operands == 1) {
+        cblas(herk)(CblasColMajor, uplo, op, n, k, REAL_PART(alpha), p->a, lda, 1, p->c, ldc);
+        return;
+    }
+    if (p->is_hermitian) {
+        cblas(her2k)(CblasColMajor, uplo, op, n, k, SCALAR(alpha), p->a, lda, p->b, ldb, 1, p->c,
+                     ldc);
+        return;
+    }
+#endif
+    if (operands == 1)
+        cblas(syrk)(CblasColMajor, uplo, op, n, k, SCALAR(alpha), p->a, lda, SCALAR(one), p->c,
+                    ldc);
+    else
+        cblas(syr2k)(CblasColMajor, uplo, op, n, k, SCALAR(alpha), p->a, lda, p->b, ldb,
+                     SCALAR(one), p->c, ldc);
+}
+
+static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
+{
+    const int64_t rows = p->op == CUBLAS_OP_N ? p->n : p->k, columns = p->n + p->k - rows;
+    const bool is_alpha_real = p->is_hermitian && operands == 1;
+    const size_t bytes = sizeof(ELEMENT);
+    ELEMENT alpha, beta;
+
+    REQUIRE_READY(p->handle, p->name);
+    REQUIRE(is_fill(p) && is_rank_k_op(p, IS_COMPLEX) && p->n >= 0 && p->k >= 0 &&
+                is_ld(p->lda, rows) && is_ld(p->ldb, rows) && is_ld(p->ldc, p->n) && p->alpha &&
+                p->beta,
+            CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(are_small(p), CUBLAS_STATUS_NOT_SUPPORTED);
+    if (!p->n) return CUBLAS_STATUS_SUCCESS;
+    REQUIRE(is_scalar(p, "alpha", p->alpha, is_alpha_real ? sizeof(REAL) : bytes) &&
+                is_scalar(p, "beta", p->beta, p->is_hermitian ? sizeof(REAL) : bytes),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+    alpha = LOCAL(scalar)(p->alpha, is_alpha_real);
+    beta = LOCAL(scalar)(p->beta, p->is_hermitian);
+    if (!p->k) alpha = 0;
+    REQUIRE((alpha == 0 ||
+             (is_matrix(p, "A", p->a, rows, columns, p->lda, bytes) &&
+              (operands == 1 || is_matrix(p, "B", p->b, rows, columns, p->ldb, bytes)))) &&
+                is_matrix(p, "C", p->c, p->n, p->n, p->ldc, bytes),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+    if (alpha == 0 && beta == 1) return CUBLAS_STATUS_SUCCESS;
+    LOCAL(scale)(p, TRIANGLE, beta);
+    if (alpha != 0) LOCAL(add_rank_k)(p, operands, alpha);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- C <- alpha op(A) B or alpha B op(A), A triangular; or by op(A)'s inverse, B being C ---- */
+
+/* C <- B, which may be in the same place. */
+static void LOCAL(copy_b)(const level3_call *p)
+{
+    const ELEMENT *b = p->b;
+    ELEMENT *c = p->c;
+
+    for (int64_t j = 0; j < p->n && b != c; j++)
+        memcpy(c + j * p->ldc, b + j * p->ldb, (size_t)p->m * sizeof *c);
+}
+
+static void LOCAL(apply_triangle)(const level3_call *p, bool solves)
+{
+    const ELEMENT one = 1;
+    const int m = (int)p->m, n = (int)p->n, lda = (int)p->lda, ldc = (int)p->ldc;
+    const CBLAS_DIAG diag = p->diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit;
+
+    if (solves)
+        cblas(trsm)(CblasColMajor, side_of(p), fill_of(p), transpose_of(p), diag, m, n, SCALAR(one),
+                    p->a, lda, p->c, ldc);
+    else
+        cblas(trmm)(CblasColMajor, side_of(p), fill_of(p), transpose_of(p), diag, m, n, SCALAR(one),
+                    p->a, lda, p->c, ldc);
+}
+
+static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
+{
+    const int64_t order = p->side == CUBLAS_SIDE_LEFT ? p->m : p->n;
+    const size_t bytes = sizeof(ELEMENT);
+    ELEMENT alpha;
+
+    REQUIRE_READY(p->handle, p->name);
+    REQUIRE(is_side(p) && is_fill(p) && is_op(p->op) && is_diag(p) && p->m >= 0 && p->n >= 0 &&
+                is_ld(p->lda, order) && is_ld(p->ldb, p->m) && is_ld(p->ldc, p->m) && p->alpha,
+            CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(are_small(p), CUBLAS_STATUS_NOT_SUPPORTED);
+    if (!p->m || !p->n) return CUBLAS_STATUS_SUCCESS;
+    REQUIRE(is_scalar(p, "alpha", p->alpha, bytes), CUBLAS_STATUS_EXECUTION_FAILED);
+    alpha = LOCAL(scalar)(p->alpha, false);
+    REQUIRE((alpha == 0 || (is_matrix(p, "A", p->a, order, order, p->lda, bytes) &&
+                            is_matrix(p, "B", p->b, p->m, p->n, p->ldb, bytes))) &&
+                is_matrix(p, solves ? "B" : "C", p->c, p->m, p->n, p->ldc, bytes),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+    if (alpha != 0) LOCAL(copy_b)(p);
+    LOCAL(scale)(p, ALL, alpha);
+    if (alpha != 0) LOCAL(apply_triangle)(p, solves);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- entry points ---- */
+
+#define DEFINE_SYMM(integer, width, function, hermitian)                                           \
+    cublasStatus_t ENTRY(function, width)(                                                         \
+        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, integer m, integer n, \
+        const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b,      \
+        integer ldb, const CUDA_ELEMENT *beta, CUDA_ELEMENT *c, integer ldc)                       \
+    {                                                                                              \
+        return LOCAL(symm)(&(level3_call){.handle = handle,                                        \
+                                          .name = TEXT(ENTRY(function, width)),                    \
+                                          .is_hermitian = hermitian,                               \
+                                          .side = side,                                            \
+                                          .uplo = uplo,                                            \
+                                          .m = m,                                                  \
+                                          .n = n,                                                  \
+                                          .alpha = alpha,                                          \
+                                          .a = a,                                                  \
+                                          .lda = lda,                                              \
+                                          .b = b,                                                  \
+                                          .ldb = ldb,                                              \
+                                          .beta = beta,                                            \
+                                          .c = c,                                                  \
+                                          .ldc = ldc});                                            \
+    }
+
+#define DEFINE_RANK_K(integer, width, function, hermitian, alpha_type, beta_type)                  \
+    cublasStatus_t ENTRY(function, width)(                                                         \
+        cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op, integer n, integer k,  \
+        const alpha_type *alpha, const CUDA_ELEMENT *a, integer lda, const beta_type *beta,        \
+        CUDA_ELEMENT *c, integer ldc)                                                              \
+    {                                                                                              \
+        return LOCAL(rank_k)(&(level3_call){.handle = handle,                                      \
+                                            .name = TEXT(ENTRY(function, width)),                  \
+                                            .is_hermitian = hermitian,                             \
+                                            .uplo = uplo,                                          \
+                                            .op = op,                                              \
+                                            .n = n,                                                \
+                                            .k = k,                                                \
+                                            .alpha = alpha,                                        \
+                                            .a = a,                                                \
+                                            .lda = lda,                                            \
+                                            .ldb = lda,                                            \
+                                            .beta = beta,                                          \
+                                            .c = c,                                                \
+                                            .ldc = ldc},                                           \
+                             1);                                                                   \
+    }
+
+#define DEFINE_RANK_2K(integer, width, function, hermitian, beta_type)                             \
+    cublasStatus_t ENTRY(function, width)(                                                         \
+        cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op, integer n, integer k,  \
+        const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b,      \
+        integer ldb, const beta_type *beta, CUDA_ELEMENT *c, integer ldc)                          \
+    {                                                                                              \
+        return LOCAL(rank_k)(&(level3_call){.handle = handle,                                      \
+                                            .name = TEXT(ENTRY(function, width)),                  \
+                                            .is_hermitian = hermitian,                             \
+                                            .uplo = uplo,                                          \
+                                            .op = op,                                              \
+                                            .n = n,                                                \
+                                            .k = k,                                                \
+                                            .alpha = alpha,                                        \
+                                            .a = a,                                                \
+                                            .lda = lda,                                            \
+                                            .b = b,                                                \
+                                            .ldb = ldb,                                            \
+                                            .beta = beta,                                          \
+                                            .c = c,                                                \
+                                            .ldc = ldc},                                           \
+                             2);                                                                   \
+    }
+
+#define TRIANGULAR(function, width, solves, matrix_b, step_b, matrix_c, step_c)                    \
+    LOCAL(triangular)                                                                              \
+    (&(level3_call){.handle = handle,                                                              \
+                    .name = TEXT(ENTRY(function, width)),                                          \
+                    .side = side,                                                                  \
+                    .uplo = uplo,                                                                  \
+                    .op = op,                                                                      \
+                    .diag = diag,                                                                  \
+                    .m = m,                                                                        \
+                    .n = n,                                                                        \
+                    .alpha = alpha,                                                                \
+                    .a = a,                                                                        \
+                    .lda = lda,                                                                    \
+                    .b = matrix_b,                                                                 \
+                    .ldb = step_b,                                                                 \
+                    .c = matrix_c,                                                                 \
+                    .ldc = step_c},                                                                \
+     solves)
+
+#define DEFINE_LEVEL3(integer, width)                                                              \
+    DEFINE_SYMM(integer, width, symm, false)                                                       \
+    DEFINE_RANK_K(integer, width, syrk, false, CUDA_ELEMENT, CUDA_ELEMENT)                         \
+    DEFINE_RANK_2K(integer, width, syr2k, false, CUDA_ELEMENT)                                     \
+    cublasStatus_t ENTRY(trmm, width)(                                                             \
+        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
+        cublasDiagType_t diag, integer m, integer n, const CUDA_ELEMENT *alpha,                    \
+        const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b, integer ldb, CUDA_ELEMENT *c,   \
+        integer ldc)                                                                               \
+    {                                                                                              \
+        return TRIANGULAR(trmm, width, false, b, ldb, c, ldc);                                     \
+    }                                                                                              \
+    cublasStatus_t ENTRY(trsm, width)(                                                             \
+        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
+        cublasDiagType_t diag, integer m, integer n, const CUDA_ELEMENT *alpha,                    \
+        const CUDA_ELEMENT *a, integer lda, CUDA_ELEMENT *b, integer ldb)                          \
+    {                                                                                              \
+        return TRIANGULAR(trsm, width, true, b, ldb, b, ldb);                                      \
+    }
+FOR_BOTH_WIDTHS(DEFINE_LEVEL3)
+
+#if IS_COMPLEX
+#define DEFINE_HERMITIAN(integer, width)                                                           \
+    DEFINE_SYMM(integer, width, hemm, true)                                                        \
+    DEFINE_RANK_K(integer, width, herk, true, REAL, REAL)                                          \
+    DEFINE_RANK_2K(integer, width, her2k, true, REAL)
+FOR_BOTH_WIDTHS(DEFINE_HERMITIAN)
+#undef DEFINE_HERMITIAN
+#endif
+
+#undef DEFINE_LEVEL3
+#undef TRIANGULAR
+#undef DEFINE_RANK_2K
+#undef DEFINE_RANK_K
+#undef DEFINE_SYMM
+#undef ENTRY
+#undef cblas
+#undef LOCAL
