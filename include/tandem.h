@@ -171,7 +171,8 @@ TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem
  * refused here). Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range
  * of binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
  * makes so; sums do not overflow half way. With "faithful", elements that only finite numbers make are the binary64 numbers
- * nearest to the exact ones, ties to even. ozaki-sgemm and ozaki1 need a cuBLAS, as tandem_tsgemm_sliced does. */
+ * nearest to the exact ones, ties to even. ozaki-sgemm and ozaki1 need a cuBLAS, as tandem_tsgemm_sliced does.
+ * No handle of cuBLAS takes part: math modes that the program has set do not count here. */
 TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,

@@ -36,15 +36,24 @@ static td_scalar scalar_at(const void *p, td_type type, bool on_device)
     return s;
 }
 
-/* Stream and pointer mode of the handle; false if it has none. */
-static bool query_handle(td_library *library, cublasHandle_t handle, cudaStream_t *stream,
+/* CUBLAS_PEDANTIC_MATH may have flags beside it. */
+static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0xf) == CUBLAS_PEDANTIC_MATH; }
+
+/* Sets what the handle says about *p, and *mode, its pointer mode; false if it is no handle. */
+static bool query_handle(td_library *library, cublasHandle_t handle, td_problem *p,
                          cublasPointerMode_t *mode)
 {
     __typeof__(&cublasGetStream_v2) get_stream = TD_ORIGINAL(library, cublasGetStream_v2);
     __typeof__(&cublasGetPointerMode_v2) get_mode = TD_ORIGINAL(library, cublasGetPointerMode_v2);
-    return handle && get_stream && get_mode &&
-           get_stream(handle, stream) == CUBLAS_STATUS_SUCCESS &&
-           get_mode(handle, mode) == CUBLAS_STATUS_SUCCESS;
+    __typeof__(&cublasGetMathMode) get_math_mode = TD_ORIGINAL(library, cublasGetMathMode);
+    cublasMath_t math;
+    if (!handle || !get_stream || !get_mode || !get_math_mode ||
+        get_stream(handle, &p->stream) != CUBLAS_STATUS_SUCCESS ||
+        get_mode(handle, mode) != CUBLAS_STATUS_SUCCESS ||
+        get_math_mode(handle, &math) != CUBLAS_STATUS_SUCCESS)
+        return false;
+    p->is_pedantic = is_pedantic(math);
+    return true;
 }
 
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
@@ -53,7 +62,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
     cublasPointerMode_t mode;
     const td_options *o = options_for(entry);
     if (!o) return pass(call);
-    if (!query_handle(library, handle, &p->stream, &mode) || !alpha || !beta) {
+    if (!query_handle(library, handle, p, &mode) || !alpha || !beta) {
         *call = td_dispatch_native(entry, p, td_reason_invalid);
         return decide(call);
     }

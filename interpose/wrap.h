@@ -9,9 +9,10 @@
 
 #define TD_EXPORT __attribute__((visibility("default")))
 
-/* Starts a wrapped call whose matrices and sizes are in *p: adds stream and scalars as the handle says, and
- * dispatches. library is the caller's cuBLAS. True if the original function must run, followed by td_wrap_end. Calls
- * that cuBLAS makes of its own functions pass through unseen. */
+/* Starts a wrapped call whose matrices and sizes are in *p: adds stream, scalars and math mode as
+ * the handle says, and dispatches. library is the caller's cuBLAS. True if the original function
+ * must run, followed by td_wrap_end. Calls that cuBLAS makes of its own functions pass through
+ * unseen. */
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 

@@ -72,19 +72,24 @@ typedef struct {
     int32_t taken, done;
 } td_step;
 
-/* How elements of C are recomputed: in binary64, as repair/binary64.h says; or as the exact result rounded once, +0 for an
- * exact 0, where operands and scalars are finite, but in dense tiles (td_target) and elsewhere in binary64. */
+/* How elements of C are recomputed. TD_REPAIR_EXACT: as the exact result rounded once, +0 for an
+ * exact 0, where operands and scalars are finite; in dense tiles (td_target), and where they are
+ * not, as sums in binary64 (repair/binary64.h). TD_REPAIR_BINARY64: as sums in binary64; but as the
+ * exact result where operands and scalars are finite and such a sum could overflow, or lose
+ * accuracy because a product or beta C is below 2^-1022. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
 /* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead of a second
  * exact product (../ozaki/dense.h) they change no bit. */
 enum { TD_FEW = 8, TD_OPEN_COUNTS = 5 };
 
-/* The masked elements of C from the operands. TD_REPAIR_EXACT takes those that it makes exactly out of the masks. */
+/* The masked elements of C from the operands. Those that are made exactly are taken out of the
+ * masks. */
 typedef struct {
     td_operand operand[2];
     td_target target;
     td_repair_kind kind;
+    const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 

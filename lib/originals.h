@@ -12,6 +12,7 @@
 #define TD_HELPERS(X)                                                                              \
     X(cublasGetStream_v2)                                                                          \
     X(cublasGetPointerMode_v2)                                                                     \
+    X(cublasGetMathMode)                                                                           \
     X(cublasSetKernelStream)                                                                       \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \

@@ -7,6 +7,7 @@
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
 const char td_reason_empty[] = "nothing to compute";
+const char td_reason_pedantic[] = "the handle asks for plain arithmetic";
 const char td_reason_routine[] = "the mode has no such routine";
 const char td_reason_device[] = "unsupported device";
 const char td_reason_pointer[] = "C is not memory of the current device";
@@ -174,6 +175,7 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (is_lu(p)) return decide_native_arithmetic(p);
+    if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
     if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);

@@ -69,6 +69,7 @@ typedef struct {
         info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int64_t batch;
     td_stream stream;
+    bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
     void *
         lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     size_t lent_bytes;

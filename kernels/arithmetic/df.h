@@ -47,4 +47,30 @@ TD_BOTH double td_df_join(tandem_df a)
     return td_is_finite32(a.hi) ? td_add64((double)a.hi, (double)a.lo) : (double)a.hi;
 }
 
+/* alpha sum 2^e + beta c; at most 2^-51 (|alpha sum 2^e| + |beta c|) + 2^-1075 from the exact
+ * value, unless it or sum 2^e overflows. With z = sum 2^e in binary64 it is fma(alpha, z, beta c),
+ * as cuBLAS rounds, except where that rounds to a multiple of 2^-1074 before the end: where z is
+ * subnormal, or beta c and the result are. There alpha z and beta c are computed 2^600 times
+ * larger, and only their sum is rounded to such a multiple. Nothing overflows then: |alpha z| < 4
+ * and |beta c| < 12; what becomes subnormal is a factor of a product below 2^-1500. NaN and
+ * infinities are those of fma(alpha, z, beta c). sum is finite and normalised; -2148 <= e <= 2046.
+ * c counts if beta is not 0. */
+TD_BOTH double td_df_axpby(double alpha, tandem_df sum, int e, double beta, double c)
+{
+    const double whole = td_df_join(sum), z = td_scale64(whole, e);
+    const double q = beta == 0.0 ? 0.0 : td_mul64(beta, c);
+    const double r = beta == 0.0 ? td_mul64(alpha, z) : td_fma64(alpha, z, q);
+    const bool z_is_cut = td_is_below_normal64(z) && td_bits64(whole) << 1 != 0;
+    const bool q_is_cut = td_is_below_normal64(q) && td_is_below_normal64(r) && alpha != 0.0 &&
+                          beta != 0.0 && c != 0.0;
+    if (!(z_is_cut || q_is_cut) || !(td_abs64(r) < 8.0)) return r;
+
+    const double a = z_is_cut ? td_mul64(alpha, 0x1p-500) : alpha,
+                 s = z_is_cut ? td_scale64(whole, e + 1100) : td_mul64(z, 0x1p600);
+    if (beta == 0.0) return td_mul64(td_mul64(a, s), 0x1p-600);
+    const double t = td_abs64(beta) < 1.0 ? td_mul64(td_mul64(beta, 0x1p600), c)
+                                          : td_mul64(beta, td_mul64(c, 0x1p600));
+    return td_mul64(td_fma64(a, s, t), 0x1p-600);
+}
+
 #endif

@@ -145,6 +145,9 @@ TD_BOTH double td_scale64(double x, int e)
     return td_mul64(td_mul64(x, td_exp2_64(half)), td_exp2_64(e - half));
 }
 
+/* True for zeros and subnormal numbers. */
+TD_BOTH bool td_is_below_normal64(double x) { return (td_bits64(x) >> 52 & 0x7ff) == 0; }
+
 /* floor(log2 |x|) of a finite nonzero binary64 given by its bits, subnormals included. */
 TD_BOTH int td_exponent64(uint64_t bits)
 {

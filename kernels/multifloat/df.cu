@@ -35,7 +35,7 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
     TD_DEVICE double to_binary64(const td_output &, tandem_df sum, int e, double alpha, double beta,
                                  const double *c)
     {
-        return td_axpby(alpha, td_scale64(td_df_join(sum), e), beta, c);
+        return td_df_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
     }
 
     TD_DEVICE tandem_df to_typed(const td_output &output, tandem_df sum, const tandem_df *c)

@@ -71,7 +71,7 @@ typedef struct {
      * together, or if the sum is at least k times `least`. */
     int spread;
     double least;
-    int is_long; /* longer than binary64: repairs are exact */
+    int is_long; /* longer than binary64: repairs are TD_REPAIR_EXACT, else TD_REPAIR_BINARY64 */
 
     cudaError_t (*pack)(const td_pack *pack, int batch, cudaStream_t stream);
     cudaError_t (*multiply)(const td_multiply *multiply, int batch, int blocks_per_tile,

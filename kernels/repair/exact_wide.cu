@@ -1,4 +1,5 @@
 /* exact_wide.cu - exact elements of any lines: sums go through the whole range of products, in shared memory. */
+#include "binary64.h"
 #include "exact_group.h"
 
 /* Products between carries: the lanes' sums can still be added. */
@@ -41,16 +42,38 @@ TD_DEVICE void add_lanes(wide_shared &shared)
     __syncthreads();
 }
 
-/* An element of C, by one lane or by all together; false if it needs the chain. */
+/* The block's member's range of a line, of a repair that has ranges. */
+TD_DEVICE td_range range_of_line(const td_repair &p, int which, int line)
+{
+    const int64_t padded = td_tiles(p.operand[which].lines) * TD_TILE;
+    return p.range[which][blockIdx.z * padded + line];
+}
+
+/* True if the exponent range of binary64 costs a sum in binary64 no accuracy: every product of
+ * elements that are not 0 is at least 2^-1022, so that rounding to a multiple of 2^-1074 is at most
+ * 2^-53 of it; beta C is not below that either; and no sum can overflow. Also true where a line
+ * holds a NaN or an infinity, which only such a sum passes on. */
+TD_DEVICE bool has_room_in_binary64(const td_repair &p, int row, int col)
+{
+    const td_range a = range_of_line(p, 0, row), b = range_of_line(p, 1, col);
+    const scalars r = scalars_at(p, row, col);
+    if (a.top == TD_RANGE_SPECIAL || b.top == TD_RANGE_SPECIAL) return true;
+    const bool c_is_cut = r.c != 0.0 && td_is_below_normal64(td_mul64(r.beta, r.c));
+    return !c_is_cut && td_has_room(a.top + b.top, a.bottom + b.bottom - 52, p.operand[0].k);
+}
+
+/* An element of C, by one lane or by all together; false if it is to be a sum in binary64. */
 TD_DEVICE bool wide_element(const td_repair &p, int row, int col, bool is_shared,
                             wide_shared &shared)
 {
     const int lane = (int)threadIdx.x;
+    if (!is_for_us(p, row, col)) return false;
+    if (p.kind == TD_REPAIR_BINARY64 && has_room_in_binary64(p, row, col)) return false;
     td_exact x = {&shared.words[0][lane], WARP, TD_EXACT_WORDS, TD_EXACT_LOWEST};
     td_exact_clear(&x);
     line_pair pair = pair_at(p, row, col);
     const int64_t k = pair.k, step = is_shared ? (int)WARP : 1;
-    bool is_done = is_for_us(p, row, col);
+    bool is_done = true;
     TD_UNROLL_N(1)
     for (int64_t first = 0; first < k && is_done; first = pair.k) {
         pair.k = min(k, first + CARRY_AFTER);

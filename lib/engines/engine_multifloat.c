@@ -280,6 +280,8 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
         .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_BINARY64,
+        .range = {(const td_range *)(product->workspace + plan->range[0]),
+                  (const td_range *)(product->workspace + plan->range[1])},
         .repaired = product->counters ? &product->counters->repaired : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);

@@ -103,42 +103,157 @@ static void c_that_cancels_the_product(void **unused)
 }
 
 /* Results that are subnormal, or as good as 0, or beyond the largest number, of any operands. */
+static const struct {
+    const char *data;
+    double alpha, beta;
+} ends[] = {{"both signs", 0x1p-1074, 0.0},
+            {"both signs", -0x1.7p-1065, 0.0},
+            {"uniform", 0x1p-1030, -1.0},
+            {"both signs", 0x1.3p-1026, 0x1p-1050},
+            {"vanishing", 1.0, 0.5},
+            {"vanishing", 0x1p-10, 0.0},
+            {"vanishing", -1.25, 0.0},
+            {"vanishing", 0x1.7p100, 0.0},
+            {"both signs", 0x1.7p-1070, 0x1.9p-1071},
+            {"subnormal", 0x1p-30, 0.0},
+            {"subnormal", 0x1p-900, 1.0},
+            {"least", 1.0, 0.0},
+            {"least", 0x1p-970, 0.0},
+            {"cancelling", 0x1p-1010, 0.0},
+            {"scattered", 0x1p-1000, 0.0},
+            {"uniform", 0x1p1020, 0.0},
+            {"both signs", 0x1.9p1022, 0.0},
+            {"overflowing", 1.0, 0.0},
+            {"overflowing", 1.0, -1.0},
+            {"cancelling", 0x1p1023, 0.0},
+            {"scattered", 0x1p800, 1.0},
+            {"opposite", 0x1p1017, 0x1p300},
+            {"far scattered", 0x1p60, 0.0}};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+/* In three shapes; sanitizers see one. */
+static product product_at_end(int i, int form)
+{
+    product of = product_varied(ends[i].data, 33, 20, 30 + 100 * form, i + form);
+    of.alpha = ends[i].alpha;
+    of.beta = ends[i].beta;
+    return of;
+}
+
+static int form_count(void) { return test_is_sanitized() ? 1 : 3; }
+
 static void ends_of_binary64(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *data;
-        double alpha, beta;
-    } cases[] = {{"both signs", 0x1p-1074, 0.0},
-                 {"both signs", -0x1.7p-1065, 0.0},
-                 {"uniform", 0x1p-1030, -1.0},
-                 {"both signs", 0x1.3p-1026, 0x1p-1050},
-                 {"vanishing", 1.0, 0.5},
-                 {"vanishing", 0x1p-10, 0.0},
-                 {"subnormal", 0x1p-30, 0.0},
-                 {"subnormal", 0x1p-900, 1.0},
-                 {"least", 1.0, 0.0},
-                 {"least", 0x1p-970, 0.0},
-                 {"cancelling", 0x1p-1010, 0.0},
-                 {"scattered", 0x1p-1000, 0.0},
-                 {"uniform", 0x1p1020, 0.0},
-                 {"both signs", 0x1.9p1022, 0.0},
-                 {"overflowing", 1.0, 0.0},
-                 {"overflowing", 1.0, -1.0},
-                 {"cancelling", 0x1p1023, 0.0},
-                 {"scattered", 0x1p800, 1.0},
-                 {"opposite", 0x1p1017, 0x1p300},
-                 {"far scattered", 0x1p60, 0.0}};
     census c = {0};
-    for (int i = 0; i < 20; i++)
-        for (int form = 0; form < (test_is_sanitized() ? 1 : 3); form++) {
-            product of = product_varied(cases[i].data, 33, 20, 30 + 100 * form, i + form);
-            of.alpha = cases[i].alpha;
-            of.beta = cases[i].beta;
+    for (int i = 0; i < ENDS; i++)
+        for (int form = 0; form < form_count(); form++) {
+            const product of = product_at_end(i, form);
             check_all(&of, &c);
         }
     note(&c, "at the ends");
     check_both_kinds(&c);
+}
+
+/* Multi-float modes keep their bounds there, and round to a multiple of 2^-1074 once. */
+static void multi_float_modes_reach_the_ends(void **unused)
+{
+    (void)unused;
+    for (const mode *m = mode_after(NULL); m; m = mode_after(m))
+        for (int i = 0; i < ENDS * form_count() && m->format; i++) {
+            const product of = product_at_end(i % ENDS, i / ENDS);
+            checked_product(m, &of);
+        }
+}
+
+/* alpha a b + beta c of five terms, where intermediate results of binary64 arithmetic would be
+ * beyond its range or be rounded to multiples of 2^-1074. Elements of either kind: those of
+ * operands that spread far are repaired. */
+typedef struct {
+    double a[5], b[5], alpha, beta, c, want;
+    bool is_repaired; /* in mode df */
+} far_sum;
+
+static const far_sum far_sums[] = {
+    /* sums that overflow half way, and products that vanish */
+    {{0x1p1000, 0x1p1000, -0x1p1000, -0x1p1000, 0x1p800},
+     {0x1p24, 0x1p24, 0x1p24, 0x1p24, 0x1p73},
+     .alpha = 1.0,
+     .want = 0x1p873,
+     .is_repaired = true},
+    {{0x1p1000, 0x1p1000, -0x1p1000, -0x1p1000, 0x1p-800},
+     {0x1p24, 0x1p24, 0x1p24, 0x1p24, 0x1p-100},
+     .alpha = -0x1p300,
+     .want = -0x1p-600,
+     .is_repaired = true},
+    {{0x1p400, 0x1p-600},
+     {0.0, 0x1p-500, 0x1p500},
+     .alpha = 0x1p200,
+     .want = 0x1p-900,
+     .is_repaired = true},
+    {{0x1p400, 0x1.8p-600},
+     {0.0, 0x1p-476, 0x1p500},
+     .alpha = 1.0,
+     .beta = 0.75,
+     .c = 0x1.8p-1073,
+     .want = 0x1.8p-1073,
+     .is_repaired = true},
+
+    /* z is no multiple of 2^-1074 */
+    {{0x1.2345678cp-600}, {0x1p-460}, .alpha = 0x1p100, .want = 0x1.2345678cp-960},
+    {{0x1.cp-1000, 0x1p-1000}, {0x1p-500, 0x1p-500}, .alpha = -0x1p1000, .want = -0x1.6p-499},
+    {{0x1.4p-600}, {0x1p-473}, .alpha = 1.25, .want = 0x1.8p-1073},
+    {{0x1.8p-600},
+     {0x1p-476},
+     .alpha = 0x1p1023,
+     .beta = 1.0,
+     .c = 1.0,
+     .want = 0x1.0000000000001p0},
+
+    /* beta c is none */
+    {{0x1.8p-600}, {0x1p-476}, .alpha = 1.0, .beta = 0.75, .c = 0x1.8p-1073, .want = 0x1.8p-1073},
+    {{0x1.8p-300},
+     {0x1p-202},
+     .alpha = 0x1p-574,
+     .beta = 0.75,
+     .c = 0x1.8p-1073,
+     .want = 0x1.8p-1073},
+    {{0x1.8p-300},
+     {0x1p-202},
+     .alpha = -0x1p-574,
+     .beta = -0.75,
+     .c = 0x1.8p-1073,
+     .want = -0x1.8p-1073},
+};
+
+static void check_far_sum(const mode *m, const far_sum *s)
+{
+    const product of = {
+        .data = "uniform", .m = 1, .n = 1, .k = 5, .alpha = s->alpha, .beta = s->beta};
+    problem p = problem_make(&of);
+    for (int l = 0; l < 5; l++) {
+        *matrix_at(&p.a, 0, l) = s->a[l];
+        *matrix_at(&p.b, l, 0) = s->b[l];
+    }
+    if (s->beta != 0.0) *matrix_at(&p.c, 0, 0) = s->c;
+    checked seen = {0};
+    checked_problem(m, &p, &seen);
+    test_matrix c = checked_compute(m, &p);
+    CHECK(*matrix_at(&c, 0, 0) == s->want, "%s: %a (%a %a + ...) + %a %a is %a, not %a", m->name,
+          s->alpha, s->a[0], s->b[0], s->beta, s->c, *matrix_at(&c, 0, 0), s->want);
+    CHECK(m->format != &ref_df_format || seen.repaired == s->is_repaired,
+          "%s: %d of %a (%a %a + ...) repaired", m->name, (int)seen.repaired, s->alpha, s->a[0],
+          s->b[0]);
+    matrix_free(&c);
+    problem_free(&p);
+}
+
+static void sums_beyond_binary64_come_back(void **unused)
+{
+    (void)unused;
+    for (const mode *m = mode_after(NULL); m; m = mode_after(m))
+        for (size_t i = 0; i < sizeof far_sums / sizeof *far_sums; i++)
+            if (m->format || m->is_exact) check_far_sum(m, &far_sums[i]);
 }
 
 /* alpha (x y + z w + 2^1400 - 2^1400) + beta c: nothing but an exact sum has anything left of it. */
@@ -382,6 +497,8 @@ int main(void)
         cmocka_unit_test(wide_exponents),
         cmocka_unit_test(c_that_cancels_the_product),
         cmocka_unit_test(ends_of_binary64),
+        cmocka_unit_test(multi_float_modes_reach_the_ends),
+        cmocka_unit_test(sums_beyond_binary64_come_back),
         cmocka_unit_test(one_rounding_at_every_edge),
         cmocka_unit_test(ordinary_sums_are_certified),
         cmocka_unit_test(what_is_lost_is_repaired),

@@ -216,6 +216,9 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p = valid(TD_PRODUCT);
     p.batch = 0;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_empty);
+    p = valid(TD_PRODUCT);
+    p.is_pedantic = true;
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
     p = valid(TD_RANK_K);
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
     p = valid(TD_PRODUCT);
@@ -258,6 +261,8 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
 {
     (void)state;
     td_problem p = stack_of(TD_LU_FACTOR, 64);
+    assert_null(reason_for(&p));
+    p.is_pedantic = true; /* they are in the matrices' own arithmetic */
     assert_null(reason_for(&p));
     p.info = NULL;
     assert_ptr_equal(reason_for(&p), td_reason_plain);

@@ -508,6 +508,8 @@ static void run_everything(const setting *ways)
         run_special(f, host);
         run_invalid(f, host);
         run_plain(f, pending, &of, "with an error pending");
+        if (f->has_handle) run_plain(f, &ways[3], &of, "plain arithmetic, host");
+        if (f->has_handle) run_plain(f, &ways[4], &of, "plain arithmetic, device");
     }
     run_threads();
 }
@@ -526,18 +528,21 @@ int main(int argc, char **argv)
     static const ref_gemm empty;
     expected = argc > 1 ? argv[1] : "";
     if (!ref_product(expected, &empty)) return 2;
-    cublasHandle_t handles[2];
-    cudaStream_t streams[2];
-    for (int i = 0; i < 2; i++) {
+    enum { HANDLES = 3 };
+    cublasHandle_t handles[HANDLES];
+    cudaStream_t streams[HANDLES];
+    for (int i = 0; i < HANDLES; i++) {
         REQUIRE(cublasCreate_v2(&handles[i]));
         REQUIRE(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
         REQUIRE(cublasSetStream_v2(handles[i], streams[i]));
     }
-    REQUIRE(cublasSetMathMode(handles[1], CUBLAS_PEDANTIC_MATH));
+    const int flag = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    REQUIRE(cublasSetMathMode(handles[1], (cublasMath_t)flag));
+    REQUIRE(cublasSetMathMode(handles[2], (cublasMath_t)(CUBLAS_PEDANTIC_MATH | flag)));
     const setting ways[] = {
-        {handles[0], streams[0], false, false},
-        {handles[1], streams[1], true, false},
-        {handles[1], streams[1], false, true},
+        {handles[0], streams[0], false, false}, {handles[1], streams[1], true, false},
+        {handles[1], streams[1], false, true},  {handles[2], streams[2], false, false},
+        {handles[2], streams[2], true, false},
     };
     if (argc == 5) {
         run_one(&ways[0], atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
@@ -546,7 +551,7 @@ int main(int argc, char **argv)
         run_everything(ways);
         REQUIRE(cublasShutdown());
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < HANDLES; i++) {
         REQUIRE(cublasDestroy_v2(handles[i]));
         REQUIRE(cudaStreamDestroy(streams[i]));
     }

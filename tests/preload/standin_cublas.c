@@ -45,6 +45,13 @@ cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
+{
+    check(handle, __func__);
+    *mode = CUBLAS_DEFAULT_MATH;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa,
                               cublasOperation_t transb, int m, int n, int k, const double *alpha,
                               const double *A, int lda, const double *B, int ldb,

@@ -12,8 +12,9 @@
  *   SUM(s), ADDEND(s)        the sum of a block as an argument to change, and to add
  *   FINISH(s)                what ends a superblock
  *   REAL, SPREAD, LEAST      when an element is repaired: past SPREAD, below k LEAST in REAL
- *   RESULT(alpha, t, e, beta, c), REPAIR(p, i, j, c)
- *                            an element of C from its sum times 2^e, and from the operands */
+ *   RESULT(alpha, t, e, beta, c)
+ *                            an element of C from its sum times 2^e
+ *   REPAIR(p, a, b, i, j, c) the same from the operands, of two lines that span a and b */
 
 static COMPUTED NAME(block_sum)(const COMPUTED *a, const COMPUTED *b, int64_t count)
 {
@@ -87,7 +88,7 @@ static int64_t NAME(product)(const ref_gemm *p)
             double *c = p->c + i + j * p->ldc;
             t = SHORTEN(t);
             const bool is_repaired = NAME(needs_repair)(a_range[i], b_range[j], t, p->k);
-            *c = is_repaired ? REPAIR(p, i, j, c)
+            *c = is_repaired ? REPAIR(p, a_range[i], b_range[j], i, j, c)
                              : RESULT(p->alpha, t, a_range[i].top + b_range[j].top, p->beta, c);
             repaired += is_repaired;
         }

@@ -90,7 +90,8 @@ void ref_faithful_element(const ref_gemm *p, int64_t i, int64_t j); /* this one 
 /* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
  * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */
 typedef struct {
-    double error; /* not counted: the roundings of a result below 2^-1022 */
+    /* Not counted: rounding a result below 2^-1022 to 53 bits, then to a multiple of 2^-1074. */
+    double error;
     double
         unrounded; /* nor half a unit in the last place of the value: what was wrong before it was rounded, at least */
     double nearest;        /* the exact element rounded to binary64 */

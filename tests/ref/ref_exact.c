@@ -83,9 +83,9 @@ ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
     }
     fixed_add_product(&e.value, value, -1.0);
     const long double off = d.off = fabsl(fixed_value(&e.value));
-    if (fabsl(exact) <
-        (long double)DBL_MIN) { /* a rounding of alpha sum + beta c, and one of beta c */
-        d.error = d.unrounded = relative(off - 0x1p-1074L, e.size);
+    if (fabsl(exact) < (long double)DBL_MIN) { /* to 53 bits, then to a multiple of 2^-1074 */
+        const long double roundings = 0x1p-1075L + 0x1p-53L * fabsl(exact);
+        d.error = d.unrounded = relative(off - roundings, e.size);
         return d;
     }
     d.error = relative(off, e.size);

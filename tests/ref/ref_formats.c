@@ -94,7 +94,7 @@ static double chain_of_fma(const ref_gemm *p, int64_t i, int64_t j, int64_t firs
 }
 
 /* The unscaled operands' sum, in binary64: the sums of blocks, added up in order. */
-static double redone(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+static double redone_in_binary64(const ref_gemm *p, int64_t i, int64_t j, const double *c)
 {
     const int64_t block = ref_binary64_block(p->k);
     double sum = 0.0;
@@ -110,11 +110,32 @@ int64_t ref_binary64_block(int64_t k)
     return block;
 }
 
-/* And for modes that are longer, the exact element, rounded once. */
-static double redone_exactly(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+/* The exact element, rounded once; whatever its lines span. */
+static double redone_exactly(const ref_gemm *p, range a, range b, int64_t i, int64_t j,
+                             const double *c)
 {
+    (void)a;
+    (void)b;
     ref_faithful_element(p, i, j);
     return *c;
+}
+
+/* True if no product of two lines' elements other than 0 and no beta c is below 2^-1022, and k
+ * products of the largest numbers that the lines could have add up to less than 2^1023. Or if a
+ * line holds a NaN or an infinity. */
+static bool has_room(const ref_gemm *p, range a, range b, const double *c)
+{
+    int bits_of_k = 0;
+    if (a.is_special || b.is_special) return true;
+    if (p->beta != 0.0 && *c != 0.0 && fabs(p->beta * *c) < 0x1p-1022) return false;
+    while (p->k >> bits_of_k) bits_of_k++;
+    return a.top + b.top + 2 + bits_of_k <= 1023 && a.bottom + b.bottom >= -1022;
+}
+
+/* In binary64, where that has room. */
+static double redone(const ref_gemm *p, range a, range b, int64_t i, int64_t j, const double *c)
+{
+    return has_room(p, a, b, c) ? redone_in_binary64(p, i, j, c) : redone_exactly(p, a, b, i, j, c);
 }
 
 void ref_ieee(const ref_gemm *p)
@@ -168,7 +189,7 @@ void ref_binary64_product(const ref_gemm *p)
 #define REAL                         float
 #define SPREAD                       100
 #define LEAST                        0x1p-102
-#define RESULT(alpha, t, e, beta, c) axpby(alpha, td_scale64(td_df_join(t), e), beta, c)
+#define RESULT(alpha, t, e, beta, c) td_df_axpby(alpha, t, e, beta, beta == 0.0 ? 0.0 : *c)
 #define REPAIR                       redone
 #include "format_tmpl.h"
 

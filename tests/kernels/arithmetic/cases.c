@@ -355,7 +355,7 @@ static void visit_scales64(tour *t, int random_count)
         }
 }
 
-/* td_dd_axpby */
+/* td_df_axpby, td_dd_axpby */
 
 static const double scalars[] = {0.0,
                                  -0.0,
@@ -391,6 +391,27 @@ static double opposite(tour *t, const operation_in *in)
     return scaled * (1.0 + ldexp(random_int(&t->random, -2, 2), -random_int(&t->random, 30, 60)));
 }
 
+/* Sums as they are scaled, and some of any size. */
+static void random_sum(tour *t, int i, double *a)
+{
+    if (t->format == DF)
+        random_number(&t->random, DF, i % 4 ? -20 - 80 * (i % 4 == 3) : -126, i % 4 ? 40 : 126, a);
+    else
+        random_number(&t->random, DD, i % 4 ? -120 - 840 * (i % 4 == 3) : -1022, i % 4 ? 40 : 1023,
+                      a);
+}
+
+/* Both terms of a result around the end of binary64, and the sum itself often far beyond it. */
+static void approach_zero(tour *t, operation_in *in)
+{
+    const int e = random_int(&t->random, 0, 1) ? random_int(&t->random, -950, 950) : 0;
+    in->b[0] = random_part(&t->random, DOUBLE, 0, e - 20, e + 20);
+    in->e = random_int(&t->random, -1085, -1015) - e;
+    in->b[1] = random_part(&t->random, DOUBLE, 0, -e - 20, 20 - e);
+    in->c[0] = ldexp(random_scalar(&t->random), random_int(&t->random, -1085, -1015) + e);
+    if (random_int(&t->random, 0, 3) == 0) in->b[1] = 0.0;
+}
+
 static void visit_axpby(tour *t, int random_count)
 {
     operation_in in = {.e = 0};
@@ -398,7 +419,7 @@ static void visit_axpby(tour *t, int random_count)
         for (int j = 0; j < COUNT(scalars); j++)
             for (int k = 0; k < COUNT(scalars); k++)
                 for (int s = -2; s <= 2; s++) {
-                    random_number(&t->random, DD, -2, 2, in.a);
+                    random_number(&t->random, t->format, -2, 2, in.a);
                     in.b[0] = scalars[i];
                     in.b[1] = scalars[j];
                     in.c[0] = scalars[k];
@@ -407,8 +428,7 @@ static void visit_axpby(tour *t, int random_count)
                 }
     for (int i = 0; i < random_count; i++) {
         const int is_scaled = i % 4 != 0;
-        random_number(&t->random, DD, is_scaled ? -120 - 840 * (i % 4 == 3) : -1022,
-                      is_scaled ? 40 : 1023, in.a);
+        random_sum(t, i, in.a);
         if (i % 64 == 1) in.a[0] = in.a[1] = 0.0;
         if (i % 64 == 2) in.a[0] = random_int(&t->random, 0, 1) ? INFINITY : NAN;
         in.e = !is_scaled ? 0 : random_int(&t->random, -60, 60);
@@ -418,6 +438,7 @@ static void visit_axpby(tour *t, int random_count)
         in.c[0] = random_scalar(&t->random);
         if (i % 16 == 5) /* results around the ends of binary64 */
             in.e = random_int(&t->random, -1080, -1010) - random_int(&t->random, 0, 1) * -2030;
+        if (i % 16 == 7) approach_zero(t, &in);
         if (i % 3 == 0) in.c[0] = opposite(t, &in);
         visit(t, &in);
     }

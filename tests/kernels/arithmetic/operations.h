@@ -16,6 +16,7 @@
     PAIR_OPERATIONS(X, td_df, DF)                                                                  \
     PAIR_OPERATIONS(X, td_dd, DD)                                                                  \
     TRIPLE_OPERATIONS(X)                                                                           \
+    X(td_df_axpby, AXPBY, DF)                                                                      \
     X(td_dd_axpby, AXPBY, DD)                                                                      \
     X(td_dd_from_ds, PARTS, DS)                                                                    \
     X(td_ds, NUMBERS, DD)                                                                          \
@@ -40,6 +41,7 @@
     X(td_exponent64, BITS, DOUBLE)                                                                 \
     X(td_significand64, BITS, DOUBLE)                                                              \
     X(td_normalise64, BITS, DOUBLE)                                                                \
+    X(td_is_below_normal64, BITS, DOUBLE)                                                          \
     X(td_is_finite64, BITS, DOUBLE)                                                                \
     X(td_special32, BITS, DOUBLE)
 
@@ -67,7 +69,7 @@ typedef enum { OPERATIONS(OPERATION_ENUM) OPERATION_COUNT } operation;
 #undef OPERATION_ENUM
 
 /* Numbers by their parts, the largest first; binary32 parts are binary64 here. Each operation uses some; a real number
- * is the first part of a, a running sum is c; td_dd_axpby: b[0] a 2^e + b[1] c[0]. */
+ * is the first part of a, a running sum is c; td_df_axpby, td_dd_axpby: b[0] a 2^e + b[1] c[0]. */
 typedef struct {
     double a[3], b[3], c[3];
     int32_t e, unused;
@@ -173,6 +175,9 @@ TD_BOTH operation_out operation_apply_real64(operation which, double a, double b
         first = td_normalise64(a, &q);
         second = q;
         break;
+    case OPERATION_td_is_below_normal64:
+        first = td_is_below_normal64(a);
+        break;
     case OPERATION_td_special32:
         first = td_special32(bits);
         break;
@@ -271,6 +276,9 @@ TD_BOTH operation_out operation_apply(operation which, const operation_in *in)
     case OPERATION_paper_ds_fma:
         return operation_out_td_ds(
             paper_ds_fma(operation_td_ds(in->a), operation_td_ds(in->b), operation_td_ds(in->c)));
+    case OPERATION_td_df_axpby:
+        return operation_parts(
+            td_df_axpby(in->b[0], operation_td_df(in->a), in->e, in->b[1], in->c[0]), 0.0, 0.0);
     case OPERATION_td_dd_axpby:
         return operation_parts(
             td_dd_axpby(in->b[0], operation_td_dd(in->a), in->e, in->b[1], in->c[0]), 0.0, 0.0);

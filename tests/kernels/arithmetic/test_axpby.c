@@ -1,4 +1,5 @@
-/* test_axpby.c - td_dd_axpby against MPFR: every combination of special scalars, the ends of the range, cancellation. */
+/* test_axpby.c - td_df_axpby and td_dd_axpby against MPFR: every combination of special scalars,
+ * the ends of the range, cancellation. */
 #include "../../support/test.h"
 
 #include <math.h>
@@ -9,21 +10,27 @@
 
 enum { SEED = 26, RANDOM_CASES = 1000000, SUM_BITS = 2300, RESULT_BITS = 300 };
 
-#define BOUND 0x1p-100 /* (|alpha sum 2^e| + |beta c|) */
-
 typedef struct {
+    operation which;
+    double error; /* at most, relative to |alpha sum 2^e| + |beta c|, before the last roundings */
     mpfr_t p, q, exact, bound, end, rounded;
     long checked, special, subnormal, cancelled, not_nearest;
+
+    /* Cases of td_df_axpby where only the result can be subnormal: bits are those of an FMA. */
+    long plain;
 } state;
 
-/* What binary64 arithmetic makes of the upper part. */
-static double native(state *s, const operation_in *in)
+/* What binary64 arithmetic makes of the upper part, or of both parts of double-float. *is_cut: it
+ * may have rounded something to a multiple of 2^-1074 before the end. */
+static double native(state *s, const operation_in *in, bool *is_cut)
 {
-    const double alpha = in->b[0], beta = in->b[1];
-    mpfr_set_d(s->p, in->a[0], MPFR_RNDN);
+    const double alpha = in->b[0], beta = in->b[1], q = beta == 0.0 ? 0.0 : beta * in->c[0];
+    mpfr_set_d(s->p, s->which == OPERATION_td_df_axpby ? in->a[0] + in->a[1] : in->a[0], MPFR_RNDN);
     mpfr_mul_2si(s->p, s->p, in->e, MPFR_RNDN);
     const double product = mpfr_get_d(s->p, MPFR_RNDN);
-    return beta == 0.0 ? alpha * product : fma(alpha, product, beta * in->c[0]);
+    *is_cut = (in->a[0] != 0.0 && fabs(product) < 0x1p-1022) ||
+              (beta != 0.0 && in->c[0] != 0.0 && fabs(q) < 0x1p-1022);
+    return beta == 0.0 ? alpha * product : fma(alpha, product, q);
 }
 
 /* p, q, their sum and the bound on the error before the last rounding. */
@@ -39,7 +46,7 @@ static void set_exact(state *s, const operation_in *in)
     mpfr_abs(s->p, s->p, MPFR_RNDN);
     mpfr_abs(s->q, s->q, MPFR_RNDN);
     mpfr_add(s->bound, s->p, s->q, MPFR_RNDN);
-    mpfr_mul_d(s->bound, s->bound, BOUND, MPFR_RNDN);
+    mpfr_mul_d(s->bound, s->bound, s->error, MPFR_RNDN);
 }
 
 /* exact + side * bound in binary64, rounded to 53 bits first: below 2^-1022 that makes two roundings. */
@@ -54,16 +61,18 @@ static double rounded(state *s, int side)
 static void check_case(const operation_in *in, void *context)
 {
     state *s = context;
-    const double got = double_of(operation_apply(OPERATION_td_dd_axpby, in).part[0]);
-    if (isfinite(in->a[0]) && !is_normalised(DD, in->a)) return;
-    const double plain = native(s, in);
+    const double got = double_of(operation_apply(s->which, in).part[0]);
+    bool is_cut;
+    if (isfinite(in->a[0]) && !is_normalised(operation_formats[s->which], in->a)) return;
+    const double plain = native(s, in, &is_cut);
+    const bool is_plain = s->which == OPERATION_td_df_axpby && !is_cut;
     s->checked++;
-    if (!isfinite(plain)) {
-        s->special++;
+    s->plain += is_plain;
+    s->special += !isfinite(plain);
+    if (is_plain || !isfinite(plain))
         CHECK(same_bits(got, plain), "%a (%a, %a) 2^%d + %a %a is %a, natively %a", in->b[0],
               in->a[0], in->a[1], (int)in->e, in->b[1], in->c[0], got, plain);
-        return;
-    }
+    if (!isfinite(plain)) return;
     set_exact(s, in);
     const double low = rounded(s, -1), high = rounded(s, 1), nearest = rounded(s, 0);
     CHECK(low <= got && got <= high, "%a (%a, %a) 2^%d + %a %a is %a, not %a to %a", in->b[0],
@@ -74,19 +83,26 @@ static void check_case(const operation_in *in, void *context)
     s->not_nearest += got != nearest;
 }
 
-static void results_round_once(void **unused)
+static void check_operation(operation which, double error)
 {
-    (void)unused;
-    state s = {.checked = 0};
+    state s = {.which = which, .error = error};
     mpfr_inits2(SUM_BITS, s.p, s.q, (mpfr_ptr)0);
     mpfr_inits2(RESULT_BITS, s.exact, s.bound, s.end, (mpfr_ptr)0);
     mpfr_init2(s.rounded, 53);
-    cases_visit(OPERATION_td_dd_axpby, SEED, RANDOM_CASES, check_case, &s);
-    test_note("td_dd_axpby: %ld cases, %ld special, %ld subnormal, %ld cancel by 2^40, %ld not the "
-              "nearest",
-              s.checked, s.special, s.subnormal, s.cancelled, s.not_nearest);
+    cases_visit(which, SEED, RANDOM_CASES, check_case, &s);
+    test_note("%s: %ld cases, %ld special, %ld subnormal, %ld cancel by 2^40, %ld not the nearest, "
+              "%ld in binary64",
+              operation_names[which], s.checked, s.special, s.subnormal, s.cancelled, s.not_nearest,
+              s.plain);
     CHECK(s.special > 10000 && s.subnormal > 1000 && s.cancelled > 1000, "too few cases");
     mpfr_clears(s.p, s.q, s.exact, s.bound, s.end, s.rounded, (mpfr_ptr)0);
+}
+
+static void results_round_once(void **unused)
+{
+    (void)unused;
+    check_operation(OPERATION_td_df_axpby, 0x1p-51);
+    check_operation(OPERATION_td_dd_axpby, 0x1p-100);
 }
 
 /* What binary64 arithmetic rounds twice, or cancels, comes out right. */
