@@ -157,7 +157,9 @@ static bool find_pairs(const pairs *p, double *seconds)
     CHECK_CUDA(cudaDeviceSynchronize());
     *seconds = seconds_now() - start;
     CHECK_CUDA(cudaMemcpy(&info, p->info, sizeof info, cudaMemcpyDeviceToHost));
-    if (info) complain("cuSOLVER finds no eigenpairs: info %d", info);
+    if (info)
+        complain("cuSOLVER finds no eigenpairs: info %d%s", info,
+                 p->factor && info > p->n ? ", B is not positive definite" : "");
     return info == 0;
 out:
     return false;

@@ -67,7 +67,9 @@ static bool find_pairs(const pairs *p, double *seconds)
     if (info == 0 && work && iwork) info = call(p, work, (int)work_wanted, iwork, iwork_wanted);
     *seconds = seconds_now() - start;
     const bool is_done = work && iwork && info == 0;
-    if (info != 0) complain("LAPACK finds no eigenpairs: info %d", info);
+    if (info != 0)
+        complain("LAPACK finds no eigenpairs: info %d%s", info,
+                 p->factor && info > p->n ? ", B is not positive definite" : "");
     free(iwork);
     free(work);
     return is_done;

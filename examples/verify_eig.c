@@ -33,6 +33,11 @@ static const struct argp_option options[] = {
     {"general", 'g', NULL, 0, "B is random and positive definite, with eigenvalues near 1", 0},
     {"seed", 's', "S", 0, "seed of A and B, default 1", 0},
     {"solver", 'S', "NAME", 0, "cusolver or lapack; by default cusolver, lapack without a GPU", 0},
+    {"perturb", 'e', "P", 0,
+     "add errors from [-P/2, P/2) to the elements of the solver's vectors, for something to "
+     "refine; "
+     "default 0",
+     0},
     {"products", 'P', "MODE", 0,
      "faithful (default), faithful:fp64, or native, for comparison: bounds for sums of n products",
      0},
@@ -51,7 +56,7 @@ enum { MOST_ORDER = 32768, MOST_STEPS = 100, MOST_REPS = 1000, REFLECTIONS = 8 }
 typedef struct {
     const char *path[2]; /* of A and B; NULL: random */
     long order, multiple, seed, steps, reps;
-    double spread; /* 0: none */
+    double spread, perturb; /* 0: none */
     bool is_general, wants_json;
     const char *products, *solver, *plot;
 } settings;
@@ -85,11 +90,11 @@ static bool parse_name(const char *option, const char *text, const char *const *
     return false;
 }
 
-static bool parse_spread(const char *text, double *spread)
+static bool parse_at_least(const char *option, const char *text, double least, double *value)
 {
-    if (!parse_number("--spread", text, spread)) return false;
-    if (*spread >= 1.0) return true;
-    complain("--spread: '%s' is below 1", text);
+    if (!parse_number(option, text, value)) return false;
+    if (*value >= least) return true;
+    complain("%s: '%s' is below %g", option, text, least);
     return false;
 }
 
@@ -115,7 +120,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'n':
         return taken(parse_integer("--order", argument, 1, MOST_ORDER, &s->order));
     case 'p':
-        return taken(parse_spread(argument, &s->spread));
+        return taken(parse_at_least("--spread", argument, 1.0, &s->spread));
+    case 'e':
+        return taken(parse_at_least("--perturb", argument, 0.0, &s->perturb));
     case 'm':
         return taken(parse_integer("--multiple", argument, 1, MOST_ORDER, &s->multiple));
     case 'g':
@@ -243,6 +250,23 @@ static bool solve(const settings *s, const problem *p, result *r)
         r->solver_seconds = fmin(r->solver_seconds, seconds);
     }
     return true;
+}
+
+static bool perturb(const settings *s, const problem *p)
+{
+    const size_t count = (size_t)p->n * (size_t)p->n, bytes = count * sizeof(double);
+    double *x = s->perturb > 0.0 ? host_matrix(p->n, p->n) : NULL;
+    random_stream random = {(uint64_t)s->seed};
+    bool is_done = s->perturb == 0.0;
+
+    if (!x) return is_done;
+    CHECK_CUDA(cudaMemcpy(x, p->device_x, bytes, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < count; i++) x[i] += s->perturb * (random_uniform(&random) - 0.5);
+    CHECK_CUDA(cudaMemcpy(p->device_x, x, bytes, cudaMemcpyHostToDevice));
+    is_done = true;
+out:
+    free(x);
+    return is_done;
 }
 
 static tandem_status verify_once(const tandem_functions *t, const settings *s, const problem *p,
@@ -397,8 +421,9 @@ static void print_text(const settings *s, const problem *p, const result *r,
     printf("verification    products %s, %.6f s, %.2f of the solver's time\n", s->products,
            r->verify_seconds, r->verify_seconds / r->solver_seconds);
     if (r->refinements) printf("refinement      %d, %.6f s\n", r->refinements, r->refine_seconds);
-    printf("separated       %d of %d eigenvalues; %d clusters, of up to %d\n", v.separated, p->n,
-           v.clusters, v.clusters ? v.largest : 0);
+    printf("separated       %d of %d eigenvalues", v.separated, p->n);
+    if (v.clusters) printf("; %d clusters, of up to %d", v.clusters, v.largest);
+    puts("");
     print_clusters(&r->bounds);
     printf("radius          %.1e at most; relative %.1e at most\n", v.widest, v.relative);
 }
@@ -416,8 +441,9 @@ static bool run(const settings *s, problem *p)
 {
     result r = {0};
     bool is_done = tandem_find(&tandem) && put_problem(p) && verified_make(p->n, &r.bounds) &&
-                   solve(s, p, &r) && verify(&tandem, s, p, &r.bounds, &r.verify_seconds) &&
-                   refine(s, p, &r) && report(s, p, &r);
+                   solve(s, p, &r) && perturb(s, p) &&
+                   verify(&tandem, s, p, &r.bounds, &r.verify_seconds) && refine(s, p, &r) &&
+                   report(s, p, &r);
 
     verified_free(&r.bounds);
     return is_done;
