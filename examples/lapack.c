@@ -41,7 +41,7 @@ typedef struct {
     double *x, *factor, *d;
 } pairs;
 
-/* The call, or what it wants to know before: with counts of -1 it writes the sizes of its memory. */
+/* The call; with counts of -1 it only writes how much memory it wants to work and iwork. */
 static int call(const pairs *p, double *work, int work_count, int *iwork, int iwork_count)
 {
     const int type = 1;

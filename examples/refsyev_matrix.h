@@ -8,7 +8,8 @@
 
 /* A <- Q D Q', rounded to binary64 and symmetric to the bit: n x n, column-major, leading dimension n.
  *   D: eigenvalues from 1 down to 1 / spread in a geometric sequence, each `multiple` times in a row
- *   Q: the product of so many random reflections; n of them are uniformly distributed among the orthogonal matrices
+ *   Q: the product of so many random reflections; n of them make it uniformly distributed among
+ *      the orthogonal matrices
  * False, with a message, if there is no memory. */
 bool symmetric_make(int n, double spread, int multiple, int reflections, random_stream *random,
                     double *a);

@@ -67,7 +67,8 @@ static bool multiply(const refsyev *f, double alpha, cublasOperation_t op_a, con
     return f->multiply(f, alpha, op_a, a, b, beta, c);
 }
 
-/* hi + lo <- M X, lo being what the rounding of hi took away; lo is left alone where nothing is kept. */
+/* hi + lo <- M X, lo being what the rounding of hi took away; lo is left alone where nothing is
+ * kept. */
 static bool compute_pair(const refsyev *f, const double *m, double *hi, double *lo)
 {
     if (!multiply(f, 1.0, CUBLAS_OP_N, m, f->x_hi, 0.0, hi)) return false;

@@ -40,9 +40,10 @@ struct refsyev {
         *lambda; /* in host memory: n Rayleigh quotients of the X that the last step began with */
 };
 
-/* Allocates everything, with A, B and X given in host memory. B, symmetric and positive definite, is NULL for A x = lambda x; else
- * the eigenvectors of A x = lambda B x are refined, X'B X takes the place of X'X, and `kept` is not KEEP_VECTORS. False, with a
- * message, if that fails; to be freed by refsyev_free in either case. */
+/* Allocates everything, with A, B and X given in host memory. B, symmetric and positive definite, is
+ * NULL for A x = lambda x; else the eigenvectors of A x = lambda B x are refined, X'B X takes the
+ * place of X'X, and `kept` is not KEEP_VECTORS. False, with a message, if that fails; to be freed by
+ * refsyev_free in either case. */
 bool refsyev_make(int n, refsyev_kept kept, const double *a, const double *b, const double *x,
                   refsyev *f);
 void refsyev_free(refsyev *f);

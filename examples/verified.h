@@ -1,4 +1,5 @@
-/* verified.h - bounds of eigenvalues that Tandem has proven: how the program finds it, and what the bounds tell. */
+/* verified.h - bounds of eigenvalues that Tandem has proven: how the program finds it, and what the
+ * bounds tell. */
 #ifndef EXAMPLES_VERIFIED_H
 #define EXAMPLES_VERIFIED_H
 
@@ -7,8 +8,8 @@
 
 #include "../include/tandem.h"
 
-/* Tandem's functions, of the library that `tandem run` or LD_PRELOAD has put into the process. A program that needs them anyway is
- * linked to the library (pkg-config tandem). */
+/* Tandem's functions, of the library that `tandem run` or LD_PRELOAD has put into the process. A
+ * program that needs them anyway is linked to the library (pkg-config tandem). */
 typedef struct {
     __typeof__(tandem_verify_symmetric) *verify_symmetric;
     __typeof__(tandem_dgemm) *dgemm;

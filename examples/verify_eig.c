@@ -1,6 +1,6 @@
-/* verify_eig - all eigenvalues of a symmetric matrix, or of A x = lambda B x: approximations by the device's solver, and intervals
- * that are proven to hold them, by tandem_verify_symmetric. Eigenvalues that the intervals do not separate are refined and tried
- * again. */
+/* verify_eig - all eigenvalues of a symmetric matrix, or of A x = lambda B x: approximations by the
+ * device's solver, and intervals that are proven to hold them, by tandem_verify_symmetric.
+ * Eigenvalues that the intervals do not separate are refined and tried again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,7 +330,7 @@ out:
     return is_done;
 }
 
-/* Until all are separated, or no step separates more. What the last step makes worse is not taken. */
+/* Until all are separated, or a step is no gain; its result is not taken then. */
 static bool refine(const settings *s, const problem *p, result *r)
 {
     const double start = seconds_now();

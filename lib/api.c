@@ -363,25 +363,20 @@ static tandem_status check_verification(const td_verification *v, int64_t n)
     return status;
 }
 
-/* A place of a matrix of n rows, counted down its columns. */
-static tandem_status refuse_place(const char *format, const char *name, unsigned long long place,
-                                  int n)
-{
-    const int row = (int)(place % (unsigned long long)n),
-              col = (int)(place / (unsigned long long)n);
-    char text[160];
-    snprintf(text, sizeof text, format, name, row, col, name, col, row);
-    return fail(TANDEM_INVALID_VALUE, "%s (rows and columns from 0)", text);
-}
-
+/* Faults are places of an n x n matrix, counted down its columns. */
 static tandem_status check_faults(const char *name, const td_faults *faults, int n)
 {
-    if (faults->not_finite != TD_NO_FAULT)
-        return refuse_place("%s(%d, %d) is NaN or infinite", name, faults->not_finite, n);
-    if (faults->not_symmetric != TD_NO_FAULT)
-        return refuse_place("%s(%d, %d) is not %s(%d, %d); the matrix must be symmetric", name,
-                            faults->not_symmetric, n);
-    return TANDEM_OK;
+    const unsigned long long count = (unsigned long long)n, not_finite = faults->not_finite,
+                             not_symmetric = faults->not_symmetric;
+    if (not_finite != TD_NO_FAULT)
+        return fail(TANDEM_INVALID_VALUE, "%s(%d, %d) is NaN or infinite (rows and columns from 0)",
+                    name, (int)(not_finite % count), (int)(not_finite / count));
+    if (not_symmetric == TD_NO_FAULT) return TANDEM_OK;
+    const int row = (int)(not_symmetric % count), col = (int)(not_symmetric / count);
+    return fail(TANDEM_INVALID_VALUE,
+                "%s(%d, %d) is not %s(%d, %d); the matrix must be symmetric (rows and columns from "
+                "0)",
+                name, row, col, name, col, row);
 }
 
 /* What the device has found in the input. */

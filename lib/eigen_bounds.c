@@ -11,8 +11,8 @@ td_product_error td_error_rounded_once(void)
     return (td_product_error){.relative = 0.0, .absolute = 0x1p-1074};
 }
 
-/* n products and n additions on the way to an element (Higham, Accuracy and Stability, 3.1): gamma_(n+1), here gamma_(n+2);
- * products below 2^-1022 are off by 2^-1075 each. */
+/* n products and n additions on the way to an element (Higham, Accuracy and Stability, 3.1):
+ * gamma_(n+1), here gamma_(n+2); products below 2^-1022 are off by 2^-1075 each. */
 td_product_error td_error_of_sums(int n)
 {
     const double roundings = ((double)n + 2.0) * unit;
@@ -61,8 +61,8 @@ static terms terms_of(const td_eigen_measures *m)
                    .absolute = td_mul_up(root, m->error.absolute)};
 }
 
-/* The norm of the errors of a product's column: `result` of the computed column, `left` of A, `right` of B's column, `before` of
- * C0's. */
+/* The norm of the errors of a product's column: `result` of the computed column, `left` of A,
+ * `right` of B's column, `before` of C0's. */
 static double product_error(const terms *t, double result, double left, double right, double before)
 {
     const double sums = td_add_up(td_mul_up(left, right), before);
@@ -114,7 +114,8 @@ static double gram_of(const terms *t)
 
 /* ---- clusters ---- */
 
-/* `count` eigenvalues that follow each other in the order of their approximations, which run from `lowest` to `highest`. */
+/* `count` eigenvalues that follow each other in the order of their approximations, which run from
+ * `lowest` to `highest`. */
 typedef struct {
     int count;
     double lowest, highest;
@@ -128,9 +129,9 @@ static int compare_approximations(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* As many eigenvalues as the group counts lie within the radius of its approximations: that is the norm of its residuals, for more
- * than one times sqrt(2), over a lower bound of the smallest singular value of X (over its square where the residuals are
- * X'(A X - B X D)). */
+/* As many eigenvalues as the group counts lie within the radius of its approximations: that is the
+ * norm of its residuals, for more than one times sqrt(2), over a lower bound of the smallest
+ * singular value of X (over its square where the residuals are X'(A X - B X D)). */
 static void set_interval(group *g, double divisor)
 {
     const double residual = g->count == 1 ? g->residual : td_mul_up(g->residual, td_sqrt_up(2.0));
@@ -147,8 +148,9 @@ static void absorb(group *into, const group *next, double divisor)
     set_interval(into, divisor);
 }
 
-/* Puts groups together until no two meet, those that are left in front; returns how many. Those before the last are apart, in
- * order, at all times; a group that grows can meet none but the one before it. */
+/* Puts groups together until no two meet, those that are left in front; returns how many. Those
+ * before the last are apart, in order, at all times; a group that grows can meet none but the one
+ * before it. */
 static int merge(group *groups, int n, double divisor)
 {
     int count = 0;

@@ -1,5 +1,6 @@
-/* eigen_bounds.h - from norms of the columns of a few products to intervals that surely hold the eigenvalues of A x = lambda x or
- * A x = lambda B x. The theorems, their assumptions and the derivation of every term are in docs/verify.md. Pure: no CUDA calls. */
+/* eigen_bounds.h - from norms of the columns of a few products to intervals that surely hold the
+ * eigenvalues of A x = lambda x or A x = lambda B x. The theorems, their assumptions and the
+ * derivation of every term are in docs/verify.md. Pure: no CUDA calls. */
 #ifndef TD_EIGEN_BOUNDS_H
 #define TD_EIGEN_BOUNDS_H
 
@@ -8,7 +9,8 @@
 
 #include "../kernels/verify/verify.h"
 
-/* The matrices that norms are of; P, R, T and G as they were computed. Without B, P is X, and there is no T. */
+/* The matrices that norms are of; P, R, T and G as they were computed. Without B, P is X, and there
+ * is no T. */
 typedef enum {
     TD_OF_A,
     TD_OF_B,
@@ -26,8 +28,9 @@ typedef struct {
     double relative, absolute;
 } td_product_error;
 
-/* Of products that are rounded once, half a unit in the last place, which at the bottom of the range is 2^-1075; and of ordinary
- * sums of n products and C0 in any order, each operation rounded once. */
+/* Of products that are rounded once, half a unit in the last place, which at the bottom of the
+ * range is 2^-1075; and of ordinary sums of n products and C0 in any order, each operation rounded
+ * once. */
 td_product_error td_error_rounded_once(void);
 td_product_error td_error_of_sums(int n);
 
@@ -46,9 +49,10 @@ typedef enum {
     TD_BOUNDS_NO_MEMORY
 } td_bounds_status;
 
-/* Of the i-th smallest eigenvalue, counted with multiplicity: it lies in [lower[i], upper[i]]. Eigenvalues of one cluster have one
- * interval, and intervals of different clusters share no number; clusters are numbered from 0 upward. `gram` <- what
- * |X'B X - I| was bounded by in the Frobenius norm. Nothing but `gram` is written unless bounds are found. */
+/* Of the i-th smallest eigenvalue, counted with multiplicity: it lies in [lower[i], upper[i]].
+ * Eigenvalues of one cluster have one interval, and intervals of different clusters share no
+ * number; clusters are numbered from 0 upward. `gram` <- what |X'B X - I| was bounded by in the
+ * Frobenius norm. Nothing but `gram` is written unless bounds are found. */
 td_bounds_status td_eigen_bounds_find(const td_eigen_measures *m, double *lower, double *upper,
                                       int64_t *cluster, double *gram);
 

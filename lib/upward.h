@@ -1,6 +1,7 @@
-/* upward.h - bounds in binary64 by interval ends: the exact result of one operation on bounds lies at or below the number that
- * follows the rounded one, or, for subtraction and square root downward, at or above the one before it. No rounding mode is
- * touched. NaN stays NaN, overflow becomes infinite, and neither is ever smaller than a bound. Pure. */
+/* upward.h - bounds in binary64 by interval ends: the exact result of one operation on bounds lies
+ * at or below the number that follows the rounded one, or, for subtraction and square root
+ * downward, at or above the one before it. No rounding mode is touched. NaN stays NaN, overflow
+ * becomes infinite, and neither is ever smaller than a bound. Pure. */
 #ifndef TD_UPWARD_H
 #define TD_UPWARD_H
 

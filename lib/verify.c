@@ -10,7 +10,8 @@
 /* n x n matrices in the workspace. Without B there is one: R and then G. */
 enum { PRODUCT_P, PRODUCT_R, PRODUCT_T, PRODUCTS };
 
-/* The small results, the same in device and in host memory: what is found in A and B, norms of n columns each, d. */
+/* The small results, the same in device and in host memory: what is found in A and B, norms of n
+ * columns each, d. */
 typedef struct {
     td_faults faults[2];
     td_norm norm[];

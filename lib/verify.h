@@ -1,5 +1,6 @@
-/* verify.h - rigorous bounds of the eigenvalues of A x = lambda x or A x = lambda B x on a device: the products, and the norms of
- * their columns, from which eigen_bounds.h makes intervals. docs/verify.md has the mathematics. */
+/* verify.h - rigorous bounds of the eigenvalues of A x = lambda x or A x = lambda B x on a device:
+ * the products, and the norms of their columns, from which eigen_bounds.h makes intervals.
+ * docs/verify.md has the mathematics. */
 #ifndef TD_VERIFY_H
 #define TD_VERIFY_H
 
@@ -19,7 +20,8 @@ typedef struct {
     td_device *device;
     size_t limit; /* the most device memory to use, in bytes */
 
-    /* Tests plant errors here: called with R, n x n of leading dimension n, once it is enqueued. NULL otherwise. */
+    /* Tests plant errors here: called with R, n x n of leading dimension n, once it is enqueued.
+     * NULL otherwise. */
     void (*plant)(double *r, int n, cudaStream_t stream);
 } td_verification;
 
@@ -30,7 +32,8 @@ typedef struct {
     void *memory;
 } td_verified;
 
-/* Enqueues everything and waits for it. If the status is TD_RUN_DONE, *verified is filled, to be freed by td_verified_free. */
+/* Enqueues everything and waits for it. If the status is TD_RUN_DONE, *verified is filled, to be
+ * freed by td_verified_free. */
 td_run_status td_verify_measure(const td_verification *v, td_verified *verified);
 void td_verified_free(td_verified *verified);
 

@@ -70,8 +70,9 @@ TD_DEVICE void note_first(unsigned long long *first, int row, int col, int n)
     atomicMin(first, (unsigned long long)(row + (int64_t)col * n));
 }
 
-/* A block has a tile on or below the diagonal, and puts the tile that mirrors it into shared memory: columns of 33 elements, so
- * that reading it by rows meets different banks. Grid: rows of tiles, columns of tiles. */
+/* A block has a tile on or below the diagonal, and puts the tile that mirrors it into shared
+ * memory: columns of 33 elements, so that reading it by rows meets different banks. Grid: rows of
+ * tiles, columns of tiles. */
 static __global__ void __launch_bounds__(FAULT_THREADS)
     faults_kernel(const double *a, int64_t lda, int n, td_faults *faults)
 {

@@ -1,5 +1,5 @@
-/* cublas.h - cuBLAS as engines use it: exact products of panels of small numbers, on the tensor cores where it has them; and
- * native products of binary64 matrices.
+/* cublas.h - cuBLAS as engines use it: exact products of panels of small numbers, on the tensor cores where it has them.
+ * And native products of binary64 matrices, where these are to be compared.
  * It is the cuBLAS of the process, or, where the process has none, the newest that the loader finds; the handles are
  * Tandem's own, one for each context. */
 #ifndef TD_CUBLAS_H
@@ -26,9 +26,9 @@ bool td_cublas_ready(td_device *device);
  * log, if cuBLAS refuses: then C may hold anything. */
 bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t stream);
 
-/* The same of one product of binary64 matrices, TD_PRODUCT of batch 1 with scalars on the host and sizes that fit an int, in
- * p->stream: by ordinary binary64 arithmetic, even where the environment asks cuBLAS to emulate it. The workspace is cuBLAS's
- * to use, and may be NULL. */
+/* Enqueues one product of binary64 matrices in p->stream: TD_PRODUCT of batch 1 with scalars on the
+ * host and sizes that fit an int. Pedantic: binary64 arithmetic, even where the environment asks
+ * cuBLAS to emulate it. The workspace is cuBLAS's to use, and may be NULL. False as above. */
 bool td_cublas_multiply64(td_device *device, const td_problem *p, void *workspace,
                           size_t workspace_bytes);
 

@@ -1,4 +1,5 @@
-/* check_verify.c - verified eigenvalues: every bound against exact counts of eigenvalues, planted errors, and what is refused. */
+/* check_verify.c - verified eigenvalues: every bound against exact counts of eigenvalues, planted
+ * errors, and what is refused. */
 #include "../support/test.h"
 
 #include <float.h>
@@ -128,8 +129,9 @@ static void check_form(const bounds *f, const eigen_case *c)
     }
 }
 
-/* The first cluster that is not where the reference has it, by the number of its first eigenvalue; -1: all are. The i-th eigenvalue
- * is in its interval if at most i are below the lower end, and more than i are not above the upper end. */
+/* The first cluster that is not where the reference has it, by the number of its first eigenvalue;
+ * -1: all are. The i-th eigenvalue is in its interval if at most i are below the lower end, and
+ * more than i are not above the upper end. */
 static int first_wrong(const bounds *f, int n, const ref_spectrum *s)
 {
     for (int i = 0, last; i < n; i = last + 1) {
@@ -141,8 +143,8 @@ static int first_wrong(const bounds *f, int n, const ref_spectrum *s)
     return -1;
 }
 
-/* Where the reference contradicts, it is asked again with bits for all of binary64's range: an interval around an exact eigenvalue may
- * be as narrow as 2^-1070. */
+/* Where the reference contradicts, it is asked again with bits for all of binary64's range: an
+ * interval around an exact eigenvalue may be as narrow as 2^-1070. */
 static void check_truth(const bounds *f, const eigen_case *c, const ref_spectrum *s,
                         const char *what)
 {
@@ -179,7 +181,8 @@ static void count(tally *t, const bounds *f, int n)
     }
 }
 
-/* In turn: native products, the other way to the same bits, and errors of one unit in R and in a vector. */
+/* In turn: native products, the other way to the same bits, and errors of one unit in R and in a
+ * vector. */
 static void check_variation(eigen_case *c, const bounds *plain, const ref_spectrum *s, int which,
                             test_random *r)
 {
@@ -289,7 +292,8 @@ static void planted_errors_widen(void **unused)
     }
 }
 
-/* What a unit of R does to the radius where R's element is most of its column: from x to its neighbour. */
+/* What a unit of R does to the radius where R's element is most of its column: from x to its
+ * neighbour. */
 static void a_unit_of_r_counts(void **unused)
 {
     static eigen_case c;
@@ -415,6 +419,26 @@ static void arguments_are_checked(void **unused)
           "no eigenvalues");
 }
 
+/* Too little memory for R is told before anything is done. */
+static void memory_is_limited(void **unused)
+{
+    static eigen_case c;
+    td_verified verified;
+    (void)unused;
+    make_exact(&c);
+    on_device at = put(&c);
+    const td_verification v = {.engine = &td_engine_faithful,
+                               .n = c.n,
+                               .a = {.data = at.a, .ld = c.n},
+                               .x = {.data = at.x, .ld = c.n},
+                               .d = at.d,
+                               .device = td_device_current(),
+                               .limit = 1000};
+    CHECK(td_verify_measure(&v, &verified) == TD_RUN_NO_MEMORY, "1000 bytes do not suffice");
+    device_check_clean("too little memory");
+    drop(&at);
+}
+
 /* ---- layout ---- */
 
 /* Leading dimensions that differ, and NaN between the columns. */
@@ -515,6 +539,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(norms_are_bounds),
         cmocka_unit_test(faults_are_found),
         cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(bad_input_has_no_bound),
         cmocka_unit_test(nothing_is_proven_from_bad_vectors),
         cmocka_unit_test(planted_errors_widen),

@@ -100,7 +100,8 @@ static void fill_deficient(int n, test_random *r, double *a)
     }
 }
 
-/* Exactly repeated: blocks that are the same, of small whole numbers, and rows and columns exchanged alike. */
+/* Exactly repeated: blocks that are the same, of small whole numbers, and rows and columns
+ * exchanged alike. */
 static void fill_repeated(int n, test_random *r, double *a)
 {
     const int size = random_int(r, 1, 4);

@@ -1,4 +1,5 @@
-/* eigen_case.h - small symmetric matrices of many kinds, approximate eigenpairs of LAPACK's, and how many eigenvalues lie where. */
+/* eigen_case.h - small symmetric matrices of many kinds, approximate eigenpairs of LAPACK's, and
+ * how many eigenvalues lie where. */
 #ifndef CHECK_EIGEN_CASE_H
 #define CHECK_EIGEN_CASE_H
 
@@ -20,7 +21,8 @@ typedef struct {
     int bits; /* of the reference */
 } eigen_case;
 
-/* The case of a seed: kind of matrix, B or none, n and what is done to the eigenpairs all follow from it. */
+/* The case of a seed: kind of matrix, B or none, n and what is done to the eigenpairs all follow
+ * from it. */
 void eigen_case_make(uint64_t seed, eigen_case *c);
 
 /* Approximate eigenpairs of the case's matrices; false if LAPACK finds none. */

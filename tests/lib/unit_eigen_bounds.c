@@ -1,4 +1,5 @@
-/* unit_eigen_bounds.c - intervals from norms that a test makes up: every term of a radius, what clusters become, what is refused. */
+/* unit_eigen_bounds.c - intervals from norms that a test makes up: every term of a radius, what
+ * clusters become, what is refused. */
 #include "cmocka_all.h"
 
 #include <math.h>

@@ -65,7 +65,8 @@ static void solve_and_transpose(int n, mpfr_t *l, mpfr_t *a)
         for (int i = 0; i < j; i++) mpfr_swap(AT(a, i, j), AT(a, j, i));
 }
 
-/* The reflection that makes column k zero below its element k + 1, from both sides; only the lower triangle counts. v, w: n + 1. */
+/* The reflection that makes column k zero below its element k + 1, from both sides; only the lower
+ * triangle counts. v, w: n + 1. */
 static void reflect(int n, int k, mpfr_t *a, mpfr_t *v, mpfr_t *w)
 {
     mpfr_t *const norm = &v[n], *const sum = &w[n];
@@ -149,8 +150,9 @@ void ref_spectrum_free(ref_spectrum *s)
     free(s);
 }
 
-/* Negative pivots of L D L' = T - x I. A pivot of 0 stands for a tiny positive one, or, if the count is inclusive, for a tiny
- * negative one, and makes the next one infinite, unless the matrix falls apart there. */
+/* Negative pivots of L D L' = T - x I. A pivot of 0 stands for a tiny positive one, or, if the
+ * count is inclusive, for a tiny negative one, and makes the next one infinite, unless the matrix
+ * falls apart there. */
 int ref_spectrum_count(const ref_spectrum *s, double x, bool inclusive)
 {
     mpfr_t *const q = (mpfr_t *)&s->q, *const t = (mpfr_t *)&s->t;

@@ -47,8 +47,8 @@ static void one_large_eigenvalue(void **unused)
     CHECK(count(a, b, 0.0, false) == -1, "B is singular");
 }
 
-/* 2 - 2 cos(k pi / 13), of a matrix whose reflections have nothing to do, and of the same one turned by a random reflection, which
- * is rounded to binary64. */
+/* 2 - 2 cos(k pi / 13), of a matrix whose reflections have nothing to do, and of the same one
+ * turned by a random reflection, which is rounded to binary64. */
 static void second_differences(void **unused)
 {
     double a[N * N] = {0}, v[N], turned[N * N], half = 0.0;
