@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <time.h>
 
 void complain(const char *format, ...)
 {
@@ -98,6 +99,14 @@ double *device_matrix(int rows, int columns)
     if (status == cudaSuccess) return matrix;
     complain("no %d x %d matrix on the device: %s", rows, columns, cudaGetErrorString(status));
     return NULL;
+}
+
+double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 bool query_device_name(device_name *name)

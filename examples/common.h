@@ -58,6 +58,9 @@ double *host_matrix(int rows, int columns);
 /* The same in device memory, contents undefined; NULL with a message. To be freed with cudaFree(). */
 double *device_matrix(int rows, int columns);
 
+/* Seconds of a clock that only runs forward. */
+double seconds_now(void);
+
 /* Name of the current device. */
 typedef struct {
     char text[256];

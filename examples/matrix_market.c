@@ -173,3 +173,29 @@ out:
     fclose(in.file);
     return is_read;
 }
+
+static bool is_symmetric(const dense_matrix *a)
+{
+    if (a->rows != a->columns) return false;
+    for (ptrdiff_t j = 0, n = a->rows; j < n; j++)
+        for (ptrdiff_t i = 0; i < j; i++)
+            if (a->entries[i + j * n] != a->entries[j + i * n]) return false;
+    return true;
+}
+
+bool matrix_market_read_symmetric(const char *path, int most, dense_matrix *matrix)
+{
+    dense_matrix a = {0};
+
+    if (!matrix_market_read(path, &a)) return false;
+    if (!is_symmetric(&a)) {
+        complain("%s: the matrix is not symmetric", path);
+    } else if (a.rows > most) {
+        complain("%s: order %d is above %d", path, a.rows, most);
+    } else {
+        *matrix = a;
+        return true;
+    }
+    free(a.entries);
+    return false;
+}

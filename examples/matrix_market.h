@@ -15,4 +15,7 @@ typedef struct {
  * wrong, with file and line, and leaves *matrix alone. */
 bool matrix_market_read(const char *path, dense_matrix *matrix);
 
+/* The same of a square matrix that equals its transpose, of at most so many rows. */
+bool matrix_market_read_symmetric(const char *path, int most, dense_matrix *matrix);
+
 #endif

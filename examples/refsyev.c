@@ -10,6 +10,7 @@
 #include "refsyev_check.h"
 #include "refsyev_matrix.h"
 #include "refsyev_step.h"
+#include "solver.h"
 
 const char program_name[] = "refsyev";
 
@@ -129,29 +130,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static bool is_symmetric(const dense_matrix *a)
-{
-    if (a->rows != a->columns) return false;
-    for (ptrdiff_t j = 0, n = a->rows; j < n; j++)
-        for (ptrdiff_t i = 0; i < j; i++)
-            if (a->entries[i + j * n] != a->entries[j + i * n]) return false;
-    return true;
-}
-
 static bool read_matrix(const char *path, problem *p)
 {
     dense_matrix a = {0};
 
-    if (!matrix_market_read(path, &a)) return false;
+    if (!matrix_market_read_symmetric(path, MAX_ORDER, &a)) return false;
     p->a = a.entries;
     p->n = a.rows;
-    if (!is_symmetric(&a))
-        complain("%s: the matrix is not symmetric", path);
-    else if (a.rows > MAX_ORDER)
-        complain("%s: order %d is above %d", path, a.rows, MAX_ORDER);
-    else
-        return true;
-    return false;
+    return true;
 }
 
 static bool make_problem(const settings *s, problem *p)
@@ -163,7 +149,7 @@ static bool make_problem(const settings *s, problem *p)
     } else {
         p->n = (int)s->order;
         p->a = host_matrix(p->n, p->n);
-        if (!p->a || !symmetric_make(p->n, s->spread, (int)s->multiple, &random, p->a))
+        if (!p->a || !symmetric_make(p->n, s->spread, (int)s->multiple, p->n, &random, p->a))
             return false;
     }
     p->x = host_matrix(p->n, p->n);
@@ -240,7 +226,7 @@ static bool run(const settings *s, const problem *p)
     device_name device;
     bool is_done = false;
 
-    if (!query_device_name(&device) || !refsyev_make(p->n, s->kept, p->a, p->x, &f)) goto out;
+    if (!query_device_name(&device) || !refsyev_make(p->n, s->kept, p->a, NULL, p->x, &f)) goto out;
     print_head(s, p->n, &device);
     for (long step = 0; step <= s->steps; step++) {
         eigen_quality q;

@@ -40,7 +40,8 @@ static void reflect(int n, random_stream *random, long double *a, long double *w
         for (int i = 0; i < n; i++) a[i + (ptrdiff_t)j * n] -= v[i] * q[j] + q[i] * v[j];
 }
 
-bool symmetric_make(int n, double spread, int multiple, random_stream *random, double *a)
+bool symmetric_make(int n, double spread, int multiple, int reflections, random_stream *random,
+                    double *a)
 {
     long double *exact = calloc((size_t)n * (size_t)(n + 2), sizeof *exact);
 
@@ -49,7 +50,7 @@ bool symmetric_make(int n, double spread, int multiple, random_stream *random, d
         return false;
     }
     fill_diagonal(n, spread, multiple, exact);
-    for (int i = 0; i < n; i++) reflect(n, random, exact, exact + (ptrdiff_t)n * n);
+    for (int i = 0; i < reflections; i++) reflect(n, random, exact, exact + (ptrdiff_t)n * n);
     for (int j = 0; j < n; j++)
         for (int i = j; i < n; i++)
             a[i + (ptrdiff_t)j * n] = a[j + (ptrdiff_t)i * n] = (double)exact[i + (ptrdiff_t)j * n];

@@ -21,17 +21,32 @@ out:
     return false;
 }
 
-bool refsyev_make(int n, refsyev_kept kept, const double *a, const double *x, refsyev *f)
+/* A refsyev_multiply. */
+static bool multiply_cublas(const refsyev *f, double alpha, cublasOperation_t op_a, const double *a,
+                            const double *b, double beta, double *c)
+{
+    CHECK_CUBLAS(cublasDgemm(f->blas, op_a, CUBLAS_OP_N, f->n, f->n, f->n, &alpha, a, f->n, b, f->n,
+                             &beta, c, f->n));
+    return true;
+out:
+    return false;
+}
+
+bool refsyev_make(int n, refsyev_kept kept, const double *a, const double *b, const double *x,
+                  refsyev *f)
 {
     ptrdiff_t count = (ptrdiff_t)n * n;
 
-    *f = (refsyev){.kept = kept, .n = n};
+    *f = (refsyev){.kept = kept, .n = n, .multiply = multiply_cublas};
     CHECK_CUBLAS(cublasCreate(&f->blas));
     f->host = host_matrix(n, HOST_MATRICES * n);
-    f->a = device_matrix(n, DEVICE_MATRICES * n);
-    if (!f->host || !f->a) goto out;
+    f->lambda = host_matrix(n, 1);
+    f->a = device_matrix(n, (DEVICE_MATRICES + (b != NULL)) * n);
+    if (!f->host || !f->lambda || !f->a) goto out;
     double **const rest[] = {&f->x_hi, &f->x_lo, &f->p_hi, &f->p_lo, &f->r, &f->s, &f->e, &f->next};
     for (int i = 0; i < DEVICE_MATRICES - 1; i++) *rest[i] = f->a + (i + 1) * count;
+    if (b) f->b = f->a + DEVICE_MATRICES * count;
+    if (b && !copy(f, f->b, b, cudaMemcpyHostToDevice)) goto out;
     CHECK_CUDA(cudaMemset(f->x_lo, 0, matrix_bytes(f)));
     return copy(f, f->a, a, cudaMemcpyHostToDevice) && copy(f, f->x_hi, x, cudaMemcpyHostToDevice);
 out:
@@ -41,19 +56,32 @@ out:
 void refsyev_free(refsyev *f)
 {
     cudaFree(f->a);
+    free(f->lambda);
     free(f->host);
     if (f->blas) cublasDestroy(f->blas);
 }
 
-/* C <- alpha op(A) B + beta C */
 static bool multiply(const refsyev *f, double alpha, cublasOperation_t op_a, const double *a,
                      const double *b, double beta, double *c)
 {
-    CHECK_CUBLAS(cublasDgemm(f->blas, op_a, CUBLAS_OP_N, f->n, f->n, f->n, &alpha, a, f->n, b, f->n,
-                             &beta, c, f->n));
-    return true;
-out:
-    return false;
+    return f->multiply(f, alpha, op_a, a, b, beta, c);
+}
+
+/* hi + lo <- M X, lo being what the rounding of hi took away; lo is left alone where nothing is
+ * kept. */
+static bool compute_pair(const refsyev *f, const double *m, double *hi, double *lo)
+{
+    if (!multiply(f, 1.0, CUBLAS_OP_N, m, f->x_hi, 0.0, hi)) return false;
+    return f->kept == KEEP_NOTHING || (copy(f, lo, hi, cudaMemcpyDeviceToDevice) &&
+                                       multiply(f, 1.0, CUBLAS_OP_N, m, f->x_hi, -1.0, lo));
+}
+
+/* R <- R - X'(B X); E and the next X have room for B X, as they are not there yet. */
+static bool subtract_b(const refsyev *f)
+{
+    return compute_pair(f, f->b, f->e, f->next) &&
+           multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->e, 1.0, f->r) &&
+           (f->kept == KEEP_NOTHING || multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->next, 1.0, f->r));
 }
 
 /* R <- I - X'X, the identity being the first product's C: the elements of R are small, and rounded as such.
@@ -64,22 +92,18 @@ static bool compute_r(const refsyev *f)
 
     for (ptrdiff_t i = 0, count = (ptrdiff_t)f->n * f->n; i < count; i++)
         identity[i] = i % (f->n + 1) ? 0.0 : 1.0;
-    if (!copy(f, f->r, identity, cudaMemcpyHostToDevice) ||
-        !multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->x_hi, 1.0, f->r))
-        return false;
+    if (!copy(f, f->r, identity, cudaMemcpyHostToDevice)) return false;
+    if (f->b) return subtract_b(f);
+    if (!multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->x_hi, 1.0, f->r)) return false;
     return f->kept != KEEP_VECTORS ||
            (multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->x_lo, 1.0, f->r) &&
             multiply(f, -1.0, CUBLAS_OP_T, f->x_lo, f->x_hi, 1.0, f->r));
 }
 
-/* P <- A X, its lower part being what the rounding of the upper one took away. */
+/* P <- A X. */
 static bool compute_p(const refsyev *f)
 {
-    if (!multiply(f, 1.0, CUBLAS_OP_N, f->a, f->x_hi, 0.0, f->p_hi)) return false;
-    if (f->kept == KEEP_NOTHING) return true;
-    if (!copy(f, f->p_lo, f->p_hi, cudaMemcpyDeviceToDevice) ||
-        !multiply(f, 1.0, CUBLAS_OP_N, f->a, f->x_hi, -1.0, f->p_lo))
-        return false;
+    if (!compute_pair(f, f->a, f->p_hi, f->p_lo)) return false;
     return f->kept != KEEP_VECTORS || multiply(f, 1.0, CUBLAS_OP_N, f->a, f->x_lo, 1.0, f->p_lo);
 }
 
@@ -109,12 +133,9 @@ static double least_distance(int n, const double *r, const double *s, const doub
     return 2.0 * (sqrt(s_squares) + largest * sqrt(r_squares));
 }
 
-/* E from R and S on the host. */
-static bool compute_e(int n, const double *r, const double *s, double *e)
+/* E from R and S, and lambda, on the host. */
+static void compute_e(int n, const double *r, const double *s, double *lambda, double *e)
 {
-    double *lambda = host_matrix(n, 1);
-
-    if (!lambda) return false;
     for (int j = 0; j < n; j++) {
         ptrdiff_t jj = j + (ptrdiff_t)j * n;
         lambda[j] = s[jj] / (1.0 - r[jj]);
@@ -126,8 +147,6 @@ static bool compute_e(int n, const double *r, const double *s, double *e)
             double distance = lambda[j] - lambda[i];
             e[ij] = fabs(distance) > least ? (s[ij] + lambda[j] * r[ij]) / distance : 0.5 * r[ij];
         }
-    free(lambda);
-    return true;
 }
 
 /* X <- X + X E, in one product. */
@@ -174,9 +193,10 @@ bool refsyev_step(refsyev *f)
     double *r = f->host, *s = r + count, *e = s + count;
 
     if (!compute_r(f) || !compute_p(f) || !compute_s(f) ||
-        !copy(f, r, f->r, cudaMemcpyDeviceToHost) || !copy(f, s, f->s, cudaMemcpyDeviceToHost) ||
-        !compute_e(f->n, r, s, e) || !copy(f, f->e, e, cudaMemcpyHostToDevice))
+        !copy(f, r, f->r, cudaMemcpyDeviceToHost) || !copy(f, s, f->s, cudaMemcpyDeviceToHost))
         return false;
+    compute_e(f->n, r, s, f->lambda, e);
+    if (!copy(f, f->e, e, cudaMemcpyHostToDevice)) return false;
     return f->kept == KEEP_VECTORS ? add_correction_to_pairs(f) : add_correction(f);
 }
 

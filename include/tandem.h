@@ -5,7 +5,8 @@
  *
  * Conventions of all functions
  *   - Matrices are column-major in device memory; leading dimensions count elements.
- *   - Everything is enqueued on `stream` (NULL: the default stream of the current device); nothing waits.
+ *   - Everything is enqueued on `stream` (NULL: the default stream of the current device); nothing
+ *     waits, but for tandem_verify_symmetric.
  *     Operands must stay unchanged, and C untouched, until the stream has run the call.
  *   - The device is the current one of the calling thread. Any number of threads may call at once.
  *   - Device memory for intermediate results comes from a stream-ordered pool, at most TANDEM_WORKSPACE bytes.
@@ -40,7 +41,9 @@ typedef enum tandem_status {
     TANDEM_NO_MEMORY = 2,     /* not enough device memory for the least workspace */
     TANDEM_UNSUPPORTED =
         3, /* the device or its driver lacks something, there is no cuBLAS, or sizes are too large */
-    TANDEM_LAUNCH_FAILED = 4 /* the device refused a kernel */
+    TANDEM_LAUNCH_FAILED = 4, /* the device refused a kernel */
+    TANDEM_NOT_PROVEN =
+        5 /* tandem_verify_symmetric: there is no bound; see tandem_last_message() */
 } tandem_status;
 
 typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
@@ -177,6 +180,40 @@ TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_o
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,
                                       double *c, int64_t ldc, tandem_stream stream);
+
+/* Intervals that are proven to hold all eigenvalues of A x = lambda x, A symmetric, or of A x =
+ * lambda B x with B symmetric and positive definite, from the approximate eigenvectors and
+ * eigenvalues of any solver.
+ *   mode   "faithful" or "faithful:fp64"; or "native", for comparison: cuBLAS's products, of which
+ *          it is assumed, not known, that they are sums of binary64 products in some order
+ *   a      n x n, lda >= max(1, n): both triangles
+ *   b      likewise; NULL for the identity (ldb is not looked at then)
+ *   x      n x n, ldx >= max(1, n): approximate eigenvectors, one a column, with X'X (X'B X) near I
+ *   d      n approximate eigenvalues in any order, that of column j at d[j]
+ *   lower, upper, cluster
+ *          n numbers each, in host memory. The i-th smallest eigenvalue, i from 0, counted with
+ *          multiplicity, lies in [lower[i], upper[i]]. Eigenvalues that are not told apart are one
+ *          cluster: one interval, and one number in cluster[]. Clusters are numbered from 0 upward,
+ *          and their intervals share no number.
+ * a, b, x and d are in device memory, and read only. Nothing is assumed of x and d: the better they
+ * are, the smaller the intervals.
+ * Theorem: let D = diag(d), R = A X - B X D, G = X'B X - I, and |.| the Frobenius norm. If |G| < 1,
+ * X is invertible, B is positive definite (X^-1 is its factor), and for any set J of m columns there
+ * are m eigenvalues within c |R_J| / sqrt(1 - |G|) of the d[j], j in J, without B, and within
+ * c |X'R_J| / (1 - |G|) with B; c = 1 for m = 1, else sqrt(2). So intervals that are disjoint hold
+ * exactly m each (Kahan; Rump; Miyajima, Ogita, Rump and Oishi 2010). R, X'R and G are products
+ * that are rounded once, every rounding is bounded, and bounds are rounded up: docs/verify.md.
+ * Status: TANDEM_INVALID_VALUE if A or B is not symmetric, or A, B, X or d has an element that is
+ * not finite; TANDEM_NOT_PROVEN if |G| is not shown to be below 1 (X is far from orthonormal, or B
+ * is not positive definite), or something overflows. Nothing is written then.
+ * Cost: 2 products of mode `faithful`, 4 with B, and each matrix is read two or three times. Device
+ * memory: that of one product and 1 matrix of n x n, 3 with B, within TANDEM_WORKSPACE.
+ * Unlike the functions above it waits for the stream, which must not be captured. */
+TANDEM_API tandem_status tandem_verify_symmetric(const char *mode, int64_t n, const double *a,
+                                                 int64_t lda, const double *b, int64_t ldb,
+                                                 const double *x, int64_t ldx, const double *d,
+                                                 double *lower, double *upper, int64_t *cluster,
+                                                 tandem_stream stream);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* api.c - the public functions of tandem.h: they check their arguments and run an engine. */
 #include "../include/tandem.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,6 +9,7 @@
 #include "engines/engine_multifloat.h"
 #include "engines/typed_slices.h"
 #include "process.h"
+#include "verify.h"
 #include "version.h"
 
 static _Thread_local char last_message[256];
@@ -27,6 +29,8 @@ const char *tandem_status_text(tandem_status status)
         return "unsupported by the device, or without cuBLAS";
     case TANDEM_LAUNCH_FAILED:
         return "kernel launch failed";
+    case TANDEM_NOT_PROVEN:
+        return "nothing is proven";
     }
     return "unknown status";
 }
@@ -321,4 +325,130 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
     return status_of(td_typed_slices_run(&p, slices, device, limit_of(device)));
+}
+
+/* ---- verified eigenvalues ---- */
+
+/* The mode of a verification's products; NULL if it is not one of those. */
+static const td_engine *verifying_engine(const char *mode, td_parameter *parameter)
+{
+    const td_engine *engine = mode ? td_engine_parse(mode, parameter) : NULL;
+    if (engine == &td_engine_faithful || engine == &td_engine_native) return engine;
+    fail(TANDEM_INVALID_VALUE, "mode is %s; allowed: faithful, faithful:fp64, native",
+         mode ? mode : "NULL");
+    return NULL;
+}
+
+/* n numbers in host memory. */
+static tandem_status check_result(const char *name, const void *result)
+{
+    if (result) return TANDEM_OK;
+    return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to host memory", name);
+}
+
+static tandem_status check_verification(const td_verification *v, int64_t n)
+{
+    if (n < 0) return refuse_size("n", n);
+    const argument a = {"a", "lda", TD_BINARY64, v->a.data, n, n, v->a.ld},
+                   b = {"b", "ldb", TD_BINARY64, v->b.data, n, n, v->b.ld},
+                   x = {"x", "ldx", TD_BINARY64, v->x.data, n, n, v->x.ld},
+                   d = {"d", "n", TD_BINARY64, v->d, n, 1, n > 0 ? n : 1};
+    tandem_status status = check_matrix(&a);
+    if (status == TANDEM_OK && v->b.data) status = check_matrix(&b);
+    if (status == TANDEM_OK) status = check_matrix(&x);
+    if (status == TANDEM_OK) status = check_matrix(&d);
+    if (status == TANDEM_OK && n > INT32_MAX)
+        status = fail(TANDEM_UNSUPPORTED, "n is %lld; at most %d can be verified", (long long)n,
+                      (int)INT32_MAX);
+    return status;
+}
+
+/* Faults are places of an n x n matrix, counted down its columns. */
+static tandem_status check_faults(const char *name, const td_faults *faults, int n)
+{
+    const unsigned long long count = (unsigned long long)n, not_finite = faults->not_finite,
+                             not_symmetric = faults->not_symmetric;
+    if (not_finite != TD_NO_FAULT)
+        return fail(TANDEM_INVALID_VALUE, "%s(%d, %d) is NaN or infinite (rows and columns from 0)",
+                    name, (int)(not_finite % count), (int)(not_finite / count));
+    if (not_symmetric == TD_NO_FAULT) return TANDEM_OK;
+    const int row = (int)(not_symmetric % count), col = (int)(not_symmetric / count);
+    return fail(TANDEM_INVALID_VALUE,
+                "%s(%d, %d) is not %s(%d, %d); the matrix must be symmetric (rows and columns from "
+                "0)",
+                name, row, col, name, col, row);
+}
+
+/* What the device has found in the input. */
+static tandem_status check_input(const td_verified *verified)
+{
+    const td_eigen_measures *m = &verified->measures;
+    tandem_status status = check_faults("a", &verified->faults_a, m->n);
+    if (status == TANDEM_OK) status = check_faults("b", &verified->faults_b, m->n);
+    for (int j = 0; j < m->n && status == TANDEM_OK; j++) {
+        if (isnan(m->norm[TD_OF_X][j].squares))
+            status = fail(TANDEM_INVALID_VALUE,
+                          "column %d of x, from 0, has a NaN or an infinite element", j);
+        if (!isfinite(m->d[j]))
+            status = fail(TANDEM_INVALID_VALUE, "d[%d] is %g; it must be finite", j, m->d[j]);
+    }
+    return status;
+}
+
+static tandem_status find_bounds(const td_eigen_measures *m, double *lower, double *upper,
+                                 int64_t *cluster)
+{
+    double gram = 0.0;
+    switch (td_eigen_bounds_find(m, lower, upper, cluster, &gram)) {
+    case TD_BOUNDS_FOUND:
+        return TANDEM_OK;
+    case TD_BOUNDS_NOT_INDEPENDENT:
+        return fail(TANDEM_NOT_PROVEN,
+                    "|X'%sX - I| is %g at most; it must be below 1: X is too far "
+                    "from orthonormal%s",
+                    m->has_b ? "B " : "", gram, m->has_b ? ", or b is not positive definite" : "");
+    case TD_BOUNDS_NOT_FINITE:
+        return fail(TANDEM_NOT_PROVEN, "a product or a bound overflows");
+    case TD_BOUNDS_NO_MEMORY:
+        break;
+    }
+    return fail(TANDEM_NO_MEMORY, "there is no host memory for %d intervals", m->n);
+}
+
+tandem_status tandem_verify_symmetric(const char *mode, int64_t n, const double *a, int64_t lda,
+                                      const double *b, int64_t ldb, const double *x, int64_t ldx,
+                                      const double *d, double *lower, double *upper,
+                                      int64_t *cluster, tandem_stream stream)
+{
+    last_message[0] = '\0';
+    td_parameter parameter;
+    const td_engine *engine = verifying_engine(mode, &parameter);
+    if (!engine) return TANDEM_INVALID_VALUE;
+    td_verification v = {.engine = engine,
+                         .parameter = parameter,
+                         .a = matrix_of(a, lda),
+                         .b = matrix_of(b, ldb),
+                         .x = matrix_of(x, ldx),
+                         .d = d,
+                         .stream = stream};
+    tandem_status status = check_verification(&v, n);
+    if (status != TANDEM_OK || n == 0) return status;
+    status = check_result("lower", lower);
+    if (status == TANDEM_OK) status = check_result("upper", upper);
+    if (status == TANDEM_OK) status = check_result("cluster", cluster);
+    if (status != TANDEM_OK) return status;
+    if (td_stream_is_capturing(stream))
+        return fail(TANDEM_UNSUPPORTED,
+                    "the stream is being captured; a verification waits for it");
+    v.device = find_device();
+    if (!v.device) return TANDEM_UNSUPPORTED;
+    v.n = (int)n;
+    v.limit = limit_of(v.device);
+    td_verified verified;
+    status = status_of(td_verify_measure(&v, &verified));
+    if (status != TANDEM_OK) return status;
+    status = check_input(&verified);
+    if (status == TANDEM_OK) status = find_bounds(&verified.measures, lower, upper, cluster);
+    td_verified_free(&verified);
+    return status;
 }

@@ -130,15 +130,26 @@ static scalar scalar_of(td_panel_type type, int value)
 }
 
 /* The stream comes first: setting it takes the workspace away, for one that streams share. */
-static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const td_panels *p,
-                              cudaStream_t stream)
+static cublasStatus_t prepare(cublasHandle_t handle, const functions *f, cudaStream_t stream,
+                              void *workspace, size_t bytes)
+{
+    const cublasStatus_t status = f->set_stream(handle, stream);
+    return status == CUBLAS_STATUS_SUCCESS ? f->set_workspace(handle, workspace, bytes) : status;
+}
+
+/* What is enqueued on a handle: panels, or a problem of binary64 matrices. */
+typedef struct {
+    const td_panels *panels; /* or NULL */
+    const td_problem *problem;
+    cudaStream_t stream;
+    void *workspace;
+    size_t workspace_bytes;
+} work;
+
+static cublasStatus_t enqueue_panels(cublasHandle_t handle, const functions *f, const td_panels *p)
 {
     const scalar alpha = scalar_of(p->type, 1), beta = scalar_of(p->type, p->accumulate);
     const cudaDataType_t in = types[p->type].in, out = types[p->type].out;
-    cublasStatus_t status = f->set_stream(handle, stream);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = f->set_workspace(handle, p->workspace, p->workspace_bytes);
-    if (status != CUBLAS_STATUS_SUCCESS) return status;
     const bool of_planes = p->batch == 1;
     return f->multiply(handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)p->m, (int)p->n, (int)p->k, &alpha,
                        p->a, in, (int)p->ld_a, of_planes ? p->plane_a : p->member_a, p->b, in,
@@ -147,7 +158,26 @@ static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const t
                        types[p->type].compute, CUBLAS_GEMM_DEFAULT);
 }
 
-bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t stream)
+static cublasOperation_t op_of(td_op op) { return op == TD_OP_N ? CUBLAS_OP_N : CUBLAS_OP_T; }
+
+static cublasStatus_t enqueue_binary64(cublasHandle_t handle, const functions *f,
+                                       const td_problem *p)
+{
+    return f->multiply(handle, op_of(p->op_a), op_of(p->op_b), (int)p->m, (int)p->n, (int)p->k,
+                       &p->alpha.value.binary64, p->a.data, CUDA_R_64F, (int)p->a.ld, 0, p->b.data,
+                       CUDA_R_64F, (int)p->b.ld, 0, &p->beta.value.binary64, p->c.data, CUDA_R_64F,
+                       (int)p->c.ld, 0, 1, CUBLAS_COMPUTE_64F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
+}
+
+static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const work *w)
+{
+    const cublasStatus_t status = prepare(handle, f, w->stream, w->workspace, w->workspace_bytes);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    return w->panels ? enqueue_panels(handle, f, w->panels)
+                     : enqueue_binary64(handle, f, w->problem);
+}
+
+static bool multiply(td_device *device, const work *w)
 {
     functions f;
     cublasStatus_t status = CUBLAS_STATUS_NOT_INITIALIZED;
@@ -156,13 +186,32 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
     const bool ready = is_ready(c, &f);
     if (ready) {
         const td_capture_mode mode = enter();
-        status = enqueue(c->handle, &f, panels, stream);
+        status = enqueue(c->handle, &f, w);
         leave(mode);
     }
     pthread_mutex_unlock(&c->lock);
     if (!ready || status == CUBLAS_STATUS_SUCCESS) return status == CUBLAS_STATUS_SUCCESS;
     (void)td_cuda_ok(cudaGetLastError());
-    TD_LOG_ONCE(TD_LOG_WARN, "cuBLAS refuses a product of panels (status %d); said once",
-                (int)status);
+    TD_LOG_ONCE(TD_LOG_WARN, "cuBLAS refuses a product of %s (status %d); said once",
+                w->panels ? "panels" : "binary64 matrices", (int)status);
     return false;
+}
+
+bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t stream)
+{
+    const work w = {.panels = panels,
+                    .stream = stream,
+                    .workspace = panels->workspace,
+                    .workspace_bytes = panels->workspace_bytes};
+    return multiply(device, &w);
+}
+
+bool td_cublas_multiply64(td_device *device, const td_problem *p, void *workspace,
+                          size_t workspace_bytes)
+{
+    const work w = {.problem = p,
+                    .stream = p->stream,
+                    .workspace = workspace,
+                    .workspace_bytes = workspace_bytes};
+    return multiply(device, &w);
 }

@@ -90,7 +90,7 @@ static void expect_matrix(int n, double spread, int multiple)
     eigen_quality q;
 
     assert_true(a && x && zero);
-    assert_true(symmetric_make(n, spread, multiple, &random, a));
+    assert_true(symmetric_make(n, spread, multiple, n, &random, a));
     for (size_t i = 0; i < count; i++)
         assert_true(a[i] == a[i % (size_t)n * (size_t)n + i / (size_t)n]);
     for (int i = 0; i < n; i++) {

@@ -160,7 +160,7 @@ void ref_binary64_product(const ref_gemm *p)
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double *c = p->c + i + j * p->ldc;
-            *c = redone(p, i, j, c);
+            *c = redone_in_binary64(p, i, j, c);
         }
 }
 

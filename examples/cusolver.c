@@ -1,6 +1,5 @@
-/* Start vectors by cuSOLVER. The library is looked up when it is asked for, so that the program also runs
- * where there is none. */
-#include "refsyev_matrix.h"
+/* Eigenpairs by cuSOLVER. */
+#include "solver.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -8,12 +7,18 @@
 
 #include <cusolverDn.h>
 
+#include "common.h"
+
 /* The functions that are used; X(name) for each. */
 #define FUNCTIONS                                                                                  \
     X(cusolverDnCreate)                                                                            \
     X(cusolverDnDestroy)                                                                           \
     X(cusolverDnSsyevd_bufferSize)                                                                 \
-    X(cusolverDnSsyevd)
+    X(cusolverDnSsyevd)                                                                            \
+    X(cusolverDnDsyevd_bufferSize)                                                                 \
+    X(cusolverDnDsyevd)                                                                            \
+    X(cusolverDnDsygvd_bufferSize)                                                                 \
+    X(cusolverDnDsygvd)
 
 typedef struct {
     void *library;
@@ -29,13 +34,13 @@ static bool cusolver_load(cusolver *c)
     for (size_t i = 0; !c->library && i < sizeof names / sizeof *names; i++)
         c->library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
     if (!c->library) {
-        complain("--cusolver: %s", dlerror());
+        complain("cuSOLVER: %s", dlerror());
         return false;
     }
 #define X(name)                                                                                    \
     *(void **)&c->name = dlsym(c->library, #name);                                                 \
     if (!c->name) {                                                                                \
-        complain("--cusolver: the library lacks %s", #name);                                       \
+        complain("cuSOLVER: the library lacks %s", #name);                                         \
         return false;                                                                              \
     }
     FUNCTIONS
@@ -46,7 +51,7 @@ static bool cusolver_load(cusolver *c)
 static bool cusolver_succeeded(cusolverStatus_t status, const char *function)
 {
     if (status != CUSOLVER_STATUS_SUCCESS)
-        complain("--cusolver: %s: status %d", function, (int)status);
+        complain("cuSOLVER: %s: status %d", function, (int)status);
     return status == CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -103,4 +108,83 @@ bool eigenvectors_cusolver(int n, const double *a, double *x)
     for (ptrdiff_t i = 0; is_done && i < count; i++) x[i] = (double)matrix[i];
     free(matrix);
     return is_done; /* the library stays loaded: it may have left threads behind */
+}
+
+/* ---- binary64 ---- */
+
+/* The calls for one problem; their memory is the device's. */
+typedef struct {
+    const cusolver *library;
+    cusolverDnHandle_t handle;
+    int n, work_count;
+    double *x, *factor, *d, *work; /* A, then its eigenvectors; B, then its factor, or NULL */
+    int *info;
+} pairs;
+
+static bool allocate_work(pairs *p)
+{
+    const cusolver *c = p->library;
+
+    if (p->factor)
+        CHECK_CUSOLVER(cusolverDnDsygvd_bufferSize, p->handle, CUSOLVER_EIG_TYPE_1,
+                       CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, p->n, p->x, p->n,
+                       p->factor, p->n, p->d, &p->work_count);
+    else
+        CHECK_CUSOLVER(cusolverDnDsyevd_bufferSize, p->handle, CUSOLVER_EIG_MODE_VECTOR,
+                       CUBLAS_FILL_MODE_LOWER, p->n, p->x, p->n, p->d, &p->work_count);
+    CHECK_CUDA(cudaMalloc((void **)&p->work, (size_t)p->work_count * sizeof *p->work));
+    CHECK_CUDA(cudaMalloc((void **)&p->info, sizeof *p->info));
+    return true;
+out:
+    return false;
+}
+
+static bool find_pairs(const pairs *p, double *seconds)
+{
+    const cusolver *c = p->library;
+    int info = 0;
+
+    CHECK_CUDA(cudaDeviceSynchronize());
+    const double start = seconds_now();
+    if (p->factor)
+        CHECK_CUSOLVER(cusolverDnDsygvd, p->handle, CUSOLVER_EIG_TYPE_1, CUSOLVER_EIG_MODE_VECTOR,
+                       CUBLAS_FILL_MODE_LOWER, p->n, p->x, p->n, p->factor, p->n, p->d, p->work,
+                       p->work_count, p->info);
+    else
+        CHECK_CUSOLVER(cusolverDnDsyevd, p->handle, CUSOLVER_EIG_MODE_VECTOR,
+                       CUBLAS_FILL_MODE_LOWER, p->n, p->x, p->n, p->d, p->work, p->work_count,
+                       p->info);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    *seconds = seconds_now() - start;
+    CHECK_CUDA(cudaMemcpy(&info, p->info, sizeof info, cudaMemcpyDeviceToHost));
+    if (info)
+        complain("cuSOLVER finds no eigenpairs: info %d%s", info,
+                 p->factor && info > p->n ? ", B is not positive definite" : "");
+    return info == 0;
+out:
+    return false;
+}
+
+bool eigenpairs_cusolver(int n, const double *a, const double *b, double *x, double *d,
+                         double *seconds)
+{
+    const size_t bytes = (size_t)n * (size_t)n * sizeof *a;
+    cusolver library = {0}, *const c = &library;
+    pairs p = {.library = c, .n = n, .x = x, .d = d};
+    bool is_done = false;
+
+    if (!cusolver_load(c)) return false;
+    CHECK_CUSOLVER(cusolverDnCreate, &p.handle);
+    CHECK_CUDA(cudaMemcpy(x, a, bytes, cudaMemcpyDeviceToDevice));
+    if (b) {
+        CHECK_CUDA(cudaMalloc((void **)&p.factor, bytes));
+        CHECK_CUDA(cudaMemcpy(p.factor, b, bytes, cudaMemcpyDeviceToDevice));
+    }
+    is_done = allocate_work(&p) && find_pairs(&p, seconds);
+out:
+    cudaFree(p.info);
+    cudaFree(p.work);
+    cudaFree(p.factor);
+    if (p.handle) c->cusolverDnDestroy(p.handle);
+    return is_done;
 }
