@@ -8,7 +8,8 @@
 /* Prices of a tile of TD_TILE x TD_TILE elements of C, all in one unit. Those of moduli are for data
  * of which no block of zeros is passed over, and stand for all that residues take. */
 typedef struct {
-    int32_t binary64; /* the tile's sums in binary64; 1/TD_FEW of it is an element's exact sum */
+    int32_t binary64; /* the tile's sums in binary64 */
+    int32_t sums;     /* TD_FEW exact sums, of one element each */
     int32_t few;      /* residues modulo TD_COMMON_MODULI numbers */
     int32_t more;     /* each further modulus */
     int32_t estimate; /* the estimate of abs(A)abs(B), which a sample may find not worth its time */

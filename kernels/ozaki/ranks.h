@@ -348,24 +348,23 @@ TD_DEVICE uint64_t share_of_price(const td_estimate &p)
     return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
 
-/* What costs least, if a tile of TD_FEW or more open elements is made in binary64, and one of fewer costs in proportion; or to
- * make all tiles so. */
+/* What costs least: a candidate with exact sums of what it leaves open, of which a tile with TD_FEW or
+ * more counts as one with TD_FEW; or all tiles in binary64. */
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
     const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
     const td_prices &prices = p.choose.prices;
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
-                   element = (unsigned)prices.binary64,
+                   sum = (unsigned)prices.sums,
                    estimate = p.is_sample ? (unsigned)prices.estimate : 0;
-    uint64_t least = elements * element;
+    uint64_t least = elements * (unsigned)prices.binary64;
     td_choice best = p.choose.candidate[0];
     best.parameter = 0;
     best.rank = -1;
     for (int i = 0; i < p.choose.candidates; i++) {
         const int further = p.choose.candidate[i].parameter - (int)TD_COMMON_MODULI;
         const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
-        const uint64_t cost =
-            elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * element;
+        const uint64_t cost = elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * sum;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.candidate[i];

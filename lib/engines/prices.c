@@ -29,6 +29,7 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
                  modulus = td_model_seconds(model, engine, more, p) - all,
                  residues = fmax(all - reading, 0.5 * all);
     return (td_prices){.binary64 = price(native / TD_BINARY64_SHARE, residues),
+                       .sums = price(TD_SUMS_SHARE * native / TD_BINARY64_SHARE, residues),
                        .few = (int32_t)price_of_few,
                        .more = price(TD_FURTHER_MODULUS * modulus, residues),
                        .estimate = price(TD_ESTIMATE_MODULI * modulus + reading, residues)};

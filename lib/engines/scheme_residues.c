@@ -93,8 +93,10 @@ static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int
  * 8192 x 8192 x 8192, where residues of 14 moduli take 0.116 and 0.79 ms for each of them. A device
  * with little FP64, such as an RTX 4090, would make it 300, but native products take as long there. */
 enum { MODULUS_PRICE = 64 };
-static const td_prices defined_prices = {
-    .binary64 = 24 * MODULUS_PRICE, .few = TD_COMMON_MODULI * MODULUS_PRICE, .more = MODULUS_PRICE};
+static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
+                                         .sums = 24 * MODULUS_PRICE,
+                                         .few = TD_COMMON_MODULI * MODULUS_PRICE,
+                                         .more = MODULUS_PRICE};
 
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };

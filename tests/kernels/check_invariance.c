@@ -299,8 +299,8 @@ static uint64_t run_limited(int i, size_t limit)
     CHECK(got == want, "a limit of %zu bytes gives other bits: %s", limit,
           product_text(&products[i]));
     const uint64_t used = most_memory_used(device);
-    CHECK(used > 0 && used <= limit, "%llu bytes used, allowed %zu: %s", (unsigned long long)used,
-          limit, product_text(&products[i]));
+    CHECK((used > 0) != tested->is_binary64 && used <= limit, "%llu bytes used, allowed %zu: %s",
+          (unsigned long long)used, limit, product_text(&products[i]));
     return used;
 }
 
@@ -319,6 +319,10 @@ static void workspace_does_not_matter(void **unused)
 {
     (void)unused;
     int tiled = 0;
+    if (tested->is_binary64) { /* it takes no memory */
+        for (int i = 0; i < PRODUCTS; i++) run_limited(i, 1);
+        return;
+    }
     for (int i = 0; i < PRODUCTS; i++) {
         uint64_t used;
         if (!is_seen(i) && i != 2)

@@ -10,8 +10,9 @@
 #include "device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
-static const td_prices free_binary64 = {1, 14 * 64, 64, 64}, dear_binary64 = {1 << 20, 14, 1, 1},
-                       defined = {24 * 64, 14 * 64, 64, 0};
+static const td_prices free_binary64 = {1, 1, 14 * 64, 64, 64},
+                       dear_binary64 = {1 << 20, 1 << 20, 14, 1, 1},
+                       defined = {24 * 64, 24 * 64, 14 * 64, 64, 0};
 
 static mode priced(td_prices prices)
 {
