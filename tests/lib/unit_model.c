@@ -11,6 +11,7 @@
 
 #include "cmocka_all.h"
 #include "policy.h"
+#include "prices.h"
 
 static const char *recorded, *replayed;
 static double memory[1];
@@ -224,12 +225,12 @@ static td_decision decide(const char *card, const char *mode, const char *accura
                           const char *strategy, const td_problem *p)
 {
     static td_options o; /* a decision's strings live as long */
-    const td_model model = model_of(card);
+    const td_model model = card ? model_of(card) : (td_model){0};
     td_options_set_defaults(&o);
     set(&o, TD_OPTION_MODE, mode);
     set(&o, TD_OPTION_ACCURACY, accuracy);
     set(&o, TD_OPTION_STRATEGY, strategy);
-    return td_policy_decide(&o, p, &model);
+    return td_policy_decide(&o, p, card ? &model : NULL);
 }
 
 static void auto_takes_the_fastest_that_is_good_enough(void **state)
@@ -250,6 +251,59 @@ static void auto_takes_the_fastest_that_is_good_enough(void **state)
         wrong++;
     }
     assert_int_equal(wrong, 0);
+}
+
+/* Strategy reproducible: the same on every device, without any, and for each member of a batch. */
+static void no_device_changes_reproducible_choices(void **state)
+{
+    static const struct {
+        const char *accuracy;
+        int64_t m, n, k;
+        const char *mode;
+    } rows[] = {
+        {"fp64", 16, 16, 16, "fp64"},
+        {"fp64", 1024, 1024, 1024, "fp64"},
+        {"fp64", 2048, 2048, 2048, "ozaki2"},
+        {"fp64", 8192, 8192, 8192, "ozaki2"},
+        {"fp64", 100000, 100000, 511, "fp64"},
+        {"fp64", 511, 100000, 100000, "fp64"},
+        {"20", 64, 64, 64, "fp64"},
+        {"52", 64, 64, 64, "faithful"},
+        {"faithful", 64, 64, 64, "faithful"},
+        {"faithful", 8192, 8192, 8192, "faithful"},
+    };
+    static const char *const cards[] = {H200, A100, RTX4090, HOST};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t c = 0; c <= sizeof cards / sizeof *cards; c++)
+            for (int64_t batch = 1; batch <= 100; batch *= 10) {
+                const bool has_card = c < sizeof cards / sizeof *cards;
+                const td_problem p = product(rows[i].m, rows[i].n, rows[i].k, batch);
+                const td_decision d = decide(has_card ? cards[c] : NULL, "auto", rows[i].accuracy,
+                                             "reproducible", &p);
+                assert_string_equal(d.text, rows[i].mode);
+                assert_ptr_equal(d.engine, td_engine_parse(rows[i].mode, &(td_parameter){0}));
+                assert_int_equal(d.parameter.prices.binary64, 0); /* as the mode defines */
+                assert_ptr_equal(d.choice, td_choice_reproducible);
+            }
+    const td_problem p = product(8, 8, 8, 1);
+    assert_string_equal(decide(H200, "df", "fp64", "reproducible", &p).text, "df");
+}
+
+/* What mode auto hands down: binary64 is a way out where a device is fast at it. */
+static void prices_follow_the_device(void **state)
+{
+    const td_problem p = product(4096, 4096, 4096, 1);
+    (void)state;
+    for (int is_slow = 0; is_slow < 2; is_slow++) {
+        const td_decision d = decide(is_slow ? RTX4090 : H200, "auto", "fp64", "auto", &p);
+        const td_prices prices = d.parameter.prices;
+        assert_string_equal(d.text, "ozaki2");
+        assert_true(prices.few > 0 && prices.more > 0 && prices.estimate > 0);
+        assert_true(prices.more < prices.few / 8 && prices.sums > prices.binary64);
+        const double binary64 = (double)prices.binary64 / prices.few;
+        assert_true(is_slow ? binary64 > 10.0 : binary64 > 1.2 && binary64 < 1.8);
+    }
 }
 
 /* One kind of call in a replay, and its microseconds in each mode that was timed. */
@@ -431,6 +485,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_factor_has_a_product),
         cmocka_unit_test(factors_are_interpolated),
         cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
+        cmocka_unit_test(no_device_changes_reproducible_choices),
+        cmocka_unit_test(prices_follow_the_device),
         cmocka_unit_test(choices_are_good_over_the_calls_of_programs),
         cmocka_unit_test(choices_are_good_enough),
         cmocka_unit_test(named_modes_are_weighed_if_asked),

@@ -72,6 +72,7 @@ static const struct {
     {TD_OPTION_STRATEGY, "auto", "auto"},
     {TD_OPTION_STRATEGY, "eager", "eager"},
     {TD_OPTION_STRATEGY, "performant", "performant"},
+    {TD_OPTION_STRATEGY, "reproducible", "reproducible"},
     {TD_OPTION_WORKSPACE, "auto", "auto"},
     {TD_OPTION_WORKSPACE, "2097152", "2M"},
     {TD_OPTION_WORKSPACE, "2097153", "2097153"},
