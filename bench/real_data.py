@@ -1,289 +1,55 @@
-"""Products of matrices of the kinds that programs multiply, under one mode of Tandem and natively, in one run.
+"""Products of matrices of the kinds that programs multiply, under modes of Tandem and natively.
 
-    tandem run --mode auto --report REPORT -- python3 real_data.py --csv FILE [--report REPORT] [N ...]
-    python3 real_data.py --join FILE REPORT
+    real_data.py run --out FOLDER [--modes MODE,...] [--tandem TANDEM] [--hostgpu] [N ...]
 
-Each kind of matrix is made in sizes of about N x N (default 4096), multiplied by the cublasDgemm that programs find
-(Tandem's, where it is preloaded) and by cuBLAS's own, in turn. A line of the CSV has the kind, the shape, the median
-milliseconds of both, the ratio, and the largest error of some elements over |A||B| of both. Every kind has a shape of
-its own, so that --join can add what Tandem's report says of it: moduli, elements repaired, and what ran.
-Matrices are made with CuPy where it is installed, else with NumPy; those of chemistry need pyscf. A kind whose
-packages are missing is left out, which is said."""
+Each kind (real_kinds.py) is made in sizes of about N x N (default 4096), and multiplied by the
+cublasDgemm that programs find, which is Tandem's, and by cuBLAS's own, in turn. `run` starts a
+process for each mode, by `tandem run`, or where LD_PRELOAD names Tandem's library already, with
+that. It prints a table for each size: native's median time and, for each mode, the ratio to it,
+what ran, the most moduli, and the elements repaired in a call. FOLDER gets the same as
+real_data.csv, with the largest error of some elements over |A||B|; a drawing, real_data.svg, if
+there is gnuplot; and each mode's own CSV and report. A kind that does not fit into memory, or whose
+packages are missing, is left out, which is said.
+
+    real_data.py measure --csv FILE [N ...]
+
+is what runs in such a process. It needs NumPy, uses CuPy where that is installed, and for chemistry
+pyscf."""
 import argparse
 import csv
 import ctypes
 import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
 import sys
 
-import numpy as np
-
-try:
-    import cupy as xp
-except ImportError:
-    xp = np
-
-SAMPLES = 200
-RUNS = 7
+HERE = pathlib.Path(__file__).resolve().parent
+SAMPLES = 200  # elements of C that are compared
+RUNS = 7  # timed products, of which the median counts
+MEASURED = ["size", "kind", "m", "n", "k", "ms", "native_ms", "ratio", "error", "native_error"]
+JOINED = ["size", "kind", "m", "n", "k", "mode", "ms", "native_ms", "ratio", "ran", "moduli",
+          "repaired", "error", "native_error"]
 
 
-# ---- matrices ----
+# ---- measure: in a process with Tandem preloaded ----
 
-class Kinds:
-    """Makes the operands of each kind: a method a kind, of which the first line of its text is the name.
-
-    A method returns op(A), m x k, and op(B), k x n, as arrays in row-major or column-major order."""
-
-    def __init__(self, n, seed=1):
-        self.n = n
-        self.random = xp.random.RandomState(seed)
-        self.kept = {}
-
-    def normal(self, *shape):
-        return self.random.standard_normal(shape or (self.n, self.n))
-
-    def uniform(self, *shape):
-        return self.random.random_sample(shape or (self.n, self.n))
-
-    def keep(self, name, make):
-        """What several kinds are made of is made once."""
-        if name not in self.kept:
-            self.kept[name] = make()
-        return self.kept[name]
-
-    def kernel(self):
-        """The covariance of a Gaussian process of n points in eight dimensions, with noise 0.1 on the diagonal."""
-        def make():
-            points = self.uniform(self.n, 8)
-            squares = (points ** 2).sum(1)
-            distance = squares[:, None] + squares[None] - 2 * points @ points.T
-            return xp.exp(-2.0 * xp.maximum(distance, 0)) + 0.1 * xp.eye(self.n)
-        return self.keep("kernel", make)
-
-    def kernel_factor(self):
-        return self.keep("kernel factor", lambda: xp.linalg.cholesky(self.kernel()))
-
-    def vectors(self):
-        def make():
-            x = self.normal()
-            return xp.linalg.eigh(x + x.T)[1]
-        return self.keep("vectors", make)
-
-    def stiffness(self):
-        """Finite differences of a plane: five diagonals, coefficients that vary by 10^3."""
-        def make():
-            side = int(self.n ** 0.5)
-            n = side * side
-            a = xp.zeros((n, n))
-            c = 10.0 ** (3 * self.uniform(n))
-            i = xp.arange(n)
-            for step, inside in ((1, (i + 1) % side != 0), (side, i + side < n)):
-                at = i[inside & (i + step < n)]
-                flow = 2.0 / (1.0 / c[at] + 1.0 / c[at + step])
-                a[at, at + step] = a[at + step, at] = -flow
-                a[at, at] += flow
-                a[at + step, at + step] += flow
-            a[i, i] += 1e-3 * c
-            return a
-        return self.keep("stiffness", make)
-
-    def random_numbers(self):
-        """random x random"""
-        return self.normal(), self.normal()
-
-    def kernel_product(self):
-        """kernel x kernel"""
-        return self.kernel(), self.kernel()
-
-    def cholesky_factors(self):
-        """L L' of a kernel's Cholesky factor"""
-        return self.kernel_factor(), self.kernel_factor().T
-
-    def inverse_factor(self):
-        """L^-1 K"""
-        return xp.tril(xp.linalg.inv(self.kernel_factor())), self.kernel()
-
-    def inverse_kernel(self):
-        """K^-1 K"""
-        return xp.linalg.inv(self.kernel()), self.kernel()
-
-    def cauchy(self):
-        """Cauchy-distributed x random"""
-        return xp.tan(np.pi * (self.uniform() - 0.5)), self.normal()
-
-    def lognormal(self):
-        """log-normal, sigma 4, x random"""
-        return self.normal() * xp.exp(4 * self.normal()), self.normal()
-
-    def lognormal_both(self):
-        """log-normal, sigma 4, both"""
-        return self.normal() * xp.exp(4 * self.normal()), self.normal() * xp.exp(4 * self.normal())
-
-    def sparse(self):
-        """2 % sparse x sparse"""
-        return tuple(self.normal() * (self.uniform() < 0.02) for _ in range(2))
-
-    def sparse_dense(self):
-        """5 % sparse x random"""
-        return self.normal() * (self.uniform() < 0.05), self.normal()
-
-    def vandermonde(self):
-        """Vandermonde x random"""
-        points = 2 * self.uniform(self.n, 1) - 1
-        return points ** xp.arange(self.n)[None], self.normal()
-
-    def one_hot(self):
-        """one-hot x random"""
-        a = xp.zeros((self.n, self.n))
-        a[xp.arange(self.n), self.random.randint(0, self.n, self.n)] = 1.0
-        return a, self.normal()
-
-    def spectral(self):
-        """V diag V'"""
-        v = self.vectors()
-        return v * 10.0 ** xp.linspace(0, -12, self.n)[None], v.T
-
-    def graded(self):
-        """graded against each other"""
-        scale = 10.0 ** xp.linspace(-20, 20, self.n)
-        return self.normal() * scale[None], self.normal() / scale[:, None]
-
-    def graded_rows(self):
-        """rows and columns graded over 10^16"""
-        scale = 10.0 ** xp.linspace(-8, 8, self.n)
-        return self.normal() * scale[:, None], self.normal() * scale[None]
-
-    def orthogonal(self):
-        """eigenvectors Q Q'"""
-        return self.vectors(), self.vectors().T
-
-    def secular(self):
-        """divide and conquer Q U"""
-        d = xp.sort(self.uniform(self.n))
-        z = self.normal(self.n) / self.n ** 0.5
-        return self.vectors(), xp.linalg.eigh(xp.diag(d) + xp.outer(z, z))[1]
-
-    def localised(self):
-        """localised eigenvectors V' Q"""
-        off = xp.full(self.n - 1, 0.3)
-        tridiagonal = xp.diag(self.normal(self.n)) + xp.diag(off, 1) + xp.diag(off, -1)
-        return xp.linalg.eigh(tridiagonal)[1].T, self.vectors()
-
-    def stiffness_product(self):
-        """finite differences x random"""
-        return self.stiffness(), self.normal(len(self.stiffness()), self.n)
-
-    def stiffness_factor(self):
-        """L L' of finite differences"""
-        lower = xp.linalg.cholesky(self.stiffness())
-        return lower, lower.T
-
-    def design(self):
-        """X'X of a 0/1 design"""
-        x = (self.uniform(2 * self.n, self.n) < 0.3).astype(float)
-        return x.T, x
-
-    def outliers(self):
-        """X'X of data with outliers and zeros"""
-        x = self.normal(self.n, self.n) * 10.0 ** xp.linspace(-3, 4, self.n)[None]
-        x[self.uniform() < 0.001] *= 1e6
-        x[self.uniform() < 0.1] = 0.0
-        return x.T, x
-
-    def whole_numbers(self):
-        """whole numbers below 1000"""
-        return tuple(xp.floor(1000 * self.uniform()) for _ in range(2))
-
-    def denormals(self):
-        """denormals among numbers"""
-        a = self.normal()
-        a[self.uniform() < 0.2] = 1e-310
-        return a, self.normal()
-
-    def scattered(self):
-        """scattered over 2^+-300"""
-        return tuple(self.normal() * xp.exp2(self.random.randint(-300, 300, (self.n, self.n)).astype(float))
-                     for _ in range(2))
-
-    def correlation(self):
-        """correlation matrix squared"""
-        x = self.normal(self.n, 64) @ self.normal(64, 4 * self.n) + 0.3 * self.normal(self.n, 4 * self.n)
-        x -= x.mean(1, keepdims=True)
-        x /= (x ** 2).sum(1, keepdims=True) ** 0.5
-        c = x @ x.T
-        return c, c
-
-    def softmax(self):
-        """softmax x random"""
-        x = xp.exp(4 * self.normal())
-        return x / x.sum(1, keepdims=True), self.normal()
-
-    def density_fitting(self):
-        """density fitting, L^-1 (P|mn)"""
-        return chemistry(self, lambda c: (c.inverse_factor(), c.integrals(8 * self.n)))
-
-    def overlap(self):
-        """overlap x Fock-like"""
-        return chemistry(self, lambda c: (c.overlap(), c.overlap() @ c.overlap()))
+def on_device(array):
+    """True of an array of CuPy's, which is in device memory already."""
+    return hasattr(array, "get")
 
 
-class Chemistry:
-    """An alkane chain whose basis has about n functions of density fitting."""
+def on_host(array):
+    return array.get() if on_device(array) else array
 
-    def __init__(self, n):
-        from pyscf import df, gto
-        self.n = n
-        carbons = max(2, round((n - 190) / 145))
-        atoms = []
-        for i in range(carbons):
-            c = np.array([1.26 * i, 0.44 * (-1) ** i, 0.0])
-            atoms.append(("C", tuple(c)))
-            up = 0.63 * (-1) ** i
-            atoms += [("H", tuple(c + [0, up, z])) for z in (0.89, -0.89)]
-        atoms += [("H", (-0.89, -0.2, 0)), ("H", (1.26 * carbons - 0.37, 0.2, 0))]
-        self.molecule = gto.M(atom=atoms, basis="def2-tzvp", verbose=0)
-        self.fitting = df.addons.make_auxmol(self.molecule, "def2-tzvpp-jkfit")
-
-    def inverse_factor(self):
-        import scipy.linalg
-        lower = scipy.linalg.cholesky(self.fitting.intor("int2c2e"), lower=True)
-        return scipy.linalg.solve_triangular(lower, np.eye(len(lower)), lower=True)
-
-    def integrals(self, most):
-        """Three-centre integrals, functions of density fitting x pairs of orbitals, of at most so many pairs."""
-        from pyscf import df
-        shells = self.molecule.nbas
-        few = min(shells, 60)
-        b = df.incore.aux_e2(self.molecule, self.fitting, intor="int3c2e", aosym="s1",
-                             shls_slice=(0, few, 0, few, 0, self.fitting.nbas))
-        b = b.reshape(-1, b.shape[-1])
-        b = b[abs(b).max(axis=1) > 1e-14]
-        rows = np.sort(np.random.default_rng(1).permutation(len(b))[:most])
-        return b[rows].T
-
-    def overlap(self):
-        return self.fitting.intor("int1e_ovlp")
-
-
-def chemistry(kinds, make):
-    a, b = make(kinds.keep("chemistry", lambda: Chemistry(kinds.n)))
-    return xp.asarray(np.ascontiguousarray(a)), xp.asarray(np.ascontiguousarray(b))
-
-
-def names_of_kinds():
-    """The methods of Kinds that make operands, in the order in which they stand."""
-    return [name for name, method in vars(Kinds).items()
-            if name[0] != "_" and callable(method) and (method.__doc__ or "\n").count("\n") == 0
-            and name not in ("keep", "kernel", "stiffness")]
-
-
-# ---- products ----
 
 class Device:
     """cuBLAS's own cublasDgemm and the one that programs find, by their C interface."""
 
-    def __init__(self):
-        if xp is not np:
-            xp.zeros((2, 2)) @ xp.zeros((2, 2))  # loads CuPy's cuBLAS
+    def __init__(self, xp):
+        xp.zeros((2, 2)) @ xp.zeros((2, 2))  # loads CuPy's cuBLAS
         self.cudart = ctypes.CDLL("libcudart.so.13")
         self.cublas = ctypes.CDLL("libcublas.so.13", mode=ctypes.RTLD_GLOBAL)
         self.native = self.cublas.cublasDgemm_v2
@@ -291,40 +57,47 @@ class Device:
         self.handle = ctypes.c_void_p()
         self.check(self.cublas.cublasCreate_v2(ctypes.byref(self.handle)))
         self.events = [ctypes.c_void_p() for _ in range(2)]
+        self.copies = []  # device memory of NumPy's arrays
         for event in self.events:
             self.check(self.cudart.cudaEventCreate(ctypes.byref(event)))
 
     @staticmethod
     def check(status):
         if status:
-            sys.exit(f"real_data: a CUDA function returned {status}")
+            raise RuntimeError(f"a function of CUDA or cuBLAS returned {status}")
 
     def put(self, matrix):
-        """The matrix in device memory: its address, the leading dimension, and cuBLAS's name for its operation."""
+        """The matrix as an operand: address in device memory, leading dimension, operation."""
         by_rows = matrix.flags.c_contiguous
-        if not by_rows and not matrix.flags.f_contiguous:
-            matrix = xp.ascontiguousarray(matrix)
-            by_rows = True
         rows, columns = matrix.shape
-        return self.address(matrix), (columns if by_rows else rows), int(by_rows), matrix
+        return self.address(matrix), (columns if by_rows else rows), int(by_rows)
 
     def address(self, matrix):
-        if xp is not np:
+        if on_device(matrix):
             return ctypes.c_void_p(matrix.data.ptr)
-        memory = ctypes.c_void_p()
-        self.check(self.cudart.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(matrix.nbytes)))
-        self.check(self.cudart.cudaMemcpy(memory, ctypes.c_void_p(matrix.ctypes.data), ctypes.c_size_t(matrix.nbytes), 1))
+        memory, size = ctypes.c_void_p(), ctypes.c_size_t(matrix.nbytes)
+        if self.cudart.cudaMalloc(ctypes.byref(memory), size):
+            self.cudart.cudaGetLastError()
+            raise MemoryError(f"no {matrix.nbytes} bytes of device memory")
+        self.copies.append(memory)
+        self.check(self.cudart.cudaMemcpy(memory, ctypes.c_void_p(matrix.ctypes.data), size, 1))
         return memory
 
-    def get(self, memory, rows, columns):
-        c = np.empty((columns, rows))
-        self.check(self.cudart.cudaMemcpy(ctypes.c_void_p(c.ctypes.data), memory, ctypes.c_size_t(c.nbytes), 2))
-        return c.T
+    def fetch(self, memory, matrix):
+        """Waits for the device, and makes a matrix of NumPy's what its device memory holds."""
+        self.check(self.cudart.cudaDeviceSynchronize())
+        if not on_device(matrix):
+            self.check(self.cudart.cudaMemcpy(ctypes.c_void_p(matrix.ctypes.data), memory,
+                                              ctypes.c_size_t(matrix.nbytes), 2))
+
+    def release(self):
+        while self.copies:
+            self.check(self.cudart.cudaFree(self.copies.pop()))
 
     def multiply(self, function, a, b, c, m, n, k):
         one, zero = ctypes.c_double(1), ctypes.c_double(0)
-        self.check(function(self.handle, a[2], b[2], m, n, k, ctypes.byref(one), a[0], a[1], b[0], b[1],
-                            ctypes.byref(zero), c, m))
+        self.check(function(self.handle, a[2], b[2], m, n, k, ctypes.byref(one), a[0], a[1],
+                            b[0], b[1], ctypes.byref(zero), c, m))
 
     def milliseconds(self, work):
         taken = ctypes.c_float()
@@ -337,93 +110,220 @@ class Device:
         return taken.value
 
 
-def largest_error(a, b, c):
-    """Of SAMPLES elements over |A||B|; references have 64 bits at least."""
+def largest_error(xp, a, b, c):
+    """Of SAMPLES elements of C over |A||B|; infinite for an element that is not 0 where that is."""
+    import numpy as np
     random = np.random.default_rng(2)
-    rows, columns = (random.integers(0, n, SAMPLES) for n in c.shape)
-    x, y = (np.asarray(part.get() if xp is not np else part, dtype=np.longdouble)
-            for part in (a[xp.asarray(rows)], b[:, xp.asarray(columns)].T))
-    size = (abs(x) * abs(y)).sum(1)
-    off = abs((x * y).sum(1) - c[rows, columns])[size > 0] / size[size > 0]
-    return float(off.max(initial=0))
+    rows, columns = (xp.asarray(random.integers(0, n, SAMPLES)) for n in c.shape)
+    x, y, z = (np.asarray(on_host(part), dtype=np.longdouble)
+               for part in (a[rows], b[:, columns].T, c[rows, columns]))
+    bound, off = (abs(x) * abs(y)).sum(1), abs((x * y).sum(1) - z)
+    off[bound == 0] = np.where(off[bound == 0] == 0, 0, np.inf)
+    return float((off / np.where(bound == 0, 1, bound)).max())
 
 
-def run_kind(device, a, b):
-    """Shape, milliseconds found and native, errors of both."""
+def compare(xp, device, a, b):
+    """Median milliseconds, and largest errors, of the product found and of cuBLAS's own."""
     (m, k), n = a.shape, b.shape[1]
-    left, right = device.put(a), device.put(b)
-    c = xp.empty((m, n))
-    result = device.address(c)
-    ways = (device.found, device.native)
+    left, right, c = device.put(a), device.put(b), xp.zeros((m, n), order="F")
+    result, ways = device.address(c), (device.found, device.native)
     times, errors = ([], []), []
     for way in ways:
         device.multiply(way, left, right, result, m, n, k)
-        device.check(device.cudart.cudaDeviceSynchronize())
-        errors.append(largest_error(a, b, device.get(result, m, n)))
+        device.fetch(result, c)
+        errors.append(largest_error(xp, a, b, c))
     for _ in range(RUNS):
         for way, own in zip(ways, times):
-            own.append(device.milliseconds(lambda: device.multiply(way, left, right, result, m, n, k)))
-    if xp is np:
-        for memory in (left[0], right[0], result):
-            device.check(device.cudart.cudaFree(memory))
-    return (m, n, k), [sorted(own)[RUNS // 2] for own in times], errors
+            own.append(device.milliseconds(
+                lambda way=way: device.multiply(way, left, right, result, m, n, k)))
+    return [sorted(own)[RUNS // 2] for own in times], errors
 
 
-def run(sizes, path):
-    device = Device()
-    with open(path, "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["kind", "m", "n", "k", "ms", "native ms", "ratio", "err", "native err"])
-        for n in sizes:
-            kinds = Kinds(n)
-            for number, name in enumerate(names_of_kinds()):
-                title = getattr(Kinds, name).__doc__
+def own_shape(xp, a, b, used):
+    """A, and B without its last columns, contiguous by rows or columns.
+
+    No product before had this shape, nor any that made a matrix, as the report has one line for a
+    shape. B stays aligned where it is large."""
+    step = 8 if b.shape[1] >= 1024 else 1
+    width = b.shape[1] - step
+    while (*a.shape, width) in used:
+        width -= step
+    used.add((*a.shape, width))
+    by_rows = b.flags.c_contiguous
+    b = (xp.ascontiguousarray if by_rows else xp.asfortranarray)(b[:, :width])
+    return a if a.flags.f_contiguous else xp.ascontiguousarray(a), b
+
+
+def free_unused(xp):
+    """Gives back what CuPy keeps of arrays that are gone, which Tandem may need."""
+    if hasattr(xp, "get_default_memory_pool"):
+        xp.get_default_memory_pool().free_all_blocks()
+
+
+def measure_kind(xp, device, make, matrices, used):
+    a, b = own_shape(xp, *make(matrices), used)
+    free_unused(xp)
+    times, errors = compare(xp, device, a, b)
+    return [a.shape[0], b.shape[1], a.shape[1], *(f"{ms:.5f}" for ms in times),
+            f"{times[0] / times[1]:.4f}", *(f"{error:.2e}" for error in errors)]
+
+
+def measure(sizes, path):
+    try:
+        from real_kinds import KINDS, Matrices, xp
+    except ImportError as reason:
+        sys.exit(f"real_data: {reason}")
+    device, used = Device(xp), set()
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(MEASURED)
+        for size in sizes:
+            matrices = Matrices(size)
+            for title, make in KINDS.items():
                 try:
-                    a, b = getattr(kinds, name)()
-                except ImportError as error:
-                    print(f"{title}: left out, {error}", file=sys.stderr)
-                    continue
-                width = b.shape[1] - 8 * number  # a shape of its own
-                b = b[:, :width] if b.flags.c_contiguous else xp.asfortranarray(b[:, :width])
-                b = b if b.flags.f_contiguous else xp.ascontiguousarray(b)
-                (m, n_, k), (ms, native), errors = run_kind(device, a, b)
-                table.writerow([title, m, n_, k, f"{ms:.4f}", f"{native:.4f}", f"{ms / native:.3f}",
-                                *(f"{e:.1e}" for e in errors)])
-                file.flush()
-                del a, b
-                if xp is not np:
-                    xp.get_default_memory_pool().free_all_blocks()
+                    table.writerow([size, title, *measure_kind(xp, device, make, matrices, used)])
+                    file.flush()
+                except (ImportError, MemoryError) as reason:
+                    print(f"real_data: {title}, n = {size}: left out: {reason}", file=sys.stderr)
+                device.release()
+                free_unused(xp)
 
 
-def join(path, report):
-    """Prints the table with what the report says of each shape, and the geometric mean of the ratios."""
-    with open(report) as file:
-        calls = {(c["m"], c["n"], c["k"]): c for c in json.load(file)["calls"]}
-    with open(path) as file:
+# ---- run: a process for each mode, and what they say together ----
+
+def find_tandem(named):
+    """The launcher: as named, beside this file in a bundle, in the build folder, or in PATH."""
+    places = [HERE / "tools/tandem", HERE.parent / "build/tools/tandem", shutil.which("tandem")]
+    places = [str(place) for place in ([named] if named else places) if place]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place
+    sys.exit(f"real_data: no launcher tandem at {', '.join(places)}: name it by --tandem")
+
+
+def run_mode(arguments, mode):
+    """Measures under a mode: FOLDER/MODE.csv and FOLDER/MODE.json."""
+    stem = arguments.out / mode
+    report = stem.with_name(mode + ".json")
+    report.unlink(missing_ok=True)
+    work = [sys.executable, __file__, "measure", "--csv", f"{stem}.csv", *map(str, arguments.sizes)]
+    environment = dict(os.environ)
+    if "tandem" in environment.get("LD_PRELOAD", "") and not arguments.tandem:
+        environment |= {"TANDEM_MODE": mode, "TANDEM_REPORT": str(report)}
+    else:
+        host = ["--hostgpu"] if arguments.hostgpu else []
+        work = [find_tandem(arguments.tandem), "run", *host, "--mode", mode,
+                "--report", str(report), "--", *work]
+    status = subprocess.run(work, env=environment, check=False).returncode
+    if status or not report.exists():
+        reason = f"status {status}" if status else f"no report {report}"
+        sys.exit(f"real_data: mode {mode} failed: {reason}")
+
+
+def report_lines(path):
+    """For each shape the line of the report that ran most of its calls."""
+    lines = {}
+    for call in json.loads(path.read_text(encoding="utf-8"))["calls"]:
+        shape = tuple(call[name] for name in "mnk")
+        if shape not in lines or call["count"] > lines[shape]["count"]:
+            lines[shape] = call
+    return lines
+
+
+def join(folder, mode):
+    """What was measured under a mode, with what the report says of each shape."""
+    lines = report_lines(folder / f"{mode}.json")
+    with open(folder / f"{mode}.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    print(f"{'kind':34} {'m':>6} {'n':>6} {'k':>6} {'native':>9} {'ms':>9} {'ratio':>6} {'ran':10} {'moduli':>6} "
-          f"{'repaired':>10} {'err':>8} {'native':>8}")
-    for r in rows:
-        c = calls.get(tuple(int(r[x]) for x in "mnk"), {})
-        repaired = (c.get("repaired") or 0) // max(1, c.get("count", 1))
-        print(f"{r['kind']:34} {r['m']:>6} {r['n']:>6} {r['k']:>6} {r['native ms']:>9} {r['ms']:>9} {r['ratio']:>6} "
-              f"{c.get('mode') or '':10} {c.get('planes') or '':>6} {repaired:>10} {r['err']:>8} {r['native err']:>8}")
-    ratios = [float(r["ratio"]) for r in rows]
-    print(f"geometric mean {np.exp(np.log(ratios).mean()):.3f}, most {max(ratios):.3f}")
+    for row in rows:
+        call = lines.get(tuple(int(row[name]) for name in "mnk"))
+        if call is None:
+            sys.exit(f"real_data: {folder / mode}.json has no {row['kind']}, "
+                     f"{row['m']} x {row['n']} x {row['k']}: was Tandem preloaded?")
+        moduli, repaired = call["planes"], call["repaired"]
+        row |= {"mode": mode, "ran": call["mode"], "moduli": "-" if moduli is None else moduli,
+                "repaired": "-" if repaired is None else repaired // call["count"]}
+    return rows
+
+
+def print_table(size, modes, rows):
+    """One size: a line for each kind, in the order in which they were measured."""
+    kinds = {}
+    for row in rows:
+        kinds.setdefault(row["kind"], {})[row["mode"]] = row
+    print((f"\nn = {size}\n{'':67}" + "".join(f"  {mode:36}" for mode in modes)).rstrip())
+    print(f"{'kind':39}{'m':>6} {'n':>6} {'k':>6} {'native':>7}"
+          + "".join(f"  {'ratio':>6} {'ran':13} {'mod.':>4} {'repaired':>10}" for _ in modes))
+    for title, by_mode in kinds.items():
+        first = next(iter(by_mode.values()))
+        native = sum(float(row["native_ms"]) for row in by_mode.values()) / len(by_mode)
+        line = f"{title:39}{first['m']:>6} {first['n']:>6} {first['k']:>6} {native:7.3f}"
+        for mode in modes:
+            row = by_mode.get(mode)
+            line += (f"  {float(row['ratio']):6.3f} {row['ran']:13} {row['moduli']:>4} "
+                     f"{row['repaired']:>10}" if row else f"  {'-':36}")
+        print(line.rstrip())
+    for mode in modes:
+        ratios = {title: float(by_mode[mode]["ratio"])
+                  for title, by_mode in kinds.items() if mode in by_mode}
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        worst = max(ratios, key=ratios.get)
+        print(f"{mode}: geometric mean {mean:.3f} of native's time, "
+              f"most {ratios[worst]:.3f} ({worst})")
+
+
+def draw(folder, modes, sizes):
+    """Ratios of auto, or of the first mode if that was not measured."""
+    if not shutil.which("gnuplot"):
+        print("real_data: no drawing: there is no gnuplot", file=sys.stderr)
+        return
+    mode = "auto" if "auto" in modes else modes[0]
+    subprocess.run(["gnuplot", "-c", HERE / "real_data.gp", folder / "real_data.csv", mode,
+                    *map(str, sizes)], check=True)
+
+
+def run(arguments):
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for mode in arguments.modes:
+        run_mode(arguments, mode)
+    rows = [row for mode in arguments.modes for row in join(arguments.out, mode)]
+    with open(arguments.out / "real_data.csv", "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, JOINED, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    for size in arguments.sizes:
+        print_table(size, arguments.modes, [row for row in rows if row["size"] == str(size)])
+    draw(arguments.out, arguments.modes, arguments.sizes)
+
+
+def size(text):
+    if not text.isdecimal() or int(text) < 64:
+        raise argparse.ArgumentTypeError(f"N is a whole number from 64 on, not '{text}'")
+    return int(text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--csv")
-    parser.add_argument("--join", nargs=2, metavar=("FILE", "REPORT"))
-    parser.add_argument("sizes", nargs="*", type=int, default=[4096])
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(dest="action", required=True)
+    for name in ("run", "measure"):
+        action = actions.add_parser(name)
+        action.add_argument("sizes", nargs="*", type=size, metavar="N")
+        if name == "measure":
+            action.add_argument("--csv", required=True, metavar="FILE")
+            continue
+        action.add_argument("--out", required=True, type=pathlib.Path, metavar="FOLDER")
+        action.add_argument("--modes", default=["auto", "ozaki2"], metavar="MODE,...",
+                            type=lambda text: text.split(","), help="default: auto,ozaki2")
+        action.add_argument("--tandem", help="the launcher, if not beside this, in build/ or PATH")
+        action.add_argument("--hostgpu", action="store_true",
+                            help="use the host device even if there is a GPU")
     arguments = parser.parse_args()
-    if arguments.join:
-        join(*arguments.join)
-    elif arguments.csv:
-        run(arguments.sizes or [4096], arguments.csv)
+    arguments.sizes = list(dict.fromkeys(arguments.sizes)) or [4096]
+    if arguments.action == "run":
+        run(arguments)
     else:
-        parser.error("--csv FILE or --join FILE REPORT is needed")
+        measure(arguments.sizes, arguments.csv)
 
 
 if __name__ == "__main__":
