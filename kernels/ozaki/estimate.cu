@@ -71,7 +71,7 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
     return open;
 }
 
-/* Groups of lines of the part that have magnitudes other than 0 in a stage of k. By all threads. */
+/* Groups of lines of the part that have numbers other than 0 in a stage of k. By all threads. */
 TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 {
     const int lines = which ? p.finish.target.n : p.finish.target.m, groups = td_groups(lines);

@@ -26,10 +26,10 @@ TD_DEVICE void store_lines(const td_magnitudes &p, td_fixed_place at, int64_t st
     for (; at.in_pass < p.k_padded; at.in_pass += step) {
         own_numbers x;
         load_numbers(p.fixed, at, x);
-        const uint32_t any =
+        const bool any =
             store_magnitudes(p.fixed, p.k_padded, at, exponents, is_shifted, x,
                              [&](int line, int64_t l) { return plane_of(p, at, line) + l; });
-        if (p.nonzero[0] && __syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
+        if (p.nonzero[0] && __syncthreads_or(any) && threadIdx.x == 0) mark_nonzero(p, at);
     }
 }
 

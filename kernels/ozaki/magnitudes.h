@@ -61,8 +61,8 @@ template <int count> struct neighbours {
     double x[count];
     int shift[count];
 
-    /* `exponent` is the line's. Returns 0 if all are. */
-    TD_INSIDE uint32_t store(int exponent, int8_t *to) const
+    /* `exponent` is the line's. True if it has numbers, and one of these is not 0. */
+    TD_INSIDE bool store(int exponent, int8_t *to) const
     {
         enum { WORDS = (count + 3) / 4 };
         struct alignas(count) {
@@ -84,10 +84,10 @@ template <int count> struct neighbours {
         }
         memcpy(&bytes, word, count);
         *reinterpret_cast<decltype(bytes) *>(to) = bytes;
-        uint32_t any = 0;
+        uint64_t any = 0;
         TD_UNROLL
-        for (int w = 0; w < WORDS; w++) any |= word[w];
-        return any;
+        for (int i = 0; i < count; i++) any |= td_bits64(x[i]) << 1;
+        return any != 0 && exponent != NO_MAGNITUDES;
     }
 };
 
@@ -112,16 +112,15 @@ TD_DEVICE void load_runs(const td_operand &o, const td_fixed_place &at, const do
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
 }
 
-/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after it. Returns 0 if this thread's magnitudes
- * are. */
+/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after it.
+ * True if any of this thread's numbers is not 0. */
 template <class function>
-TD_DEVICE uint32_t store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                              const int *exponents, bool is_shifted, const own_numbers &x,
-                              function to)
+TD_DEVICE bool store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
+                          const int *exponents, bool is_shifted, const own_numbers &x, function to)
 {
     const int line = at.line0 + own_line(false);
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
-    if (line >= at.padded_lines || l >= k_padded) return 0;
+    if (line >= at.padded_lines || l >= k_padded) return false;
     neighbours<RUN> own;
     TD_UNROLL
     for (int i = 0; i < RUN; i++) {
@@ -157,13 +156,12 @@ TD_DEVICE void load_pairs(const td_operand &o, const td_fixed_place &at, const d
 }
 
 template <class function>
-TD_DEVICE uint32_t store_pairs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
-                               const int *exponents, bool is_shifted, const own_numbers &x,
-                               function to)
+TD_DEVICE bool store_pairs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
+                           const int *exponents, bool is_shifted, const own_numbers &x, function to)
 {
     const int line0 = at.line0 + own_line(true);
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
-    uint32_t any = 0;
+    bool any = false;
     TD_UNROLL
     for (int h = 0; h < PAIRS; h++) {
         const int64_t l = l0 + h * PAIRS_APART;
@@ -193,15 +191,15 @@ TD_DEVICE void load_numbers(const td_fixed &fixed, const td_fixed_place &at, own
 }
 
 template <class function>
-TD_DEVICE uint32_t store_magnitudes(const td_fixed &fixed, int64_t k_padded,
-                                    const td_fixed_place &at, const int *exponents, bool is_shifted,
-                                    const own_numbers &x, function to)
+TD_DEVICE bool store_magnitudes(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
+                                const int *exponents, bool is_shifted, const own_numbers &x,
+                                function to)
 {
     return at.along ? store_pairs(fixed, k_padded, at, exponents, is_shifted, x, to)
                     : store_runs(fixed, k_padded, at, exponents, is_shifted, x, to);
 }
 
-/* Tells that the block's tile has magnitudes that are not 0. */
+/* Tells that the block's tile has numbers that are not 0. Their magnitudes may be: residues are not. */
 TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 {
     static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,

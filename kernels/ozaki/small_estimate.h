@@ -71,10 +71,10 @@ TD_DEVICE void make_magnitudes(const td_magnitudes &p, int unit)
             exponents[i] = exponent_of(p.fixed, at, at.line0 + own_line(at.along) + i);
     load_numbers(p.fixed, at, x);
     int8_t *const plane = p.plane[which] + (int64_t)blockIdx.z * o.lines * p.k_padded;
-    const uint32_t any =
+    const bool any =
         store_magnitudes(p.fixed, p.k_padded, at, exponents, p.fixed.shifted[blockIdx.z] != 0, x,
                          [&](int line, int64_t l) { return plane + line * p.k_padded + l; });
-    if (__syncthreads_or(any != 0) && threadIdx.x == 0) mark_nonzero(p, at);
+    if (__syncthreads_or(any) && threadIdx.x == 0) mark_nonzero(p, at);
 }
 
 /* ---- tiles ---- */
@@ -95,7 +95,7 @@ template <int most> struct own_tiles {
         first = unit % m_tiles + right * m_tiles;
     }
 
-    /* Of stages 32 w to 32 w + 31, those in which the lines have magnitudes that are not 0. */
+    /* Of stages 32 w to 32 w + 31, those in which the lines have numbers that are not 0. */
     TD_INSIDE uint32_t nonzero_stages(int which, int line, int w) const
     {
         return p.nonzero[which][td_nonzero_place(p.fixed.operand[which].lines, p.k_padded,
@@ -158,8 +158,8 @@ TD_DEVICE void join_halves(warp_sums<tile> &sums, small_estimate_shared &shared)
     __syncthreads();
 }
 
-/* The sums of a block's elements, as the lower half of the warps have them; returns how many blocks of k have magnitudes of both
- * operands. */
+/* The sums of a block's elements, as the lower half of the warps have them; returns how many blocks of k have numbers other than 0
+ * of both operands. */
 template <int most, class tile = tiles_shape<most>>
 TD_DEVICE unsigned multiply_tiles(const own_tiles<most> &tiles, small_estimate_shared &shared,
                                   warp_sums<tile> &sums)

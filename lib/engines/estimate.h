@@ -21,7 +21,7 @@ typedef struct {
 size_t td_estimate_sum_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 
-/* Words of a map of what of both operands has magnitudes other than 0; 0: sums of so long a k have none. */
+/* Words of a map of what of both operands has numbers other than 0; 0: sums of so long a k have none. */
 int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* How the ranks of a part are laid out. */

@@ -215,21 +215,21 @@ static int64_t count_open(const ref_work *w, int count)
     return all;
 }
 
-/* True if any magnitude of these lines and elements of k is not 0. */
-static bool has_magnitudes(const ref_side *s, int64_t line, int64_t l, int64_t k)
+/* True if any number of these lines and elements of k is not 0; those of special lines do not count. */
+static bool has_numbers(const ref_side *s, int64_t line, int64_t l, int64_t k)
 {
     for (int64_t i = line; i < smaller(line + GROUP, s->lines); i++)
         for (int64_t e = l; e < smaller(l + STAGE, k); e++)
-            if (ref_is_counted(&s->line[i]) && magnitude_of(s, i, e) > 0) return true;
+            if (ref_is_counted(&s->line[i]) && ref_at(s, i, e) != 0.0) return true;
     return false;
 }
 
-/* Blocks of an operand that have magnitudes in a stage of k. */
-static int64_t blocks_with_magnitudes(const ref_work *w, int which, int64_t l)
+/* Blocks of an operand that have numbers other than 0 in a stage of k. */
+static int64_t blocks_with_numbers(const ref_work *w, int which, int64_t l)
 {
     int64_t blocks = 0;
     for (int64_t i = 0; i < w->side[which].lines; i += GROUP)
-        blocks += has_magnitudes(&w->side[which], i, l, w->p->k);
+        blocks += has_numbers(&w->side[which], i, l, w->p->k);
     return blocks;
 }
 
@@ -240,7 +240,7 @@ static int64_t cost_of_modulus(const ref_work *w)
     int64_t met = 0, stages = 0;
     if (length_of_sum(k) < k) return 64;
     for (int64_t l = 0; l < k; l += STAGE, stages++)
-        met += blocks_with_magnitudes(w, 0, l) * blocks_with_magnitudes(w, 1, l);
+        met += blocks_with_numbers(w, 0, l) * blocks_with_numbers(w, 1, l);
     return 16 +
            48 * met / (stages * ((w->p->m + GROUP - 1) / GROUP) * ((w->p->n + GROUP - 1) / GROUP));
 }
