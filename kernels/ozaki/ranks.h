@@ -379,7 +379,7 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
     if (threadIdx.x == 0) {
         td_choice choice = cheapest(p);
         if (p.is_sample && choice.parameter > 0) choice = p.choose.candidate[0];
-        choice.room = room;
+        choice.room = p.choose.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
         p.choose.choice[blockIdx.z] = choice;
         if (p.choose.planes && !p.is_sample)
             atomicMax(p.choose.planes, (unsigned long long)choice.parameter);

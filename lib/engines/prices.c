@@ -32,5 +32,6 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
                        .sums = price(TD_SUMS_SHARE * native / TD_BINARY64_SHARE, residues),
                        .few = (int32_t)price_of_few,
                        .more = price(TD_FURTHER_MODULUS * modulus, residues),
-                       .estimate = price(TD_ESTIMATE_MODULI * modulus + reading, residues)};
+                       .estimate = price(TD_ESTIMATE_MODULI * modulus + reading, residues),
+                       .is_unscaled = true};
 }

@@ -7,7 +7,8 @@
 
 /* Prices for the choice that kernels make from the data (../../kernels/ozaki/prices.h), by what the
  * model says of the device: seconds of the engine, which takes_prices, with 14 moduli and with 15,
- * and of native products. What is spent on measuring the operands by then counts on no side. */
+ * and of native products. What is spent on measuring the operands by then counts on no side. Sums in
+ * binary64 are not scaled: mode auto promises what native products have. */
 td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_problem *p);
 
 /* The share of cuBLAS's rate that sums in binary64 reach: 0.94 of random numbers, at 4096 and 8192

@@ -10,9 +10,10 @@
 #include "device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
-static const td_prices free_binary64 = {1, 1, 14 * 64, 64, 64},
-                       dear_binary64 = {1 << 20, 1 << 20, 14, 1, 1},
-                       defined = {24 * 64, 24 * 64, 14 * 64, 64, 0};
+static const td_prices free_binary64 = {1, 1, 14 * 64, 64, 64, 0},
+                       free_and_unscaled = {1, 1, 14 * 64, 64, 64, 1},
+                       dear_binary64 = {1 << 20, 1 << 20, 14, 1, 1, 1},
+                       defined = {24 * 64, 24 * 64, 14 * 64, 64, 0, 0};
 
 static mode priced(td_prices prices)
 {
@@ -87,6 +88,27 @@ static void binary64_for_nothing(void **unused)
     matrix_free(&r.c);
     matrix_free(&want);
     problem_free(&p);
+}
+
+/* Products that leave binary64's range: as native ones, or scaled so that nothing is lost. */
+static void binary64_as_it_is_or_scaled(void **unused)
+{
+    (void)unused;
+    static const char *const far[] = {"scattered", "vanishing", "far crossing"};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        product of = product_varied(far[i], 150, 70, 200, 0);
+        of.alpha = 1.0; /* sums below 2^-1022 are rounded before they are multiplied */
+        problem p = problem_make(&of);
+        outcome scaled = run(&p, free_binary64, 0), plain = run(&p, free_and_unscaled, 0);
+        test_matrix want = sums_in_binary64(&p);
+        check_errors(&p, &scaled.c);
+        if (plain.counted.planes == 0) check_equal(&p, &plain.c, &want, "fp64");
+        test_note("%s: %d moduli", far[i], (int)plain.counted.planes);
+        matrix_free(&scaled.c);
+        matrix_free(&plain.c);
+        matrix_free(&want);
+        problem_free(&p);
+    }
 }
 
 static void binary64_at_any_price(void **unused)
@@ -165,9 +187,8 @@ static void samples_of_other_lines(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binary64_for_nothing),
-        cmocka_unit_test(binary64_at_any_price),
-        cmocka_unit_test(samples_of_like_lines),
+        cmocka_unit_test(binary64_for_nothing),   cmocka_unit_test(binary64_as_it_is_or_scaled),
+        cmocka_unit_test(binary64_at_any_price),  cmocka_unit_test(samples_of_like_lines),
         cmocka_unit_test(samples_of_other_lines),
     };
     device_require();
