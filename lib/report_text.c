@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "json_text.h"
 #include "loaded.h"
 
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
@@ -18,42 +19,10 @@ static const char host_device_note[] =
 /* Native calls with invalid arguments are listed too. */
 static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
-/* Bytes of the well-formed UTF-8 character at text, 0 if there is none (RFC 3629, section 4). */
-static int utf8_length(const unsigned char *text)
-{
-    const unsigned char lead = text[0];
-    int length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead > 0xf4) length = 0;
-    for (int i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    const bool is_long_form = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
-    const bool is_surrogate = lead == 0xed && text[1] >= 0xa0;
-    const bool is_too_big = lead == 0xf4 && text[1] >= 0x90;
-    return is_long_form || is_surrogate || is_too_big ? 0 : length;
-}
-
-/* A JSON string. File names need not be UTF-8: a byte that is not becomes the character of its number. */
-static void print_string(FILE *out, const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    fputc('"', out);
-    while (*at) {
-        const int length = utf8_length(at);
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at < ' ' || length == 0)
-            fprintf(out, "\\u%04x", *at);
-        else
-            fwrite(at, 1, (size_t)length, out);
-        at += length ? length : 1;
-    }
-    fputc('"', out);
-}
-
 static void print_string_or_null(FILE *out, const char *text)
 {
     if (text)
-        print_string(out, text);
+        td_json_print_string(out, text);
     else
         fprintf(out, "null");
 }
@@ -61,7 +30,7 @@ static void print_string_or_null(FILE *out, const char *text)
 static void print_member(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "  \"%s\": ", name);
-    print_string(out, text);
+    td_json_print_string(out, text);
     fprintf(out, ",\n");
 }
 
@@ -78,7 +47,7 @@ static void print_devices(FILE *out, const td_report *report)
     for (int i = 0; i < TD_REPORT_DEVICES; i++) {
         if (!report->devices[i][0]) continue;
         fprintf(out, "%s{\"number\": %d, \"name\": ", separator, i);
-        print_string(out, report->devices[i]);
+        td_json_print_string(out, report->devices[i]);
         fprintf(out, ", \"figures\": ");
         print_string_or_null(out, report->figures[i][0] ? report->figures[i] : NULL);
         fprintf(out, "}");
@@ -94,7 +63,7 @@ static void print_options(FILE *out, const td_options *o)
         char value[TD_OPTION_TEXT_BYTES];
         td_option_print(o, (td_option_id)i, value, sizeof value);
         fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
-        print_string(out, value);
+        td_json_print_string(out, value);
         fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
     }
     fprintf(out, "\n  },\n");
@@ -167,7 +136,7 @@ static void print_forecast(FILE *out, const td_forecast *f)
         return;
     }
     fprintf(out, "{\"mode\": ");
-    print_string(out, f->mode);
+    td_json_print_string(out, f->mode);
     fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
             seconds_text(f->emulated >= 0.0, nanoseconds_of(f->emulated)).text,
             seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
@@ -184,7 +153,7 @@ static void print_record(FILE *out, const td_record *record)
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
             key->m, key->n, key->k, key->batch);
     fprintf(out, "\"device\": %d, \"mode\": ", key->device);
-    print_string(out, key->mode);
+    td_json_print_string(out, key->mode);
     const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
