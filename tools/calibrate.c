@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cuda_runtime_api.h>
 
 #include "lib/calibration.h"
 #include "lib/device.h"
+#include "tools/clock.h"
 #include "tools/machine.h"
 #include "tools/measure.h"
 #include "tools/tandem.h"
@@ -33,20 +33,13 @@ typedef struct {
     const td_way *way;
     int ways;
     measure_size size;            /* of the largest product that fits */
-    double longest, deadline;     /* in seconds: by rates; of now() */
+    double longest, deadline;     /* in seconds: by rates; of clock_seconds() */
     double slowest[TD_MOST_WAYS]; /* most times what the rates say that a product took so far */
     bool is_known[TD_MOST_WAYS][TD_FACTORS];
     /* log2 of what was measured over what the rates say, where is_known; result has it shortened. */
     double octaves[TD_MOST_WAYS][TD_FACTORS];
     td_calibration result;
 } work;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- one product ---- */
 
@@ -60,7 +53,8 @@ static measure_shape shape_of(const td_problem *p)
 static bool has_time(const work *w, int at, int way, double by_rates)
 {
     const double expected = by_rates * fmax(1.0, w->slowest[way]);
-    return at == 0 || now() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+    return at == 0 ||
+           clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
 }
 
 static void measure_point(work *w, int at, int way)
@@ -173,7 +167,7 @@ static bool open_device(work *w, int device, double seconds)
 {
     const char *reason = "there is no such device";
     td_card card;
-    w->deadline = now() + seconds;
+    w->deadline = clock_seconds() + seconds;
     if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
         w->size = find_size(&card, seconds);
         w->measure = measure_open(w->size, &reason);

@@ -6,9 +6,9 @@
 
 #include "include/tandem.h"
 
-const command *const commands[] = {&command_run,  &command_modes,     &command_options,
-                                   &command_plan, &command_calibrate, &command_doctor,
-                                   &command_help, &command_version,   NULL};
+const command *const commands[] = {
+    &command_run,       &command_bench,  &command_modes, &command_options, &command_plan,
+    &command_calibrate, &command_doctor, &command_help,  &command_version, NULL};
 
 void say(const char *format, ...)
 {
