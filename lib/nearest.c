@@ -1,6 +1,7 @@
 #include "nearest.h"
 
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME_BYTES = 64, NEAR = 3 /* edits that still look like a slip */ };
@@ -34,8 +35,16 @@ void td_nearest_offer(td_nearest *search, const char *candidate)
     const size_t length = strlen(search->name);
     if (length >= NAME_BYTES || strlen(candidate) >= NAME_BYTES) return;
     const int edits = edit_distance(search->name, candidate);
-    const int most = smaller(NEAR, (int)length / 2);
-    if (edits > most || (search->best && edits >= search->edits)) return;
+    const bool is_slip = edits <= smaller(NEAR, (int)length / 2),
+               is_part = length > 1 && strcasestr(candidate, search->name);
+    if (!(is_slip || is_part) || (search->best && edits >= search->edits)) return;
     search->best = candidate;
     search->edits = edits;
+}
+
+const char *td_nearest_ask(const td_nearest *search, char text[TD_QUESTION_BYTES])
+{
+    text[0] = '\0';
+    if (search->best) snprintf(text, TD_QUESTION_BYTES, "; did you mean %s?", search->best);
+    return text;
 }

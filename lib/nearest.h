@@ -10,7 +10,12 @@ typedef struct {
 } td_nearest;
 
 /* candidate must stay valid as long as the search. A name is near if it takes no more than three
- * edits, and no more than half of its characters. */
+ * edits, and no more than half of its characters; or if it is a part of the candidate, in letters of
+ * any case. */
 void td_nearest_offer(td_nearest *search, const char *candidate);
+
+/* "; did you mean NAME?" in the buffer, for the end of a message; "" if none is near. */
+enum { TD_QUESTION_BYTES = 96 };
+const char *td_nearest_ask(const td_nearest *search, char text[TD_QUESTION_BYTES]);
 
 #endif

@@ -290,22 +290,22 @@ void td_option_allowed(td_option_id id, char *text, size_t bytes)
     if (td_option_table[id].kind->list) td_option_table[id].kind->list(text, bytes);
 }
 
-/* Finds which of a kind's names the text may have meant; "" if it has none, or none is near. What follows a colon,
- * a parameter, is left aside: where that alone is wrong, the name is not. */
-static void suggest(const struct td_option_kind *kind, const char *text, char name[NAME_BYTES])
+/* Asks whether one of a kind's names was meant by the text; "" if it has none, or none is near. What
+ * follows a colon, a parameter, is left aside: where that alone is wrong, the name is not. */
+static const char *ask(const struct td_option_kind *kind, const char *text,
+                       char question[TD_QUESTION_BYTES])
 {
     char names[TD_ALLOWED_BYTES] = "", part[NAME_BYTES];
-    name[0] = '\0';
-    if (!kind->list) return;
     snprintf(part, sizeof part, "%.*s", (int)strcspn(text, ":"), text);
-    kind->list(names, sizeof names);
     td_nearest search = {.name = part};
+    if (kind->list) kind->list(names, sizeof names);
     char *rest = names;
     for (char *known; (known = strtok_r(rest, ", ", &rest));) {
         known[strcspn(known, "[:")] = '\0';
         td_nearest_offer(&search, known);
     }
-    if (search.best && search.edits > 0) snprintf(name, NAME_BYTES, "%s", search.best);
+    if (search.edits == 0) search.best = NULL;
+    return td_nearest_ask(&search, question);
 }
 
 /* The same as td_options_set; consequence: ", so ..." for the message. */
@@ -314,11 +314,10 @@ static bool set(td_options *o, td_option_id id, const char *name, const char *te
 {
     td_options changed = *o;
     if (!parse(id, text, &changed)) {
-        char allowed[TD_ALLOWED_BYTES], meant[NAME_BYTES];
+        char allowed[TD_ALLOWED_BYTES], question[TD_QUESTION_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
-        suggest(td_option_table[id].kind, text, meant);
-        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s%s%s%s", name, text, consequence,
-               allowed, meant[0] ? "; did you mean " : "", meant, meant[0] ? "?" : "");
+        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s%s", name, text, consequence, allowed,
+               ask(td_option_table[id].kind, text, question));
         return false;
     }
     changed.origins[id] = origin;

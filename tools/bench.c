@@ -34,8 +34,8 @@ static bool add_mode(bench *b, const char *mode)
     if (!td_options_set(&o, TD_OPTION_MODE, "--modes", mode, TD_ORIGIN_CALL)) return false;
     if (strcmp(mode, "native") == 0) return true;
     if (has_mode(b, mode) || b->mode_count == BENCH_MOST_MODES) {
-        say("bench: --modes names '%s'%s; allowed: up to %d modes, each once", mode,
-            has_mode(b, mode) ? " twice" : "", BENCH_MOST_MODES);
+        complain("--modes names '%s'%s; allowed: up to %d modes, each once", mode,
+                 has_mode(b, mode) ? " twice" : "", BENCH_MOST_MODES);
         return false;
     }
     strcpy(b->modes[b->mode_count++].mode, mode);
@@ -62,7 +62,7 @@ static bool parse_repeat(bench *b, const char *text)
     b->repeat = (int)value;
     if (!text || (end != text && *end == '\0' && value >= 1 && value <= BENCH_MOST_REPEATS))
         return true;
-    say("bench: --repeat is '%s'; allowed: 1 to %d", text, BENCH_MOST_REPEATS);
+    complain("--repeat is '%s'; allowed: 1 to %d", text, BENCH_MOST_REPEATS);
     return false;
 }
 
@@ -84,12 +84,12 @@ static bool open_kept(const char *name, char folder[PATH_MAX])
 {
     const bool is_made = mkdir(name, 0777) == 0;
     if ((!is_made && errno != EEXIST) || !realpath(name, folder)) {
-        say("bench: --keep is '%s', which cannot be made (%s)", name, strerror(errno));
+        complain("--keep is '%s', which cannot be made (%s)", name, strerror(errno));
         return false;
     }
     const bool is_good = is_empty_folder(folder) && !strstr(folder, "%p");
     if (!is_good)
-        say("bench: --keep is '%s'; allowed: a new or empty folder, without %%p in its path", name);
+        complain("--keep is '%s'; allowed: a new or empty folder, without %%p in its path", name);
     return is_good;
 }
 
@@ -99,7 +99,7 @@ static bool open_temporary(char folder[PATH_MAX])
     if (!base || base[0] != '/' || strstr(base, "%p")) base = "/tmp";
     if (snprintf(folder, PATH_MAX, "%s/tandem-bench-XXXXXX", base) < PATH_MAX && mkdtemp(folder))
         return true;
-    say("bench: cannot make a folder in '%s' (%s)", base, strerror(errno));
+    complain("cannot make a folder in '%s' (%s)", base, strerror(errno));
     return false;
 }
 
@@ -133,7 +133,7 @@ static bool open_results(const command_line *line, result_file files[RESULT_FILE
         f->name = line->values[f->option];
         if (!f->name || (td_file_name_set(&name, f->name) && td_report_file_open(&f->file, &name)))
             continue;
-        say("bench: cannot write '%s' (%s)", f->name, td_file_reason(errno));
+        complain("cannot write '%s' (%s)", f->name, td_file_reason(errno));
         return false;
     }
     return true;
@@ -147,7 +147,7 @@ static bool write_result(const result_file *f, const bench *b, const char *notes
     if (out) f->print(out, b, notes);
     const bool is_composed = out && fclose(out) == 0;
     const bool is_written = is_composed && td_report_file_write(&f->file, false, text, length);
-    if (!is_written) say("bench: cannot write '%s' (%s)", f->name, td_file_reason(errno));
+    if (!is_written) complain("cannot write '%s' (%s)", f->name, td_file_reason(errno));
     free(text);
     return is_written;
 }
@@ -238,7 +238,7 @@ static int run(const command_line *line)
     td_options o;
     launch l;
     if (line->count == 0) {
-        say("bench: no program given; see tandem bench --help");
+        complain("no program given; see tandem bench --help");
         return EXIT_USAGE;
     }
     if (!parse_modes(&b, modes ? modes : default_modes) ||

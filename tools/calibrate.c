@@ -175,8 +175,7 @@ static bool open_device(work *w, int device, double seconds)
     if (!w->measure) {
         machine m;
         machine_query(&m);
-        say("calibrate: device %d cannot be measured: %s", device,
-            m.device_count ? reason : m.reason);
+        complain("device %d cannot be measured: %s", device, m.device_count ? reason : m.reason);
         return false;
     }
     td_model_make(&w->model, &card);
@@ -228,11 +227,11 @@ static int keep(const work *w)
     int driver = 0;
     (void)td_cuda_ok(cudaDriverGetVersion(&driver));
     if (!td_calibration_path(&w->model.card, driver, path)) {
-        say("calibrate: neither XDG_CACHE_HOME nor HOME names a folder for the result");
+        complain("neither XDG_CACHE_HOME nor HOME names a folder for the result");
         return 1;
     }
     if (!td_calibration_write(&w->result, &w->model.card, driver, path)) {
-        say("calibrate: cannot write '%s' (%s)", path, strerror(errno));
+        complain("cannot write '%s' (%s)", path, strerror(errno));
         return 1;
     }
     printf("kept in %s\n", path);
@@ -245,7 +244,7 @@ static bool parse_number(const char *name, const char *text, long least, long mo
     if (!text) return true;
     *value = strtol(text, &end, 10);
     if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
-    say("calibrate: --%s is '%s'; allowed: %ld to %ld", name, text, least, most);
+    complain("--%s is '%s'; allowed: %ld to %ld", name, text, least, most);
     return false;
 }
 
@@ -258,7 +257,7 @@ static int run(const command_line *line)
         return EXIT_USAGE;
     if (!open_device(&w, (int)device, (double)seconds)) return 1;
     if (is_host(&w.model.card))
-        say("calibrate: this is the host device, whose speed says nothing about a GPU; the result "
+        say("this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");
     measure_points(&w, false);
     measure_points(&w, true);

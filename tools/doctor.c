@@ -87,7 +87,7 @@ static int examine_named(const char *name)
     if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
         snprintf(path, sizeof path, "./%s", name);
     if (error == EISDIR || !path[0]) {
-        say("doctor: cannot examine '%s': %s", name, strerror(error));
+        complain("cannot examine '%s': %s", name, strerror(error));
         return EXIT_USAGE;
     }
     machine m;

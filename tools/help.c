@@ -1,14 +1,18 @@
 #include "tools/help.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/tandem.h"
 
 int help_overview(void)
 {
     printf("tandem COMMAND - FP64 matrix products of cuBLAS programs in emulated arithmetic\n\n");
+    int width = 0;
     for (const command *const *c = commands; *c; c++)
-        printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
+        if ((int)strlen((*c)->name) > width) width = (int)strlen((*c)->name);
+    for (const command *const *c = commands; *c; c++)
+        printf("  %-*s  %s\n", width, (*c)->name, (*c)->summary);
     printf("\ntandem COMMAND --help, or tandem help COMMAND, describes one command.\n");
     return 0;
 }
@@ -36,7 +40,7 @@ static int run(const command_line *line)
     if (line->count == 0) return help_overview();
     const command *c = command_find(line->arguments[0]);
     if (c) return help_describe(c);
-    say("help: unknown command '%s'; allowed: %s", line->arguments[0], command_names());
+    refuse_command(line->arguments[0]);
     return EXIT_USAGE;
 }
 

@@ -1,9 +1,10 @@
 #include "tools/launch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
+#include <unistd.h>
 
 #include "tools/examine.h"
 #include "tools/machine.h"
@@ -32,8 +33,8 @@ static bool choose_device(bool wants_host_device, bool *is_host_device)
         say("%s" HOST_DEVICE, why);
         return true;
     }
-    say("%sthe host device (%s and its stand-ins) is not installed beside this launcher", why,
-        PLACEMENT_HOST);
+    complain("%sthe host device (%s and its stand-ins) is not installed beside this launcher", why,
+             PLACEMENT_HOST);
     return false;
 }
 
@@ -44,11 +45,11 @@ static bool append_library(char *list, size_t bytes, const char *name)
     char path[PATH_MAX];
     const size_t used = strlen(list);
     if (!placement_find(name, path)) {
-        say("cannot find %s beside this launcher", name);
+        complain("cannot find %s beside this launcher", name);
         return false;
     }
     if (path[strcspn(path, ": ")]) {
-        say("cannot preload '%s': LD_PRELOAD allows no space and no colon in a path", path);
+        complain("cannot preload '%s': LD_PRELOAD allows no space and no colon in a path", path);
         return false;
     }
     return snprintf(list + used, bytes - used, "%s%s", used ? ":" : "", path) < (int)(bytes - used);
@@ -75,9 +76,23 @@ static bool set_preload(bool is_host_device)
     return is_set;
 }
 
+/* A file of this folder that a name without a slash does not mean, because the folder is not in PATH. */
+static bool is_in_this_folder(const char *name)
+{
+    return name[0] && !strchr(name, '/') && access(name, F_OK) == 0;
+}
+
 int launch_refuse(const char *name, int error)
 {
-    say("cannot run '%s': %s", name, strerror(error));
+    if (error != ENOENT || !is_in_this_folder(name))
+        complain("cannot run '%s': %s", name, strerror(error));
+    else if (access(name, X_OK) == 0)
+        complain("cannot run '%s': it is not in PATH; write ./%s for the one in this folder", name,
+                 name);
+    else
+        complain(
+            "cannot run '%s': it is not in PATH, and the file in this folder is not executable",
+            name);
     return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
@@ -88,6 +103,6 @@ int launch_prepare(launch *l, const char *name, bool wants_host_device)
     if (error) return launch_refuse(name, error);
     if (!choose_device(wants_host_device, &l->is_host_device)) return 1;
     if (!examine_loading(l->path, l->is_host_device, reason))
-        say("warn: emulating '%s' will not work: %s", name, reason);
+        warn_of("emulating '%s' will not work: %s", name, reason);
     return set_preload(l->is_host_device) ? 0 : 1;
 }

@@ -31,15 +31,16 @@ static void print_markdown(void)
         td_option_allowed(id, allowed, sizeof allowed);
         printf("| `%s` | %s | `%s` | %s |\n", row->name, allowed, row->fallback, row->help);
     }
-    printf(
-        "\nAn empty value counts as none. A malformed value gets one line on stderr that names "
-        "the\n"
-        "variable, the value and what is allowed; the library then leaves every product to "
-        "cuBLAS,\n"
-        "and `tandem run` does not start the program (exit status 2). An unknown `TANDEM_*` "
-        "variable\n"
-        "gets a warning with the nearest known name. `tandem run --mode`, `--accuracy` and\n"
-        "`--report` set `TANDEM_MODE`, `TANDEM_ACCURACY` and `TANDEM_REPORT` for the program.\n");
+    printf("\nAn empty value counts as none. A malformed value gets one line on stderr that names "
+           "the\n"
+           "variable, the value and what is allowed; the library then leaves every product to "
+           "cuBLAS,\n"
+           "and `tandem run` does not start the program (exit status 2). An unknown `TANDEM_*` "
+           "variable\n"
+           "gets a warning with the nearest known name. `tandem run --mode`, `--accuracy`,\n"
+           "`--strategy`, `--workspace` and `--report` set `TANDEM_MODE`, `TANDEM_ACCURACY` and so "
+           "on for "
+           "the\nprogram.\n");
 }
 
 enum { WANTS_MARKDOWN };

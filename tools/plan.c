@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/calibration.h"
+#include "lib/nearest.h"
 #include "lib/policy.h"
 #include "tools/machine.h"
 #include "tools/tandem.h"
@@ -22,7 +23,7 @@ static bool parse_size(const char *name, const char *text, int64_t *size)
     const long long value = strtoll(text, &end, 10);
     *size = value;
     if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
-    say("plan: %s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
+    complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
     return false;
 }
 
@@ -39,7 +40,7 @@ static bool parse_ops(const char *text, td_problem *p)
     if (!text) return true;
     if (strlen(text) == 2 && parse_op(text[0], &p->op_a) && parse_op(text[1], &p->op_b))
         return true;
-    say("plan: --op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
+    complain("--op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
     return false;
 }
 
@@ -48,7 +49,7 @@ static bool parse_problem(const command_line *line, td_problem *p)
     static const char *const names[] = {"M", "N", "K"};
     int64_t *const sizes[] = {&p->m, &p->n, &p->k};
     if (line->count < SIZES) {
-        say("plan: %s is missing; see tandem plan --help", names[line->count]);
+        complain("%s is missing; see tandem plan --help", names[line->count]);
         return false;
     }
     *p = (td_problem){.kind = TD_PRODUCT, .type = TD_BINARY64, .batch = 1};
@@ -68,12 +69,14 @@ static bool find_named(const char *name, td_model *model)
         td_model_make(model, card);
         return true;
     }
-    char names[1024] = "";
+    char names[1024] = "", question[TD_QUESTION_BYTES];
+    td_nearest search = {.name = name};
     for (const td_card *c = td_cards; c->name[0]; c++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->name);
+        td_nearest_offer(&search, c->name);
     }
-    say("plan: --device is '%s'; allowed: %s", name, names);
+    complain("--device is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
     return false;
 }
 

@@ -9,7 +9,18 @@
 
 static const char default_mode[] = "auto";
 
-enum { MODE, ACCURACY, REPORT, HOSTGPU };
+enum { MODE, ACCURACY, STRATEGY, WORKSPACE, REPORT, HOSTGPU };
+
+/* Options that are variables of the library. */
+static const struct {
+    int option;
+    td_option_id id;
+    const char *name;
+} passed_on[] = {{MODE, TD_OPTION_MODE, "--mode"},
+                 {ACCURACY, TD_OPTION_ACCURACY, "--accuracy"},
+                 {STRATEGY, TD_OPTION_STRATEGY, "--strategy"},
+                 {WORKSPACE, TD_OPTION_WORKSPACE, "--workspace"},
+                 {REPORT, TD_OPTION_REPORT, "--report"}};
 
 /* Checks one option and hands it on to the program. */
 static bool pass_on(td_option_id id, const char *name, const char *text)
@@ -26,19 +37,23 @@ static bool pass_on(td_option_id id, const char *name, const char *text)
 static bool set_options(const command_line *line)
 {
     td_options o;
-    if (!pass_on(TD_OPTION_MODE, "--mode", line->values[MODE])) return false;
-    if (!pass_on(TD_OPTION_ACCURACY, "--accuracy", line->values[ACCURACY])) return false;
-    if (!pass_on(TD_OPTION_REPORT, "--report", line->values[REPORT])) return false;
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (!pass_on(passed_on[i].id, passed_on[i].name, line->values[passed_on[i].option]))
+            return false;
     if (!td_options_parse(&o, environ)) return false;
-    return o.origins[TD_OPTION_MODE] != TD_ORIGIN_DEFAULT ||
-           pass_on(TD_OPTION_MODE, "the default mode", default_mode);
+    if (o.origins[TD_OPTION_MODE] == TD_ORIGIN_DEFAULT)
+        return pass_on(TD_OPTION_MODE, "the default mode", default_mode);
+    if (line->values[ACCURACY] && !o.mode.engine->is_choice)
+        warn_of("--accuracy %s has no effect: it is for mode auto, and the mode is %s",
+                line->values[ACCURACY], o.mode.text);
+    return true;
 }
 
 static int run(const command_line *line)
 {
     launch l;
     if (line->count == 0) {
-        say("run: no program given; see tandem run --help");
+        complain("no program given; see tandem run --help");
         return EXIT_USAGE;
     }
     if (!set_options(line)) return EXIT_USAGE;
@@ -60,6 +75,11 @@ const command command_run = {
          [ACCURACY] =
              {"accuracy", "ACCURACY",
               "how good the products of mode auto are at least: fp64, faithful, or 10 to 52 bits"},
+         [STRATEGY] = {"strategy", "STRATEGY",
+                       "whether to emulate all products (eager) or those that gain time: as "
+                       "TANDEM_STRATEGY"},
+         [WORKSPACE] = {"workspace", "BYTES",
+                        "most device memory used at a time, e.g. 512M: as TANDEM_WORKSPACE"},
          [REPORT] = {"report", "FILE",
                      "leave counts there at exit: JSON, or a table on stderr for -"},
          [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"}},

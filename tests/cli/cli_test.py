@@ -39,6 +39,12 @@ class Commands(Case):
             self.assertEqual(self.shown('help', command), details)
             self.assertTrue(details.startswith(f'tandem {command}'), details)
 
+    def test_help_is_aligned(self):
+        lines = [line for line in self.shown('help').splitlines() if line.startswith('  ')]
+        self.assertEqual([line.split()[0] for line in lines], self.COMMANDS.split(', '))
+        columns = {len(re.match(r'  \S+ +', line).group()) for line in lines}
+        self.assertEqual(len(columns), 1, lines)
+
     def options(self, command):
         """The options that --help names, with what they take."""
         return re.findall(r'^  --(\w+)(?: ([A-Z]+))?  ', self.shown('help', command), re.MULTILINE)
@@ -86,7 +92,9 @@ class Commands(Case):
     def test_bad_arguments(self):
         self.assert_refused(self.tandem(), 2, 'no command', self.COMMANDS)
         self.assert_refused(self.tandem('rum'), 2, "'rum'", self.COMMANDS)
-        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS)
+        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS, 'did you mean run?')
+        self.assert_refused(self.tandem('calibarte'), 2, "'calibarte'", 'did you mean calibrate?')
+        self.assertNotIn('did you mean', self.tandem('xyz').stderr)
         self.assert_refused(self.tandem('help', 'run', 'x'), 2, "'x'")
         self.assert_refused(self.tandem('modes', 'df'), 2, "'df'")
         self.assert_refused(self.tandem('options', 'x'), 2, "'x'")
@@ -149,7 +157,10 @@ class Commands(Case):
         for bad in ('N', 'NNN', 'NX', 'nn'):
             self.assert_refused(refused(1, 2, 3, '--op', bad), 2, f"--op is '{bad}'", 'N, T and C')
         self.assert_refused(refused(1, 2, 3, '--accuracy', '53'), 2, "--accuracy is '53'", '10 to 52')
-        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ')
+        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ',
+                            'did you mean NVIDIA H200?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
         self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
 
     def test_options_show_value_and_origin(self):
@@ -187,13 +198,33 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
 
+    def test_values_are_passed_on(self):
+        self.add_host_device()
+        given = {'--mode': 'auto', '--accuracy': '30', '--strategy': 'reproducible', '--workspace': '64M', '--report': 'r'}
+        seen = self.environment_of(self.tandem('run', *sum(given.items(), ()), 'env', TANDEM_STRATEGY='eager'))
+        for name, value in given.items():
+            self.assertEqual(seen['TANDEM_' + name[2:].upper()], value)
+        self.assert_refused(self.tandem('run', '--strategy', 'egaer', 'env'), 2, "--strategy is 'egaer'", 'did you mean eager?')
+        self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'", '2M')
+
+    def test_accuracy_without_auto_is_said(self):
+        self.add_host_device()
+        warning = "tandem: warn: --accuracy 30 has no effect: it is for mode auto, and the mode is df\n"
+        for arguments, variables in [(['--mode', 'df'], {}), ([], {'TANDEM_MODE': 'df'})]:
+            self.assertIn(warning, self.tandem('run', *arguments, '--accuracy', '30', 'env', **variables).stderr)
+        for arguments in (['--mode', 'auto'], []):
+            self.assertNotIn('warn', self.tandem('run', *arguments, '--accuracy', '30', 'env').stderr)
+
     def test_programs_that_cannot_run(self):
         self.add_host_device()
         self.assert_refused(self.tandem('run', '--', 'no-such-program'), 127, "'no-such-program'", 'No such file')
-        self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'")
+        self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'", 'No such file')
         self.assert_refused(self.tandem('run', ''), 127)
         (self.folder / 'plain').write_text('text')
         self.assert_refused(self.tandem('run', './plain'), 126, "'./plain'", 'Permission denied')
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH', 'is not executable')
+        (self.folder / 'plain').chmod(0o755)
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH; write ./plain ')
         self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
 
     def test_nothing_to_run_on(self):

@@ -76,10 +76,10 @@ class Case(unittest.TestCase):
                               capture_output=True)
 
     def assert_refused(self, result, status, *texts):
-        """One line on stderr, with these texts in it, nothing on stdout, and the exit status."""
+        """One line on stderr, an error with these texts in it, nothing on stdout, and the exit status."""
         self.assertEqual(result.returncode, status, result)
         self.assertEqual(result.stdout, '')
         self.assertEqual(result.stderr.count('\n'), 1, result.stderr)
-        self.assertTrue(result.stderr.startswith('tandem: '), result.stderr)
+        self.assertTrue(result.stderr.startswith('tandem: error: '), result.stderr)
         for text in texts:
             self.assertIn(text, result.stderr)

@@ -24,6 +24,23 @@ static void test_slips(void **state)
     assert_string_equal(nearest("df"), "df");
 }
 
+static void test_parts(void **state)
+{
+    (void)state;
+    assert_string_equal(nearest("FAITH"), "faithful");
+    assert_string_equal(nearest("AKI2"), "ozaki2");
+    assert_string_equal(nearest("f"), "none");
+}
+
+static void test_question(void **state)
+{
+    (void)state;
+    char text[TD_QUESTION_BYTES];
+    assert_string_equal(td_nearest_ask(&(td_nearest){.name = "fd", .best = "df"}, text),
+                        "; did you mean df?");
+    assert_string_equal(td_nearest_ask(&(td_nearest){.name = "x"}, text), "");
+}
+
 static void test_other_words(void **state)
 {
     (void)state;
@@ -41,6 +58,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slips),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_question),
         cmocka_unit_test(test_other_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
