@@ -10,8 +10,8 @@ typedef struct {
 } td_nearest;
 
 /* candidate must stay valid as long as the search. A name is near if it takes no more than three
- * edits, and no more than half of its characters; or if it is a part of the candidate, in letters of
- * any case. */
+ * edits, and no more than half of its characters; or if it is a part of the candidate, in letters
+ * of any case. */
 void td_nearest_offer(td_nearest *search, const char *candidate);
 
 /* "; did you mean NAME?" in the buffer, for the end of a message; "" if none is near. */

@@ -253,7 +253,8 @@ static void print_families(const void *value, char *text, size_t bytes)
 /* The table, and what walks it */
 
 struct td_option_kind {
-    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is malformed. */
+    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is
+     * malformed. */
     bool (*parse)(const char *text, void *value);
     /* The value in the form that parse takes. */
     void (*print)(const void *value, char *text, size_t bytes);
@@ -290,8 +291,8 @@ void td_option_allowed(td_option_id id, char *text, size_t bytes)
     if (td_option_table[id].kind->list) td_option_table[id].kind->list(text, bytes);
 }
 
-/* Asks whether one of a kind's names was meant by the text; "" if it has none, or none is near. What
- * follows a colon, a parameter, is left aside: where that alone is wrong, the name is not. */
+/* Asks whether one of a kind's names was meant by the text; "" if it has none, or none is near.
+ * What follows a colon, a parameter, is left aside: where that alone is wrong, the name is not. */
 static const char *ask(const struct td_option_kind *kind, const char *text,
                        char question[TD_QUESTION_BYTES])
 {

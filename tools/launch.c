@@ -76,7 +76,8 @@ static bool set_preload(bool is_host_device)
     return is_set;
 }
 
-/* A file of this folder that a name without a slash does not mean, because the folder is not in PATH. */
+/* A file of this folder that a name without a slash does not mean, because the folder is not in
+ * PATH. */
 static bool is_in_this_folder(const char *name)
 {
     return name[0] && !strchr(name, '/') && access(name, F_OK) == 0;
