@@ -458,6 +458,30 @@ class Doctor(Case):
         self.assertIn('neither it nor its libraries', self.doctor(program, 1))
         self.assertFalse(mark.exists())
 
+    def test_programs_that_use_no_cublas(self):
+        """Nothing is said to be possible of a program that loads and starts nothing, whatever system libraries do."""
+        library(self.folder, 'inner/libselinux.so.1', 'void dlopen(void), execve(void); void f(void) { dlopen(); execve(); }',
+                '-Wl,--allow-shlib-undefined')
+        plain = compile_c(self.folder, 'program', 'void f(void); int main(void) { f(); return 0; }',
+                          self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
+        verdict = self.doctor(plain, 1)
+        self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
+        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsm_v2(void) {}')
+        caller = compile_c(self.folder, 'caller', 'void cublasDtrsm_v2(void); int main(void) { cublasDtrsm_v2(); }', other,
+                           '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
+        self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
+        gone = library(self.folder, 'inner/libgone.so')
+        needs = compile_c(self.folder, 'needs', 'int main(void) { return 0; }', '-Wl,--no-as-needed', gone)
+        gone.unlink()
+        self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
+
+    def test_shims(self):
+        """A version manager's shim has the interpreter's name, and is a script."""
+        shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
+        verdict = self.doctor(self.script(f'#!{shim}'), 0, f'wrapper:     {shim}, a script itself\n', 'interpreter: ')
+        self.assertIn(f'its interpreter {shim} is a script itself, which starts another program', verdict)
+        self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
+
     def test_damaged_files(self):
         program = self.product('program', self.cublas).read_bytes()
         damaged = self.folder / 'damaged'
@@ -465,6 +489,8 @@ class Doctor(Case):
             damaged.write_bytes(program[:length])
             damaged.chmod(0o755)
             self.assertIn(self.tandem('doctor', damaged).returncode, [0, 1], length)
+            if length >= 64:  # with all of the first header
+                self.assertIn('its file is damaged', self.doctor(damaged, 1), length)
 
     def test_missing_program(self):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'", 'No such file')
