@@ -31,12 +31,14 @@ int help_describe(const command *c)
     return 0;
 }
 
-enum { WANTS_MANUAL, WANTS_COMPLETION };
+enum { WANTS_MANUAL, WANTS_BASH, WANTS_ZSH, WANTS_FISH };
 
 static int run(const command_line *line)
 {
     if (line->values[WANTS_MANUAL]) return help_manual();
-    if (line->values[WANTS_COMPLETION]) return help_completion();
+    if (line->values[WANTS_BASH]) return help_bash();
+    if (line->values[WANTS_ZSH]) return help_zsh();
+    if (line->values[WANTS_FISH]) return help_fish();
     if (line->count == 0) return help_overview();
     const command *c = command_find(line->arguments[0]);
     if (c) return help_describe(c);
@@ -51,6 +53,8 @@ const command command_help = {
     .summary = "describe the commands, or one of them",
     .details = "",
     .options = {[WANTS_MANUAL] = {"man", NULL, "write the manual page, tandem.1, instead"},
-                [WANTS_COMPLETION] = {"bash", NULL, "write the completion for bash instead"}},
+                [WANTS_BASH] = {"bash", NULL, "write the completion for bash instead"},
+                [WANTS_ZSH] = {"zsh", NULL, "the same for zsh"},
+                [WANTS_FISH] = {"fish", NULL, "the same for fish"}},
     .run = run,
 };

@@ -65,16 +65,23 @@ class Commands(Case):
             self.assertEqual((checked.returncode, checked.stderr), (0, ''))
 
     def complete(self, *words):
-        """What bash offers for the last word."""
+        """What bash offers for the last word, though it can run no tandem; separated as it is."""
         script = 'source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(['bash', '-uc', script, 'bash', self.launcher, *words], cwd=self.folder, text=True, check=True,
-                              env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
-                              capture_output=True)
+        done = subprocess.run(['bash', '-uc', script, 'bash', 'no-such-tandem', *words], cwd=self.folder, text=True,
+                              check=True, env=self.environment, capture_output=True)
         self.assertEqual(done.stderr, '', words)
-        return set(done.stdout.split())
+        return set(done.stdout.removesuffix('\n').split('\n')) if done.stdout.strip() else set()
+
+    def devices(self):
+        refused = self.tandem('plan', 1, 2, 3, '--device', '?').stderr
+        return set(refused.rstrip('\n').split('allowed: ')[1].split(', '))
+
+    def modes(self):
+        return set(self.shown('modes', '--names').split())
 
     def test_completion(self):
         (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        (self.folder / 'folder').mkdir()
         commands = set(self.COMMANDS.split(', '))
         self.assertEqual(self.complete(''), commands)
         self.assertEqual(self.complete('ver'), {'version'})
@@ -82,12 +89,69 @@ class Commands(Case):
         for command in commands:
             wanted = {'--help', *(f'--{name}' for name, _ in self.options(command))}
             self.assertEqual(self.complete(command, '--'), wanted)
-        self.assertEqual(self.complete('run', '--mode', ''), set(self.shown('modes', '--names').split()))
+        self.assertEqual(self.complete('run', '--mode', ''), self.modes())
+        self.assertEqual(self.complete('run', '--accuracy', 'f'), {'fp64', 'faithful'})
+        self.assertEqual(self.complete('run', '--strategy', ''), {'auto', 'eager', 'performant', 'reproducible'})
+        self.assertEqual(self.complete('bench', '--modes', 'df,ozaki1,nat'), {'df,ozaki1,native'})
+        self.assertEqual(self.complete('bench', '--modes', 'nat'), {'native'})
+        self.assertEqual(self.complete('bench', '--keep', ''), {path.name for path in self.folder.iterdir() if path.is_dir()})
+        self.assertEqual(self.complete('plan', '--device', ''), self.devices())
+        self.assertEqual(self.complete('plan', '--device', 'NVIDIA\\ H2'), {'NVIDIA H200'})
+        self.assertEqual(self.complete('plan', '--device', "'NVIDIA H2"), {'NVIDIA H200'})
+        self.assertEqual(self.complete('plan', '--op', 'T'), {'TN', 'TT', 'TC'})
         self.assertEqual(self.complete('run', '--report', 'com'), {'completion'})
         self.assertIn('env', self.complete('run', '--mode', 'df', 'en'))
         self.assertIn('env', self.complete('doctor', 'en'))
         self.assertEqual(self.complete('run', '--hostgpu', '--', 'env', 'com'), {'completion'})
         self.assertEqual(self.complete('no-such', ''), set())
+
+    def test_completion_of_zsh(self):
+        """What it hands to zsh's own functions; these are stand-ins, as they need a terminal."""
+        if not shutil.which('zsh'):
+            self.skipTest('no zsh')
+        (self.folder / 'completion').write_text(self.shown('help', '--zsh'))
+        script = ('_arguments() { print -rl -- "$@" }; _describe() { print -rl -- "${(@P)2}" }\n'
+                  'words=(tandem "$@"); CURRENT=$#words; source ./completion')
+
+        def handed(*words):
+            done = subprocess.run(['zsh', '-fc', script, 'zsh', *words], cwd=self.folder, text=True, check=True,
+                                  env=self.environment, capture_output=True)
+            self.assertEqual(done.stderr, '', words)
+            return done.stdout.splitlines()
+
+        self.assertEqual([line.split(':')[0] for line in handed('')], self.COMMANDS.split(', '))
+        for command in self.COMMANDS.split(', '):
+            names = [re.match(r'--(\w+)', line).group(1) for line in handed(command, '') if line.startswith('--')]
+            self.assertEqual(names, [*(name for name, _ in self.options(command)), 'help'])
+        device = next(line for line in handed('plan', '') if line.startswith('--device='))
+        listed = re.search(r':NAME:\((.*)\)$', device).group(1)
+        names = re.findall(r'(?:\\.|[^ ])+', listed)
+        self.assertEqual({re.sub(r'\\(.)', r'\1', name) for name in names}, self.devices())
+        mode = next(line for line in handed('run', '') if line.startswith('--mode='))
+        listed = re.search(r':MODE:\((.*)\)$', mode).group(1)
+        self.assertEqual(set(listed.replace('\\:', ':').split()), self.modes())
+
+    def test_completion_of_fish(self):
+        if not shutil.which('fish'):
+            self.skipTest('no fish')
+        (self.folder / 'completion').write_text(self.shown('help', '--fish'))
+
+        def complete(text):
+            done = subprocess.run(['fish', '--no-config', '-c', 'source completion; complete -C $argv[1]', 'tandem ' + text],
+                                  cwd=self.folder, text=True, check=True, capture_output=True,
+                                  env={**self.environment, 'HOME': str(self.folder)})
+            self.assertEqual(done.stderr, '', text)
+            return {line.split('\t')[0] for line in done.stdout.splitlines()}
+
+        self.assertEqual(complete(''), set(self.COMMANDS.split(', ')))
+        for command in self.COMMANDS.split(', '):
+            self.assertEqual(complete(f'{command} --'), {'--help', *(f'--{name}' for name, _ in self.options(command))})
+        self.assertEqual(complete('run --mode '), self.modes())
+        self.assertEqual(complete('plan --device '), self.devices())
+        self.assertEqual(complete('plan --op T'), {'TN', 'TT', 'TC'})
+        self.assertEqual(complete('help cal'), {'calibrate'})
+        self.assertIn('completion', complete('run --report comp'))
+        self.assertIn('env', complete('run en'))
 
     def test_bad_arguments(self):
         self.assert_refused(self.tandem(), 2, 'no command', self.COMMANDS)
