@@ -32,3 +32,14 @@ void td_json_print_string(FILE *out, const char *text)
     }
     fputc('"', out);
 }
+
+void td_json_print_members(FILE *out, const char *start, const td_json_member members[])
+{
+    for (const td_json_member *m = members; m->name; m++) {
+        fprintf(out, "%s\"%s\": ", m == members ? start : ", ", m->name);
+        if (m->text)
+            td_json_print_string(out, m->text);
+        else
+            fprintf(out, "null");
+    }
+}

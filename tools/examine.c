@@ -155,6 +155,7 @@ bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_
 
 /* What was found in the program and its libraries. */
 typedef struct {
+    FILE *out;            /* where lines about each file go */
     int imports;          /* functions that Tandem intercepts, over all files */
     int others;           /* other cuBLAS functions */
     bool is_part_missing; /* a library was not found, so that not all is known */
@@ -176,16 +177,16 @@ static void print_imports(const elf_file *file, findings *f)
     int listed = 0, others = 0;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         if (!elf_file_imports(file, td_entries[e].name)) continue;
-        printf("%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
+        fprintf(f->out, "%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
     }
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));)
         others += starts_with(name, "cublas");
     others -= listed;
-    if (listed) printf(" (in %s)\n", base_name(file->path));
+    if (listed) fprintf(f->out, " (in %s)\n", base_name(file->path));
     if (others > 0)
-        printf("left alone:  %d other cuBLAS function%s (in %s)\n", others, others > 1 ? "s" : "",
-               base_name(file->path));
+        fprintf(f->out, "left alone:  %d other cuBLAS function%s (in %s)\n", others,
+                others > 1 ? "s" : "", base_name(file->path));
     f->imports += listed;
     f->others += others;
 }
@@ -223,19 +224,19 @@ static bool is_stub(const stand_ins *all, const char *name)
 
 /* Functions that the file calls and the host device does not implement: the first ones by name, and
  * how many more there are. */
-static void print_stubs(const elf_file *file, const stand_ins *all)
+static void print_stubs(FILE *out, const elf_file *file, const stand_ins *all)
 {
     enum { NAMED = 6 };
     int count = 0;
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));) {
         if (!starts_with(name, "cu") || !is_stub(all, name)) continue;
-        if (count++ < NAMED) printf("%s%s", count == 1 ? "not there:   " : ", ", name);
+        if (count++ < NAMED) fprintf(out, "%s%s", count == 1 ? "not there:   " : ", ", name);
     }
-    if (count > NAMED) printf(" and %d more", count - NAMED);
+    if (count > NAMED) fprintf(out, " and %d more", count - NAMED);
     if (count > 0)
-        printf(" (in %s): the host device returns that they are not supported\n",
-               base_name(file->path));
+        fprintf(out, " (in %s): the host device returns that they are not supported\n",
+                base_name(file->path));
 }
 
 static bool holds_cublas(const elf_file *file)
@@ -273,7 +274,7 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
                                            "system", NULL};
     const bool has_dlopen = !is_of_system(file) && imports_any(file, loading);
     print_imports(file, f);
-    if (on_host) print_stubs(file, on_host);
+    if (on_host) print_stubs(f->out, file, on_host);
     f->imports_dlopen |= has_dlopen;
     f->imports_exec |= !is_of_system(file) && imports_any(file, starting);
     if (holds_cublas(file))
@@ -318,10 +319,10 @@ static preload_verdict conclude(const findings *f, char *reason)
     return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
 }
 
-static preload_verdict examine_set(const elf_file *program, const char *wrapper,
+static preload_verdict examine_set(FILE *out, const elf_file *program, const char *wrapper,
                                    const loaded_set *set, bool on_host_device, char *reason)
 {
-    findings f = {.wrapper = wrapper};
+    findings f = {.out = out, .wrapper = wrapper};
     stand_ins all = {.count = 0};
     const stand_ins *const on_host = on_host_device ? &all : NULL;
     if (on_host_device) stand_ins_open(&all);
@@ -332,7 +333,7 @@ static preload_verdict examine_set(const elf_file *program, const char *wrapper,
         const bool is_cudas = is_own(base_name(library->name));
         elf_file file;
         if (!library->path && !(on_host_device && is_cudas))
-            printf("not found:   %s\n", library->name);
+            fprintf(f.out, "not found:   %s\n", library->name);
         f.is_part_missing |= !library->path && !is_cudas;
         if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
         look_into(&file, on_host, &f);
@@ -344,28 +345,28 @@ static preload_verdict examine_set(const elf_file *program, const char *wrapper,
     return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
 }
 
-static void print_kind(const char *path, const char *wrapper, const elf_file *file)
+static void print_kind(FILE *out, const char *path, const char *wrapper, const elf_file *file)
 {
-    printf("program:     %s\n", path);
-    if (wrapper[0]) printf("wrapper:     %s, a script itself\n", wrapper);
-    if (strcmp(path, file->path) != 0) printf("interpreter: %s\n", file->path);
-    if (program_runner(path)) printf("run as:      %s %s\n", program_runner(path), path);
-    printf("kind:        %s, %s-bit\n",
-           file->is_cut                                               ? "damaged"
-           : file->interpreter[0]                                     ? "dynamically linked"
-           : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
-                                                                      : "statically linked",
-           file->header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+    fprintf(out, "program:     %s\n", path);
+    if (wrapper[0]) fprintf(out, "wrapper:     %s, a script itself\n", wrapper);
+    if (strcmp(path, file->path) != 0) fprintf(out, "interpreter: %s\n", file->path);
+    if (program_runner(path)) fprintf(out, "run as:      %s %s\n", program_runner(path), path);
+    fprintf(out, "kind:        %s, %s-bit\n",
+            file->is_cut                                               ? "damaged"
+            : file->interpreter[0]                                     ? "dynamically linked"
+            : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
+                                                                       : "statically linked",
+            file->header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
 }
 
-preload_verdict examine_program(const char *path, bool on_host_device,
+preload_verdict examine_program(FILE *out, const char *path, bool on_host_device,
                                 char reason[EXAMINE_REASON_BYTES])
 {
     elf_file file;
     loaded_set set;
     char wrapper[PATH_MAX];
     if (!open_program(&file, path, wrapper, reason)) return PRELOAD_FAILS;
-    print_kind(path, wrapper, &file);
+    print_kind(out, path, wrapper, &file);
     if (!check_file(&file, false, reason)) {
         elf_file_close(&file);
         return PRELOAD_FAILS;
@@ -375,7 +376,7 @@ preload_verdict examine_program(const char *path, bool on_host_device,
         because(reason, "the loader cannot be asked for its libraries");
         goto out;
     }
-    verdict = examine_set(&file, wrapper, &set, on_host_device, reason);
+    verdict = examine_set(out, &file, wrapper, &set, on_host_device, reason);
     loaded_set_close(&set);
 out:
     elf_file_close(&file);

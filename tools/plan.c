@@ -7,12 +7,13 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/calibration.h"
+#include "lib/json_text.h"
 #include "lib/nearest.h"
 #include "lib/policy.h"
 #include "tools/machine.h"
 #include "tools/tandem.h"
 
-enum { BATCH, OP, ACCURACY, DEVICE };
+enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON };
 enum { M, N, K, SIZES };
 
 /* ---- the product ---- */
@@ -134,6 +135,60 @@ static void print_plan(const td_options *o, const td_problem *p, const td_model 
     print_decision(&d);
 }
 
+/* ---- the same as JSON ---- */
+
+/* A number, or null if it is negative: not known. */
+static void print_json_number(const char *name, double value)
+{
+    if (value < 0.0)
+        printf(", \"%s\": null", name);
+    else
+        printf(", \"%s\": %.9g", name, value);
+}
+
+static void print_json_way(const td_way *way, double seconds, const td_problem *p,
+                           td_option_accuracy accuracy)
+{
+    const bool has_bits = way->engine->bits != NULL;
+    printf("\"mode\": \"%s\"", way->text);
+    print_json_number("seconds", seconds);
+    print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
+    printf(", \"is_accurate_enough\": %s}",
+           td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
+}
+
+static void print_json(const td_options *o, const td_problem *p, const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    char accuracy[TD_OPTION_TEXT_BYTES];
+    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
+    int count;
+    const td_way *way = td_ways(&count);
+    const td_decision d = td_policy_choose(o, p, model);
+    td_model_predict(model, p, seconds);
+    td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
+    td_json_print_members(stdout, "{\n  ",
+                          (const td_json_member[]){{"device", model->card.name},
+                                                   {"figures", model->source},
+                                                   {"accuracy", accuracy},
+                                                   {"op", ops},
+                                                   {NULL, NULL}});
+    printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
+           p->m, p->n, p->k, p->batch);
+    print_json_number("bits", td_policy_bits(o->accuracy, p->k));
+    td_json_print_members(stdout, ",\n  \"auto\": {",
+                          (const td_json_member[]){{"mode", d.text},
+                                                   {"native_reason", d.reason},
+                                                   {"choice", d.reason ? NULL : d.choice},
+                                                   {NULL, NULL}});
+    printf("},\n  \"modes\": [");
+    for (int i = 0; i < count; i++) {
+        printf("%s\n    {", i ? "," : "");
+        print_json_way(&way[i], seconds[i], p, o->accuracy);
+    }
+    printf("\n  ]\n}\n");
+}
+
 static int run(const command_line *line)
 {
     static td_model model; /* what it reads stays for the life of the process */
@@ -148,7 +203,7 @@ static int run(const command_line *line)
         find_own(&model);
     else if (!find_named(line->values[DEVICE], &model))
         return EXIT_USAGE;
-    print_plan(&o, &p, &model);
+    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &p, &model);
     return 0;
 }
 
@@ -164,6 +219,7 @@ const command command_plan = {
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
                 [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
                 [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
-                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"}},
+                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
+                [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"}},
     .run = run,
 };

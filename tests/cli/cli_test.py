@@ -3,6 +3,7 @@ the program, and `doctor` tells from small programs, built here, whether preload
 
 usage: cli_test.py LAUNCHER VERSION COMPILER...
 """
+import json
 import os
 import pathlib
 import re
@@ -238,6 +239,26 @@ class Commands(Case):
         unknown = self.tandem('options', TANDEM_LOGS='1')
         self.assertEqual((unknown.returncode, unknown.stderr),
                          (0, 'tandem: warn: unknown variable TANDEM_LOGS; did you mean TANDEM_LOG?\n'))
+
+    def test_json_says_what_the_text_says(self):
+        modes = json.loads(self.shown('modes', '--json'))
+        lines = self.shown('modes').splitlines()
+        self.assertEqual([f'{mode["usage"]} {mode["summary"]}' for mode in modes], [' '.join(l.split()) for l in lines[::2]])
+        self.assertEqual([mode['error'] for mode in modes], [l.split('error: ')[1] for l in lines[1::2]])
+        result = self.tandem('options', '--json', TANDEM_REPORT='a "b"\\\n')
+        option = next(o for o in json.loads(result.stdout) if o['name'] == 'TANDEM_REPORT')
+        self.assertEqual((option['value'], option['origin'], option['default']), ('a "b"\\\n', 'environment', 'none'))
+        self.assertEqual([o['name'] for o in json.loads(result.stdout)],
+                         re.findall(r'^(TANDEM_\w+)=', self.shown('options'), re.MULTILINE))
+        product = (4096, 2048, 1024, '--op', 'TC', '--batch', 3, '--device', 'NVIDIA H200')
+        plan = json.loads(self.shown('plan', '--json', *product))
+        device, times, (mode, why) = self.plan(*product)
+        self.assertEqual([plan[name] for name in ('m', 'n', 'k', 'batch', 'op', 'device')], [4096, 2048, 1024, 3, 'TC', device])
+        self.assertEqual({m['mode'] for m in plan['modes']}, set(times))
+        for of in plan['modes']:
+            self.assertAlmostEqual(of['seconds'] * 1e3, float(times[of['mode']]), delta=0.00006)
+        self.assertEqual(plan['auto']['mode'], mode)
+        self.assertEqual(plan['auto']['native_reason'] or plan['auto']['choice'], why.split(' (')[0])
 
     def test_options_page_is_current(self):
         page = (DOCS / 'options.md').read_text()
@@ -521,6 +542,17 @@ class Doctor(Case):
                             '-Wl,-rpath,$ORIGIN/inner')
         self.assertIn('neither it nor its libraries', self.doctor(program, 1))
         self.assertFalse(mark.exists())
+
+    def test_json(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        for arguments, status in [([program], 0), (['/bin/true'], 1), ([], 0)]:
+            text, result = self.tandem('doctor', *arguments).stdout, self.tandem('doctor', '--json', *arguments)
+            self.assertEqual((result.returncode, result.stderr), (status, ''))
+            found = json.loads(result.stdout)
+            lines = [f'{fact["name"] + ":":<12} {fact["text"]}' for fact in found['facts']]
+            lines.append(f'{"verdict:":<12} {found["verdict"]}: {found["reason"]}')
+            self.assertEqual(lines, text.splitlines())
+        self.assert_refused(self.tandem('doctor', '--json', 'no-such'), 2, "'no-such'")
 
     def test_programs_that_use_no_cublas(self):
         """Nothing is said to be possible of a program that loads and starts nothing, whatever system libraries do."""
