@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file.h"
 
-enum { LINE_BYTES = 1024 };
+enum { LINE_BYTES = 1024, STAMP_BYTES = 64 };
 
 const char *const td_log_level_names[TD_LOG_LEVEL_COUNT] = {"error", "warn", "info", "debug"};
 
@@ -66,14 +67,45 @@ static void say_unwritable(int error)
                   td_file_reason(error));
 }
 
+/* The day of the Gregorian calendar that so many days after 1970-01-01 are; not by gmtime_r, which
+ * takes a lock that a fork() may have left taken (Hinnant, chrono-compatible date algorithms). */
+static void find_date(long days, long *year, long *month, long *day)
+{
+    const long since = days + 719468, era = since / 146097, of_era = since % 146097;
+    const long years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const long of_year = of_era - (365 * years + years / 4 - years / 100);
+    const long shifted = (5 * of_year + 2) / 153; /* 0: March */
+    *day = of_year - (153 * shifted + 2) / 5 + 1;
+    *month = shifted < 10 ? shifted + 3 : shifted - 9;
+    *year = years + era * 400 + (*month <= 2);
+}
+
+/* Before each line of a file: the time (UTC), the process and the thread. Returns its length. */
+static size_t print_stamp(char stamp[STAMP_BYTES])
+{
+    struct timespec now = {0};
+    long year, month, day;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const long seconds = (long)(now.tv_sec % 86400);
+    find_date((long)(now.tv_sec / 86400), &year, &month, &day);
+    const int length =
+        snprintf(stamp, STAMP_BYTES, "%04ld-%02ld-%02ldT%02ld:%02ld:%02ld.%06ldZ %ld %ld ", year,
+                 month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, now.tv_nsec / 1000,
+                 (long)getpid(), (long)gettid());
+    return length < STAMP_BYTES ? (size_t)length : STAMP_BYTES - 1;
+}
+
 /* False if there is no file, or it did not take the line. One that cannot be opened may be there
  * again for the next line; one that takes no more is left. */
 static bool write_to_file(const char *line, size_t length)
 {
     if (!atomic_load_explicit(&to_file, memory_order_acquire)) return false;
+    char stamped[STAMP_BYTES + LINE_BYTES];
     const int descriptor = open_file();
     if (descriptor < 0) return false;
-    const bool is_written = td_file_write(descriptor, line, length);
+    const size_t stamp = print_stamp(stamped);
+    memcpy(stamped + stamp, line, length);
+    const bool is_written = td_file_write(descriptor, stamped, stamp + length);
     const int error = errno;
     close(descriptor);
     if (!is_written && atomic_exchange(&to_file, false)) say_unwritable(error);

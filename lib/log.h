@@ -1,6 +1,6 @@
 /* log.h - lines for the person who runs the program: to stderr, or to the file of TANDEM_LOG.
- * Every line is "tandem: level: text", is written by one write(), and keeps errno. Nothing
- * allocates. */
+ * Every line is "tandem: level: text", is written by one write(), and keeps errno. In a file the
+ * time (UTC), the process and the thread come before it. Nothing allocates. */
 #ifndef TD_LOG_H
 #define TD_LOG_H
 

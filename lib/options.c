@@ -10,8 +10,9 @@
 
 #include "engines/figures.h"
 #include "entries.h"
+#include "nearest.h"
 
-enum { NAME_BYTES = 64, NEAR = 3 /* edits from a known name that still look like a slip */ };
+enum { NAME_BYTES = 64 };
 
 #define PREFIX "TANDEM_"
 /* A tile of 64 x 64 with 512 elements of k in double-double takes 1.1 MiB. */
@@ -252,7 +253,8 @@ static void print_families(const void *value, char *text, size_t bytes)
 /* The table, and what walks it */
 
 struct td_option_kind {
-    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is malformed. */
+    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is
+     * malformed. */
     bool (*parse)(const char *text, void *value);
     /* The value in the form that parse takes. */
     void (*print)(const void *value, char *text, size_t bytes);
@@ -289,15 +291,34 @@ void td_option_allowed(td_option_id id, char *text, size_t bytes)
     if (td_option_table[id].kind->list) td_option_table[id].kind->list(text, bytes);
 }
 
+/* Asks whether one of a kind's names was meant by the text; "" if it has none, or none is near.
+ * What follows a colon, a parameter, is left aside: where that alone is wrong, the name is not. */
+static const char *ask(const struct td_option_kind *kind, const char *text,
+                       char question[TD_QUESTION_BYTES])
+{
+    char names[TD_ALLOWED_BYTES] = "", part[NAME_BYTES];
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(text, ":"), text);
+    td_nearest search = {.name = part};
+    if (kind->list) kind->list(names, sizeof names);
+    char *rest = names;
+    for (char *known; (known = strtok_r(rest, ", ", &rest));) {
+        known[strcspn(known, "[:")] = '\0';
+        td_nearest_offer(&search, known);
+    }
+    if (search.edits == 0) search.best = NULL;
+    return td_nearest_ask(&search, question);
+}
+
 /* The same as td_options_set; consequence: ", so ..." for the message. */
 static bool set(td_options *o, td_option_id id, const char *name, const char *text,
                 td_origin origin, const char *consequence)
 {
     td_options changed = *o;
     if (!parse(id, text, &changed)) {
-        char allowed[TD_ALLOWED_BYTES];
+        char allowed[TD_ALLOWED_BYTES], question[TD_QUESTION_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
-        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s", name, text, consequence, allowed);
+        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s%s", name, text, consequence, allowed,
+               ask(td_option_table[id].kind, text, question));
         return false;
     }
     changed.origins[id] = origin;
@@ -346,40 +367,14 @@ bool td_options_parse(td_options *o, char *const *environment)
     return parse_all(o, environment, "");
 }
 
-/* Insertions, deletions and replacements that make b of a (Levenshtein); both shorter than
- * NAME_BYTES. */
-static int edit_distance(const char *a, const char *b)
-{
-    int row[NAME_BYTES + 1];
-    for (int j = 0; j <= (int)strlen(b); j++) row[j] = j;
-    for (int i = 1; i <= (int)strlen(a); i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= (int)strlen(b); j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[strlen(b)];
-}
-
 /* The name in the table with the fewest edits from this one, which is not in it; NULL if none is
  * near. */
 static const char *nearest_name(const char *name)
 {
-    const char *nearest = NULL;
-    int least = NEAR + 1;
-    if (strlen(name) >= NAME_BYTES) return NULL;
-    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
-        const int distance = edit_distance(name, td_option_table[id].name);
-        if (distance >= least) continue;
-        least = distance;
-        nearest = td_option_table[id].name;
-    }
-    return nearest;
+    td_nearest nearest = {.name = name};
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        td_nearest_offer(&nearest, td_option_table[id].name);
+    return nearest.best;
 }
 
 static bool is_known(const char *name)

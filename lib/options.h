@@ -57,7 +57,8 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "free memory.")                                                                              \
     X(LOG, log, log, "warn",                                                                       \
       "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
-      "What is said, and where; without a file on stderr.")                                        \
+      "What is said, and where; without a file on stderr. In a file each line begins with "        \
+      "the time (UTC), the process and the thread.")                                               \
     X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \

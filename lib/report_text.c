@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "json_text.h"
 #include "loaded.h"
 
-/* Times are kept as whole nanoseconds and printed from integers: a printed double would take the decimal sign of
- * the application's locale. */
+/* Times are kept as whole nanoseconds and printed from integers: a printed double would take the
+ * decimal sign of the application's locale. */
 
 static const char host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
@@ -18,42 +19,10 @@ static const char host_device_note[] =
 /* Native calls with invalid arguments are listed too. */
 static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
-/* Bytes of the well-formed UTF-8 character at text, 0 if there is none (RFC 3629, section 4). */
-static int utf8_length(const unsigned char *text)
-{
-    const unsigned char lead = text[0];
-    int length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead > 0xf4) length = 0;
-    for (int i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    const bool is_long_form = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
-    const bool is_surrogate = lead == 0xed && text[1] >= 0xa0;
-    const bool is_too_big = lead == 0xf4 && text[1] >= 0x90;
-    return is_long_form || is_surrogate || is_too_big ? 0 : length;
-}
-
-/* A JSON string. File names need not be UTF-8: a byte that is not becomes the character of its number. */
-static void print_string(FILE *out, const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    fputc('"', out);
-    while (*at) {
-        const int length = utf8_length(at);
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at < ' ' || length == 0)
-            fprintf(out, "\\u%04x", *at);
-        else
-            fwrite(at, 1, (size_t)length, out);
-        at += length ? length : 1;
-    }
-    fputc('"', out);
-}
-
 static void print_string_or_null(FILE *out, const char *text)
 {
     if (text)
-        print_string(out, text);
+        td_json_print_string(out, text);
     else
         fprintf(out, "null");
 }
@@ -61,7 +30,7 @@ static void print_string_or_null(FILE *out, const char *text)
 static void print_member(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "  \"%s\": ", name);
-    print_string(out, text);
+    td_json_print_string(out, text);
     fprintf(out, ",\n");
 }
 
@@ -78,7 +47,7 @@ static void print_devices(FILE *out, const td_report *report)
     for (int i = 0; i < TD_REPORT_DEVICES; i++) {
         if (!report->devices[i][0]) continue;
         fprintf(out, "%s{\"number\": %d, \"name\": ", separator, i);
-        print_string(out, report->devices[i]);
+        td_json_print_string(out, report->devices[i]);
         fprintf(out, ", \"figures\": ");
         print_string_or_null(out, report->figures[i][0] ? report->figures[i] : NULL);
         fprintf(out, "}");
@@ -94,7 +63,7 @@ static void print_options(FILE *out, const td_options *o)
         char value[TD_OPTION_TEXT_BYTES];
         td_option_print(o, (td_option_id)i, value, sizeof value);
         fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
-        print_string(out, value);
+        td_json_print_string(out, value);
         fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
     }
     fprintf(out, "\n  },\n");
@@ -167,7 +136,7 @@ static void print_forecast(FILE *out, const td_forecast *f)
         return;
     }
     fprintf(out, "{\"mode\": ");
-    print_string(out, f->mode);
+    td_json_print_string(out, f->mode);
     fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
             seconds_text(f->emulated >= 0.0, nanoseconds_of(f->emulated)).text,
             seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
@@ -184,7 +153,7 @@ static void print_record(FILE *out, const td_record *record)
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
             key->m, key->n, key->k, key->batch);
     fprintf(out, "\"device\": %d, \"mode\": ", key->device);
-    print_string(out, key->mode);
+    td_json_print_string(out, key->mode);
     const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
@@ -228,26 +197,148 @@ void td_report_print_json(FILE *out, const td_report *report)
     fprintf(out, "\n  ]\n}\n");
 }
 
-static void print_row(FILE *out, int width, const td_record *record)
+/* The table. Its columns are as wide as what is in them, and those that say nothing are left
+ * out. */
+
+enum { CELL_BYTES = TD_MODE_BYTES, LINE_COLUMNS = 120 };
+
+typedef struct {
+    char text[CELL_BYTES];
+} cell;
+
+typedef struct {
+    const char *title;
+    const char
+        *silence; /* what all cells are if the column says nothing; NULL: it is always there */
+    bool is_text; /* aligned to the left */
+    cell (*of)(const td_record *record);
+} column;
+
+static cell integer_cell(int64_t value)
 {
-    const td_report_key *key = &record->key;
-    const unsigned long long timed = record->timed, planes = td_record_planes(record);
-    fprintf(out, "tandem: %-*s  %c%c %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64, width,
-            td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m, key->n,
-            key->k, key->batch);
-    fprintf(out, "  %-8s %8llu %8llu %12s %10s %6s  %s", key->mode,
-            (unsigned long long)record->count, timed,
-            milliseconds_text(timed, record->nanoseconds).text,
-            count_text(record->counters != NULL, td_record_repaired(record), "-").text,
-            count_text(planes != 0, planes, "-").text,
-            key->reason   ? key->reason
-            : key->choice ? key->choice
-                          : "");
+    cell c;
+    snprintf(c.text, sizeof c.text, "%" PRId64, value);
+    return c;
+}
+
+static cell text_cell(const char *text)
+{
+    cell c;
+    snprintf(c.text, sizeof c.text, "%s", text);
+    return c;
+}
+
+/* The title has what all names begin with. */
+static cell function_cell(const td_record *record)
+{
+    static const char start[] = "cublas";
+    const char *name = td_entries[record->key.entry].name;
+    return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
+}
+
+static cell op_cell(const td_record *record)
+{
+    const char ops[] = {op_letter(record->key.op_a), op_letter(record->key.op_b), '\0'};
+    return text_cell(ops);
+}
+
+static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }
+static cell n_cell(const td_record *record) { return integer_cell(record->key.n); }
+static cell k_cell(const td_record *record) { return integer_cell(record->key.k); }
+static cell batch_cell(const td_record *record) { return integer_cell(record->key.batch); }
+static cell mode_cell(const td_record *record) { return text_cell(record->key.mode); }
+static cell count_cell(const td_record *record) { return integer_cell((int64_t)record->count); }
+
+/* Of all calls: those that were timed stand for the others. */
+static cell time_cell(const td_record *record)
+{
+    const unsigned long long timed = record->timed;
+    const double share = timed ? (double)record->count / (double)timed : 0.0;
+    const double nanoseconds = (double)record->nanoseconds * share;
+    return text_cell(milliseconds_text(timed, (unsigned long long)nanoseconds).text);
+}
+
+static cell repaired_cell(const td_record *record)
+{
+    return text_cell(count_text(record->counters != NULL, td_record_repaired(record), "-").text);
+}
+
+static cell planes_cell(const td_record *record)
+{
+    const unsigned long long planes = td_record_planes(record);
+    return text_cell(count_text(planes != 0, planes, "-").text);
+}
+
+static const column columns[] = {
+    {"cublas...", NULL, true, function_cell},
+    {"op", NULL, true, op_cell},
+    {"m", NULL, false, m_cell},
+    {"n", NULL, false, n_cell},
+    {"k", NULL, false, k_cell},
+    {"batch", "1", false, batch_cell},
+    {"mode", NULL, true, mode_cell},
+    {"calls", NULL, false, count_cell},
+    {"ms, all calls", NULL, false, time_cell},
+    {"repaired", "-", false, repaired_cell},
+    {"planes", "-", false, planes_cell},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* The column's width, 0 if it says nothing. */
+static int width_of(const column *c, const td_report *report)
+{
+    int width = (int)strlen(c->title);
+    bool says_something = !c->silence;
+    for (const td_record *record = report->first; record; record = record->next) {
+        if (record->count == 0) continue;
+        const cell shown = c->of(record);
+        const int length = (int)strlen(shown.text);
+        if (length > width) width = length;
+        says_something = says_something || strcmp(shown.text, c->silence) != 0;
+    }
+    return says_something ? width : 0;
+}
+
+/* One line without its end, of a record, or of titles (NULL); returns its length. */
+static int print_cells(FILE *out, const int widths[COLUMNS], const td_record *record)
+{
+    int length = fprintf(out, "tandem:");
+    for (int i = 0; i < COLUMNS; i++) {
+        if (!widths[i]) continue;
+        const cell shown = record ? columns[i].of(record) : text_cell(columns[i].title);
+        length += columns[i].is_text ? fprintf(out, i ? "  %-*s" : " %-*s", widths[i], shown.text)
+                                     : fprintf(out, " %*s", widths[i], shown.text);
+    }
+    return length;
+}
+
+/* Why the mode is what it is, and what was predicted. On a line of its own where it would make the
+ * row too long. */
+static void print_because(FILE *out, int used, const td_report_key *key)
+{
+    char because[2 * LINE_COLUMNS];
+    const char *why = key->reason ? key->reason : key->choice ? key->choice : "";
+    int length = snprintf(because, sizeof because, "%s", why);
     if (key->forecast.mode)
-        fprintf(out, ": %s %s ms, native %s ms", key->forecast.mode,
-                milliseconds_text(1, nanoseconds_of(key->forecast.emulated)).text,
-                milliseconds_text(1, nanoseconds_of(key->forecast.native)).text);
+        length += snprintf(because + length, sizeof because - (size_t)length,
+                           ": %s %s ms, native %s ms", key->forecast.mode,
+                           milliseconds_text(1, nanoseconds_of(key->forecast.emulated)).text,
+                           milliseconds_text(1, nanoseconds_of(key->forecast.native)).text);
+    if (length > 0)
+        fprintf(out, "%s  %s", used + 2 + length > LINE_COLUMNS ? "\ntandem:    " : "", because);
     fprintf(out, "\n");
+}
+
+static const char because_title[] = "  because";
+
+static void print_rows(FILE *out, const td_report *report)
+{
+    int widths[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) widths[i] = width_of(&columns[i], report);
+    const int used = print_cells(out, widths, NULL);
+    fprintf(out, "%s\n", used + (int)strlen(because_title) > LINE_COLUMNS ? "" : because_title);
+    for (const td_record *record = report->first; record; record = record->next)
+        if (record->count != 0) print_because(out, print_cells(out, widths, record), &record->key);
 }
 
 /* Why there is nothing to print. */
@@ -266,22 +357,11 @@ void td_report_print_table(FILE *out, const td_report *report)
         print_silence(out, report);
         return;
     }
-    int width = 0;
-    for (const td_record *record = report->first; record; record = record->next) {
-        const int length = (int)strlen(td_entries[record->key.entry].name);
-        if (length > width) width = length;
-    }
-    if (width < (int)strlen("function")) width = (int)strlen("function");
-
     fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
             program_invocation_short_name, report->options->mode.text, totals.intercepted,
             totals.emulated, totals.native);
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
-    fprintf(out, "tandem: %-*s  op %7s %7s %7s %6s  %-8s %8s %8s %12s %10s %6s  %s\n", width,
-            "function", "m", "n", "k", "batch", "mode", "calls", "timed", "ms", "repaired",
-            "planes", "because");
-    for (const td_record *record = report->first; record; record = record->next)
-        if (record->count != 0) print_row(out, width, record);
+    print_rows(out, report);
 }

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cuda_runtime_api.h>
 
 #include "lib/calibration.h"
 #include "lib/device.h"
+#include "tools/clock.h"
 #include "tools/machine.h"
 #include "tools/measure.h"
 #include "tools/tandem.h"
@@ -33,20 +33,13 @@ typedef struct {
     const td_way *way;
     int ways;
     measure_size size;            /* of the largest product that fits */
-    double longest, deadline;     /* in seconds: by rates; of now() */
+    double longest, deadline;     /* in seconds: by rates; of clock_seconds() */
     double slowest[TD_MOST_WAYS]; /* most times what the rates say that a product took so far */
     bool is_known[TD_MOST_WAYS][TD_FACTORS];
     /* log2 of what was measured over what the rates say, where is_known; result has it shortened. */
     double octaves[TD_MOST_WAYS][TD_FACTORS];
     td_calibration result;
 } work;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- one product ---- */
 
@@ -60,7 +53,8 @@ static measure_shape shape_of(const td_problem *p)
 static bool has_time(const work *w, int at, int way, double by_rates)
 {
     const double expected = by_rates * fmax(1.0, w->slowest[way]);
-    return at == 0 || now() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+    return at == 0 ||
+           clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
 }
 
 static void measure_point(work *w, int at, int way)
@@ -173,7 +167,7 @@ static bool open_device(work *w, int device, double seconds)
 {
     const char *reason = "there is no such device";
     td_card card;
-    w->deadline = now() + seconds;
+    w->deadline = clock_seconds() + seconds;
     if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
         w->size = find_size(&card, seconds);
         w->measure = measure_open(w->size, &reason);
@@ -181,8 +175,7 @@ static bool open_device(work *w, int device, double seconds)
     if (!w->measure) {
         machine m;
         machine_query(&m);
-        say("calibrate: device %d cannot be measured: %s", device,
-            m.device_count ? reason : m.reason);
+        complain("device %d cannot be measured: %s", device, m.device_count ? reason : m.reason);
         return false;
     }
     td_model_make(&w->model, &card);
@@ -234,11 +227,11 @@ static int keep(const work *w)
     int driver = 0;
     (void)td_cuda_ok(cudaDriverGetVersion(&driver));
     if (!td_calibration_path(&w->model.card, driver, path)) {
-        say("calibrate: neither XDG_CACHE_HOME nor HOME names a folder for the result");
+        complain("neither XDG_CACHE_HOME nor HOME names a folder for the result");
         return 1;
     }
     if (!td_calibration_write(&w->result, &w->model.card, driver, path)) {
-        say("calibrate: cannot write '%s' (%s)", path, strerror(errno));
+        complain("cannot write '%s' (%s)", path, strerror(errno));
         return 1;
     }
     printf("kept in %s\n", path);
@@ -251,7 +244,7 @@ static bool parse_number(const char *name, const char *text, long least, long mo
     if (!text) return true;
     *value = strtol(text, &end, 10);
     if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
-    say("calibrate: --%s is '%s'; allowed: %ld to %ld", name, text, least, most);
+    complain("--%s is '%s'; allowed: %ld to %ld", name, text, least, most);
     return false;
 }
 
@@ -264,7 +257,7 @@ static int run(const command_line *line)
         return EXIT_USAGE;
     if (!open_device(&w, (int)device, (double)seconds)) return 1;
     if (is_host(&w.model.card))
-        say("calibrate: this is the host device, whose speed says nothing about a GPU; the result "
+        say("this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");
     measure_points(&w, false);
     measure_points(&w, true);

@@ -31,9 +31,9 @@ static int refuse(char **argv)
     const char *option = argv[optind - 1];
     /* A missing argument is an option's whose name getopt knows. */
     if (optopt && strncmp(option, "--", 2) == 0 && !strchr(option, '='))
-        say("%s: option '%s' needs an argument; see tandem %s --help", argv[0], option, argv[0]);
+        complain("option '%s' needs an argument; see tandem %s --help", option, argv[0]);
     else
-        say("%s: unknown option '%s'; see tandem %s --help", argv[0], option, argv[0]);
+        complain("unknown option '%s'; see tandem %s --help", option, argv[0]);
     return EXIT_USAGE;
 }
 
@@ -69,7 +69,7 @@ int command_execute(const command *c, int argc, char **argv)
     line.arguments = argv + optind;
     line.count = argc - optind;
     if (c->most < 0 || line.count <= c->most) return c->run(&line);
-    say("%s: unexpected argument '%s'; it takes %s", c->name, line.arguments[c->most],
-        c->most ? c->arguments : "none");
+    complain("unexpected argument '%s'; tandem %s takes %s", line.arguments[c->most], c->name,
+             c->most ? c->arguments : "none");
     return EXIT_USAGE;
 }

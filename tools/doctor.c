@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/json_text.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
 #include "tools/machine.h"
@@ -13,30 +14,34 @@
 
 #define NO_GPU_SPEED "whose speed says nothing about a GPU"
 
-static int conclude(preload_verdict verdict, const char *reason)
+/* What is said of a machine or a program. */
+typedef struct {
+    FILE *facts; /* lines of a name and a text, with a colon between */
+    preload_verdict verdict;
+    char reason[EXAMINE_REASON_BYTES];
+} finding;
+
+static void conclude(finding *f, preload_verdict verdict, const char *reason)
 {
-    static const char *const names[] = {[PRELOAD_WORKS] = "works",
-                                        [PRELOAD_MAY_WORK] = "may work",
-                                        [PRELOAD_FAILS] = "will not work"};
-    printf("verdict:     %s: %s\n", names[verdict], reason);
-    return verdict == PRELOAD_FAILS ? 1 : 0;
+    f->verdict = verdict;
+    snprintf(f->reason, sizeof f->reason, "%s", reason);
 }
 
-static void print_devices(const machine *m)
+static void print_devices(FILE *out, const machine *m)
 {
     if (m->driver_version)
-        printf("driver:      CUDA %d.%d\n", m->driver_version / 1000,
-               m->driver_version % 1000 / 10);
-    if (m->device_count == 0) printf("device:      none (%s)\n", m->reason);
+        fprintf(out, "driver:      CUDA %d.%d\n", m->driver_version / 1000,
+                m->driver_version % 1000 / 10);
+    if (m->device_count == 0) fprintf(out, "device:      none (%s)\n", m->reason);
     for (int i = 0; i < m->device_count; i++) {
         const td_card *card = &m->devices[i].card;
-        printf("device %d:    %s, compute capability %d.%d, %.1f GiB\n", i, card->name, card->major,
-               card->minor, (double)m->devices[i].memory_bytes / (double)(1 << 30));
+        fprintf(out, "device %d:    %s, compute capability %d.%d, %.1f GiB\n", i, card->name,
+                card->major, card->minor, (double)m->devices[i].memory_bytes / (double)(1 << 30));
     }
 }
 
 /* The libraries that programs of each CUDA version would get, with the version that their file names carry. */
-static void print_libraries(void)
+static void print_libraries(FILE *out)
 {
     static const char names[] = "libcudart.so.11.0:libcudart.so.12:libcudart.so.13:"
                                 "libcublas.so.11:libcublas.so.12:libcublas.so.13";
@@ -47,59 +52,104 @@ static void print_libraries(void)
         const loaded_library *library = &set.libraries[i];
         if (!library->path || !strstr(names, library->name)) continue;
         char *real = realpath(library->path, NULL);
-        printf("library:     %s is %s\n", library->name, real ? real : library->path);
+        fprintf(out, "library:     %s is %s\n", library->name, real ? real : library->path);
         free(real);
         found++;
     }
-    if (!found) printf("library:     the loader would find no libcudart and no libcublas\n");
+    if (!found) fprintf(out, "library:     the loader would find no libcudart and no libcublas\n");
     loaded_set_close(&set);
 }
 
-static bool print_placement(const char *label, const char *name)
+static bool print_placement(FILE *out, const char *label, const char *name)
 {
     char path[PATH_MAX];
     const bool is_found = placement_find(name, path);
-    printf("%-12s %s\n", label, is_found ? path : "not built");
+    fprintf(out, "%-12s %s\n", label, is_found ? path : "not built");
     return is_found;
 }
 
-static int examine_machine(void)
+static void examine_machine(finding *f)
 {
     machine m;
     machine_query(&m);
-    print_devices(&m);
-    print_libraries();
-    const bool has_cuda = print_placement("CUDA:", PLACEMENT_CUDA);
-    print_placement("host device:", PLACEMENT_HOST);
-    if (m.device_count > 0 && has_cuda) return conclude(PRELOAD_WORKS, "programs run on the GPU");
-    if (placement_has_host_device())
-        return conclude(PRELOAD_WORKS, "programs run on the host device, " NO_GPU_SPEED);
-    return conclude(PRELOAD_FAILS, m.device_count > 0
-                                       ? "this build has neither CUDA back end nor host device"
-                                       : "there is neither a CUDA device nor the host device");
+    print_devices(f->facts, &m);
+    print_libraries(f->facts);
+    const bool has_cuda = print_placement(f->facts, "CUDA:", PLACEMENT_CUDA);
+    print_placement(f->facts, "host device:", PLACEMENT_HOST);
+    if (m.device_count > 0 && has_cuda)
+        conclude(f, PRELOAD_WORKS, "programs run on the GPU");
+    else if (placement_has_host_device())
+        conclude(f, PRELOAD_WORKS, "programs run on the host device, " NO_GPU_SPEED);
+    else if (m.device_count > 0)
+        conclude(f, PRELOAD_FAILS, "this build has neither CUDA back end nor host device");
+    else
+        conclude(f, PRELOAD_FAILS, "there is neither a CUDA device nor the host device");
 }
 
-static int examine_named(const char *name)
+/* False, after a line that says why, if there is no such file. */
+static bool examine_named(finding *f, const char *name)
 {
-    char path[PATH_MAX], reason[EXAMINE_REASON_BYTES], installed[PATH_MAX];
+    char path[PATH_MAX], installed[PATH_MAX];
     const int error = program_find(name, path);
     /* A file of this folder, though `tandem run` would want it with its path. */
     if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
         snprintf(path, sizeof path, "./%s", name);
     if (error == EISDIR || !path[0]) {
-        say("doctor: cannot examine '%s': %s", name, strerror(error));
-        return EXIT_USAGE;
+        complain("cannot examine '%s': %s", name, strerror(error));
+        return false;
     }
     machine m;
     machine_query(&m);
     const bool on_host_device = m.device_count == 0 || !placement_find(PLACEMENT_CUDA, installed);
-    const preload_verdict verdict = examine_program(path, on_host_device, reason);
-    return conclude(verdict, reason);
+    f->verdict = examine_program(f->facts, path, on_host_device, f->reason);
+    return true;
 }
+
+static const char *const verdicts[] = {
+    [PRELOAD_WORKS] = "works", [PRELOAD_MAY_WORK] = "may work", [PRELOAD_FAILS] = "will not work"};
+
+/* The verdict, and the facts as a list: names may come several times. */
+static void print_json(const finding *f, char *facts)
+{
+    td_json_print_members(stdout, "{\n  ",
+                          (const td_json_member[]){{"verdict", verdicts[f->verdict]},
+                                                   {"reason", f->reason},
+                                                   {NULL, NULL}});
+    printf(",\n  \"facts\": [");
+    const char *start = "\n    {";
+    char *rest = facts;
+    for (char *line; (line = strtok_r(rest, "\n", &rest)); start = ",\n    {") {
+        char *text = line + strcspn(line, ":");
+        if (*text) *text++ = '\0';
+        text += strspn(text, " ");
+        td_json_print_members(
+            stdout, start, (const td_json_member[]){{"name", line}, {"text", text}, {NULL, NULL}});
+        printf("}");
+    }
+    printf("\n  ]\n}\n");
+}
+
+enum { WANTS_JSON };
 
 static int run(const command_line *line)
 {
-    return line->count > 0 ? examine_named(line->arguments[0]) : examine_machine();
+    finding f = {.verdict = PRELOAD_FAILS};
+    char *facts = NULL;
+    size_t length = 0;
+    bool is_examined = true;
+    f.facts = open_memstream(&facts, &length);
+    if (!f.facts) return 1;
+    if (line->count > 0)
+        is_examined = examine_named(&f, line->arguments[0]);
+    else
+        examine_machine(&f);
+    fclose(f.facts);
+    if (is_examined && line->values[WANTS_JSON])
+        print_json(&f, facts);
+    else if (is_examined)
+        printf("%sverdict:     %s: %s\n", facts, verdicts[f.verdict], f.reason);
+    free(facts);
+    return !is_examined ? EXIT_USAGE : f.verdict == PRELOAD_FAILS ? 1 : 0;
 }
 
 const command command_doctor = {
@@ -108,5 +158,6 @@ const command command_doctor = {
     .most = -1,
     .summary = "say what this machine has, or whether a program's products can be intercepted",
     .details = "Ends with 0 if it will work and with 1 if it will not.",
+    .options = {[WANTS_JSON] = {"json", NULL, "print it as JSON"}},
     .run = run,
 };

@@ -1,17 +1,32 @@
 #include "tools/elf_file.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+static bool ends_within(uint64_t offset, uint64_t bytes, uint64_t size)
+{
+    return offset <= size && bytes <= size - offset;
+}
 
 static void read_segments(elf_file *file)
 {
     size_t count = 0;
-    if (elf_getphdrnum(file->elf, &count) != 0) return;
+    struct stat info;
+    if (fstat(file->descriptor, &info) != 0) return;
+    const uint64_t size = (uint64_t)info.st_size;
+    file->is_cut = elf_getphdrnum(file->elf, &count) != 0 ||
+                   !ends_within(file->header.e_shoff,
+                                (uint64_t)file->header.e_shnum * file->header.e_shentsize, size);
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr segment;
-        if (!gelf_getphdr(file->elf, (int)i, &segment)) continue;
+        const bool is_there = gelf_getphdr(file->elf, (int)i, &segment) != NULL;
+        if (!is_there || !ends_within(segment.p_offset, segment.p_filesz, size))
+            file->is_cut = true;
+        if (!is_there) continue;
         if (segment.p_type == PT_DYNAMIC) file->is_dynamic = true;
         if (segment.p_type != PT_INTERP || segment.p_filesz >= sizeof file->interpreter) continue;
         const ssize_t length =

@@ -11,6 +11,7 @@ typedef struct {
     int descriptor;
     Elf *elf;
     GElf_Ehdr header;
+    bool is_cut;                /* ends before the last byte that its headers speak of */
     bool is_dynamic;            /* has a dynamic section */
     char interpreter[PATH_MAX]; /* the loader that it asks for; "": none */
 } elf_file;

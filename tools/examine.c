@@ -79,6 +79,7 @@ static bool check_machine(const elf_file *file, char *reason)
 static bool check_loader(const elf_file *file, char *reason)
 {
     const bool is_library = file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0);
+    if (file->is_cut) return because(reason, "its file is damaged: it ends before its headers say");
     if (!file->interpreter[0] && !is_library)
         return because(reason,
                        "it is statically linked: no loader runs that could preload anything");
@@ -121,17 +122,21 @@ static bool check_file(const elf_file *file, bool on_host_device, char *reason)
            check_loader(file, reason) && (!on_host_device || check_host_device(file, reason));
 }
 
-/* Opens the program, or the interpreter of a script, which may be a script, too: as deep as Linux goes (execve(2)). */
-static bool open_program(elf_file *file, const char *path, char *reason)
+/* Opens the program, or the interpreter of a script, which may be a script, too: as deep as Linux
+ * goes (execve(2)). The first such one is the wrapper, "" if there is none: a version manager's shim,
+ * for example, which starts the interpreter proper. */
+static bool open_program(elf_file *file, const char *path, char wrapper[PATH_MAX], char *reason)
 {
     enum { DEPTH = 5 };
     char at[PATH_MAX], interpreter[PATH_MAX];
+    wrapper[0] = '\0';
     if (elf_file_open(file, path)) return true;
     if (!program_interpreter(path, interpreter))
         return because(reason, "it is neither an ELF program nor a script that can be read");
     for (int depth = 1; depth <= DEPTH; depth++) {
         if (elf_file_open(file, interpreter)) return true;
         strcpy(at, interpreter);
+        if (depth == 1) strcpy(wrapper, at);
         if (!program_interpreter(at, interpreter))
             return because(reason, "its interpreter %s cannot be read as a program", at);
     }
@@ -141,7 +146,8 @@ static bool open_program(elf_file *file, const char *path, char *reason)
 bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
 {
     elf_file file;
-    if (!open_program(&file, path, reason)) return false;
+    char wrapper[PATH_MAX];
+    if (!open_program(&file, path, wrapper, reason)) return false;
     const bool is_good = check_file(&file, on_host_device, reason);
     elf_file_close(&file);
     return is_good;
@@ -149,8 +155,12 @@ bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_
 
 /* What was found in the program and its libraries. */
 typedef struct {
-    int imports; /* functions that Tandem intercepts, over all files */
+    FILE *out;            /* where lines about each file go */
+    int imports;          /* functions that Tandem intercepts, over all files */
+    int others;           /* other cuBLAS functions */
+    bool is_part_missing; /* a library was not found, so that not all is known */
     bool imports_dlopen, imports_exec;
+    const char *wrapper;   /* the interpreter that is a script itself; "": none */
     char holder[PATH_MAX]; /* a file that holds cuBLAS itself; "": none */
     char opener[PATH_MAX]; /* a file that seems to open cuBLAS with dlopen */
 } findings;
@@ -162,22 +172,23 @@ static bool is_own(const char *name)
            starts_with(name, "libtandem") || starts_with(name, "libnvblas");
 }
 
-static int print_imports(const elf_file *file)
+static void print_imports(const elf_file *file, findings *f)
 {
     int listed = 0, others = 0;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         if (!elf_file_imports(file, td_entries[e].name)) continue;
-        printf("%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
+        fprintf(f->out, "%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
     }
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));)
         others += starts_with(name, "cublas");
     others -= listed;
-    if (listed) printf(" (in %s)\n", base_name(file->path));
+    if (listed) fprintf(f->out, " (in %s)\n", base_name(file->path));
     if (others > 0)
-        printf("left alone:  %d other cuBLAS function%s (in %s)\n", others, others > 1 ? "s" : "",
-               base_name(file->path));
-    return listed;
+        fprintf(f->out, "left alone:  %d other cuBLAS function%s (in %s)\n", others,
+                others > 1 ? "s" : "", base_name(file->path));
+    f->imports += listed;
+    f->others += others;
 }
 
 /* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
@@ -213,19 +224,19 @@ static bool is_stub(const stand_ins *all, const char *name)
 
 /* Functions that the file calls and the host device does not implement: the first ones by name, and
  * how many more there are. */
-static void print_stubs(const elf_file *file, const stand_ins *all)
+static void print_stubs(FILE *out, const elf_file *file, const stand_ins *all)
 {
     enum { NAMED = 6 };
     int count = 0;
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));) {
         if (!starts_with(name, "cu") || !is_stub(all, name)) continue;
-        if (count++ < NAMED) printf("%s%s", count == 1 ? "not there:   " : ", ", name);
+        if (count++ < NAMED) fprintf(out, "%s%s", count == 1 ? "not there:   " : ", ", name);
     }
-    if (count > NAMED) printf(" and %d more", count - NAMED);
+    if (count > NAMED) fprintf(out, " and %d more", count - NAMED);
     if (count > 0)
-        printf(" (in %s): the host device returns that they are not supported\n",
-               base_name(file->path));
+        fprintf(out, " (in %s): the host device returns that they are not supported\n",
+                base_name(file->path));
 }
 
 static bool holds_cublas(const elf_file *file)
@@ -243,6 +254,17 @@ static bool imports_any(const elf_file *file, const char *const names[])
     return false;
 }
 
+/* Libraries of the system that load nothing but parts of themselves at run time, and start nothing but
+ * helpers of their own. */
+static bool is_of_system(const elf_file *file)
+{
+    static const char *const names[] = {"libc.so.",       "libselinux.so.", "libcrypto.so.",
+                                        "libsystemd.so.", "libpam.so.",     "libp11-kit.so."};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts_with(base_name(file->path), names[i])) return true;
+    return false;
+}
+
 /* on_host: NULL for programs that run on a GPU. */
 static void look_into(const elf_file *file, const stand_ins *on_host, findings *f)
 {
@@ -250,11 +272,11 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
     static const char *const starting[] = {"execv",  "execve", "execvp",      "execvpe",
                                            "execl",  "execlp", "posix_spawn", "posix_spawnp",
                                            "system", NULL};
-    const bool has_dlopen = imports_any(file, loading);
-    f->imports += print_imports(file);
-    if (on_host) print_stubs(file, on_host);
+    const bool has_dlopen = !is_of_system(file) && imports_any(file, loading);
+    print_imports(file, f);
+    if (on_host) print_stubs(f->out, file, on_host);
     f->imports_dlopen |= has_dlopen;
-    f->imports_exec |= imports_any(file, starting);
+    f->imports_exec |= !is_of_system(file) && imports_any(file, starting);
     if (holds_cublas(file))
         snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
     else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas"))
@@ -272,6 +294,11 @@ static preload_verdict conclude(const findings *f, char *reason)
                 f->opener);
     else if (f->imports > 0)
         because(reason, "its products can be intercepted");
+    else if (f->wrapper[0] && (f->imports_dlopen || f->imports_exec))
+        because(reason,
+                "its interpreter %s is a script itself, which starts another program: name that "
+                "one to doctor (`pyenv which python3`, for example, says which it is)",
+                f->wrapper);
     else if (f->imports_dlopen)
         because(reason,
                 "no cuBLAS found, but it loads libraries at run time: those that import "
@@ -281,18 +308,21 @@ static preload_verdict conclude(const findings *f, char *reason)
     else if (f->imports_exec)
         because(reason, "no cuBLAS found, but it starts programs: they are preloaded, too, and "
                         "doctor examines each");
-    else
+    else if (f->others > 0 || f->is_part_missing)
         because(reason, "neither it nor its libraries import a function that Tandem intercepts");
+    else
+        because(reason, "it uses no cuBLAS: neither it nor its libraries import from it, load "
+                        "libraries at run time or start programs");
 
     if (f->imports > 0) return PRELOAD_WORKS;
     if (f->holder[0] || f->opener[0]) return PRELOAD_FAILS;
     return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
 }
 
-static preload_verdict examine_set(const elf_file *program, const loaded_set *set,
-                                   bool on_host_device, char *reason)
+static preload_verdict examine_set(FILE *out, const elf_file *program, const char *wrapper,
+                                   const loaded_set *set, bool on_host_device, char *reason)
 {
-    findings f = {0};
+    findings f = {.out = out, .wrapper = wrapper};
     stand_ins all = {.count = 0};
     const stand_ins *const on_host = on_host_device ? &all : NULL;
     if (on_host_device) stand_ins_open(&all);
@@ -303,7 +333,8 @@ static preload_verdict examine_set(const elf_file *program, const loaded_set *se
         const bool is_cudas = is_own(base_name(library->name));
         elf_file file;
         if (!library->path && !(on_host_device && is_cudas))
-            printf("not found:   %s\n", library->name);
+            fprintf(f.out, "not found:   %s\n", library->name);
+        f.is_part_missing |= !library->path && !is_cudas;
         if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
         look_into(&file, on_host, &f);
         is_good = is_good && (!on_host_device || check_host_device(&file, reason));
@@ -314,25 +345,28 @@ static preload_verdict examine_set(const elf_file *program, const loaded_set *se
     return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
 }
 
-static void print_kind(const char *path, const elf_file *file)
+static void print_kind(FILE *out, const char *path, const char *wrapper, const elf_file *file)
 {
-    printf("program:     %s\n", path);
-    if (strcmp(path, file->path) != 0) printf("interpreter: %s\n", file->path);
-    if (program_runner(path)) printf("run as:      %s %s\n", program_runner(path), path);
-    printf("kind:        %s, %s-bit\n",
-           file->interpreter[0]                                       ? "dynamically linked"
-           : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
-                                                                      : "statically linked",
-           file->header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+    fprintf(out, "program:     %s\n", path);
+    if (wrapper[0]) fprintf(out, "wrapper:     %s, a script itself\n", wrapper);
+    if (strcmp(path, file->path) != 0) fprintf(out, "interpreter: %s\n", file->path);
+    if (program_runner(path)) fprintf(out, "run as:      %s %s\n", program_runner(path), path);
+    fprintf(out, "kind:        %s, %s-bit\n",
+            file->is_cut                                               ? "damaged"
+            : file->interpreter[0]                                     ? "dynamically linked"
+            : file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0) ? "shared library"
+                                                                       : "statically linked",
+            file->header.e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
 }
 
-preload_verdict examine_program(const char *path, bool on_host_device,
+preload_verdict examine_program(FILE *out, const char *path, bool on_host_device,
                                 char reason[EXAMINE_REASON_BYTES])
 {
     elf_file file;
     loaded_set set;
-    if (!open_program(&file, path, reason)) return PRELOAD_FAILS;
-    print_kind(path, &file);
+    char wrapper[PATH_MAX];
+    if (!open_program(&file, path, wrapper, reason)) return PRELOAD_FAILS;
+    print_kind(out, path, wrapper, &file);
     if (!check_file(&file, false, reason)) {
         elf_file_close(&file);
         return PRELOAD_FAILS;
@@ -342,7 +376,7 @@ preload_verdict examine_program(const char *path, bool on_host_device,
         because(reason, "the loader cannot be asked for its libraries");
         goto out;
     }
-    verdict = examine_set(&file, &set, on_host_device, reason);
+    verdict = examine_set(out, &file, wrapper, &set, on_host_device, reason);
     loaded_set_close(&set);
 out:
     elf_file_close(&file);

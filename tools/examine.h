@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { EXAMINE_REASON_BYTES = PATH_MAX + 256 };
 
@@ -17,9 +18,9 @@ typedef enum {
     PRELOAD_FAILS
 } preload_verdict;
 
-/* Looks at the program and all libraries that it needs, and prints what it finds on stdout; the reason is the
- * verdict's, whichever it is. */
-preload_verdict examine_program(const char *path, bool on_host_device,
+/* Looks at the program and all libraries that it needs, and prints what it finds, lines of a name and a
+ * text with a colon between; the reason is the verdict's, whichever it is. */
+preload_verdict examine_program(FILE *out, const char *path, bool on_host_device,
                                 char reason[EXAMINE_REASON_BYTES]);
 
 #endif

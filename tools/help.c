@@ -1,14 +1,18 @@
 #include "tools/help.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/tandem.h"
 
 int help_overview(void)
 {
     printf("tandem COMMAND - FP64 matrix products of cuBLAS programs in emulated arithmetic\n\n");
+    int width = 0;
     for (const command *const *c = commands; *c; c++)
-        printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
+        if ((int)strlen((*c)->name) > width) width = (int)strlen((*c)->name);
+    for (const command *const *c = commands; *c; c++)
+        printf("  %-*s  %s\n", width, (*c)->name, (*c)->summary);
     printf("\ntandem COMMAND --help, or tandem help COMMAND, describes one command.\n");
     return 0;
 }
@@ -27,16 +31,18 @@ int help_describe(const command *c)
     return 0;
 }
 
-enum { WANTS_MANUAL, WANTS_COMPLETION };
+enum { WANTS_MANUAL, WANTS_BASH, WANTS_ZSH, WANTS_FISH };
 
 static int run(const command_line *line)
 {
     if (line->values[WANTS_MANUAL]) return help_manual();
-    if (line->values[WANTS_COMPLETION]) return help_completion();
+    if (line->values[WANTS_BASH]) return help_bash();
+    if (line->values[WANTS_ZSH]) return help_zsh();
+    if (line->values[WANTS_FISH]) return help_fish();
     if (line->count == 0) return help_overview();
     const command *c = command_find(line->arguments[0]);
     if (c) return help_describe(c);
-    say("help: unknown command '%s'; allowed: %s", line->arguments[0], command_names());
+    refuse_command(line->arguments[0]);
     return EXIT_USAGE;
 }
 
@@ -47,6 +53,8 @@ const command command_help = {
     .summary = "describe the commands, or one of them",
     .details = "",
     .options = {[WANTS_MANUAL] = {"man", NULL, "write the manual page, tandem.1, instead"},
-                [WANTS_COMPLETION] = {"bash", NULL, "write the completion for bash instead"}},
+                [WANTS_BASH] = {"bash", NULL, "write the completion for bash instead"},
+                [WANTS_ZSH] = {"zsh", NULL, "the same for zsh"},
+                [WANTS_FISH] = {"fish", NULL, "the same for fish"}},
     .run = run,
 };

@@ -1,10 +1,11 @@
 #include <stdio.h>
 
 #include "lib/engines/engine.h"
+#include "lib/json_text.h"
 #include "lib/options.h"
 #include "tools/tandem.h"
 
-enum { WANTS_NAMES };
+enum { WANTS_NAMES, WANTS_JSON };
 
 /* Each mode in its plainest forms: its name, and, where it has one, its other way. */
 static void print_names(const td_engine *engine)
@@ -21,8 +22,30 @@ static void print_described(const td_engine *engine)
            WIDTH, "", engine->bound);
 }
 
+static void print_json(void)
+{
+    printf("[");
+    for (const td_engine *const *engine = td_engines; *engine; engine++) {
+        char usage[TD_MODE_TEXT];
+        td_json_print_members(stdout, engine == td_engines ? "\n  {" : ",\n  {",
+                              (const td_json_member[]){
+                                  {"name", (*engine)->name},
+                                  {"usage", td_mode_usage(*engine, usage)},
+                                  {"summary", (*engine)->summary},
+                                  {"error", (*engine)->bound},
+                                  {NULL, NULL},
+                              });
+        printf("}");
+    }
+    printf("\n]\n");
+}
+
 static int run(const command_line *line)
 {
+    if (line->values[WANTS_JSON]) {
+        print_json();
+        return 0;
+    }
     for (const td_engine *const *engine = td_engines; *engine; engine++)
         (line->values[WANTS_NAMES] ? print_names : print_described)(*engine);
     return 0;
@@ -33,6 +56,7 @@ const command command_modes = {
     .arguments = "",
     .summary = "list the arithmetics and their error bounds",
     .details = "",
-    .options = {[WANTS_NAMES] = {"names", NULL, "print the names alone, one a line"}},
+    .options = {[WANTS_NAMES] = {"names", NULL, "print the names alone, one a line"},
+                [WANTS_JSON] = {"json", NULL, "print them as JSON"}},
     .run = run,
 };

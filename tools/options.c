@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lib/json_text.h"
 #include "tools/tandem.h"
 
 static void print_values(const td_options *o)
@@ -15,6 +16,29 @@ static void print_values(const td_options *o)
         printf("%s=%s (%s)\n    %s\n    values: %s\n", row->name, value,
                td_origin_names[o->origins[id]], row->help, allowed);
     }
+}
+
+static void print_json(const td_options *o)
+{
+    printf("[");
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
+        const td_option *row = &td_option_table[id];
+        char value[TD_OPTION_TEXT_BYTES], allowed[TD_ALLOWED_BYTES];
+        td_option_print(o, id, value, sizeof value);
+        td_option_allowed(id, allowed, sizeof allowed);
+        td_json_print_members(stdout, id ? ",\n  {" : "\n  {",
+                              (const td_json_member[]){
+                                  {"name", row->name},
+                                  {"value", value},
+                                  {"origin", td_origin_names[o->origins[id]]},
+                                  {"default", row->fallback},
+                                  {"values", allowed},
+                                  {"help", row->help},
+                                  {NULL, NULL},
+                              });
+        printf("}");
+    }
+    printf("\n]\n");
 }
 
 static void print_markdown(void)
@@ -31,18 +55,19 @@ static void print_markdown(void)
         td_option_allowed(id, allowed, sizeof allowed);
         printf("| `%s` | %s | `%s` | %s |\n", row->name, allowed, row->fallback, row->help);
     }
-    printf(
-        "\nAn empty value counts as none. A malformed value gets one line on stderr that names "
-        "the\n"
-        "variable, the value and what is allowed; the library then leaves every product to "
-        "cuBLAS,\n"
-        "and `tandem run` does not start the program (exit status 2). An unknown `TANDEM_*` "
-        "variable\n"
-        "gets a warning with the nearest known name. `tandem run --mode`, `--accuracy` and\n"
-        "`--report` set `TANDEM_MODE`, `TANDEM_ACCURACY` and `TANDEM_REPORT` for the program.\n");
+    printf("\nAn empty value counts as none. A malformed value gets one line on stderr that names "
+           "the\n"
+           "variable, the value and what is allowed; the library then leaves every product to "
+           "cuBLAS,\n"
+           "and `tandem run` does not start the program (exit status 2). An unknown `TANDEM_*` "
+           "variable\n"
+           "gets a warning with the nearest known name. `tandem run --mode`, `--accuracy`,\n"
+           "`--strategy`, `--workspace` and `--report` set `TANDEM_MODE`, `TANDEM_ACCURACY` and so "
+           "on for "
+           "the\nprogram.\n");
 }
 
-enum { WANTS_MARKDOWN };
+enum { WANTS_MARKDOWN, WANTS_JSON };
 
 static int run(const command_line *line)
 {
@@ -52,7 +77,7 @@ static int run(const command_line *line)
     }
     td_options o;
     const bool is_good = td_options_read(&o, environ);
-    print_values(&o);
+    (line->values[WANTS_JSON] ? print_json : print_values)(&o);
     return is_good ? 0 : EXIT_USAGE;
 }
 
@@ -61,7 +86,7 @@ const command command_options = {
     .arguments = "",
     .summary = "list the environment variables with the values in force",
     .details = "",
-    .options = {[WANTS_MARKDOWN] = {"markdown", NULL,
-                                    "write the table of docs/options.md instead"}},
+    .options = {[WANTS_MARKDOWN] = {"markdown", NULL, "write the table of docs/options.md instead"},
+                [WANTS_JSON] = {"json", NULL, "print them as JSON"}},
     .run = run,
 };

@@ -7,11 +7,13 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/calibration.h"
+#include "lib/json_text.h"
+#include "lib/nearest.h"
 #include "lib/policy.h"
 #include "tools/machine.h"
 #include "tools/tandem.h"
 
-enum { BATCH, OP, ACCURACY, DEVICE };
+enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON };
 enum { M, N, K, SIZES };
 
 /* ---- the product ---- */
@@ -22,7 +24,7 @@ static bool parse_size(const char *name, const char *text, int64_t *size)
     const long long value = strtoll(text, &end, 10);
     *size = value;
     if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
-    say("plan: %s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
+    complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
     return false;
 }
 
@@ -39,7 +41,7 @@ static bool parse_ops(const char *text, td_problem *p)
     if (!text) return true;
     if (strlen(text) == 2 && parse_op(text[0], &p->op_a) && parse_op(text[1], &p->op_b))
         return true;
-    say("plan: --op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
+    complain("--op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
     return false;
 }
 
@@ -48,7 +50,7 @@ static bool parse_problem(const command_line *line, td_problem *p)
     static const char *const names[] = {"M", "N", "K"};
     int64_t *const sizes[] = {&p->m, &p->n, &p->k};
     if (line->count < SIZES) {
-        say("plan: %s is missing; see tandem plan --help", names[line->count]);
+        complain("%s is missing; see tandem plan --help", names[line->count]);
         return false;
     }
     *p = (td_problem){.kind = TD_PRODUCT, .type = TD_BINARY64, .batch = 1};
@@ -68,12 +70,14 @@ static bool find_named(const char *name, td_model *model)
         td_model_make(model, card);
         return true;
     }
-    char names[1024] = "";
+    char names[1024] = "", question[TD_QUESTION_BYTES];
+    td_nearest search = {.name = name};
     for (const td_card *c = td_cards; c->name[0]; c++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->name);
+        td_nearest_offer(&search, c->name);
     }
-    say("plan: --device is '%s'; allowed: %s", name, names);
+    complain("--device is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
     return false;
 }
 
@@ -131,6 +135,60 @@ static void print_plan(const td_options *o, const td_problem *p, const td_model 
     print_decision(&d);
 }
 
+/* ---- the same as JSON ---- */
+
+/* A number, or null if it is negative: not known. */
+static void print_json_number(const char *name, double value)
+{
+    if (value < 0.0)
+        printf(", \"%s\": null", name);
+    else
+        printf(", \"%s\": %.9g", name, value);
+}
+
+static void print_json_way(const td_way *way, double seconds, const td_problem *p,
+                           td_option_accuracy accuracy)
+{
+    const bool has_bits = way->engine->bits != NULL;
+    printf("\"mode\": \"%s\"", way->text);
+    print_json_number("seconds", seconds);
+    print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
+    printf(", \"is_accurate_enough\": %s}",
+           td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
+}
+
+static void print_json(const td_options *o, const td_problem *p, const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    char accuracy[TD_OPTION_TEXT_BYTES];
+    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
+    int count;
+    const td_way *way = td_ways(&count);
+    const td_decision d = td_policy_choose(o, p, model);
+    td_model_predict(model, p, seconds);
+    td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
+    td_json_print_members(stdout, "{\n  ",
+                          (const td_json_member[]){{"device", model->card.name},
+                                                   {"figures", model->source},
+                                                   {"accuracy", accuracy},
+                                                   {"op", ops},
+                                                   {NULL, NULL}});
+    printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
+           p->m, p->n, p->k, p->batch);
+    print_json_number("bits", td_policy_bits(o->accuracy, p->k));
+    td_json_print_members(stdout, ",\n  \"auto\": {",
+                          (const td_json_member[]){{"mode", d.text},
+                                                   {"native_reason", d.reason},
+                                                   {"choice", d.reason ? NULL : d.choice},
+                                                   {NULL, NULL}});
+    printf("},\n  \"modes\": [");
+    for (int i = 0; i < count; i++) {
+        printf("%s\n    {", i ? "," : "");
+        print_json_way(&way[i], seconds[i], p, o->accuracy);
+    }
+    printf("\n  ]\n}\n");
+}
+
 static int run(const command_line *line)
 {
     static td_model model; /* what it reads stays for the life of the process */
@@ -145,7 +203,7 @@ static int run(const command_line *line)
         find_own(&model);
     else if (!find_named(line->values[DEVICE], &model))
         return EXIT_USAGE;
-    print_plan(&o, &p, &model);
+    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &p, &model);
     return 0;
 }
 
@@ -161,6 +219,7 @@ const command command_plan = {
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
                 [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
                 [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
-                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"}},
+                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
+                [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"}},
     .run = run,
 };

@@ -3,6 +3,7 @@ the program, and `doctor` tells from small programs, built here, whether preload
 
 usage: cli_test.py LAUNCHER VERSION COMPILER...
 """
+import json
 import os
 import pathlib
 import re
@@ -10,86 +11,15 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
 
-LAUNCHER, VERSION, COMPILER = sys.argv[1], sys.argv[2], sys.argv[3:]
+from launcher_case import CUDA_LIBRARY, Case, HOST_LIBRARIES, VERSION, compile_c, library
+
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
-HOST_LIBRARIES = ['interpose/libtandem-hostgpu.so', 'hostgpu/libcudart.so.13', 'hostgpu/libcublas.so.13',
-                  'hostgpu/libcublasLt.so.13']
-CUDA_LIBRARY = 'interpose/libtandem.so'
-
-# A driver with one device, or one whose cuInit fails with 100, for machines of either kind.
-DRIVER = r'''
-#include <stddef.h>
-#include <stdio.h>
-int cuInit(unsigned flags) { (void)flags; return INIT; }
-int cuGetErrorString(int error, const char **text) { *text = error == 100 ? "no device is here" : 0; return !*text; }
-int cuDriverGetVersion(int *version) { *version = DRIVER_VERSION; return 0; }
-int cuDeviceGetCount(int *count) { *count = 1; return 0; }
-int cuDeviceGet(int *device, int number) { *device = number; return 0; }
-int cuDeviceGetName(char *name, int bytes, int device) { (void)device; snprintf(name, (size_t)bytes, "Toy 1"); return 0; }
-int cuDeviceGetAttribute(int *value, int which, int device) { (void)device; *value = which == 75 ? 9 : 1; return 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)3 << 29; return 0; }
-'''
-
-
-def compile_c(folder, name, source, *arguments):
-    """Compiles source to folder/name and returns its path."""
-    target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    file = folder / (target.name + '.c')
-    file.write_text(source)
-    subprocess.run([*COMPILER, '-o', target, file, *map(str, arguments)], check=True)
-    return target
-
-
-def library(folder, name, source='', *arguments):
-    return compile_c(folder, name, source, '-shared', '-fPIC', f'-Wl,-soname,{pathlib.Path(name).name}', *arguments)
-
-
-class Case(unittest.TestCase):
-    """A copy of the launcher in a tree like the build folder's: tools/tandem, interpose/, hostgpu/."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='tandem-cli-'))
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.launcher = self.folder / 'tools' / 'tandem'
-        self.launcher.parent.mkdir()
-        shutil.copy(LAUNCHER, self.launcher)
-        # A sanitized launcher minds that LD_PRELOAD comes before its runtime; here it is meant to.
-        self.environment = {'PATH': os.environ['PATH'], 'ASAN_OPTIONS': 'verify_asan_link_order=0'}
-        # A launcher that was linked to the host device finds it beside itself only in its own place.
-        self.library_path = [os.environ['TANDEM_STANDINS']]
-
-    def add_host_device(self):
-        for name in HOST_LIBRARIES:
-            library(self.folder, name)
-
-    def add_cuda(self):
-        library(self.folder, CUDA_LIBRARY)
-
-    def add_driver(self, init=0, version=13000):
-        library(self.folder, 'driver/libcuda.so.1', DRIVER, f'-DINIT={init}', f'-DDRIVER_VERSION={version}')
-        self.library_path.insert(0, str(self.folder / 'driver'))
-
-    def tandem(self, *arguments, **variables):
-        environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables}
-        return subprocess.run([self.launcher, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
-                              capture_output=True)
-
-    def assert_refused(self, result, status, *texts):
-        """One line on stderr, with these texts in it, nothing on stdout, and the exit status."""
-        self.assertEqual(result.returncode, status, result)
-        self.assertEqual(result.stdout, '')
-        self.assertEqual(result.stderr.count('\n'), 1, result.stderr)
-        self.assertTrue(result.stderr.startswith('tandem: '), result.stderr)
-        for text in texts:
-            self.assertIn(text, result.stderr)
 
 
 class Commands(Case):
-    COMMANDS = 'run, modes, options, plan, calibrate, doctor, help, version'
+    COMMANDS = 'run, bench, modes, options, plan, calibrate, doctor, help, version'
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
@@ -109,6 +39,12 @@ class Commands(Case):
             details = self.shown(command, '--help')
             self.assertEqual(self.shown('help', command), details)
             self.assertTrue(details.startswith(f'tandem {command}'), details)
+
+    def test_help_is_aligned(self):
+        lines = [line for line in self.shown('help').splitlines() if line.startswith('  ')]
+        self.assertEqual([line.split()[0] for line in lines], self.COMMANDS.split(', '))
+        columns = {len(re.match(r'  \S+ +', line).group()) for line in lines}
+        self.assertEqual(len(columns), 1, lines)
 
     def options(self, command):
         """The options that --help names, with what they take."""
@@ -130,16 +66,23 @@ class Commands(Case):
             self.assertEqual((checked.returncode, checked.stderr), (0, ''))
 
     def complete(self, *words):
-        """What bash offers for the last word."""
+        """What bash offers for the last word, though it can run no tandem; separated as it is."""
         script = 'source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(['bash', '-uc', script, 'bash', self.launcher, *words], cwd=self.folder, text=True, check=True,
-                              env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
-                              capture_output=True)
+        done = subprocess.run(['bash', '-uc', script, 'bash', 'no-such-tandem', *words], cwd=self.folder, text=True,
+                              check=True, env=self.environment, capture_output=True)
         self.assertEqual(done.stderr, '', words)
-        return set(done.stdout.split())
+        return set(done.stdout.removesuffix('\n').split('\n')) if done.stdout.strip() else set()
+
+    def devices(self):
+        refused = self.tandem('plan', 1, 2, 3, '--device', '?').stderr
+        return set(refused.rstrip('\n').split('allowed: ')[1].split(', '))
+
+    def modes(self):
+        return set(self.shown('modes', '--names').split())
 
     def test_completion(self):
         (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        (self.folder / 'folder').mkdir()
         commands = set(self.COMMANDS.split(', '))
         self.assertEqual(self.complete(''), commands)
         self.assertEqual(self.complete('ver'), {'version'})
@@ -147,17 +90,76 @@ class Commands(Case):
         for command in commands:
             wanted = {'--help', *(f'--{name}' for name, _ in self.options(command))}
             self.assertEqual(self.complete(command, '--'), wanted)
-        self.assertEqual(self.complete('run', '--mode', ''), set(self.shown('modes', '--names').split()))
+        self.assertEqual(self.complete('run', '--mode', ''), self.modes())
+        self.assertEqual(self.complete('run', '--accuracy', 'f'), {'fp64', 'faithful'})
+        self.assertEqual(self.complete('run', '--strategy', ''), {'auto', 'eager', 'performant', 'reproducible'})
+        self.assertEqual(self.complete('bench', '--modes', 'df,ozaki1,nat'), {'df,ozaki1,native'})
+        self.assertEqual(self.complete('bench', '--modes', 'nat'), {'native'})
+        self.assertEqual(self.complete('bench', '--keep', ''), {path.name for path in self.folder.iterdir() if path.is_dir()})
+        self.assertEqual(self.complete('plan', '--device', ''), self.devices())
+        self.assertEqual(self.complete('plan', '--device', 'NVIDIA\\ H2'), {'NVIDIA H200'})
+        self.assertEqual(self.complete('plan', '--device', "'NVIDIA H2"), {'NVIDIA H200'})
+        self.assertEqual(self.complete('plan', '--op', 'T'), {'TN', 'TT', 'TC'})
         self.assertEqual(self.complete('run', '--report', 'com'), {'completion'})
         self.assertIn('env', self.complete('run', '--mode', 'df', 'en'))
         self.assertIn('env', self.complete('doctor', 'en'))
         self.assertEqual(self.complete('run', '--hostgpu', '--', 'env', 'com'), {'completion'})
         self.assertEqual(self.complete('no-such', ''), set())
 
+    def test_completion_of_zsh(self):
+        """What it hands to zsh's own functions; these are stand-ins, as they need a terminal."""
+        if not shutil.which('zsh'):
+            self.skipTest('no zsh')
+        (self.folder / 'completion').write_text(self.shown('help', '--zsh'))
+        script = ('_arguments() { print -rl -- "$@" }; _describe() { print -rl -- "${(@P)2}" }\n'
+                  'words=(tandem "$@"); CURRENT=$#words; source ./completion')
+
+        def handed(*words):
+            done = subprocess.run(['zsh', '-fc', script, 'zsh', *words], cwd=self.folder, text=True, check=True,
+                                  env=self.environment, capture_output=True)
+            self.assertEqual(done.stderr, '', words)
+            return done.stdout.splitlines()
+
+        self.assertEqual([line.split(':')[0] for line in handed('')], self.COMMANDS.split(', '))
+        for command in self.COMMANDS.split(', '):
+            names = [re.match(r'--(\w+)', line).group(1) for line in handed(command, '') if line.startswith('--')]
+            self.assertEqual(names, [*(name for name, _ in self.options(command)), 'help'])
+        device = next(line for line in handed('plan', '') if line.startswith('--device='))
+        listed = re.search(r':NAME:\((.*)\)$', device).group(1)
+        names = re.findall(r'(?:\\.|[^ ])+', listed)
+        self.assertEqual({re.sub(r'\\(.)', r'\1', name) for name in names}, self.devices())
+        mode = next(line for line in handed('run', '') if line.startswith('--mode='))
+        listed = re.search(r':MODE:\((.*)\)$', mode).group(1)
+        self.assertEqual(set(listed.replace('\\:', ':').split()), self.modes())
+
+    def test_completion_of_fish(self):
+        if not shutil.which('fish'):
+            self.skipTest('no fish')
+        (self.folder / 'completion').write_text(self.shown('help', '--fish'))
+
+        def complete(text):
+            done = subprocess.run(['fish', '--no-config', '-c', 'source completion; complete -C $argv[1]', 'tandem ' + text],
+                                  cwd=self.folder, text=True, check=True, capture_output=True,
+                                  env={**self.environment, 'HOME': str(self.folder)})
+            self.assertEqual(done.stderr, '', text)
+            return {line.split('\t')[0] for line in done.stdout.splitlines()}
+
+        self.assertEqual(complete(''), set(self.COMMANDS.split(', ')))
+        for command in self.COMMANDS.split(', '):
+            self.assertEqual(complete(f'{command} --'), {'--help', *(f'--{name}' for name, _ in self.options(command))})
+        self.assertEqual(complete('run --mode '), self.modes())
+        self.assertEqual(complete('plan --device '), self.devices())
+        self.assertEqual(complete('plan --op T'), {'TN', 'TT', 'TC'})
+        self.assertEqual(complete('help cal'), {'calibrate'})
+        self.assertIn('completion', complete('run --report comp'))
+        self.assertIn('env', complete('run en'))
+
     def test_bad_arguments(self):
         self.assert_refused(self.tandem(), 2, 'no command', self.COMMANDS)
         self.assert_refused(self.tandem('rum'), 2, "'rum'", self.COMMANDS)
-        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS)
+        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS, 'did you mean run?')
+        self.assert_refused(self.tandem('calibarte'), 2, "'calibarte'", 'did you mean calibrate?')
+        self.assertNotIn('did you mean', self.tandem('xyz').stderr)
         self.assert_refused(self.tandem('help', 'run', 'x'), 2, "'x'")
         self.assert_refused(self.tandem('modes', 'df'), 2, "'df'")
         self.assert_refused(self.tandem('options', 'x'), 2, "'x'")
@@ -220,7 +222,10 @@ class Commands(Case):
         for bad in ('N', 'NNN', 'NX', 'nn'):
             self.assert_refused(refused(1, 2, 3, '--op', bad), 2, f"--op is '{bad}'", 'N, T and C')
         self.assert_refused(refused(1, 2, 3, '--accuracy', '53'), 2, "--accuracy is '53'", '10 to 52')
-        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ')
+        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ',
+                            'did you mean NVIDIA H200?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
         self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
 
     def test_options_show_value_and_origin(self):
@@ -234,6 +239,26 @@ class Commands(Case):
         unknown = self.tandem('options', TANDEM_LOGS='1')
         self.assertEqual((unknown.returncode, unknown.stderr),
                          (0, 'tandem: warn: unknown variable TANDEM_LOGS; did you mean TANDEM_LOG?\n'))
+
+    def test_json_says_what_the_text_says(self):
+        modes = json.loads(self.shown('modes', '--json'))
+        lines = self.shown('modes').splitlines()
+        self.assertEqual([f'{mode["usage"]} {mode["summary"]}' for mode in modes], [' '.join(l.split()) for l in lines[::2]])
+        self.assertEqual([mode['error'] for mode in modes], [l.split('error: ')[1] for l in lines[1::2]])
+        result = self.tandem('options', '--json', TANDEM_REPORT='a "b"\\\n')
+        option = next(o for o in json.loads(result.stdout) if o['name'] == 'TANDEM_REPORT')
+        self.assertEqual((option['value'], option['origin'], option['default']), ('a "b"\\\n', 'environment', 'none'))
+        self.assertEqual([o['name'] for o in json.loads(result.stdout)],
+                         re.findall(r'^(TANDEM_\w+)=', self.shown('options'), re.MULTILINE))
+        product = (4096, 2048, 1024, '--op', 'TC', '--batch', 3, '--device', 'NVIDIA H200')
+        plan = json.loads(self.shown('plan', '--json', *product))
+        device, times, (mode, why) = self.plan(*product)
+        self.assertEqual([plan[name] for name in ('m', 'n', 'k', 'batch', 'op', 'device')], [4096, 2048, 1024, 3, 'TC', device])
+        self.assertEqual({m['mode'] for m in plan['modes']}, set(times))
+        for of in plan['modes']:
+            self.assertAlmostEqual(of['seconds'] * 1e3, float(times[of['mode']]), delta=0.00006)
+        self.assertEqual(plan['auto']['mode'], mode)
+        self.assertEqual(plan['auto']['native_reason'] or plan['auto']['choice'], why.split(' (')[0])
 
     def test_options_page_is_current(self):
         page = (DOCS / 'options.md').read_text()
@@ -258,13 +283,33 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
 
+    def test_values_are_passed_on(self):
+        self.add_host_device()
+        given = {'--mode': 'auto', '--accuracy': '30', '--strategy': 'reproducible', '--workspace': '64M', '--report': 'r'}
+        seen = self.environment_of(self.tandem('run', *sum(given.items(), ()), 'env', TANDEM_STRATEGY='eager'))
+        for name, value in given.items():
+            self.assertEqual(seen['TANDEM_' + name[2:].upper()], value)
+        self.assert_refused(self.tandem('run', '--strategy', 'egaer', 'env'), 2, "--strategy is 'egaer'", 'did you mean eager?')
+        self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'", '2M')
+
+    def test_accuracy_without_auto_is_said(self):
+        self.add_host_device()
+        warning = "tandem: warn: --accuracy 30 has no effect: it is for mode auto, and the mode is df\n"
+        for arguments, variables in [(['--mode', 'df'], {}), ([], {'TANDEM_MODE': 'df'})]:
+            self.assertIn(warning, self.tandem('run', *arguments, '--accuracy', '30', 'env', **variables).stderr)
+        for arguments in (['--mode', 'auto'], []):
+            self.assertNotIn('warn', self.tandem('run', *arguments, '--accuracy', '30', 'env').stderr)
+
     def test_programs_that_cannot_run(self):
         self.add_host_device()
         self.assert_refused(self.tandem('run', '--', 'no-such-program'), 127, "'no-such-program'", 'No such file')
-        self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'")
+        self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'", 'No such file')
         self.assert_refused(self.tandem('run', ''), 127)
         (self.folder / 'plain').write_text('text')
         self.assert_refused(self.tandem('run', './plain'), 126, "'./plain'", 'Permission denied')
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH', 'is not executable')
+        (self.folder / 'plain').chmod(0o755)
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH; write ./plain ')
         self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
 
     def test_nothing_to_run_on(self):
@@ -498,6 +543,41 @@ class Doctor(Case):
         self.assertIn('neither it nor its libraries', self.doctor(program, 1))
         self.assertFalse(mark.exists())
 
+    def test_json(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        for arguments, status in [([program], 0), (['/bin/true'], 1), ([], 0)]:
+            text, result = self.tandem('doctor', *arguments).stdout, self.tandem('doctor', '--json', *arguments)
+            self.assertEqual((result.returncode, result.stderr), (status, ''))
+            found = json.loads(result.stdout)
+            lines = [f'{fact["name"] + ":":<12} {fact["text"]}' for fact in found['facts']]
+            lines.append(f'{"verdict:":<12} {found["verdict"]}: {found["reason"]}')
+            self.assertEqual(lines, text.splitlines())
+        self.assert_refused(self.tandem('doctor', '--json', 'no-such'), 2, "'no-such'")
+
+    def test_programs_that_use_no_cublas(self):
+        """Nothing is said to be possible of a program that loads and starts nothing, whatever system libraries do."""
+        library(self.folder, 'inner/libselinux.so.1', 'void dlopen(void), execve(void); void f(void) { dlopen(); execve(); }',
+                '-Wl,--allow-shlib-undefined')
+        plain = compile_c(self.folder, 'program', 'void f(void); int main(void) { f(); return 0; }',
+                          self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
+        verdict = self.doctor(plain, 1)
+        self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
+        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsm_v2(void) {}')
+        caller = compile_c(self.folder, 'caller', 'void cublasDtrsm_v2(void); int main(void) { cublasDtrsm_v2(); }', other,
+                           '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
+        self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
+        gone = library(self.folder, 'inner/libgone.so')
+        needs = compile_c(self.folder, 'needs', 'int main(void) { return 0; }', '-Wl,--no-as-needed', gone)
+        gone.unlink()
+        self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
+
+    def test_shims(self):
+        """A version manager's shim has the interpreter's name, and is a script."""
+        shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
+        verdict = self.doctor(self.script(f'#!{shim}'), 0, f'wrapper:     {shim}, a script itself\n', 'interpreter: ')
+        self.assertIn(f'its interpreter {shim} is a script itself, which starts another program', verdict)
+        self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
+
     def test_damaged_files(self):
         program = self.product('program', self.cublas).read_bytes()
         damaged = self.folder / 'damaged'
@@ -505,6 +585,8 @@ class Doctor(Case):
             damaged.write_bytes(program[:length])
             damaged.chmod(0o755)
             self.assertIn(self.tandem('doctor', damaged).returncode, [0, 1], length)
+            if length >= 64:  # with all of the first header
+                self.assertIn('its file is damaged', self.doctor(damaged, 1), length)
 
     def test_missing_program(self):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'", 'No such file')

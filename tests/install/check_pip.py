@@ -62,7 +62,8 @@ def check():
     assert 0 < totals["emulated"] == totals["intercepted"], totals
 
     # Where man and bash look for what belongs to bin/tandem.
-    for page in ("man/man1/tandem.1", "bash-completion/completions/tandem.bash"):
+    for page in ("man/man1/tandem.1", "bash-completion/completions/tandem.bash",
+                 "zsh/site-functions/_tandem", "fish/vendor_completions.d/tandem.fish"):
         assert (ENVIRONMENT / "share" / page).stat().st_size > 0, page
 
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -91,6 +92,34 @@ static void repeats_are_capped(void **state)
     assert_string_equal(capture_end(NULL), "tandem: warn: once 0\n");
 }
 
+/* Cuts what stands before each line of a file off, which must be the time now, this process or a
+ * child of it, and the thread. */
+static const char *read_lines(const char *path, pid_t process)
+{
+    static char lines[1024];
+    const char *text = read_text(path);
+    lines[0] = '\0';
+    while (*text) {
+        struct tm then = {0};
+        long pid = 0, tid = 0;
+        int length = 0, micro = 0;
+        sscanf(text, "%d-%d-%dT%d:%d:%d.%6dZ %ld %ld %n", &then.tm_year, &then.tm_mon,
+               &then.tm_mday, &then.tm_hour, &then.tm_min, &then.tm_sec, &micro, &pid, &tid,
+               &length);
+        assert_true(length > 0);
+        then.tm_year -= 1900;
+        then.tm_mon -= 1;
+        const time_t written = timegm(&then), now = time(NULL);
+        assert_true(written <= now && written > now - 600);
+        assert_int_equal(pid, process);
+        assert_int_equal(tid, process); /* of a process's first thread */
+        const size_t rest = strcspn(text + length, "\n") + 1;
+        strncat(lines, text + length, rest);
+        text += (size_t)length + rest;
+    }
+    return lines;
+}
+
 static void the_file_is_appended_to(void **state)
 {
     char path[128];
@@ -105,7 +134,7 @@ static void the_file_is_appended_to(void **state)
     td_log(TD_LOG_INFO, "second");
     capture_end(&lines);
     assert_int_equal(lines, 0);
-    assert_string_equal(read_text(path), "tandem: info: first\ntandem: info: second\n");
+    assert_string_equal(read_lines(path, getpid()), "tandem: info: first\ntandem: info: second\n");
     remove_folder(folder);
 }
 
@@ -120,7 +149,7 @@ static void a_relative_file_survives_chdir(void **state)
     assert_int_equal(chdir(old), 0);
     td_log(TD_LOG_WARN, "moved");
     snprintf(path, sizeof path, "%s/log", folder);
-    assert_string_equal(read_text(path), "tandem: warn: moved\n");
+    assert_string_equal(read_lines(path, getpid()), "tandem: warn: moved\n");
     remove_folder(folder);
 }
 
@@ -152,9 +181,9 @@ static void a_file_is_named_by_the_process(void **state)
     waitpid(child, NULL, 0);
     td_log(TD_LOG_WARN, "parent");
     snprintf(path, sizeof path, "%s/%ld.log", folder, (long)child);
-    assert_string_equal(read_text(path), "tandem: warn: child\n");
+    assert_string_equal(read_lines(path, child), "tandem: warn: child\n");
     snprintf(path, sizeof path, "%s/%ld.log", folder, (long)getpid());
-    assert_string_equal(read_text(path), "tandem: warn: parent\n");
+    assert_string_equal(read_lines(path, getpid()), "tandem: warn: parent\n");
     remove_folder(folder);
 }
 

@@ -621,9 +621,68 @@ static void the_table_goes_to_stderr(void **state)
     assert_non_null(strstr(text, "nothing about a GPU"));
     assert_non_null(strstr(text, "1234"));
     assert_non_null(strstr(text, "12.500"));
-    assert_non_null(strstr(text, "12.500          -      -  too small"));
+    assert_non_null(strstr(text, "12.500  too small\n"));
     for (const char *at = text; *at; at = strchr(at, '\n') + 1)
         assert_memory_equal(at, "tandem: ", 8);
+}
+
+/* The longest line of a text. */
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        if (length > longest) longest = length;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+/* Its ms are of all calls, not of the timed ones alone; columns that say nothing are not there. */
+static void the_table_says_all_calls(void **state)
+{
+    int lines;
+    (void)state;
+    open_report("-");
+    for (int i = 0; i < 10; i++) call(7, NULL);
+    td_report_add_time(call(7, NULL), 0.5);
+    td_report_add_time(call(7, NULL), 0.25);
+    capture_begin();
+    td_report_write();
+    const char *text = capture_end(&lines);
+    assert_non_null(strstr(text, "ms, all calls"));
+    assert_non_null(strstr(text, "4500.000"));
+    assert_null(strstr(text, "batch"));
+    assert_null(strstr(text, "planes"));
+    assert_null(strstr(text, "repaired"));
+}
+
+static void the_table_is_no_wider_than_a_terminal(void **state)
+{
+    static td_counters counters = {.repaired = 1234567890, .planes = 15};
+    const char reason[] = "C is not memory of the current device";
+    int lines;
+    (void)state;
+    open_report("-");
+    td_report_key key = key_of(100000, NULL);
+    key.entry = TD_ENTRY_cublasDgemmStridedBatched_64;
+    key.n = key.k = key.batch = 100000;
+    key.mode = "faithful:fp64";
+    key.choice = "predicted fastest";
+    key.forecast = (td_forecast){.mode = "faithful:fp64", .native = 0.5, .emulated = 0.25};
+    td_record *record = td_report_find(&key);
+    td_report_count(record);
+    td_report_add_time(record, 12345.678);
+    td_report_add_counters(record, &counters);
+    call(100000, reason);
+    capture_begin();
+    td_report_write();
+    const char *text = capture_end(&lines);
+    assert_non_null(
+        strstr(text, "predicted fastest: faithful:fp64 250.000 ms, native 500.000 ms\n"));
+    assert_non_null(strstr(text, reason));
+    assert_non_null(strstr(text, "\ntandem: DgemmStridedBatched_64  "));
+    assert_true(longest_line(text) <= 120);
 }
 
 #define REPORT_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
@@ -663,6 +722,8 @@ int main(int argc, char **argv)
         REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),
         REPORT_TEST(opening_leaves_the_old_file_alone),
         REPORT_TEST(the_table_goes_to_stderr),
+        REPORT_TEST(the_table_says_all_calls),
+        REPORT_TEST(the_table_is_no_wider_than_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

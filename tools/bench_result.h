@@ -1,0 +1,56 @@
+/* bench_result.h - a program's runs in several modes, and what they come to. */
+#ifndef TD_TOOLS_BENCH_RESULT_H
+#define TD_TOOLS_BENCH_RESULT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "lib/options.h"
+#include "tools/bench_compare.h"
+#include "tools/bench_run.h"
+
+enum { BENCH_MOST_MODES = 32, BENCH_MOST_REPEATS = 1000, BENCH_STATUS_BYTES = 32 };
+
+typedef struct {
+    char mode[TD_MODE_BYTES];
+    bench_run *runs; /* room for one a repetition */
+    int count;       /* of those that were made to their end */
+
+    /* The rest is bench_sum_up's. A run is good if it ended as native's first one did; numbers are
+     * those of good runs, and valid if good > 0. */
+    int good;
+    int status;             /* of the first run that is not good, else of all; as waitpid has it */
+    const char *last_words; /* of that run, on stderr; "": none */
+    double wall_seconds;    /* median */
+    double product_seconds; /* median, on the device; negative: no call was timed */
+    unsigned long long calls, emulated, native, untimed, repaired; /* the most of a run */
+    bool is_counted;                                               /* repaired is known */
+    const bench_reason *reason; /* why most of the native calls are; NULL: there are none */
+    comparison output;          /* with native's; valid if is_compared */
+    bool is_compared;
+} bench_mode;
+
+typedef struct {
+    bench_program program;
+    bool is_host_device;
+    bool is_interrupted; /* not all runs were made */
+    int repeat;
+    bench_mode modes[BENCH_MOST_MODES]; /* the first is native */
+    int mode_count;
+    const char *device; /* the first one's name in the reports; "": none ran a call */
+} bench;
+
+/* Fills in what follows from the runs, native's first of which was made. */
+void bench_sum_up(bench *b);
+
+/* "0", "3", "SIGSEGV": how a process has ended. */
+void bench_status_text(int status, char text[BENCH_STATUS_BYTES]);
+
+/* True if all runs were made and ended as native's first one. */
+bool bench_is_good(const bench *b);
+
+/* Sentences about what the numbers do not say, each a line; the caller frees them. NULL if memory
+ * has run out. */
+char *bench_notes(const bench *b);
+
+#endif
