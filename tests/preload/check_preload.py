@@ -157,7 +157,8 @@ class Preload(unittest.TestCase):
             sum(" plain arithmetic, " in name for name in lines),
         )
         self.assertEqual(report["totals"]["emulated"], sum(expected.values()))
-        self.assertGreater(report["totals"]["repaired"], 0)
+        # fp64 has nothing to repair: it is the arithmetic of repairs.
+        self.assertEqual(report["totals"]["repaired"] > 0, mode != "fp64")
 
     def test_report_of_native_counts_the_same_calls(self):
         native, df = read_report(self.path("native"))["totals"], read_report(self.path("df"))["totals"]
