@@ -6,7 +6,7 @@
 static cudaError_t fp64_prepare(int is_other_way)
 {
     (void)is_other_way;
-    return td_binary64_prepare();
+    return td_repair_prepare(); /* with the kernel that scales C where alpha or k is 0 */
 }
 
 /* Rows i .., columns j .. and batch members z .., as many as one launch can number. */

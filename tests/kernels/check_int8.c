@@ -240,7 +240,7 @@ static int8_data make_data(const int8_case *p)
         }
     }
     for (int z = 0; z < MOST_MEMBERS; z++) {
-        choice[z].parameter = p->is_logarithm ? random_int(&r, 0, 9) : p->wanted[z];
+        choice[z].parameter = p->is_logarithm ? random_int(&r, 1, 9) : p->wanted[z];
         choice[z].is_estimated = p->is_logarithm ? p->wanted[z] > 0 : random_int(&r, 0, 1);
     }
     d.device_a = upload(d.a, d.bytes_a);
