@@ -169,12 +169,19 @@ class Runs(BenchCase):
         self.assertIn('df: 1 of 3 runs ended otherwise', result.stdout)
 
 
+def heed_signals():
+    """Under nohup and the like the tests themselves may be started with some ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Interrupted(BenchCase):
     def start(self, program):
         self.mark = self.folder / 'mark'
         process = subprocess.Popen([self.launcher, 'bench', '--hostgpu', '--modes', 'df,ts', '--csv', 'out.csv', program],
                                    cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)})
+                                   env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
+                                   preexec_fn=heed_signals)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         while not self.mark.exists():
