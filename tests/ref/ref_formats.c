@@ -138,7 +138,14 @@ static double redone(const ref_gemm *p, range a, range b, int64_t i, int64_t j, 
     return has_room(p, a, b, c) ? redone_in_binary64(p, i, j, c) : redone_exactly(p, a, b, i, j, c);
 }
 
-void ref_ieee(const ref_gemm *p)
+static double one_chain(const ref_gemm *p, int64_t i, int64_t j, const double *c)
+{
+    return axpby(p->alpha, chain_of_fma(p, i, j, 0, p->k), p->beta, c);
+}
+
+/* All of C, by what makes an element; or scaled, where alpha or k is 0. */
+static void set_elements(const ref_gemm *p, double (*element)(const ref_gemm *p, int64_t i,
+                                                              int64_t j, const double *c))
 {
     if (p->k == 0 || p->alpha == 0.0) {
         ref_scale(p);
@@ -147,22 +154,12 @@ void ref_ieee(const ref_gemm *p)
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double *c = p->c + i + j * p->ldc;
-            *c = axpby(p->alpha, chain_of_fma(p, i, j, 0, p->k), p->beta, c);
+            *c = element(p, i, j, c);
         }
 }
 
-void ref_binary64_product(const ref_gemm *p)
-{
-    if (p->k == 0 || p->alpha == 0.0) {
-        ref_scale(p);
-        return;
-    }
-    for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            double *c = p->c + i + j * p->ldc;
-            *c = redone_in_binary64(p, i, j, c);
-        }
-}
+void ref_ieee(const ref_gemm *p) { set_elements(p, one_chain); }
+void ref_binary64_product(const ref_gemm *p) { set_elements(p, redone_in_binary64); }
 
 /* Formats */
 
