@@ -13,9 +13,9 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../lib/device.h"
-#include "../lib/engines/typed_slices.h"
-#include "../lib/process.h"
+#include "../lib/cuda/device.h"
+#include "../lib/engines/ozaki/typed.h"
+#include "../lib/call/process.h"
 #include "accuracy_data.h"
 #include "accuracy_modes.h"
 #include "samples.h"

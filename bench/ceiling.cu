@@ -1,6 +1,6 @@
 #include "ceiling.h"
 
-#include "../kernels/portable.h"
+#include "../kernels/device/portable.h"
 
 #include "../kernels/arithmetic/float32.h"
 

@@ -1,6 +1,6 @@
 #include "data.h"
 
-#include "../kernels/portable.h"
+#include "../kernels/device/portable.h"
 
 #include "../kernels/arithmetic/dd.h"
 #include "../kernels/arithmetic/df.h"

@@ -1,4 +1,4 @@
-/* int8 - the rate of the rows that multiply panels of residues (lib/engines/panels.h), with random residues.
+/* int8 - the rate of the rows that multiply panels of residues (lib/engines/ozaki/planes.h), with random residues.
  *
  * Usage: int8 [--csv FILE]
  *
@@ -11,9 +11,9 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../kernels/ozaki/residues.h"
-#include "../lib/device.h"
-#include "../lib/engines/panels.h"
+#include "../kernels/residue/split.h"
+#include "../lib/cuda/device.h"
+#include "../lib/engines/ozaki/planes.h"
 #include "ceiling.h"
 #include "table.h"
 #include "timing.h"

@@ -15,7 +15,7 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../kernels/arithmetic/order.h"
-#include "../lib/device.h"
+#include "../lib/cuda/device.h"
 #include "ceiling.h"
 #include "paper_multiply.h"
 #include "samples.h"

@@ -5,7 +5,7 @@
 #include "paper.h"
 
 extern "C" {
-#include "../lib/engines/engine_multifloat.h"
+#include "../lib/engines/multifloat/engine.h"
 }
 
 namespace

@@ -19,7 +19,7 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../lib/device.h"
+#include "../lib/cuda/device.h"
 #include "../lib/engines/engine.h"
 #include "samples.h"
 #include "table.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../kernels/portable.h"
+#include "../kernels/device/portable.h"
 
 enum {
     RANDOM_DRAWS = 4

@@ -15,7 +15,7 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../lib/policy.h"
+#include "../lib/call/policy.h"
 #include "../tools/measure.h"
 
 const char program_name[] = "replay";

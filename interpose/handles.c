@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../lib/owners.h"
+#include "../lib/loader/owners.h"
 #include "wrap.h"
 
 /* ---- workspaces ---- */

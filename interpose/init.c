@@ -1,5 +1,5 @@
 /* init.c - what happens when the library is loaded and when the process ends. */
-#include "../lib/process.h"
+#include "../lib/call/process.h"
 
 /* Says what is wrong with the environment at once, not at the first product. */
 __attribute__((constructor)) static void start(void) { (void)td_options_in_force(); }

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "../lib/dispatch.h"
-#include "../lib/process.h"
+#include "../lib/call/dispatch.h"
+#include "../lib/call/process.h"
 
 /* A call that is not looked at: td_wrap_end then does nothing but leave. */
 static bool pass(td_call *call)

@@ -4,8 +4,8 @@
 
 #include <cublas_api.h>
 
-#include "../lib/call.h"
-#include "../lib/originals.h"
+#include "../lib/call/call.h"
+#include "../lib/loader/originals.h"
 
 #define TD_EXPORT __attribute__((visibility("default")))
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/options.h"
-#include "lib/report_internal.h"
+#include "lib/options/options.h"
+#include "lib/report/report_internal.h"
 #include "tools/bench_output.h"
 #include "tools/bench_result.h"
 #include "tools/launch.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "include/tandem.h"
-#include "lib/json_text.h"
+#include "lib/report/json_text.h"
 
 /* ---- columns ---- */
 

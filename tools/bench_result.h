@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "tools/bench_compare.h"
 #include "tools/bench_run.h"
 

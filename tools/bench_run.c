@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "tools/clock.h"
 #include "tools/launch.h"
 

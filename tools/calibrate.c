@@ -6,8 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/calibration.h"
-#include "lib/device.h"
+#include "lib/engines/model/calibration.h"
+#include "lib/cuda/device.h"
 #include "tools/clock.h"
 #include "tools/machine.h"
 #include "tools/measure.h"
@@ -286,6 +286,6 @@ const command command_calibrate = {
              {"seconds", "COUNT",
               "take no longer, but for the smallest product of every mode; 15 if it is not given"},
          [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
-         [ROWS] = {"rows", NULL, "write rows of lib/engines/measured.def instead"}},
+         [ROWS] = {"rows", NULL, "write rows of lib/engines/model/measured.def instead"}},
     .run = run,
 };

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "lib/engines/engine.h"
-#include "lib/engines/model.h"
-#include "lib/options.h"
+#include "lib/engines/model/model.h"
+#include "lib/options/options.h"
 #include "tools/help.h"
 
 /* ---- what an option takes, from the tables of modes, options and devices ---- */

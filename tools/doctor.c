@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/json_text.h"
+#include "lib/report/json_text.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
 #include "tools/machine.h"

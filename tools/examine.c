@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "lib/entries.h"
+#include "lib/call/entries.h"
 #include "tools/elf_file.h"
 #include "tools/loader.h"
 #include "tools/placement.h"

@@ -4,7 +4,7 @@
 
 #include "include/tandem.h"
 #include "lib/engines/engine.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "tools/help.h"
 
 /* Text as roff(7) takes it: `words` in bold, and no character that means something at its place. */

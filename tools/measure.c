@@ -5,8 +5,8 @@
 
 #include <cublas_v2.h>
 
-#include "lib/device.h"
-#include "lib/originals.h"
+#include "lib/cuda/device.h"
+#include "lib/loader/originals.h"
 
 /* Random numbers are made once and repeated; a prime period, so that lines of matrices differ. */
 enum { PERIOD = 4194301, SERIES = 3, MOST_CALLS = 2000 };

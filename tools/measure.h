@@ -2,7 +2,7 @@
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
-#include "lib/engines/model.h"
+#include "lib/engines/model/model.h"
 
 /* What products are made of: operands in device memory, and what times them. */
 typedef struct measure measure;

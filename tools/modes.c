@@ -1,8 +1,8 @@
 #include <stdio.h>
 
 #include "lib/engines/engine.h"
-#include "lib/json_text.h"
-#include "lib/options.h"
+#include "lib/report/json_text.h"
+#include "lib/options/options.h"
 #include "tools/tandem.h"
 
 enum { WANTS_NAMES, WANTS_JSON };

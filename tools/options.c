@@ -1,9 +1,9 @@
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/json_text.h"
+#include "lib/report/json_text.h"
 #include "tools/tandem.h"
 
 static void print_values(const td_options *o)

@@ -6,10 +6,10 @@
 
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
-#include "lib/calibration.h"
-#include "lib/json_text.h"
-#include "lib/nearest.h"
-#include "lib/policy.h"
+#include "lib/engines/model/calibration.h"
+#include "lib/report/json_text.h"
+#include "lib/options/nearest.h"
+#include "lib/call/policy.h"
 #include "tools/machine.h"
 #include "tools/tandem.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "tools/launch.h"
 #include "tools/tandem.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "include/tandem.h"
-#include "lib/nearest.h"
+#include "lib/options/nearest.h"
 
 const command *const commands[] = {
     &command_run,       &command_bench,  &command_modes, &command_options, &command_plan,

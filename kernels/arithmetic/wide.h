@@ -4,7 +4,7 @@
 #define TD_WIDE_H
 
 #include "float32.h"
-#include "../portable.h"
+#include "../device/portable.h"
 
 template <int limbs> struct td_wide {
     uint32_t limb[limbs];

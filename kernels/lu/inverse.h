@@ -6,7 +6,7 @@
 #ifndef TD_LU_INVERSE_H
 #define TD_LU_INVERSE_H
 
-#include "../async_copy.h"
+#include "../device/async_copy.h"
 #include "pivot.h"
 
 /* Factors, with the reciprocals of U's diagonal; then the inverse. Columns are LD numbers apart, so that packs of eight

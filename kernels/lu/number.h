@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "../arithmetic/float32.h"
-#include "../portable.h"
+#include "../device/portable.h"
 
 template <class real_type> struct alignas(2 * sizeof(real_type)) td_complex {
     typedef real_type real;

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <type_traits>
 
-#include "../warp.h"
+#include "../device/warp.h"
 #include "lu.h"
 #include "number.h"
 

@@ -3,7 +3,7 @@
 #ifndef TD_LU_SOLVE_H
 #define TD_LU_SOLVE_H
 
-#include "../async_copy.h"
+#include "../device/async_copy.h"
 #include "factor.h"
 #include "tile.h"
 

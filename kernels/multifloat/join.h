@@ -12,7 +12,7 @@
 #ifndef TD_MULTIFLOAT_JOIN_H
 #define TD_MULTIFLOAT_JOIN_H
 
-#include "../access.h"
+#include "../view/access.h"
 #include "multifloat.h"
 
 /* Warps have 32 rows and 16 columns of each group, lanes 8 x 4; a thread has 4 neighbouring rows, and groups of 4

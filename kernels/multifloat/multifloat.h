@@ -6,7 +6,7 @@
 #ifndef TD_MULTIFLOAT_H
 #define TD_MULTIFLOAT_H
 
-#include "../product.h"
+#include "../view/product.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,7 +18,7 @@
 #ifndef TD_MULTIFLOAT_MULTIPLY_H
 #define TD_MULTIFLOAT_MULTIPLY_H
 
-#include "../async_copy.h"
+#include "../device/async_copy.h"
 #include "join.h"
 #include "pack.h"
 #include "../arithmetic/order.h"

@@ -8,7 +8,7 @@
 #ifndef TD_MULTIFLOAT_PACK_H
 #define TD_MULTIFLOAT_PACK_H
 
-#include "../access.h"
+#include "../view/access.h"
 #include "multifloat.h"
 
 enum { TD_PACK_THREADS = 256, TD_PACK_K = TD_K_TILE };

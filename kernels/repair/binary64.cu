@@ -2,7 +2,7 @@
  * other, for each block. */
 #include "binary64_sums.h"
 
-#include "../tile_order.h"
+#include "../view/raster.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
 #ifndef TD_BINARY64_H
 #define TD_BINARY64_H
 
-#include "../access.h"
+#include "../view/access.h"
 
 /* The power of two nearest to sqrt(k), at least 8. */
 TD_HOST_DEVICE int td_binary64_block(int64_t k)

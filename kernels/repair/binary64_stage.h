@@ -3,9 +3,9 @@
 #ifndef TD_BINARY64_STAGE_H
 #define TD_BINARY64_STAGE_H
 
-#include "../access.h"
-#include "../copy_ring.h"
-#include "../operand_boxes.h"
+#include "../view/access.h"
+#include "../device/copy_ring.h"
+#include "../view/tma_view.h"
 #include "binary64.h"
 
 /* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; a stage in shared memory has K_STEP elements of k of

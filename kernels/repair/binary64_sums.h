@@ -3,7 +3,7 @@
 #ifndef TD_BINARY64_SUMS_H
 #define TD_BINARY64_SUMS_H
 
-#include "../tensor64.h"
+#include "../device/dmma.h"
 #include "binary64_stage.h"
 
 enum {

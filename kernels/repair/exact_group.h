@@ -3,7 +3,7 @@
 #ifndef TD_EXACT_GROUP_H
 #define TD_EXACT_GROUP_H
 
-#include "../access.h"
+#include "../view/access.h"
 #include "../arithmetic/exact.h"
 
 enum { WARP = 32 };

@@ -2,7 +2,7 @@
 #include "verify.h"
 
 #include "../arithmetic/float32.h"
-#include "../portable.h"
+#include "../device/portable.h"
 
 enum { WARP = 32, NORM_WARPS = 4, FILL_THREADS = 256 };
 

@@ -8,11 +8,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../../kernels/ozaki/prices.h"
-#include "../problem.h"
-#include "../run_status.h"
+#include "../../kernels/select/prices.h"
+#include "../call/problem.h"
+#include "../call/run_status.h"
 
-typedef struct td_device td_device; /* ../device.h */
+typedef struct td_device td_device; /* ../cuda/device.h */
 
 /* What follows a mode's name. */
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct td_engine {
     int least, most; /* a count from least to most; 0: none */
     const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
-    /* What a product of binary64 matrices costs if its data are ordinary (figures.h); model.h makes seconds of it. NULL:
+    /* What a product of binary64 matrices costs if its data are ordinary (model/cost.h); model/model.h makes seconds of it. NULL:
      * nobody can say. */
     void (*cost)(const td_problem *p, td_parameter parameter, td_cost *cost);
 
@@ -53,7 +53,7 @@ typedef struct td_engine {
 
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
-    bool is_choice; /* stands for whichever of the others policy.h finds best; has no run */
+    bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
     cudaError_t (*prepare)(int is_other_way);

@@ -1,5 +1,5 @@
 #include "engine.h"
-#include "figures.h"
+#include "model/cost.h"
 
 #define MODE(id, file) &td_engine_##id,
 const td_engine *const td_engines[] = {

@@ -47,7 +47,7 @@ ORIGINAL = "int cublasDgemmExample(void); int cublasDgemmExample(void) { return 
 # What tests/kernels knows of modes.
 MODES = r"""
 #include <stdio.h>
-#include "tests/kernels/modes.h"
+#include "tests/kernels/support/modes.h"
 int main(void)
 {
     for (const mode *m = NULL; (m = mode_after(m));) puts(m->name);
@@ -109,7 +109,7 @@ class Adding(unittest.TestCase):
         """The library, the launcher and the two programs; what includes no edited header comes from the build."""
         root, host = cls.root, BUILD / "hostgpu"
         new = [root / path for _, _, edits in cls.page for path, is_new, *_ in edits if is_new]
-        library = cls.compile_all([*(root / "lib").glob("*.c"), root / "lib/engines/registry.c", *new])
+        library = cls.compile_all([*(p for p in (root / "lib").rglob("*.c") if "engines" not in p.parts), root / "lib/engines/registry.c", *new])
         rest = [BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}", "-l:libcudart.so.13",
                 f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"]
         cls.library = root / "libtandem-hostgpu.so"
@@ -120,7 +120,7 @@ class Adding(unittest.TestCase):
         for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
             (root / f"{name}.c").write_text(source, encoding="utf-8")
         client, modes, original, known = cls.compile_all(
-            [root / "client.c", root / "modes.c", root / "original.c", root / "tests/kernels/modes.c"])
+            [root / "client.c", root / "modes.c", root / "original.c", root / "tests/kernels/support/modes.c"])
         compiler("-shared", "-o", root / "liboriginal.so", original)
         compiler("-o", root / "client", client, root / "liboriginal.so", f"-L{host}", "-l:libcublas.so.13",
                  "-l:libcudart.so.13", f"-Wl,-rpath,{host}:{root}")

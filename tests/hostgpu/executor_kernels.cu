@@ -1,4 +1,4 @@
-#include "../../kernels/portable.h"
+#include "../../kernels/device/portable.h"
 
 #include "executor_kernels.h"
 

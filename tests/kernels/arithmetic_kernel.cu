@@ -1,5 +1,5 @@
 /* arithmetic_kernel.cu - the functions of the arithmetic headers as compiled for the device. */
-#include "../../kernels/portable.h"
+#include "../../kernels/device/portable.h"
 #include "arithmetic_kernel.h"
 
 static __global__ void apply_kernel(operation which, int64_t count, const operation_in *in,

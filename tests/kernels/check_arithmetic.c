@@ -6,7 +6,7 @@
 
 #include "arithmetic/cases.h"
 #include "arithmetic_kernel.h"
-#include "device.h"
+#include "support/device.h"
 
 enum { SEED = 25, RANDOM_CASES = 100000 };
 

@@ -4,9 +4,9 @@
 
 #include <cuda.h>
 
-#include "checked.h"
-#include "device.h"
-#include "modes.h"
+#include "support/checked.h"
+#include "support/device.h"
+#include "support/modes.h"
 
 /* A product with repairs, of several tiles. */
 static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 70,   66, 130, 1, 2, 3, 1,

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/ozaki/resident.h"
+#include "../../kernels/fused/fused.h"
 #include "../support/random.h"
-#include "crt_data.h"
-#include "device.h"
+#include "support/crt_data.h"
+#include "support/device.h"
 
 static int cases = 300;
 static uint64_t first_seed = 1;
@@ -106,7 +106,7 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
     free(u.b);
 }
 
-/* Notes of a kernel that has left all octets, of usual tiles one by one (../../kernels/ozaki/left.h). */
+/* Notes of a kernel that has left all octets, of usual tiles one by one (../../kernels/crt/deferred.h). */
 static void note_all(const crt_case *p, const td_left *left)
 {
     const size_t bytes = td_left_bytes(p->m, p->n, MEMBERS);

@@ -5,9 +5,9 @@
 
 #include <cublas_api.h>
 
-#include "../../lib/engines/cublas.h"
-#include "device.h"
-#include "panels.h"
+#include "../../lib/engines/ozaki/cublas.h"
+#include "support/device.h"
+#include "support/panels.h"
 
 /* One product on a stream; for any thread. */
 static bool is_right(const panels_case *p, uint64_t seed, size_t workspace_bytes,

@@ -2,9 +2,9 @@
  * in a capture, and so is that of every kernel. */
 #include "../support/test.h"
 
-#include "../../lib/engines/cublas.h"
-#include "device.h"
-#include "panels.h"
+#include "../../lib/engines/ozaki/cublas.h"
+#include "support/device.h"
+#include "support/panels.h"
 
 static void check_graph(const panels_case *p, unsigned stream_flags)
 {

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../lib/device.h"
-#include "../../lib/engines/part.h"
+#include "../../lib/cuda/device.h"
+#include "../../lib/engines/tiler.h"
 #include "../support/bits.h"
-#include "checked.h"
-#include "dense_state.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/dense_state.h"
+#include "support/device.h"
 
 static int cases = 30;
 static uint64_t first_seed;

@@ -7,8 +7,8 @@
 
 #include "../../include/tandem.h"
 #include "../support/bits.h"
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 /* The mode that the tests are running for. */
 static const mode *tested;

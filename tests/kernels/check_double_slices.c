@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/ozaki/double_slices.h"
+#include "../../kernels/slice/double_split.h"
 #include "../support/random.h"
-#include "device.h"
+#include "support/device.h"
 
 typedef struct {
     int m, n, k, slices, batch, capacity;

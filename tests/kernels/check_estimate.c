@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 enum { SEED = 1200, TILE = 64 };
 

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../kernels/product.h"
+#include "../../kernels/view/product.h"
 #include "../support/bits.h"
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 /* Operands: numbers from element 256 of k on, which the kernel has not seen when it guesses, times 2^late. */
 static const struct {

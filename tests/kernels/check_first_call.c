@@ -3,9 +3,9 @@
 #include "../support/test.h"
 
 #include "../../hostgpu/executor.h"
-#include "checked.h"
-#include "device.h"
-#include "modes.h"
+#include "support/checked.h"
+#include "support/device.h"
+#include "support/modes.h"
 
 /* Plain; only scaled; long sums in passes; wide, special and hostile data; many tiles. */
 static const product products[] = {

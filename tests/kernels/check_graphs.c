@@ -8,10 +8,10 @@
 
 #include "../../include/tandem.h"
 #include "../../lib/engines/engine.h"
-#include "../../lib/workspace.h"
-#include "device.h"
-#include "modes.h"
-#include "problem.h"
+#include "../../lib/cuda/workspace.h"
+#include "support/device.h"
+#include "support/modes.h"
+#include "support/problem.h"
 
 /* The mode that the tests are running for. */
 static const mode *tested;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/ozaki/moduli.h"
-#include "../../lib/engines/panels.h"
+#include "../../kernels/residue/moduli.h"
+#include "../../lib/engines/ozaki/planes.h"
 #include "../support/random.h"
-#include "device.h"
+#include "support/device.h"
 
 static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../lib/device.h"
+#include "../../lib/cuda/device.h"
 #include "../../lib/engines/engine.h"
-#include "device.h"
-#include "modes.h"
-#include "problem.h"
+#include "support/device.h"
+#include "support/modes.h"
+#include "support/problem.h"
 
 /* The mode that the tests are running for. */
 static const mode *tested;

@@ -4,7 +4,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "layout.h"
+#include "support/layout.h"
 
 _Static_assert(sizeof(tandem_df) == 8 && alignof(tandem_df) == 8, "tandem_df");
 _Static_assert(sizeof(tandem_ts) == 12 && alignof(tandem_ts) == 4, "tandem_ts");

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/engines/part.h"
-#include "../../lib/engines/scheme.h"
-#include "../../kernels/ozaki/moduli.h"
+#include "../../lib/engines/tiler.h"
+#include "../../lib/engines/ozaki/scheme.h"
+#include "../../kernels/residue/moduli.h"
 #include "../support/random.h"
-#include "device.h"
+#include "support/device.h"
 
 enum { MOST_BUFFERS = 44, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
 

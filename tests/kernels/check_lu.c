@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "../ref/ref_lu.h"
-#include "device.h"
-#include "lu_residual.h"
-#include "lu_stack.h"
+#include "support/device.h"
+#include "support/lu_residual.h"
+#include "support/lu_stack.h"
 
 static uint64_t seed = 20261122;
 static int step_of_orders = 1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../include/tandem.h"
-#include "device.h"
+#include "support/device.h"
 
 enum { SIZE = 5, ELEMENTS = SIZE * SIZE };
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/device.h"
+#include "../../lib/cuda/device.h"
 #include "../../lib/engines/engine.h"
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 enum { SEED = 81 };
 

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#include "../../lib/device.h"
+#include "../../lib/cuda/device.h"
 #include "../support/bits.h"
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
 static const td_prices free_binary64 = {1, 1, 14 * 64, 64, 64, 0},

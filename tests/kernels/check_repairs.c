@@ -5,8 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "checked.h"
-#include "device.h"
+#include "support/checked.h"
+#include "support/device.h"
 
 static const char *const names[] = {"faithful", "faithful:fp64", "ozaki2", "ozaki1", "ozaki-sgemm"};
 enum { EXACT = 2, NAMES = 5 }; /* of the first, the definition does not say what they repair */

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "../../kernels/arithmetic/float32.h"
-#include "../../kernels/int8/panels.h"
-#include "../../kernels/ozaki/moduli.h"
-#include "../../kernels/ozaki/residues.h"
+#include "../../kernels/igemm/plane_gemm.h"
+#include "../../kernels/residue/moduli.h"
+#include "../../kernels/residue/split.h"
 #include "../support/random.h"
-#include "device.h"
+#include "support/device.h"
 
 __extension__ typedef __int128 wide;
 

@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-#include "../../lib/device.h"
+#include "../../lib/cuda/device.h"
 #include "../../lib/engines/engine.h"
 #include "../support/bits.h"
-#include "device.h"
-#include "modes.h"
+#include "support/device.h"
+#include "support/modes.h"
 
 static const double alphas[] = {0.0, -0.0}, betas[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0x1p-1074};
 static const double before[] = {0.0, -0.0, 2.0, -0x1p-1074, 0x1.8p-1022, INFINITY, NAN};

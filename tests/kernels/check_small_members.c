@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "../../hostgpu/executor.h"
-#include "../../lib/device.h"
+#include "../../lib/cuda/device.h"
 #include "../../lib/engines/engine.h"
-#include "device.h"
+#include "support/device.h"
 
 enum { M = 2, N = 1, K = 5, MEMBERS = 1000, A = M * K, B = K * N, C = M * N };
 

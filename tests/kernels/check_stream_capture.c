@@ -3,9 +3,9 @@
 #include "../support/test.h"
 
 #include "../../include/tandem.h"
-#include "device.h"
-#include "modes.h"
-#include "problem.h"
+#include "support/device.h"
+#include "support/modes.h"
+#include "support/problem.h"
 
 /* The mode that the tests are running for, the product, and what C is to be. */
 static const mode *tested;

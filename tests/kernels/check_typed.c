@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "../support/bits.h"
-#include "device.h"
-#include "modes.h"
-#include "typed_problem.h"
+#include "support/device.h"
+#include "support/modes.h"
+#include "support/typed_problem.h"
 
 /* The mode that the tests are running for, its format, and the functions of its type. */
 static const mode *tested;

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../lib/device.h"
-#include "../../lib/engines/typed_slices.h"
-#include "device.h"
-#include "typed_problem.h"
+#include "../../lib/cuda/device.h"
+#include "../../lib/engines/ozaki/typed.h"
+#include "support/device.h"
+#include "support/typed_problem.h"
 
 /* Of the calls that are made next; 0: the default. */
 static int slices;

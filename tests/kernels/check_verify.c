@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "../../include/tandem.h"
-#include "../../lib/upward.h"
-#include "../../lib/verify.h"
-#include "device.h"
-#include "eigen_case.h"
+#include "../../lib/verify/upward.h"
+#include "../../lib/verify/verify.h"
+#include "support/device.h"
+#include "support/eigen_case.h"
 
 static int cases = 300;
 static uint64_t first_seed = 1;

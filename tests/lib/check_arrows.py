@@ -16,13 +16,16 @@ ARROWS = {
         "lib/engines",
         "kernels",
         "include",
-        "lib/context.h",
-        "lib/device.h",
-        "lib/log.h",
-        "lib/originals.h",
-        "lib/problem.h",
-        "lib/run_status.h",
-        "lib/workspace.h",
+        "lib/cuda/context.h",
+        "lib/cuda/device.h",
+        "lib/options/log.h",
+        "lib/loader/originals.h",
+        "lib/call/problem.h",
+        "lib/call/run_status.h",
+        "lib/options/environment.h",
+        "lib/options/file.h",
+        "lib/version.h",
+        "lib/cuda/workspace.h",
     ],
     "lib": ["lib", "kernels", "include"],
     "interpose": ["interpose", "lib", "include"],
@@ -35,7 +38,7 @@ EXCEPTIONS = {"interpose": ["lib/engines"]}
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
 # What else has one place: the environment, which counts for nothing in programs with more rights than their user's.
 ENVIRONMENT = re.compile(r"\b(?:secure_)?getenv\b|\benviron\b")
-READS_ENVIRONMENT = "lib/environment.c"
+READS_ENVIRONMENT = "lib/options/environment.c"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 
 

@@ -1,5 +1,5 @@
 /* engines.c - a registry of the tests' own, for what needs modes but no kernels. */
-#include "engine.h"
+#include "lib/engines/engine.h"
 
 static const td_engine native = {.name = "native", .summary = "stands for the native product"};
 static const td_engine df = {.name = "df", .summary = "stands for an emulated product"};

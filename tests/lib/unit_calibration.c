@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibration.h"
+#include "lib/engines/model/calibration.h"
 #include "capture.h"
 #include "cmocka_all.h"
-#include "version.h"
+#include "lib/version.h"
 
 enum { DRIVER = 13000 };
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "eigen_bounds.h"
-#include "upward.h"
+#include "lib/verify/eigen_bounds.h"
+#include "lib/verify/upward.h"
 
 enum { MOST = 6 };
 

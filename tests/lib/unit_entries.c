@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "entries.h"
+#include "lib/call/entries.h"
 
 static int find(const char *name)
 {

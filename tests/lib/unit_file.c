@@ -12,7 +12,7 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "file.h"
+#include "lib/options/file.h"
 
 static char folder[64], path[128];
 

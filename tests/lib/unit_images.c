@@ -1,10 +1,10 @@
-/* Loaded objects, as images.c reads them, against what the dynamic linker says. */
+/* Loaded objects, as lib/loader/images.c reads them, against what the dynamic linker says. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "images.h"
+#include "lib/loader/images.h"
 
 static const td_image *named(const td_images *images, const char *name)
 {

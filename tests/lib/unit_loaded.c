@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "loaded.h"
+#include "lib/loader/loaded.h"
 
 static char **paths;
 

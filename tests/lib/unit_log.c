@@ -12,7 +12,7 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "log.h"
+#include "lib/options/log.h"
 
 enum { THREADS = 4, LINES_PER_THREAD = 200 };
 

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "cmocka_all.h"
-#include "policy.h"
-#include "prices.h"
+#include "lib/call/policy.h"
+#include "lib/engines/model/prices.h"
 
 static const char *recorded, *replayed;
 static double memory[1];

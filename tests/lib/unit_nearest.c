@@ -1,7 +1,7 @@
 /* Which known name is taken for a misspelt one: within three edits, and within half of its characters. */
 #include "cmocka_all.h"
 
-#include "nearest.h"
+#include "lib/options/nearest.h"
 
 static const char *const known[] = {"native", "df", "ts", "dd", "ozaki1", "ozaki2", "faithful"};
 

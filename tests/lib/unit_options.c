@@ -6,8 +6,8 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "entries.h"
-#include "options.h"
+#include "lib/call/entries.h"
+#include "lib/options/options.h"
 
 /* The one variable of an environment, "NAME=value". */
 static bool read_one(td_options *o, const char *name, const char *value)

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "cmocka_all.h"
-#include "owners.h"
+#include "lib/loader/owners.h"
 
 enum { MANY = 3000, TOO_MANY = 10000, THREADS = 4, ROUNDS = 200 };
 

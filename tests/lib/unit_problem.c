@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lu_limits.h"
-#include "policy.h"
+#include "lib/engines/lu/limits.h"
+#include "lib/call/policy.h"
 
 static double memory[1];
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "engine.h"
+#include "lib/engines/engine.h"
 
 static void rows_are_complete(void **state)
 {

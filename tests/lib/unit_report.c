@@ -15,7 +15,7 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "report.h"
+#include "lib/report/report.h"
 
 enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 

@@ -1,12 +1,12 @@
-/* Timers on several devices, round a reset and a fork, and while everything is under way. What timer.c calls of CUDA and of
+/* Timers on several devices, round a reset and a fork, and while everything is under way. What lib/report/timer.c calls of CUDA and of
  * the report is below: events that belong to a device and pass when they are told to. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmocka_all.h"
-#include "device.h"
-#include "timer.h"
+#include "lib/cuda/device.h"
+#include "lib/report/timer.h"
 
 enum { EVENTS = 8192, MANY = 300, CONTEXTS = 8 };
 

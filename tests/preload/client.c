@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kernels/problem.h"
+#include "../kernels/support/problem.h"
 #include "../ref/ref_ozaki.h"
 #include "../support/bits.h"
 #include "../support/hash.h"

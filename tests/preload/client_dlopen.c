@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../kernels/problem.h"
+#include "../kernels/support/problem.h"
 
 static void *library;
 

@@ -10,8 +10,8 @@
 
 #include <cublas_v2.h>
 
-#include "../kernels/device.h"
-#include "../kernels/lu_stack.h"
+#include "../kernels/support/device.h"
+#include "../kernels/support/lu_stack.h"
 
 enum { COUNT = 2, COLUMNS = 20, MOST_ORDER = 280 };
 

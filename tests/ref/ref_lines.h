@@ -12,7 +12,7 @@ enum { REF_LOG = 256, REF_MAX_MODULI = 20 };
 /* One line of an operand, shifts included. */
 typedef struct {
     bool is_special, is_zero, has_mean;
-    int64_t norm, total, mean, peak, typical, low; /* kernels/line.h; total is its sum */
+    int64_t norm, total, mean, peak, typical, low; /* kernels/measure/line.h; total is its sum */
     int64_t scale;
     double sum; /* of the fixed-point elements' magnitudes, at least */
 } ref_line;

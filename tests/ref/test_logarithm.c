@@ -4,7 +4,7 @@
 #include <math.h>
 #include <mpfr.h>
 
-#include "../../kernels/ozaki/moduli.h"
+#include "../../kernels/residue/moduli.h"
 #include "../support/random.h"
 #include "ref_lines.h"
 

@@ -1,0 +1,209 @@
+/* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly in binary64. */
+#include "finish_exact.h"
+#include "finish_deferred.h"
+#include "../igemm/epilogue.h"
+
+/* For members of `least` to `most` moduli, some of them having code of their own. Grid: see td_finish_tiles. */
+template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
+    finish_kernel(const td_residue_product product, const td_finish finish, const finish_units,
+                  int least, int most)
+{
+    td_begin_kernel();
+    const int moduli = finish.choice[blockIdx.z].parameter;
+    if (kind == TD_FINISH_ROUND && usual && moduli == 0) {
+        td_leave_tiles(finish);
+        return;
+    }
+    if (moduli < least || moduli > most) return;
+    if (usual && (kind == TD_FINISH_EXACT || moduli == usual)) /* there are no others */
+        td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
+    else
+        td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
+}
+
+/* For members of TD_LEAST_PAIRED to MOST_ROUNDED moduli, each with code of its own; false for others, of which there are few: their code would
+ * take registers from these. */
+enum { MOST_ROUNDED = 18 };
+template <int least>
+TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
+                            const finish_units &units, td_tile_notes &notes)
+{
+    if (moduli == least)
+        finish_units_double<by_rounding, least, unit_of_tiles<2>>(product, finish, units, notes);
+    else if constexpr (least < MOST_ROUNDED)
+        return finish_pairs<least + 1>(moduli, product, finish, units, notes);
+    return moduli == least;
+}
+
+/* For members of any moduli. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
+    finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
+                         TD_PARAMETER finish_units units, int least, int most)
+{
+    TD_SHARED(td_tile_notes, notes, );
+    (void)least, (void)most;
+    td_let_next_begin();
+    const td_choice choice = left_early(finish.choice[blockIdx.z]);
+    const int moduli = choice.parameter;
+    if (product.left.word && td_is_resident(&choice)) {
+        td_wait_for_last();
+        finish_left(product, finish, moduli);
+    } else if (moduli == TD_LEAST_PAIRED && units.are_single) {
+        finish_units_double<by_rounding, TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units,
+                                                                            notes);
+    } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {
+        td_wait_for_last();
+        if (moduli == 0)
+            td_leave_tiles(finish);
+        else
+            td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
+    }
+}
+
+/* Not inlined: registers are those of the usual case. */
+TD_DEVICE_CALL void finish_exact_tiles(const td_residue_product &product, const td_finish &finish)
+{
+    td_finish_tiles<TD_FINISH_EXACT>(
+        finish, residue_source<5, 5, TD_EXACT_MODULI>{product, TD_EXACT_MODULI});
+}
+
+template <class how>
+TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_finish &finish,
+                                  const finish_units &units, td_tile_notes &notes)
+{
+    if (units.are_single)
+        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<1>>(product, finish, units, notes);
+    else
+        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish, units, notes);
+}
+
+/* For members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
+    finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
+                        TD_PARAMETER finish_units units, int least, int most)
+{
+    TD_SHARED(td_tile_notes, notes, );
+    (void)least, (void)most;
+    td_begin_kernel();
+    const double alpha = td_scalar_value(finish.target.alpha),
+                 beta = td_scalar_value(finish.target.beta);
+    if (!is_usual_alpha(alpha))
+        finish_exact_tiles(product, finish);
+    else if (alpha == 1.0 && beta == 0.0)
+        finish_exact_units<by_exact_rounding<true>>(product, finish, units, notes);
+    else
+        finish_exact_units<by_exact_rounding<false>>(product, finish, units, notes);
+}
+
+static const struct {
+    int least, most;
+    td_finish_kind kind;
+    td_crt crt;
+    int blocks, bytes; /* that stay on a multiprocessor, if not 0; of dynamic shared memory */
+    void (*kernel)(td_residue_product, td_finish, finish_units, int, int);
+} finish_kernels[] = {
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_DOUBLE, DOUBLE_BLOCKS, DOUBLE_BYTES,
+     finish_double_kernel},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE, 0, 0,
+     finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE, 0, 0,
+     finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_DOUBLE, DOUBLE_BLOCKS, DOUBLE_BYTES,
+     finish_exact_kernel},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_WHOLE, 0, 0,
+     finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
+};
+
+/* ---- pieces ---- */
+
+enum { FOLD_THREADS = 256, FOLD_BLOCKS = 256 };
+
+/* Four residues of all pieces become the first piece's. */
+TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulus &modulus)
+{
+    int32_t sum[TD_SUBTILE] = {};
+    for (int piece = 0; piece < p.pieces; piece++) {
+        const uint32_t residues = *reinterpret_cast<const uint32_t *>(at + piece * p.piece_step);
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) sum[e] += (int8_t)(residues >> (8 * e));
+    }
+    *reinterpret_cast<uint32_t *>(at) = td_residues_of<TD_SHORT_SUM>(sum, modulus);
+}
+
+/* Grid: blocks over the residues of a modulus, modulus, batch member. */
+static __global__ void __launch_bounds__(FOLD_THREADS)
+    fold_kernel(const td_residue_product product, const td_finish finish)
+{
+    td_begin_kernel();
+    const int t = (int)blockIdx.y;
+    const int64_t quads = product.ld * finish.target.n / TD_SUBTILE;
+    if (t >= finish.choice[blockIdx.z].parameter) return;
+    int8_t *const at = product.residue + t * product.plane_step + blockIdx.z * product.batch_step;
+    for (int64_t i = blockIdx.x * (int64_t)FOLD_THREADS + threadIdx.x; i < quads;
+         i += (int64_t)gridDim.x * FOLD_THREADS)
+        fold(product, at + i * TD_SUBTILE, td_moduli_of_sums.of[t]);
+}
+
+static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
+                               const td_finish *finish, int batch, cudaStream_t stream)
+{
+    const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
+    if (product->pieces == 1) return cudaSuccess;
+    return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
+}
+
+bool td_has_much_binary64(void)
+{
+    int device = 0, ratio = 0; /* of binary32 to binary64 operations */
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device) ==
+               cudaSuccess &&
+           ratio <= 2;
+}
+
+static finish_units units_of(const td_target &target, unsigned blocks, int places)
+{
+    const int tiles = td_tiles(target.m), pairs = (tiles + 1) / 2;
+    return {td_divisor_of((int)blocks),
+            {td_divisor_of(1), td_divisor_of(tiles), td_divisor_of(pairs)},
+            pairs * td_tiles(target.n) < places || 2 * pairs > tiles + tiles / 4};
+}
+
+td_crt td_crt_of_device(void)
+{
+    int most = 0;
+    return td_has_much_binary64() && td_block_shared_bytes(&most) == cudaSuccess &&
+                   most >= DOUBLE_BYTES
+               ? TD_CRT_DOUBLE
+               : TD_CRT_WHOLE;
+}
+
+cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
+                               const td_finish *finish, int batch, cudaStream_t stream)
+{
+    int multiprocessors = 0;
+    cudaError_t error = fold_pieces(product, most, finish, batch, stream);
+    if (error == cudaSuccess) error = td_multiprocessors(&multiprocessors);
+    for (const auto &one : finish_kernels) {
+        /* What is seldom needed has few blocks: they end sooner. */
+        dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
+                                       : td_grid_of_turns(finish->target, 1, batch);
+        const int places = max(1, one.blocks * multiprocessors / batch);
+        if (one.blocks) grid.x = min(grid.x, (unsigned)places);
+        if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
+            one.most >= least && error == cudaSuccess)
+            error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
+                                   *finish, units_of(finish->target, grid.x, places), one.least,
+                                   one.most);
+    }
+    return error;
+}
+
+cudaError_t td_crt_prepare(void)
+{
+    cudaError_t error = td_load(cudaSuccess, fold_kernel);
+    for (const auto &one : finish_kernels)
+        error = td_allow_shared(td_load(error, one.kernel), one.kernel, one.bytes);
+    return error;
+}

@@ -1,0 +1,335 @@
+/* finish.h - from the exact X of the Ozaki family to C: a block makes tiles, a thread a subtile of each. A template argument `source`
+ * has
+ *   limbs                        of X
+ *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
+#ifndef TD_FINISH_H
+#define TD_FINISH_H
+
+#include "../view/access.h"
+#include "../arithmetic/exact.h"
+#include "../arithmetic/wide.h"
+#include "../repair/binary64.h"
+#include "../select/ozaki.h"
+
+enum { TD_FINISH_THREADS = TD_SUBTILES };
+
+/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
+ * larger part if that is 2^8 times the other. */
+TD_DEVICE int td_log_error_of(int rounding, int rest)
+{
+    return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
+}
+TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
+{
+    return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
+}
+
+/* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
+ * half of their root times the other line's norm at most, and half of that line's sum. */
+TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
+{
+    return min(sum, norm + ((rounded + 1) >> 1));
+}
+TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
+{
+    const int by_a = td_log_rounding(a.rounded, b.sum, b.norm) + TD_LOG * b.scale,
+              by_b = td_log_rounding(b.rounded, a.sum, a.norm) + TD_LOG * a.scale;
+    return td_log_error_of(max(by_a, by_b), choice.rest);
+}
+
+TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
+{
+    td_cut cut = finish.cut;
+    if (!cut.by_data) return cut;
+    cut.digits = choice.parameter;
+    cut.bits = choice.bits;
+    cut.unit = (cut.digits - 1) * cut.bits;
+    return cut;
+}
+
+/* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
+ * their products are left out. */
+TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
+{
+    if (a.low == TD_NO_LOW || b.low == TD_NO_LOW) return true;
+    const int low_a = a.scale + a.low, low_b = b.scale + b.low;
+    if (low_a < 0 || low_b < 0) return false;
+    return cut.digits == 0 || low_a / cut.bits + low_b / cut.bits >= cut.digits - 1;
+}
+
+/* True if the element is as good as a binary64 product's, or the mode does not ask. */
+TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
+{
+    if (choice.need == INT32_MIN) return true;
+    const int means = a.mean + b.mean + TD_LOG * (a.scale + b.scale);
+    return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
+}
+
+/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. c: C0, not read if beta is 0. */
+template <int limbs>
+TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
+                                 const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                                 double beta, const double *c, double *result)
+{
+    if (!choice.is_estimated && !td_is_certified(a, b, choice, finish.cut)) return false;
+    *result = td_axpby(alpha, td_wide_round64(x, -(a.scale + b.scale)), beta, c);
+    return true;
+}
+
+/* x 2^e, as td_exact_read has it. */
+template <int limbs> TD_DEVICE td_exact_number td_exact_number_of(const td_wide<limbs> &x, int e)
+{
+    td_wide<limbs> y = td_wide_magnitude(x);
+    int above = limbs - 2; /* limbs, of the lower half of the leading 64 bits */
+    while (y.limb[limbs - 1] == 0 && above > -1) {
+        TD_UNROLL
+        for (int i = limbs - 1; i > 0; i--) y.limb[i] = y.limb[i - 1];
+        y.limb[0] = 0;
+        above--;
+    }
+    const uint64_t head = (uint64_t)y.limb[limbs - 1] << 32 | y.limb[limbs - 2],
+                   tail = (uint64_t)y.limb[limbs - 3] << 32 | y.limb[limbs - 4];
+    const int zeros = td_clz64(head | 1) & 31;
+    uint32_t rest = (uint32_t)(tail << zeros);
+    TD_UNROLL
+    for (int i = 0; i < limbs - 4; i++) rest |= y.limb[i];
+    return {head << zeros | tail >> 1 >> (63 - zeros), (uint32_t)(tail << zeros >> 32),
+            e + 32 * above - zeros, td_wide_is_negative(x), rest != 0};
+}
+
+struct td_exact_element {
+    double value;
+    bool is_certified;
+};
+
+/* td_exact_axpby_of. Not inlined: the usual case has less code so. */
+template <int limbs>
+TD_DEVICE_CALL td_exact_element td_exact_element_of(double alpha, td_wide<limbs> x, int e,
+                                                    double beta, double c, int error)
+{
+    td_exact_element r;
+    r.value = td_exact_axpby_of(alpha, x.limb, limbs, e, beta, c, error, &r.is_certified);
+    return r;
+}
+
+/* By TD_FINISH_EXACT: the correctly rounded element, or false. */
+template <int limbs>
+TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
+                               const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                               double beta, const double *c, double *result)
+{
+    static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby_of takes it");
+    const td_cut cut = td_cut_of(finish, choice);
+    const int e = cut.unit - (a.scale + b.scale);
+    const int error = td_is_exact(a, b, cut)  ? (int)TD_EXACT_NO_ERROR
+                      : finish.counts_rounded ? td_log_error_counted(a, b, choice)
+                                              : td_log_error(a, b, choice) - TD_LOG * cut.unit;
+    if (alpha == 1.0 && beta == 0.0) { /* the usual case */
+        const td_exact_number y = td_exact_number_of(x, e);
+        *result = td_exact_round(y, false);
+        return error == TD_EXACT_NO_ERROR || error + TD_LOG * e < td_exact_room_log(y);
+    }
+    const td_exact_element r =
+        td_exact_element_of<limbs>(alpha, x, e, beta, beta == 0.0 ? 0.0 : *c, error);
+    *result = r.value;
+    return r.is_certified;
+}
+
+template <td_finish_kind kind, int limbs>
+TD_DEVICE bool td_finish_element(const td_finish &finish, const td_choice &choice,
+                                 const td_wide<limbs> &x, td_line a, td_line b, double alpha,
+                                 double beta, const double *c, double *result)
+{
+    if constexpr (kind == TD_FINISH_EXACT)
+        return td_finish_exact(finish, choice, x, a, b, alpha, beta, c, result);
+    else
+        return td_finish_rounded(finish, choice, x, a, b, alpha, beta, c, result);
+}
+
+/* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */
+struct td_column {
+    double *at;
+    int count;
+
+    TD_DEVICE bool is_whole(const td_column &c)
+    {
+        return c.count == TD_SUBTILE && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
+    }
+    TD_DEVICE void load(const td_column &c, double *x)
+    {
+        const double *const at = td_global(c.at);
+        const double2 *halves = reinterpret_cast<const double2 *>(at);
+        if (is_whole(c)) {
+            const double2 first = halves[0], second = halves[1];
+            x[0] = first.x, x[1] = first.y, x[2] = second.x, x[3] = second.y;
+            return;
+        }
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (i < c.count) x[i] = at[i];
+    }
+    /* But for elements whose bits in `left` are set. */
+    TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
+    {
+        double *const at = td_global(c.at);
+        double2 *halves = reinterpret_cast<double2 *>(at);
+        if (left == 0 && is_whole(c)) {
+            halves[0] = make_double2(x[0], x[1]);
+            halves[1] = make_double2(x[2], x[3]);
+            return;
+        }
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++)
+            if (i < c.count && !(left >> i & 1)) at[i] = x[i];
+    }
+};
+
+/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the
+ * repair kernel has to do. */
+template <td_finish_kind kind, int limbs>
+TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
+                                    const td_wide<limbs> *x, const td_line *a, td_line b,
+                                    const td_column &column, unsigned left, double alpha,
+                                    double beta)
+{
+    unsigned mask = 0;
+    double c[TD_SUBTILE] = {}, result[TD_SUBTILE] = {};
+    if (beta != 0.0) td_column::load(column, c);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
+        if (alpha == 0.0) { /* there are no lines, and no X */
+            result[i] = td_scaled(beta, &c[i]);
+            continue;
+        }
+        is_done = is_done && td_finish_element<kind>(finish, choice, x[i], a[i], b, alpha, beta,
+                                                     &c[i], &result[i]);
+        mask |= is_done || i >= column.count ? 0u : 1u << i;
+    }
+    td_column::store(column, result, mask);
+    return mask;
+}
+
+/* The bits of what the estimate leaves, of one column of a subtile. */
+TD_DEVICE unsigned td_left_by_ranks(const td_finish &finish, const td_choice &choice, int row,
+                                    int col)
+{
+    unsigned left = 0;
+    if (!choice.is_estimated) return 0;
+    const uint32_t ranks = *reinterpret_cast<const uint32_t *>(
+        finish.ranks.of + blockIdx.z * finish.ranks.batch_step + col * finish.ranks.ld + row);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++)
+        left |= (int)(ranks >> (8 * i) & 255) > choice.rank ? 1u << i : 0u;
+    return left;
+}
+
+/* One subtile of C at (row, col); returns its mask. */
+template <td_finish_kind kind, class source>
+TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from, int row, int col)
+{
+    const td_target &target = finish.target;
+    const int rows = min((int)TD_SUBTILE, target.m - row);
+    const int cols = min((int)TD_SUBTILE, target.n - col);
+    if (rows <= 0 || cols <= 0) return 0;
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    const td_choice choice = finish.choice[blockIdx.z];
+    const td_line *line[2];
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) line[o] = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
+    td_line a[TD_SUBTILE];
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) a[i] = line[0][row + (i < rows ? i : 0)];
+    double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    unsigned mask = 0;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < cols; j++) {
+        const unsigned left = td_left_by_ranks(finish, choice, row, col + j);
+        td_wide<source::limbs> x[TD_SUBTILE];
+        source::load(from, row, col + j, x);
+        const td_column column = {c + (int64_t)j * target.c.ld, rows};
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, left, alpha,
+                                       beta)
+                << (TD_SUBTILE * j);
+    }
+    *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+/* Leaves a subtile to the repair kernel; returns its mask. */
+TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
+{
+    const unsigned mask = td_whole_mask(target, row, col);
+    if (mask) *td_target_mask(target, row, col) = (uint16_t)mask;
+    return mask;
+}
+
+/* True if binary64 has room for the sums of two lines; if a second product may have them. */
+TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_line &b)
+{
+    if (tiles == TD_LEAVES_BINARY64) return td_fits_binary64(a, b);
+    return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
+}
+
+/* So many elements that are left of a tile are few, if those in a mask are among them. A dense tile has none that do not suit. */
+TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
+{
+    const td_left_tiles tiles = finish.leaves_tiles;
+    const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
+    const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
+    bool suits = tiles != TD_LEAVES_NO_TILES;
+    if (tiles == TD_LEAVES_EXACT)
+        suits = td_exact_takes(td_scalar_value(finish.target.alpha),
+                               td_scalar_value(finish.target.beta), 0.0);
+    for (; mask && suits; mask &= mask - 1) {
+        const int e = __ffs((int)mask) - 1;
+        suits = td_suits_dense(tiles, a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
+    }
+    return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
+}
+
+/* One tile, by TD_FINISH_THREADS threads. */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int tile)
+{
+    int row, col;
+    td_subtile_of_tile(finish.target, tile, &row, &col);
+    const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
+    td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
+}
+
+/* The block's tiles. Grid: blocks over tiles, 1, batch member. */
+template <td_finish_kind kind, class source>
+TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
+{
+    td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
+}
+
+/* True if all tiles of C have more than TD_FEW elements. */
+TD_DEVICE bool td_are_tiles_large(const td_target &target)
+{
+    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1;
+    return rows * columns > TD_FEW;
+}
+
+/* The same of members whose choice is to leave all of C: to binary64, without a word of each tile, if it has room for all. */
+TD_DEVICE void td_leave_tiles(const td_finish &finish)
+{
+    const int room = finish.choice[blockIdx.z].room;
+    if (room != TD_ROOM_FOR_SOME && finish.leaves_tiles == TD_LEAVES_BINARY64 &&
+        finish.target.open_count && td_are_tiles_large(finish.target)) {
+        int32_t *const counts = finish.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+        if (blockIdx.x > 0 || threadIdx.x > 0) return;
+        counts[1] = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+        counts[TD_OPEN_COUNTS - 1] = room;
+        return;
+    }
+    td_each_tile(finish.target, [&](int tile) {
+        int row, col;
+        td_subtile_of_tile(finish.target, tile, &row, &col);
+        const unsigned mask = td_leave_subtile(finish.target, row, col);
+        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
+    });
+}
+
+#endif

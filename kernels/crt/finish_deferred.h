@@ -1,0 +1,134 @@
+/* finish_deferred.h - C where the kernel that multiplied has left it (deferred.h): octets of which it was not sure how they are rounded, and tiles whose
+ * lines are not usual. For crt.cu. */
+#ifndef TD_FINISH_DEFERRED_H
+#define TD_FINISH_DEFERRED_H
+
+#include "finish_pairs.h"
+#include "deferred.h"
+#include "../fused/fused.h"
+
+/* A certified element: nothing is done in whole numbers if one look tells. */
+template <int moduli>
+TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const td_finish &finish,
+                                        int row, int column)
+{
+    const int part = row % TD_SUBTILE;
+    const subtile own = subtile_at(finish, row - part, column);
+    const uint32_t scale = (uint32_t)(own.line[0][row].scale + own.line[1][column].scale) << 20;
+    double z;
+    const bool is_sure = td_round_by_parts<moduli>(
+        product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row,
+        product.plane_step, &z);
+    if (!is_sure || !store_rounded(own, z, scale, own.c + part))
+        finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row, column,
+                                                       1u << part);
+}
+
+/* Of the octets whose bits are set in the lanes' words, the place of the one with that number. By all lanes; `before` counts those of lower
+ * lanes. */
+TD_DEVICE octet_place find_octet(uint64_t word, int before, int number)
+{
+    int first = 0; /* the last lane with no more than that before it */
+    TD_UNROLL
+    for (int step = 16; step > 0; step /= 2)
+        if (__shfl_sync(~0u, before, first + step) <= number) first += step;
+    const int rest = number - __shfl_sync(~0u, before, first);
+    uint64_t left = __shfl_sync(~0u, word, first);
+    for (int i = 0; i < rest; i++) left &= left - 1;
+    const int bit = __ffsll((long long)left) - 1, in_tile = 2 * first + bit / 32;
+    return octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
+}
+
+/* Counts of lower lanes, and of all. */
+TD_DEVICE int count_before(int count, int *all)
+{
+    const int lane = (int)threadIdx.x % 32;
+    int sum = count;
+    TD_UNROLL
+    for (int d = 1; d < 32; d *= 2) {
+        const int other = __shfl_up_sync(~0u, sum, d);
+        if (lane >= d) sum += other;
+    }
+    *all = __shfl_sync(~0u, sum, 31);
+    return sum - count;
+}
+
+/* A warp looks at the words of a tile or two, as many as there are for each, two of a tile a lane; then each lane takes one of the
+ * elements of their octets. */
+template <int moduli>
+TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
+                                  int rows, int tiles)
+{
+    static_assert(LEFT_WORDS == 2 * 32, "of a warp");
+    const int lane = (int)threadIdx.x % 32, warps = (int)(gridDim.x * blockDim.x) / 32,
+              together = tiles > warps ? 2 : 1;
+    const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.left.word) +
+                                 blockIdx.z * (int64_t)tiles * (LEFT_WORDS / 2) + lane;
+    TD_UNROLL_N(1)
+    for (int first = together * ((int)(blockIdx.x * blockDim.x + threadIdx.x) / 32); first < tiles;
+         first += together * warps) {
+        const bool has_second = together > 1 && first + 1 < tiles;
+        const uint64_t own[2] = {word[(int64_t)first * (LEFT_WORDS / 2)],
+                                 has_second ? word[(int64_t)(first + 1) * (LEFT_WORDS / 2)] : 0};
+        int all[2];
+        const int before[2] = {count_before(__popcll((long long)own[0]), &all[0]),
+                               count_before(__popcll((long long)own[1]), &all[1])};
+        const int elements = OCTET * (all[0] + all[1]);
+        TD_UNROLL_N(1)
+        for (int number = lane; number - lane < elements; number += 32) {
+            const int octet = number / OCTET, second = octet >= all[0];
+            octet_place at[2];
+            TD_UNROLL
+            for (int i = 0; i < 2; i++)
+                at[i] = find_octet(own[i], before[i], max(0, min(octet - i * all[0], all[i] - 1)));
+            const int tile = first + second,
+                      row = tile % rows * LEFT_SIDE + at[second].row + number % OCTET,
+                      column = tile / rows * LEFT_SIDE + at[second].column;
+            if (number < elements && row < finish.target.m)
+                finish_element_left<moduli>(product, finish, row, column);
+            __syncwarp();
+        }
+    }
+}
+
+/* Tiles of which all is left, certificates included, by whole numbers. */
+TD_DEVICE void finish_tiles_left(const td_residue_product &product, const td_finish &finish,
+                                 int moduli, int left_rows, int left_tiles)
+{
+    enum { PER_SIDE = LEFT_SIDE / TD_TILE };
+    const td_target &target = finish.target;
+    const residue_source<5, 5, 0> source = {product, moduli};
+    const uint8_t *const left = product.left.tile + blockIdx.z * (int64_t)left_tiles;
+    const auto is_left = [&](int tile) {
+        const int rows = td_tiles(target.m), row = tile % rows, column = tile / rows;
+        return left[column / PER_SIDE * left_rows + row / PER_SIDE] != 0;
+    };
+    const int all = td_tiles(target.m) * td_tiles(target.n), step = (int)gridDim.x;
+    TD_UNROLL_N(1)
+    for (int first = (int)blockIdx.x; first < all; first += step * TD_FINISH_THREADS) {
+        const int own = first + (int)threadIdx.x * step;
+        if (!__syncthreads_or(own < all && is_left(own))) continue;
+        const int end = min(all, first + step * TD_FINISH_THREADS);
+        TD_UNROLL_N(1)
+        for (int tile = first; tile < end; tile += step)
+            if (is_left(tile)) td_finish_tile<TD_FINISH_ROUND>(finish, source, tile);
+    }
+}
+
+/* Grid: blocks, 1, batch member; TD_FINISH_THREADS threads. */
+TD_DEVICE_CALL void finish_left(const td_residue_product &product, const td_finish &finish,
+                                int moduli)
+{
+    static_assert(TD_MOST_RESIDENT == TD_COMMON_MODULI + 2, "of three");
+    const int rows = left_tiles_along(finish.target.m),
+              tiles = rows * left_tiles_along(finish.target.n);
+    if (moduli == TD_COMMON_MODULI)
+        finish_octets_left<TD_COMMON_MODULI>(product, finish, rows, tiles);
+    else if (moduli == TD_COMMON_MODULI + 1)
+        finish_octets_left<TD_COMMON_MODULI + 1>(product, finish, rows, tiles);
+    else
+        finish_octets_left<TD_MOST_RESIDENT>(product, finish, rows, tiles);
+    finish_tiles_left(product, finish, moduli, rows, tiles);
+}
+
+#endif

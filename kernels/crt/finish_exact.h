@@ -1,0 +1,151 @@
+/* finish_exact.h - C that is exact and rounded once, by finish_pairs.h: what X may be off by is added to what binary64 arithmetic may, and
+ * whole numbers have what that does not decide. For crt.cu. */
+#ifndef TD_FINISH_EXACT_H
+#define TD_FINISH_EXACT_H
+
+#include "finish_pairs.h"
+
+/* Of a subtile's rows, or columns: the largest. */
+struct largest_record {
+    int norm, sum, rounded, least, most; /* norm and sum of scaled lines; of the scales */
+    uint64_t scales;                     /* 16 bits each */
+    bool is_special;
+
+    template <bool is_early>
+    TD_DEVICE largest_record load(const td_finish &finish, int which, int first)
+    {
+        largest_record r = {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MAX, INT32_MIN, 0, false};
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            const td_line line = record_of<is_early>(finish, which, first + i);
+            r.norm = max(r.norm, line.norm + TD_LOG * line.scale);
+            r.sum = max(r.sum, line.sum + TD_LOG * line.scale);
+            r.rounded = max(r.rounded, line.rounded);
+            r.least = min(r.least, (int)line.scale);
+            r.most = max(r.most, (int)line.scale);
+            r.scales |= (uint64_t)(uint16_t)line.scale << (16 * i);
+            r.is_special |= line.low == TD_SPECIAL;
+        }
+        return r;
+    }
+};
+
+/* What X of a subtile's elements may be off by: by pairs.h, and four times as much as rounding any of its lines costs. If that does not
+ * decide how one is rounded, td_exact_room_log says so too. */
+struct subtile_reach {
+    double reach;
+    uint64_t scales[2]; /* 16 bits each */
+    bool is_usual, is_exact;
+};
+
+/* Scales, and exponents of alpha, that leave products of both normal numbers, if others are put to them. */
+enum { FAR_SCALE = 600, FAR_ALPHA = 400 };
+TD_DEVICE bool is_usual_alpha(double alpha)
+{
+    const int exponent = (int)(td_bits64(alpha) >> 52 & 0x7ff) - 1023;
+    return exponent >= -FAR_ALPHA && exponent <= FAR_ALPHA;
+}
+
+/* X rounded once, if `is_plain`: alpha is 1 and beta 0; else alpha X + beta C0, alpha being usual. */
+template <bool is_plain> struct by_exact_rounding {
+    typedef subtile_reach records;
+
+    template <int moduli, bool is_early>
+    TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &choice, int row,
+                        int col)
+    {
+        const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+        const largest_record a = largest_record::load<is_early>(finish, 0, row),
+                             b = largest_record::load<is_early>(finish, 1, col);
+        const int error = td_log_error_of(max(td_log_rounding(a.rounded, b.sum, b.norm),
+                                              td_log_rounding(b.rounded, a.sum, a.norm)),
+                                          choice.rest) >>
+                          8;
+        own.is_exact = max(a.rounded, b.rounded) == TD_NONE_ROUNDED;
+        own.reach = pairs.reach + (own.is_exact ? 0.0 : td_near_power(error + 3));
+        const int least = a.least + b.least, most = a.most + b.most;
+        const bool are_near = is_plain ? td_are_near<moduli>(least, most)
+                                       : (least >= -FAR_SCALE) & (most <= FAR_SCALE);
+        own.is_usual = finish.counts_rounded & are_near & !(a.is_special | b.is_special) &
+                       (own.is_exact | (error < pairs.bits));
+        own.scales[0] = a.scales;
+        own.scales[1] = b.scales;
+    }
+
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
+                                      const subtile &own, const td_choice &, const records &lines,
+                                      const int8_t *stage)
+    {
+        if (own.rows <= 0 || own.cols <= 0) return 0;
+        if ((own.row | own.col) % TD_TILE == 0)
+            td_begin_tile(finish.target,
+                          own.col / TD_TILE * td_tiles(finish.target.m) + own.row / TD_TILE);
+        unsigned open = td_whole_mask(finish.target, own.row, own.col), mask = 0;
+        if (lines.is_usual)
+            open &= finish_columns<moduli, unit>(own, lines, finish.target.c.ld, stage);
+        if (open)
+            mask = finish_elements_whole<TD_FINISH_EXACT, moduli>(product, finish, own.row, own.col,
+                                                                  open);
+        *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
+        return mask;
+    }
+
+    TD_DEVICE int scale_of(uint64_t scales, int i) { return (int16_t)(scales >> (16 * i)); }
+
+    /* A column, what C had there being c0. */
+    template <int moduli>
+    TD_DEVICE void round_column(const subtile &own, const column_residues<moduli> &residues,
+                                const records &lines, int j, const double (&c0)[TD_SUBTILE],
+                                double *x, bool (&is_sure)[TD_SUBTILE])
+    {
+        const int scale_b = scale_of(lines.scales[1], j);
+        if constexpr (is_plain) {
+            uint32_t scale_a[TD_SUBTILE];
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++)
+                scale_a[i] = (uint32_t)scale_of(lines.scales[0], i) << 20;
+            td_round_quad<moduli>(residues.of, scale_a, (uint32_t)scale_b << 20, lines.reach, x,
+                                  is_sure);
+        } else {
+            double alpha[TD_SUBTILE];
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++)
+                alpha[i] =
+                    td_mul64(own.alpha, td_near_power(-scale_of(lines.scales[0], i) - scale_b));
+            td_round_sums<moduli>(residues.of, alpha, own.beta, c0, lines.reach, x, is_sure);
+        }
+    }
+
+    /* Returns the bits of the elements of which it is not sure. What C had in the next column is loaded ahead. */
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, int64_t ld,
+                                      const int8_t *stage)
+    {
+        const bool has_c0 = !is_plain && own.beta != 0.0;
+        double next[TD_SUBTILE] = {};
+        unsigned open = 0;
+        double *c = own.c;
+        if (has_c0) td_column::load({c, own.rows}, next);
+        TD_UNROLL_N(1)
+        for (int j = 0; j < own.cols; j++, c += ld) {
+            const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
+            column_residues<moduli> residues;
+            double x[TD_SUBTILE];
+            bool is_sure[TD_SUBTILE];
+            unsigned here = 0;
+            column_residues<moduli>::template load<unit>(residues, stage, j);
+            if (has_c0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+            round_column<moduli>(own, residues, lines, j, c0, x, is_sure);
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
+            if (is_plain && here && lines.is_exact)
+                here = td_without_zeros<moduli>(residues.of, here, x);
+            td_column::store({c, own.rows}, x, here);
+            open |= here << (TD_SUBTILE * j);
+        }
+        return open;
+    }
+};
+
+#endif

@@ -1,0 +1,461 @@
+/* finish_pairs.h - C from the products' residues by pairs.h, and by whole numbers where that is not sure. For crt.cu. */
+#ifndef TD_FINISH_PAIRS_H
+#define TD_FINISH_PAIRS_H
+
+#include "../device/async_copy.h"
+#include "../device/divisor.h"
+#include "../residue/pieces.h"
+#include "residue_source.h"
+
+/* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
+template <class type> TD_DEVICE type left_early(const type &from)
+{
+#if TD_HAS_CUDA_DEVICE
+    static_assert(sizeof(type) % sizeof(uint32_t) == 0, "whole words");
+    uint32_t words[sizeof(type) / sizeof(uint32_t)];
+    TD_UNROLL
+    for (int i = 0; i < (int)(sizeof(type) / sizeof(uint32_t)); i++)
+        words[i] = __ldcg(reinterpret_cast<const uint32_t *>(&from) + i);
+    type left;
+    memcpy(&left, words, sizeof left);
+    return left;
+#else
+    return from;
+#endif
+}
+
+/* Blocks of a member; units in a column of C, by the tiles of a unit. Members of the fewest moduli, and of TD_EXACT_MODULI, have single ones where pairs
+ * would leave blocks, or lanes, idle. */
+struct finish_units {
+    td_divisor blocks, of[3];
+    bool are_single;
+};
+
+/* A subtile and what its columns have in common. */
+struct subtile {
+    int row, col, rows, cols;
+    const td_line *line[2];
+    double *c;
+    double alpha, beta;
+};
+
+TD_DEVICE subtile subtile_at(const td_finish &finish, int row, int col)
+{
+    const td_target &target = finish.target;
+    subtile own = {
+        row, col,  min((int)TD_SUBTILE, target.m - row), min((int)TD_SUBTILE, target.n - col),
+        {},  NULL, td_scalar_value(target.alpha),        td_scalar_value(target.beta)};
+    TD_UNROLL
+    for (int o = 0; o < 2; o++)
+        own.line[o] = finish.line[o] + blockIdx.z * finish.lines_of_member[o];
+    own.c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    return own;
+}
+
+enum { WARPS = TD_FINISH_THREADS / 32, PLANE_BYTES = 32 * TD_SUBTILE * TD_SUBTILE };
+TD_HOST_DEVICE constexpr int stage_bytes(int moduli) { return WARPS * moduli * PLANE_BYTES; }
+
+/* A block goes through units of one tile, or of two that are above each other, which memory likes: then half of their columns at a
+ * time. Of these a warp has eight, or four, whose residues are copied to shared memory ahead: [warp][modulus][slot of a column][row]. */
+template <int tiles_> struct unit_of_tiles {
+    enum {
+        tiles = tiles_,
+        rows = tiles * TD_TILE,
+        lanes = rows / TD_SUBTILE, /* of a column */
+        columns = 32 / lanes * TD_SUBTILE,
+        steps = TD_TILE / (WARPS * columns)
+    };
+
+    /* Lanes of different columns that are read together, TD_SUBTILE apart, are in different banks. */
+    TD_DEVICE int slot_of(int column) { return column ^ column / TD_SUBTILE; }
+};
+
+/* The warp's first row and column of a step. */
+struct warp_place {
+    int row, col;
+};
+
+template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, int step)
+{
+    warp_place at;
+    const int number = (int)blockIdx.x + step / unit::steps * (int)gridDim.x,
+              warp = (int)(threadIdx.x / 32);
+    at.col = td_divide(number, units.of[unit::tiles], &at.row) * TD_TILE +
+             (step % unit::steps * WARPS + warp) * unit::columns;
+    at.row *= unit::rows;
+    return at;
+}
+
+/* Starts the copies of a step: 16 bytes a lane. */
+template <int moduli, class unit>
+TD_DEVICE void fetch_residues(const td_residue_product &product, int n, const warp_place &at,
+                              int8_t *stage)
+{
+    const int chunk = 16, chunks = unit::rows / chunk, lane = (int)(threadIdx.x % 32),
+              column = lane / chunks, in_column = lane % chunks * chunk,
+              slot = unit::slot_of(column);
+    const int8_t *from = product.residue + blockIdx.z * product.batch_step +
+                         (int64_t)(at.col + column) * product.ld + at.row + in_column;
+    int8_t *const to =
+        stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows + in_column;
+    if (at.row + in_column >= product.ld || at.col + column >= n) return;
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++, from += product.plane_step)
+        td_async_copy16(to + t * PLANE_BYTES, from);
+}
+
+/* Another subtile of the same member. */
+TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, int row, int col)
+{
+    subtile own = first;
+    own.row = row;
+    own.col = col;
+    own.rows = min((int)TD_SUBTILE, target.m - row);
+    own.cols = min((int)TD_SUBTILE, target.n - col);
+    own.c += row + (int64_t)col * target.c.ld;
+    return own;
+}
+
+/* Those of a column of the thread's subtile, modulo the first modulus. */
+template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8_t *stage, int j)
+{
+    const int lane = (int)(threadIdx.x % 32),
+              slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
+    return stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows +
+           lane % unit::lanes * TD_SUBTILE;
+}
+
+/* Of its four elements. */
+template <int moduli> struct column_residues {
+    uint32_t of[moduli];
+
+    template <class unit> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
+    {
+        const int8_t *const at = residues_at<moduli, unit>(stage, j);
+        TD_UNROLL
+        for (int t = 0; t < moduli; t++)
+            r.of[t] = *reinterpret_cast<const uint32_t *>(at + t * PLANE_BYTES);
+    }
+};
+
+/* One column. Scales are in the place of an exponent's upper half. Stores the elements of which it is sure how they are rounded, but for
+ * those whose bits in `left` are set; returns the bits of the others. */
+template <int moduli>
+TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
+                                        const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
+                                        const double (&c0)[TD_SUBTILE], unsigned left, double *c)
+{
+    double x[TD_SUBTILE];
+    bool is_sure[TD_SUBTILE];
+    unsigned open = 0;
+    td_round_quad<moduli>(residues.of, scale_a, scale_b, x, is_sure);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) open |= is_sure[i] ? 0u : 1u << i;
+    if (open) open = td_without_zeros<moduli>(residues.of, open, x);
+    open |= left;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
+    td_column::store({c, own.rows}, x, open);
+    return open;
+}
+
+/* The record of a line; of one that exists in the place of one that does not. */
+template <bool is_early> TD_DEVICE td_line record_of(const td_finish &finish, int which, int line)
+{
+    const td_line *const lines = finish.line[which] + blockIdx.z * finish.lines_of_member[which];
+    const td_line &left = lines[min(line, (which ? finish.target.n : finish.target.m) - 1)];
+    return is_early ? left_early(left) : left;
+}
+
+/* What is needed of the records of its rows and columns. Words, which stay in registers. */
+struct subtile_records {
+    struct record {
+        int32_t sum, mean;
+        uint32_t low_scale;
+    } of[2][TD_SUBTILE];
+
+    template <bool is_early>
+    TD_DEVICE void load(subtile_records &r, const td_finish &finish, int row, int col)
+    {
+        static_assert(offsetof(td_line, scale) == offsetof(td_line, low) + 2, "one word");
+        TD_UNROLL
+        for (int o = 0; o < 2; o++) {
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++) {
+                const td_line own = record_of<is_early>(finish, o, (o ? col : row) + i);
+                r.of[o][i].sum = own.sum;
+                r.of[o][i].mean = own.mean;
+                memcpy(&r.of[o][i].low_scale, &own.low, sizeof(uint32_t));
+            }
+        }
+    }
+    TD_DEVICE td_line line(const record &r)
+    {
+        td_line line = {};
+        line.sum = r.sum;
+        line.mean = r.mean;
+        line.low = (int16_t)r.low_scale;
+        line.scale = (int16_t)(r.low_scale >> 16);
+        return line;
+    }
+};
+
+/* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the columns whose results are usual, as bits. */
+struct subtile_lines {
+    uint32_t scale_a[TD_SUBTILE];
+    uint64_t scales_b; /* 16 bits each */
+    unsigned usual;
+};
+
+template <int moduli>
+TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice &choice)
+{
+    td_line a[TD_SUBTILE], b[TD_SUBTILE];
+    subtile_lines lines = {{}, 0, 0};
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        a[i] = subtile_records::line(records.of[0][i]);
+        b[i] = subtile_records::line(records.of[1][i]);
+    }
+    td_worst_line worst = td_worst_of(a[0]);
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        worst = td_join_worst(worst, td_worst_of(a[i]));
+        lines.scale_a[i] = (uint32_t)a[i].scale << 20;
+        lines.scales_b |= (uint64_t)(uint16_t)b[i].scale << (16 * i);
+    }
+    td_worst_line worst_b = td_worst_of(b[0]);
+    TD_UNROLL
+    for (int j = 1; j < TD_SUBTILE; j++) worst_b = td_join_worst(worst_b, td_worst_of(b[j]));
+    lines.usual = (1 << TD_SUBTILE) - 1;
+    if (td_are_usual<moduli>(worst, worst_b, choice)) return lines; /* mostly */
+    lines.usual = 0;
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++)
+        lines.usual |= td_are_usual<moduli>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
+    return lines;
+}
+
+/* All elements of some columns, whose bits are set. */
+TD_DEVICE unsigned bits_of_columns(unsigned columns)
+{
+    const unsigned spread = (columns & 3) | (columns & 12) << 6,
+                   first = (spread | spread << 3) & 0x1111;
+    return first * ((1 << TD_SUBTILE) - 1);
+}
+
+/* Returns the bits of the subtile's elements that cannot be finished so. What C had in the next column is loaded ahead. */
+template <int moduli, class unit>
+TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
+                                         unsigned left, int64_t ld, const int8_t *stage)
+{
+    enum { COLUMN = (1 << TD_SUBTILE) - 1 };
+    double next[TD_SUBTILE] = {};
+    unsigned open = 0;
+    uint64_t scales_b = lines.scales_b;
+    double *c = own.c;
+    if (own.beta != 0.0) td_column::load({own.c, own.rows}, next);
+    TD_UNROLL_N(1)
+    for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
+        const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
+        column_residues<moduli> residues;
+        column_residues<moduli>::template load<unit>(residues, stage, j);
+        if (own.beta != 0.0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+        unsigned here = COLUMN;
+        if (lines.usual >> j & 1)
+            here =
+                finish_column_double<moduli>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
+                                             c0, left >> (TD_SUBTILE * j) & COLUMN, c);
+        open |= here << (TD_SUBTILE * j);
+    }
+    return open;
+}
+
+/* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of an exponent's upper half. */
+TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, double *c)
+{
+    const uint32_t upper = (uint32_t)(td_bits64(x) >> 32);
+    if ((int)(upper >> 20 & 0x7ff) <= (int32_t)scale >> 20) return false;
+    *c = td_axpby(own.alpha,
+                  td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(x)),
+                  own.beta, c);
+    return true;
+}
+
+/* Elements of usual columns that are open, one after the other; returns the bits of those that still are. */
+template <int moduli, class unit>
+TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
+                                            unsigned open, int64_t ld, const int8_t *stage)
+{
+    unsigned left = 0;
+    TD_ROLLED
+    for (; open; open &= open - 1) {
+        const int e = __ffs((int)open) - 1, i = e % TD_SUBTILE, j = e / TD_SUBTILE;
+        uint32_t scale = (uint32_t)(lines.scales_b >> (16 * j)) << 20;
+        double z;
+        TD_UNROLL
+        for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
+        const bool is_sure =
+            td_round_by_parts<moduli>(residues_at<moduli, unit>(stage, j) + i, PLANE_BYTES, &z);
+        if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) left |= 1u << e;
+    }
+    return left;
+}
+
+/* X of one element by whole numbers: its residues are byte `byte` of the words. */
+template <int limbs, int columns, int moduli>
+TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GROUP], int byte)
+{
+    uint64_t fraction = 0;
+    int64_t column[limbs] = {};
+    TD_UNROLL
+    for (int g = 0; TD_GROUP * g < moduli; g++) {
+        const td_group<TD_P_LIMBS> &group = td_tables.group[moduli][g];
+        uint32_t r[TD_GROUP];
+        TD_UNROLL
+        for (int i = 0; i < TD_GROUP; i++)
+            r[i] = (uint32_t)(int8_t)(words[TD_GROUP * g + i] >> (8 * byte));
+        const uint32_t y = group.start + (group.weights & 0xffffu) * r[0] +
+                           (group.weights >> 16) * r[1] + group.weight_2 * r[2];
+        fraction += (uint64_t)(y << group.raise) * group.fraction;
+        TD_UNROLL
+        for (int c = 0; c < columns; c++)
+            column[c] = (int64_t)((uint64_t)column[c] + (uint64_t)y * group.limb[c]);
+    }
+    return td_less_multiple<limbs>(td_tables.less_product[moduli], column, fraction);
+}
+
+/* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and every block that needs them has to fetch
+ * this code, so there is little of it. Returns the mask. */
+template <td_finish_kind kind, int moduli>
+TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
+                                              const td_finish &finish, int row, int col,
+                                              unsigned open)
+{
+    enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
+    const subtile own = subtile_at(finish, row, col);
+    const td_choice choice = finish.choice[blockIdx.z];
+    unsigned mask = 0;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < own.cols; j++, open >>= TD_SUBTILE) {
+        uint32_t words[TD_GROUPS * TD_GROUP] = {};
+        const int8_t *const at = product.residue + blockIdx.z * product.batch_step +
+                                 (int64_t)(col + j) * product.ld + row;
+        const td_line b = own.line[1][col + j];
+        if (!(open & ((1u << own.rows) - 1))) continue;
+        TD_UNROLL
+        for (int t = 0; t < moduli; t++)
+            words[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
+        TD_UNROLL_N(1)
+        for (int i = 0; i < own.rows; i++) {
+            const td_line a = own.line[0][row + i];
+            double *const c = own.c + i + (int64_t)j * finish.target.c.ld;
+            double result;
+            if (!(open >> i & 1)) continue;
+            if (own.alpha == 0.0)
+                *c = td_scaled(own.beta, c);
+            else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
+                     td_finish_element<kind>(finish, choice,
+                                             whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
+                                             own.alpha, own.beta, c, &result))
+                *c = result;
+            else
+                mask |= 1u << (TD_SUBTILE * j + i);
+        }
+    }
+    return mask;
+}
+
+/* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a second look tells no more. */
+enum { FEW_UNSURE = 2 };
+
+/* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as td_finish_subtile. */
+struct by_rounding {
+    typedef subtile_records records;
+
+    template <int moduli, bool is_early>
+    TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &, int row, int col)
+    {
+        records::load<is_early>(own, finish, row, col);
+    }
+
+    template <int moduli, class unit>
+    TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
+                                      const subtile &own, const td_choice &choice,
+                                      const records &records, const int8_t *stage)
+    {
+        if (own.rows <= 0 || own.cols <= 0) return 0;
+        const subtile_lines lines = lines_of<moduli>(records, choice);
+        const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+        unsigned left = 0, open = whole;
+        const bool has_product = own.alpha != 0.0;
+        for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
+            left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
+        if (has_product)
+            open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
+        open &= whole & ~left;
+        const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
+        if (usual && __popc(usual) <= FEW_UNSURE)
+            open = (open & ~usual) | finish_elements_by_parts<moduli, unit>(
+                                         own, lines, usual, finish.target.c.ld, stage);
+        unsigned mask = left & whole;
+        if (open)
+            mask |= finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row,
+                                                                   own.col, open);
+        *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
+        return mask;
+    }
+};
+
+/* Tiles that are copied ahead, and blocks of a multiprocessor that share its memory. */
+enum { DOUBLE_BLOCKS = 2, DOUBLE_BYTES = 2 * stage_bytes(TD_LEAST_PAIRED) };
+static_assert(stage_bytes(TD_MOST_PAIRED) <= DOUBLE_BYTES, "one stage of any");
+
+template <class how, int moduli, class unit>
+TD_DEVICE void finish_units_double(const td_residue_product &product, const td_finish &finish,
+                                   const finish_units &units, td_tile_notes &notes)
+{
+    TD_DYNAMIC_SHARED(int8_t, shared);
+    enum {
+        STAGES = 2 * stage_bytes(moduli) <= DOUBLE_BYTES ? 2 : 1,
+        TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
+    };
+    const td_target &target = finish.target;
+    const td_choice choice = left_early(finish.choice[blockIdx.z]);
+    const int all = units.of[unit::tiles].by * td_tiles(target.n);
+    int next = 0, step = 0, rest;
+    const int steps = td_divide(all - (int)blockIdx.x + units.blocks.by - 1, units.blocks, &rest) *
+                      unit::steps,
+              in_row = (int)(threadIdx.x % 32) % unit::lanes * TD_SUBTILE,
+              in_col = (int)(threadIdx.x % 32) / unit::lanes * TD_SUBTILE;
+    typename how::records records;
+    td_clear_notes(notes);
+    const warp_place begin = place_of<unit>(units, 0);
+    how::template load<moduli, true>(records, finish, choice, begin.row + in_row,
+                                     begin.col + in_col);
+    td_wait_for_last();
+    const subtile first = subtile_at(finish, 0, 0);
+    td_async_pipeline<STAGES, TD_BY_WARP>(
+        steps,
+        [&](int stage) {
+            fetch_residues<moduli, unit>(product, target.n, place_of<unit>(units, next++),
+                                         shared + stage * stage_bytes(moduli));
+        },
+        [&](int stage) {
+            const warp_place at = place_of<unit>(units, step);
+            const int row = at.row + in_row, tile_row = row / TD_TILE, col = at.col + in_col;
+            const unsigned mask = how::template finish_subtile<moduli, unit>(
+                product, finish, subtile_from(first, target, row, col), choice, records,
+                shared + stage * stage_bytes(moduli));
+            const warp_place then = place_of<unit>(units, step + 1);
+            if (step + 1 < steps)
+                how::template load<moduli, false>(records, finish, choice, then.row + in_row,
+                                                  then.col + in_col);
+            td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
+                    col / TD_TILE * td_tiles(target.m) + tile_row, mask,
+                    td_few_of(finish, row, col, mask) == TD_FEW);
+            if (++step % TURN == 0 || step == steps) td_close_notes(target, notes);
+        });
+}
+
+#endif

@@ -1,0 +1,379 @@
+/* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded as the whole numbers of
+ * crt.cu would be, or not at all.
+ *
+ * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
+ * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
+ *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
+ *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
+ * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
+ *
+ * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most ten y
+ * and Q < 2^4, and y alone is below 2^16 in magnitude:
+ *   sums of y middle stay below 2^19.4 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
+ *   sums of y rest stay below 2^19.4 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
+ *   e is below 2^(t - 53) and is rounded twice. All that is less than 2^(t - 105). */
+#ifndef TD_PAIRS_H
+#define TD_PAIRS_H
+
+#include "../residue/tables.h"
+
+/* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
+enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = TD_EXACT_MODULI, TD_PAIRS = TD_MOST_PAIRED / 2 };
+
+struct td_pair {
+    uint32_t weights; /* 8 p' and 8 p */
+    double high, low; /* of M */
+};
+
+/* What low is before it is rounded. */
+struct td_low_parts {
+    double middle, rest;
+};
+
+struct td_pairs {
+    td_pair pair[TD_PAIRS];
+    double start_high, start_low; /* of -BIAS sum M */
+    double high, low, inverse;    /* of P */
+    double error;                 /* at most */
+    double reach; /* the same and what l may be rounded by when it is added: 2^(t - 79) */
+    int bits;     /* t */
+    int farthest; /* z that are sure are 2^(t - farthest) or more: their units are twice the error */
+    td_low_parts low_of_pair[TD_PAIRS], low_of_product;
+    double error_of_parts;
+};
+
+enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
+
+struct td_pair_tables {
+    td_pairs of[TD_MOST_PAIRED - TD_LEAST_PAIRED + 1];
+};
+
+static constexpr double td_power_of_2(int e)
+{
+    double x = 1.0;
+    for (int i = 0; i < e; i++) x *= 2.0;
+    for (int i = 0; i > e; i--) x *= 0.5;
+    return x;
+}
+
+/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 128. */
+static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, double *high,
+                                   double *low)
+{
+    const int cut = unit - down;
+    double above = 0.0, below = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) {
+        const int kept = cut - 32 * i; /* lower bits of this limb that are below the cut */
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        above += (double)(limb[i] & ~mask) * td_power_of_2(32 * i + down);
+        below += (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+    }
+    const bool up = below > td_power_of_2(unit - 1);
+    *high = above + (up ? td_power_of_2(unit) : 0.0);
+    *low = 0.0;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) { /* exact but for the last bits */
+        const int kept = cut - 32 * i;
+        const uint32_t mask = kept <= 0 ? 0 : kept >= 32 ? ~0u : (1u << kept) - 1;
+        const double part = (double)(limb[i] & mask) * td_power_of_2(32 * i + down);
+        *low += up && kept > 0 && kept <= 32 ? part - td_power_of_2(unit) : part;
+    }
+}
+
+/* Bits of limb 2^down that are worth from 2^lowest to less than 2^end; rounded if they are more than 53. */
+static constexpr double td_bits_between(const uint32_t *limb, int down, int lowest, int end)
+{
+    double sum = 0.0;
+    for (int i = 32 * TD_P_LIMBS - 1; i >= 0; i--)
+        if ((limb[i / 32] >> i % 32 & 1) && i + down >= lowest && i + down < end)
+            sum += td_power_of_2(i + down);
+    return sum;
+}
+
+/* Of the same number with the same unit, what is below `high`. */
+enum { TD_MIDDLE_BITS = 33 };
+static constexpr td_low_parts td_cut_low(const uint32_t *limb, int down, int unit, double high)
+{
+    const double kept = td_bits_between(limb, down, unit, 32 * TD_P_LIMBS);
+    return {td_bits_between(limb, down, unit - TD_MIDDLE_BITS, unit) + (kept - high),
+            td_bits_between(limb, down, down, unit - TD_MIDDLE_BITS)};
+}
+
+static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
+
+/* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
+ * each constant. */
+static constexpr double td_error_of(const td_pairs &pairs, int count)
+{
+    double error = 16.0 * td_magnitude_of(pairs.low), before = 0.0, bias = -pairs.start_low,
+           sum = 0.0;
+    for (int i = 0; i < count; i++) {
+        const double low = pairs.pair[i].low;
+        before += TD_PAIR_BIAS * low; /* of the start, so far */
+        bias -= TD_PAIR_BIAS * low;   /* that is still to be taken away */
+        sum += td_power_of_2(16) * td_magnitude_of(low);
+        error += td_magnitude_of(before) + td_magnitude_of(bias) + sum +
+                 td_power_of_2(20) * td_magnitude_of(low);
+    }
+    return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
+}
+
+static constexpr td_pairs td_make_pairs(int moduli)
+{
+    td_pairs pairs = {};
+    uint32_t product[TD_P_LIMBS] = {1};
+    for (int t = 0; t < moduli; t++) td_multiply_limbs(product, td_moduli[t]);
+    for (int i = 0; i < TD_P_LIMBS; i++)
+        for (int b = 0; b < 32; b++)
+            if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
+    const int unit = pairs.bits - 47;
+    for (int i = 0; 2 * i < moduli; i++) {
+        const bool is_one = 2 * i + 1 == moduli;
+        uint32_t rest[TD_P_LIMBS] = {1};
+        for (int t = 0; t < moduli; t++)
+            if (t / 2 != i) td_multiply_limbs(rest, td_moduli[t]);
+        td_pair *const pair = &pairs.pair[i];
+        pair->weights = is_one ? 8 * 256 : 8 * td_moduli[2 * i + 1] | 8 * td_moduli[2 * i] << 16;
+        td_cut_limbs(rest, is_one ? -8 : 0, unit, &pair->high, &pair->low);
+        pairs.low_of_pair[i] = td_cut_low(rest, is_one ? -8 : 0, unit, pair->high);
+        pairs.start_high -= TD_PAIR_BIAS * pair->high;
+        pairs.start_low -= TD_PAIR_BIAS * pair->low;
+    }
+    td_cut_limbs(product, 0, unit, &pairs.high, &pairs.low);
+    pairs.low_of_product = td_cut_low(product, 0, unit, pairs.high);
+    pairs.error_of_parts = td_power_of_2(pairs.bits - 105);
+    pairs.inverse = 1.0 / pairs.high;
+    pairs.error = td_error_of(pairs, (moduli + 1) / 2);
+    pairs.reach = pairs.error + td_power_of_2(pairs.bits - 79);
+    while (2.0 * pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52))
+        pairs.farthest++;
+    return pairs;
+}
+
+template <int moduli> static constexpr td_pairs td_pairs_of = td_make_pairs(moduli);
+
+static constexpr td_pair_tables td_make_pair_tables()
+{
+    td_pair_tables tables = {};
+    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++)
+        tables.of[n - TD_LEAST_PAIRED] = td_make_pairs(n);
+    return tables;
+}
+
+TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
+
+/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
+template <int half>
+TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
+{
+#if TD_HAS_CUDA_DEVICE
+    uint32_t result;
+    if constexpr (half == 0)
+        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    else
+        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
+            : "=r"(result)
+            : "r"(weights), "r"(residues), "r"(sum));
+    return result;
+#else
+    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
+    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
+    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
+#endif
+}
+
+/* X = h + l of four elements. A word has their residues modulo one of the moduli. */
+template <int moduli>
+TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
+                            double (&l)[TD_SUBTILE])
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) h[e] = pairs.start_high, l[e] = pairs.start_low;
+    TD_UNROLL
+    for (int i = 0; 2 * i < moduli; i++) {
+        const td_pair &pair = pairs.pair[i];
+        const uint32_t other = 2 * i + 1 < moduli ? residues[2 * i + 1] : 0;
+        const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
+        const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
+        const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, low, TD_PAIR_START),
+                                        td_add_pair<0>(pair.weights, high, TD_PAIR_START),
+                                        td_add_pair<1>(pair.weights, high, TD_PAIR_START)};
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) {
+            const double d = td_from_bits64((uint64_t)y[e] << 32);
+            h[e] = td_fma64(d, pair.high, h[e]);
+            l[e] = td_fma64(d, pair.low, l[e]);
+        }
+    }
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const double q = td_sub64(td_fma64(h[e], pairs.inverse, 0x1.8p52), 0x1.8p52);
+        h[e] = td_fma64(-q, pairs.high, h[e]);
+        l[e] = td_fma64(-q, pairs.low, l[e]);
+    }
+}
+
+/* ---- lines ---- */
+
+/* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean from the sum; the smallest sum, with
+ * its scale; scales. */
+struct td_worst_line {
+    int mean, spread, rounding;
+    int least, most;
+    bool is_special;
+};
+
+TD_DEVICE td_worst_line td_worst_of(const td_line &line)
+{
+    const int scale = TD_LOG * line.scale;
+    return {line.mean + scale, line.sum - line.mean, line.sum + scale,
+            line.scale,        line.scale,           line.low == TD_SPECIAL};
+}
+
+TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_line &b)
+{
+    return {min(a.mean, b.mean),   max(a.spread, b.spread), min(a.rounding, b.rounding),
+            min(a.least, b.least), max(a.most, b.most),     (bool)(a.is_special | b.is_special)};
+}
+
+/* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
+ * condition for each, in which the other line's sum does not occur. No branches: code that is jumped to is fetched late. */
+TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
+                                const td_choice &choice)
+{
+    const bool is_far = max(a.rounding, b.rounding) - choice.rest >= 8 * TD_LOG;
+    const int above = choice.need + (is_far ? 2 : TD_LOG);
+    return (b.mean >= above + a.spread) & (a.mean >= above + b.spread) &
+           (is_far | (a.mean + b.mean >= above + choice.rest));
+}
+
+/* Results are normal numbers, if their scales are such. */
+template <int moduli> TD_DEVICE bool td_are_near(int least, int most)
+{
+    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    return (least >= pairs.bits - 1 - 1023) & (most <= pairs.bits - pairs.farthest + 1022);
+}
+
+/* They are, and certified, if that is asked. */
+template <int moduli>
+TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
+{
+    return (bool)((choice.need == INT32_MIN) | choice.is_estimated |
+                  td_are_certified(a, b, choice)) &
+           !a.is_special & !b.is_special & td_are_near<moduli>(a.least + b.least, a.most + b.most);
+}
+
+/* ---- elements ---- */
+
+/* X 2^-scale of four elements, rounded, and which of these are sure. The sums of h and of l less and more what it may be off are rounded,
+ * as X between them is: where both are the same that is X rounded. Zeros never are sure. Scales are usual, those of rows and of a column,
+ * times 2^20. reach: that of td_pairs, or more. No branches. */
+template <int moduli>
+TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                             uint32_t scale_b, double reach, double *x, bool (&is_sure)[TD_SUBTILE])
+{
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        const double most = td_add64(h[e], td_add64(l[e], reach)),
+                     least = td_add64(h[e], td_sub64(l[e], reach));
+        is_sure[e] = most == least;
+        const uint32_t upper = (uint32_t)(td_bits64(most) >> 32) - scale_a[e] - scale_b;
+        x[e] = td_from_bits64((uint64_t)upper << 32 | (uint32_t)td_bits64(most));
+    }
+}
+
+template <int moduli>
+TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                             uint32_t scale_b, double *x, bool (&is_sure)[TD_SUBTILE])
+{
+    td_round_quad<moduli>(residues, scale_a, scale_b,
+                          td_pair_table.of[moduli - TD_LEAST_PAIRED].reach, x, is_sure);
+}
+
+/* alpha X + beta C0 of four elements, rounded once, and of which that is sure; alpha has the scales in it, and X may be off by `reach`. With
+ * H + L = h + l, alpha H = p + p' and beta C0 = q + q' the sum is exactly p + q, what rounding it loses, p' + q' and alpha L. The last ones
+ * are below 2^-51 (|p| + |q|) together, and three additions make their sum: it errs by less than 2^-102 (|p| + |q|), what is lost where
+ * products are too small for all of their bits included. If the sum less and more all that has the same nearest number, that is it. */
+template <int moduli>
+TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_SUBTILE],
+                             double beta, const double (&c0)[TD_SUBTILE], double reach, double *x,
+                             bool (&is_sure)[TD_SUBTILE])
+{
+    const double error = 0x1p-101, least_size = 0x1p-900, most_size = 0x1p1020;
+    double h[TD_SUBTILE], l[TD_SUBTILE];
+    td_add_pairs<moduli>(residues, h, l);
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        double low, lost;
+        const double high = td_two_sum64(h[e], l[e], &low), p = td_mul64(alpha[e], high),
+                     q = td_mul64(beta, c0[e]), sum = td_two_sum64(p, q, &lost),
+                     below = td_add64(td_fma64(alpha[e], high, -p), td_fma64(beta, c0[e], -q)),
+                     rest = td_add64(lost, td_fma64(alpha[e], low, below)),
+                     size = td_add64(td_abs64(p), td_abs64(q)),
+                     off = td_fma64(td_abs64(alpha[e]), reach, td_mul64(size, error));
+        x[e] = td_add64(sum, td_add64(rest, off));
+        is_sure[e] = (x[e] == td_add64(sum, td_sub64(rest, off))) & (size >= least_size) &
+                     (size <= most_size);
+    }
+}
+
+/* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is
+ * seldom needed would wait for them. */
+template <int moduli, int i>
+TD_DEVICE void td_add_parts(const int8_t *residue, int64_t step, double *high, double *middle,
+                            double *rest)
+{
+    if constexpr (2 * i < moduli) {
+        constexpr td_pair pair = td_pairs_of<moduli>.pair[i];
+        constexpr td_low_parts low = td_pairs_of<moduli>.low_of_pair[i];
+        const int other = 2 * i + 1 < moduli ? residue[(2 * i + 1) * step] : 0;
+        const double y = (double)((int)(pair.weights / 8 & 0xffffu) * residue[2 * i * step] +
+                                  (int)(pair.weights / 8 >> 16) * other);
+        *high = td_fma64(y, pair.high, *high);
+        *middle = td_fma64(y, low.middle, *middle);
+        *rest = td_fma64(y, low.rest, *rest);
+        td_add_parts<moduli, i + 1>(residue, step, high, middle, rest);
+    }
+}
+
+/* X of one element, rounded, by all bits of M and P; false if it may not be its nearest. */
+template <int moduli>
+TD_DEVICE bool td_round_by_parts(const int8_t *residue, int64_t step, double *z)
+{
+    constexpr double high_of_product = td_pairs_of<moduli>.high,
+                     inverse = td_pairs_of<moduli>.inverse,
+                     error = td_pairs_of<moduli>.error_of_parts;
+    constexpr td_low_parts low = td_pairs_of<moduli>.low_of_product;
+    double high = 0.0, middle = 0.0, rest = 0.0, below;
+    td_add_parts<moduli, 0>(residue, step, &high, &middle, &rest);
+    const double q = td_sub64(td_fma64(high, inverse, 0x1.8p52), 0x1.8p52);
+    high = td_fma64(-q, high_of_product, high);
+    middle = td_fma64(-q, low.middle, middle);
+    rest = td_fma64(-q, low.rest, rest);
+    const double most = td_two_sum64(high, middle, &below), e = td_add64(below, rest);
+    *z = td_add64(most, e);
+    return (td_add64(most, td_add64(e, error)) == *z) & (td_add64(most, td_sub64(e, error)) == *z);
+}
+
+/* Of those that are not sure, the ones that are not zeros, which are; zeros have residues that are 0. */
+template <int moduli>
+TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
+{
+    uint32_t any = 0;
+    TD_UNROLL
+    for (int t = 0; t < moduli; t++) any |= residues[t];
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++) {
+        if (!(unsure >> e & 1) || (any >> (8 * e) & 255)) continue;
+        x[e] = 0.0;
+        unsure &= ~(1u << e);
+    }
+    return unsure;
+}
+
+#endif

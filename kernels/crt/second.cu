@@ -1,0 +1,162 @@
+/* second.cu - which members have a second exact product, and C from it. */
+#include "second.h"
+
+#include "../select/choice.h"
+#include "limbs.h"
+#include "../residue/tables_wide.h"
+#include "finish.h"
+
+/* ---- choice ---- */
+
+enum { THREADS = 256 };
+
+/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of
+ * which so many are made together if one is dense; and C from a tile's residues. An exact sum takes td_dense.cost_of_sum of them
+ * (docs/kernels.md, Dense tiles of exact elements). */
+enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINISH = 20 };
+
+TD_DEVICE bool is_worth_it(const td_dense &p)
+{
+    const int32_t *const counts = p.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+    const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n), dense = counts[1];
+    const int64_t lines = (int64_t)p.target.m + p.target.n;
+    const int64_t product = COST_OF_LINE * lines + COST_OF_FINISH * dense +
+                            COST_OF_PRODUCTS * min(MADE_TOGETHER * dense, tiles);
+    return dense > 0 && (int64_t)(uint32_t)counts[3] * p.cost_of_sum > product;
+}
+
+/* Grid: blocks over lines, 1, batch member. */
+static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_dense p)
+{
+    td_begin_kernel();
+    const int64_t member = blockIdx.z;
+    const bool is_worth = is_worth_it(p);
+    const int first = (int)(blockIdx.x * THREADS + threadIdx.x), step = (int)gridDim.x * THREADS;
+    td_choice none = {};
+    if (first == 0) p.choice[member] = is_worth ? p.candidate : none;
+    for (int o = 0; o < 2 && is_worth; o++) {
+        const int lines = o ? p.target.n : p.target.m;
+        for (int i = first; i < lines; i += step) {
+            td_line line = p.from[o][member * p.lines_of_member[o] + i]; /* rounded: no fewer */
+            line.scale = (int16_t)td_scale_by_norm(p.candidate, line);
+            p.line[o][member * lines + i] = line;
+        }
+    }
+}
+
+cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream)
+{
+    const int lines = max(dense->target.m, dense->target.n);
+    const dim3 grid((unsigned)min(64, (lines + THREADS - 1) / THREADS), 1, (unsigned)batch);
+    return TD_LAUNCH_NEXT(dense_choose_kernel, grid, THREADS, 0, stream, *dense);
+}
+
+/* ---- finish ---- */
+
+/* X of four elements of a column, of which the block's residues begin at (row, col) = (0, 0). */
+TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_DENSE_LIMBS> *x)
+{
+    const int8_t *at = p.residue + blockIdx.z * p.batch_step + (int64_t)col * p.ld + row;
+    uint64_t fraction[TD_SUBTILE] = {};
+    int64_t column[TD_SUBTILE][TD_DENSE_LIMBS] = {};
+    TD_UNROLL_N(1)
+    for (int g = 0; g < TD_DENSE_GROUPS; g++) {
+        const td_group<TD_DENSE_LIMBS> &group = td_dense_table.group[g];
+        uint32_t residues[TD_GROUP], y[TD_SUBTILE];
+        TD_UNROLL
+        for (int t = 0; t < TD_GROUP; t++, at += p.plane_step)
+            residues[t] = *reinterpret_cast<const uint32_t *>(at);
+        td_add_group<TD_GROUP>(group, residues, y);
+        TD_UNROLL
+        for (int e = 0; e < TD_SUBTILE; e++) {
+            fraction[e] += (uint64_t)(y[e] << group.raise) * group.fraction;
+            TD_UNROLL
+            for (int c = 0; c < TD_DENSE_LIMBS; c++)
+                column[e][c] = (int64_t)((uint64_t)column[e][c] + (uint64_t)y[e] * group.limb[c]);
+        }
+    }
+    TD_UNROLL
+    for (int e = 0; e < TD_SUBTILE; e++)
+        x[e] =
+            td_less_multiple<TD_DENSE_LIMBS>(td_dense_table.less_product, column[e], fraction[e]);
+}
+
+/* The elements in a mask of one column of a subtile; returns the bits of those that are certified. */
+TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, unsigned mask)
+{
+    const td_finish &finish = p.finish;
+    const td_target &target = finish.target;
+    const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    const td_choice choice = finish.choice[blockIdx.z];
+    const td_line *const a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
+    const td_line b = finish.line[1][blockIdx.z * finish.lines_of_member[1] + col];
+    double *const c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
+    td_wide<TD_DENSE_LIMBS> x[TD_SUBTILE];
+    unsigned done = 0;
+    load_x(p.product, row - p.row, col - p.column, x);
+    TD_UNROLL_N(1)
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        double result;
+        if (!(mask >> i & 1) || a[i].low == TD_SPECIAL || b.low == TD_SPECIAL) continue;
+        if (!td_finish_exact(finish, choice, x[i], a[i], b, alpha, beta, &c[i], &result)) continue;
+        c[i] = result;
+        done |= 1u << i;
+    }
+    return done;
+}
+
+/* Returns how many elements of the thread's subtile are done. */
+TD_DEVICE int finish_subtile(const td_dense_finish &p, int row, int col)
+{
+    const td_target &target = p.finish.target;
+    if (row >= target.m || col >= target.n) return 0;
+    uint16_t *const mask = td_target_mask(target, row, col);
+    const unsigned left = *mask;
+    unsigned done = 0;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < TD_SUBTILE; j++) {
+        const unsigned own = left >> (TD_SUBTILE * j) & 15;
+        if (own) done |= finish_column(p, row, col + j, own) << (TD_SUBTILE * j);
+    }
+    if (done) *mask = (uint16_t)(left ^ done);
+    return __popc(done);
+}
+
+/* Grid: blocks over dense tiles, 1, batch member. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS)
+    dense_finish_kernel(TD_PARAMETER td_dense_finish p)
+{
+    TD_SHARED(int, total, );
+    td_begin_kernel();
+    const td_target &target = p.finish.target;
+    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
+    const int count = p.finish.choice[blockIdx.z].parameter
+                          ? target.open_count[TD_OPEN_COUNTS * blockIdx.z + 1]
+                          : 0;
+    int done = 0;
+    if (threadIdx.x == 0) total = 0;
+    TD_UNROLL_N(1)
+    for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x) {
+        int row, col;
+        td_subtile_of_tile(target, own[tiles - 1 - i], &row, &col);
+        if (row >= p.row && row < p.row + p.rows && col >= p.column && col < p.column + p.columns)
+            done += finish_subtile(p, row, col);
+    }
+    __syncthreads();
+    if (done) atomicAdd(&total, done);
+    __syncthreads();
+    if (p.repaired && threadIdx.x == 0 && total) atomicAdd(p.repaired, (unsigned long long)total);
+}
+
+cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream)
+{
+    return TD_LAUNCH_NEXT(dense_finish_kernel, td_grid_of_turns(finish->finish.target, 1, batch),
+                          TD_FINISH_THREADS, 0, stream, *finish);
+}
+
+cudaError_t td_dense_prepare(void)
+{
+    const cudaError_t error = td_load(cudaSuccess, dense_choose_kernel, dense_finish_kernel);
+    return error == cudaSuccess ? td_dense_residues_prepare() : error;
+}

@@ -1,0 +1,46 @@
+/* second.h - a second exact product, of A' and B' with TD_DENSE_MODULI moduli, for the dense tiles of a part of C: those of which
+ * the first one leaves many elements that are to be exact and rounded once. Nearly all of them are certified then. For host C
+ * and for kernels; every function enqueues on `stream`, waits for nothing, and returns the launch's status. */
+#ifndef TD_CRT_SECOND_H
+#define TD_CRT_SECOND_H
+
+#include "../residue/split.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Members whose dense tiles are worth it have `candidate`, others no moduli; those get the scales of their lines. */
+typedef struct {
+    td_target target;
+    const td_line *from
+        [2]; /* of the first product; the first line of member z is from[o] + z * lines_of_member[o] */
+    int64_t lines_of_member[2];
+    td_line *line[2]; /* [batch][rows, columns of the target] */
+    td_choice candidate;
+    td_choice *choice; /* [batch] */
+    int cost_of_sum;   /* see second.cu */
+} td_dense;
+cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
+
+/* The elements of dense tiles that the masks have, of rows row .. row + rows - 1 and columns column ..., of which products are:
+ * into C, and out of the masks, if they are certified. kind is TD_FINISH_EXACT. */
+typedef struct {
+    td_finish finish; /* target is the whole part; line and choice are td_dense's */
+    td_residue_product product;
+    int row, column, rows, columns;
+    unsigned long long *repaired; /* counts elements; NULL: not counted */
+} td_dense_finish;
+cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream);
+
+/* td_residues_run where choices are TD_DENSE_MODULI moduli or none. */
+cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
+
+cudaError_t td_dense_prepare(void);
+cudaError_t td_dense_residues_prepare(void); /* part of it */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

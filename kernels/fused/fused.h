@@ -1,0 +1,32 @@
+/* fused.h - products of residues and C by one kernel: the residues of a tile stay on its multiprocessor. For host C and kernels. */
+#ifndef TD_FUSED_H
+#define TD_FUSED_H
+
+#include "../igemm/plane_gemm.h"
+#include "../residue/split.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of td_residue_product.left for parts of m x n elements; and it, in such memory, 256-byte aligned. */
+size_t td_left_bytes(int64_t m, int64_t n, int64_t batch);
+td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch);
+
+/* True if products of such panels are made faster so: on devices with much binary64 arithmetic and the instructions for it (sm_90a), of short
+ * k and enough tiles. */
+bool td_resident_suits(const td_panels *panels, const td_scalar *beta);
+
+/* panels and finish are of the same product, which has one piece. Residues of what is left are stored, and noted in product->left. By most_blocks
+ * blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
+cudaError_t td_resident_run(const td_panels *panels, const td_residue_product *product,
+                            const td_finish *finish, int most_blocks, cudaStream_t stream);
+
+/* Loads the kernel on the current device: once, before the first launch. */
+cudaError_t td_resident_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

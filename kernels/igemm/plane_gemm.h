@@ -1,0 +1,146 @@
+/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. The ways
+ * to make one, cuBLAS among them, are the rows of a table in lib/engines/ozaki/planes.h. */
+#ifndef TD_PLANE_GEMM_H
+#define TD_PLANE_GEMM_H
+
+#include <stdbool.h>
+
+#include "../arithmetic/float32.h"
+#include "../select/ozaki.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Elements of A and B, and of C: int8 and int32, modulo 2^32; float and float, IEEE's, never a shorter type, but the sums are in an
+ * order of the row's choice; int8 and a byte of the sum's residue; int8 and the sum's logarithm: 0 for 0, else 1 + 8 e + f for the
+ * sum's leading bits 2^e (1 + f / 8), no sum being negative. */
+typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE, TD_PANEL_LOGARITHM } td_panel_type;
+
+/* Which tiles of TD_TILE x TD_TILE elements of C are wanted: [batch][column][ld] of 0 and 1; of is NULL if all are. C's other
+ * elements may hold anything. */
+typedef struct {
+    const uint8_t *of;
+    int64_t ld, batch_step;
+} td_wanted_tiles;
+
+/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k next to each other; C is m x n,
+ * column-major. Sizes and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of
+ * which leading dimensions and distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
+ * want m and n to be multiples of 16. */
+typedef struct {
+    td_panel_type type;
+    int64_t m, n, k;
+    const void *a, *b; /* [m][ld_a], [n][ld_b] */
+    void *c;           /* [n][ld_c] */
+    int64_t ld_a, ld_b, ld_c;
+    int64_t plane_a, plane_b, plane_c;    /* from one plane to the next */
+    int64_t member_a, member_b, member_c; /* from one member to the next */
+    int planes, batch;
+    bool accumulate; /* C += A B^T; else C need not hold numbers */
+
+    /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (../residue/moduli.h), and is wanted if t < choice.parameter of its member. Line i of C is
+     * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are
+     * residues within 5 p / 8 of 0; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
+     * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if td_wants_estimate(choice). */
+    const td_choice *choice; /* [batch] */
+    bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */
+    int pieces;
+    int64_t piece_c; /* from one piece's C to the next */
+    td_wanted_tiles wanted;
+    uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
+
+    /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of TD_LINE_GROUP lines, [batch][group of
+     * lines][word of 32 bits], set where a number may be. Where it is 0 of either, products are passed over. NULL: numbers may be
+     * anywhere. */
+    const uint32_t *nonzero[2];
+
+    /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
+     * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
+    void *workspace;
+    size_t workspace_bytes;
+} td_panels;
+
+/* A lane of the tensor cores holds pairs of neighbouring lines, one pair of eight. The lines of A stand in such an order, group by
+ * group, that a lane's are neighbours in C: pair j of lane q of four is lines 16 q + 2 j and 16 q + 2 j + 1. */
+enum { TD_LINE_GROUP = 64 };
+TD_BOTH int td_place_of_line(int line)
+{
+    const unsigned i = (unsigned)line, lane = i / 16 % 4, pair = i / 2 % 8;
+    return (int)(i - i % TD_LINE_GROUP + 8 * pair + 2 * lane + i % 2);
+}
+
+/* What the lines of op(A) (0) or op(B) (1) are padded to. */
+TD_BOTH int td_padded_lines(int lines, int which)
+{
+    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
+    return (lines + pad - 1) / pad * pad;
+}
+
+/* Planes of a member that are wanted; on the device. */
+TD_BOTH int td_planes_wanted(const td_panels *p, int member)
+{
+    const td_choice *choice = &p->choice[member];
+    if (p->type == TD_PANEL_LOGARITHM) return td_wants_estimate(choice) ? p->planes : 0;
+    return p->leaves_resident && td_is_resident(choice) ? 0 : choice->parameter;
+}
+
+/* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the device. */
+TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t column, int rows,
+                           int columns)
+{
+    const td_wanted_tiles *w = &p->wanted;
+    unsigned any = w->of == NULL;
+    if (any) return true;
+    for (int64_t j = column; j < column + columns && j < p->n; j += TD_TILE)
+        for (int64_t i = row; i < row + rows && i < p->m; i += TD_TILE)
+            any |= w->of[member * w->batch_step + j / TD_TILE * w->ld + i / TD_TILE];
+    return any != 0;
+}
+
+/* A piece has a multiple of so many elements of k, one at least; the last one may end with k. */
+enum { TD_PIECE_K = 128 };
+
+/* The multiple that `piece` of p->pieces begins with: a piece ends where the next begins. */
+TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
+{
+    const int all = ((int)p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece;
+    return p->pieces == 1 ? all : all / p->pieces;
+}
+
+/* td_panels.nonzero: words of a group of lines; groups; words of a member; the word of a stage of TD_PIECE_K elements, and its bit. */
+TD_BOTH int td_nonzero_words(int64_t k)
+{
+    return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));
+}
+TD_BOTH int td_groups(int64_t lines) { return (int)((lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP); }
+TD_BOTH int64_t td_nonzero_of_member(int64_t lines, int64_t k)
+{
+    return (int64_t)td_groups(lines) * td_nonzero_words(k);
+}
+TD_BOTH int64_t td_nonzero_place(int64_t lines, int64_t k, int member, int group, int stage)
+{
+    return member * td_nonzero_of_member(lines, k) + (int64_t)group * td_nonzero_words(k) +
+           stage / 32;
+}
+TD_BOTH uint32_t td_nonzero_bit(int stage) { return 1u << (stage % 32); }
+
+/* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where
+ * the device has them (sm_90a), else td_wgmma_exists is false. */
+cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream);
+bool td_wgmma_exists(void);
+cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
+
+/* The same by one of its schedules, which differ in their tiles, of residues; for tests. */
+enum { TD_WGMMA_CHOOSES = -1, TD_WGMMA_SCHEDULES = 4 };
+cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream);
+
+/* Loads the kernels on the current device: once, before the first launch. */
+cudaError_t td_mma_prepare(void);
+cudaError_t td_wgmma_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

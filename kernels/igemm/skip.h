@@ -1,0 +1,70 @@
+/* skip.h - what of k the products of a tile go through: stages of TD_PIECE_K elements in which lines of both operands have numbers
+ * other than 0. */
+#ifndef TD_SKIP_H
+#define TD_SKIP_H
+
+#include "../device/portable.h"
+#include "plane_gemm.h"
+
+/* Neighbours, after so many that are passed over; and the most of such runs, and one of none. */
+struct td_stages {
+    uint16_t passed, count;
+};
+enum { TD_MOST_RUNS = (TD_RESIDUE_K / TD_PIECE_K + 2) / 2 + 1 };
+
+/* How many are in a list, and where the last one ends. */
+struct td_listed {
+    int count, end;
+};
+
+/* Of stages 32 w to 32 w + 31, those in which any of `count` lines from `line` on has numbers other than 0. */
+template <int count>
+TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, int line, int w)
+{
+    const int64_t lines = which ? p.n : p.m;
+    const int words = td_nonzero_words(p.k), groups = td_groups(lines),
+              first = line / TD_LINE_GROUP;
+    const uint32_t *const own = p.nonzero[which] + td_nonzero_place(lines, p.k, member, 0, 32 * w);
+    uint32_t any = 0;
+    TD_UNROLL
+    for (int i = 0; i < count / TD_LINE_GROUP; i++) any |= own[min(first + i, groups - 1) * words];
+    return any;
+}
+
+/* Lists those of a tile of rows x columns, from `first` up to `end`, the stages before 0 being passed over; where there are none,
+ * one all the same: its products are zeros. A run of none comes last. By one thread. */
+template <int rows, int columns>
+TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int column, int first,
+                                   int end, td_stages *list)
+{
+    td_listed all = {0, 0};
+    td_stages run = {0, 0};
+    TD_ROLLED
+    for (int w = first / 32; w <= (end - 1) / 32; w++) {
+        uint32_t word = ~0u << max(first - 32 * w, 0);
+        if (end < 32 * w + 32) word &= ~(~0u << (end - 32 * w));
+        if (p.nonzero[0])
+            word &= td_nonzero_word<rows>(p, 0, member, row, w) &
+                    td_nonzero_word<columns>(p, 1, member, column, w);
+        if (all.count == 0 && word == 0 && w == (end - 1) / 32) word = 1u << ((end - 1) % 32);
+        TD_ROLLED
+        while (word) {
+            const int lowest = __ffs((int)word) - 1, begin = 32 * w + lowest;
+            const uint32_t after = word + (1u << lowest); /* what follows: a carry ran through it */
+            const int length = after ? __ffs((int)(after & ~word)) - 1 - lowest : 32 - lowest;
+            if (begin > all.end || all.count == 0) {
+                if (all.count > 0) *list++ = run;
+                run = {(uint16_t)(begin - all.end), 0};
+            }
+            run.count = (uint16_t)(run.count + length);
+            all.count += length;
+            all.end = begin + length;
+            word &= after;
+        }
+    }
+    list[0] = run;
+    list[1] = {0, 0};
+    return all;
+}
+
+#endif

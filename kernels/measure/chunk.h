@@ -1,0 +1,525 @@
+/* chunk.h - the first step of measuring lines: what is known of TD_UNIT elements of k of each line of a tile, and the largest
+ * exponents along k. For measure.cu. */
+#ifndef TD_CHUNK_H
+#define TD_CHUNK_H
+
+#include "../view/access.h"
+#include "../arithmetic/logarithm.h"
+#include "../view/line_tile.h"
+#include "../select/ozaki.h"
+
+enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
+enum { NO_TOP = -0x7fff };
+
+/* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
+struct unit {
+    uint32_t squares; /* of the magnitudes */
+
+    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
+    uint32_t magnitudes;
+
+    int32_t logs; /* sum of the logarithms, at most; where there are zeros, how many */
+    int16_t top;  /* exponent of the largest element; NO_TOP: all are zero */
+    int16_t low;  /* as in td_line */
+};
+enum { FRACTION = 20, ZEROS = 28 };
+
+/* ---- measuring ---- */
+
+/* As it is in shared memory. */
+typedef td_line_tile<TD_TILE, TD_UNIT, THREADS> tile_shape;
+
+/* A warp has so many lines, a part of a unit of each a lane. */
+enum { WARP_LINES = 32 / PARTS, WARPS = THREADS / 32 };
+static_assert((int)WARP_LINES * WARPS == (int)TD_TILE, "warps have all lines of a tile");
+
+TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
+TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
+
+/* The largest exponent of an element of k over some lines of a tile, whose largest upper half is known, special ones not counting;
+ * INT32_MIN: all are zeros. */
+template <bool along> TD_DEVICE int top_of(const uint64_t *tile, int line0, int l, uint32_t largest)
+{
+    const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
+    if (largest >= first_normal && largest < first_special) return (int)(largest >> 20) - 1023;
+    int top = INT32_MIN; /* zeros and subnormal numbers, or special ones */
+    TD_UNROLL_N(1)
+    for (int i = 0; i < WARP_LINES; i++) {
+        const uint64_t bits = tile[tile_shape::place<along>(line0 + i, l)];
+        if (magnitude(bits) && td_is_finite64(bits)) top = max(top, td_exponent64(magnitude(bits)));
+    }
+    return top;
+}
+
+/* The largest exponents over some lines of a tile, by a warp. A lane has two elements of k: neighbours, or, where pairs of lines are
+ * neighbours, some that are far from each other. */
+template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, int *top)
+{
+    enum {
+        HALF = TD_UNIT / 2,
+        ROW = TD_BOX
+    }; /* from row to row, and from pair to pair by exclusive-or */
+    const int lane = td_fresh((int)threadIdx.x % 32),
+              first = td_fresh(tile_shape::place<along>(line0, along ? 2 * lane : lane));
+    uint32_t largest[2] = {0, 0}; /* upper halves */
+    TD_UNROLL
+    for (int i = 0; i < WARP_LINES; i++) {
+        const td_pair_of_elements x = td_load_pair(
+            tile + (along ? (first ^ 2 * i) + i * ROW : (first ^ i / 2 * 2) + i % 2 * HALF * ROW));
+        const uint32_t high[2] = {upper_half(x.of[0]), upper_half(x.of[1])};
+        if (along) {
+            largest[0] = max(largest[0], high[0]);
+            largest[1] = max(largest[1], high[1]);
+        } else {
+            largest[i % 2] = max(largest[i % 2], max(high[0], high[1]));
+        }
+    }
+    TD_UNROLL
+    for (int h = 0; h < 2; h++) {
+        const int l = along ? 2 * lane + h : lane + h * HALF;
+        top[l] = top_of<along>(tile, line0, l, largest[h]);
+    }
+}
+
+/* The same of lines that do not exist, which are zeros. */
+TD_DEVICE void clear_tops(int *top)
+{
+    TD_UNROLL
+    for (int l = (int)threadIdx.x % 32; l < TD_UNIT; l += 32) top[l] = INT32_MIN;
+}
+
+/* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past the end, and bounds of each TD_BOUND of
+ * these. */
+struct raised_tops {
+    int32_t *tops, *bounds;
+    int left;
+};
+
+/* What is there for element l of k, and for its bounds, some time before it is raised: most often by nothing, and many blocks raise the
+ * same. */
+struct seen_tops {
+    int32_t top, bounds[2];
+};
+
+TD_DEVICE seen_tops see_tops(const raised_tops &raised, int l)
+{
+    if (l < 0 || l >= raised.left) return {};
+    const int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
+    return {__ldcg(&raised.tops[l]), {__ldcg(&bounds[0]), __ldcg(&bounds[1])}};
+}
+
+/* By the tile's, which each warp has of its lines. l: the thread's element of k; by two warps. */
+TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_UNIT], int l,
+                          const seen_tops &seen)
+{
+    int largest = top[0][l];
+    TD_UNROLL
+    for (int warp = 1; warp < WARPS; warp++) largest = max(largest, top[warp][l]);
+    const bool exists = l < raised.left;
+    int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
+    if (exists && largest > seen.top) atomicMax(&raised.tops[l], largest);
+    int below = exists ? largest : INT32_MAX;
+    TD_UNROLL
+    for (int step = TD_BOUND / 2; step > 0; step /= 2) {
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+        below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
+    }
+    if (l % TD_BOUND || !exists) return;
+    if (largest > seen.bounds[0]) atomicMax(&bounds[0], largest);
+    if (below > seen.bounds[1]) atomicMax(&bounds[1], below);
+}
+
+/* Of some elements of a unit. */
+struct sums_of_unit {
+    uint32_t magnitudes, squares;
+};
+
+/* The same; a unit, or a line, is all of its parts. */
+struct summary {
+    int peak, low; /* as in td_line, but for a peak of zeros */
+    int zeros;     /* how many */
+    int logs;      /* sum of the logarithms, of no use where there are zeros */
+};
+constexpr summary NO_ELEMENTS = {TD_LOG * NO_TOP, TD_NO_LOW, 0, 0};
+
+TD_DEVICE summary join(const summary &a, const summary &b)
+{
+    return {max(a.peak, b.peak), min(a.low, b.low), a.zeros + b.zeros, a.logs + b.logs};
+}
+
+/* Of a zero by the formula for normal numbers; below that of any of these. */
+enum { LOG_OF_ZERO = -1023 * TD_LOG };
+
+/* Exponent of the lowest bit that is set. */
+TD_DEVICE int low_of(uint64_t bits)
+{
+    const int field = (int)(bits >> 52);
+    const uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32) | (field ? 1u << 20 : 0u);
+    const int zeros = low ? __ffs((int)low) - 1 : 31 + __ffs((int)high);
+    return (field ? field : 1) - 1075 + zeros;
+}
+
+/* m 2^(log - 52) over 2^(top - 11), rounded up; m has 53 bits. */
+TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
+{
+    const uint32_t high = (uint32_t)(m >> 32);
+    const int drop = min(9 + top - (log >> 8), 31); /* of high's 21 bits */
+    const uint32_t rest = (high & ((1u << drop) - 1)) | (uint32_t)m;
+    return (high >> drop) + (rest != 0);
+}
+
+/* Two neighbouring elements of a tile's line are a lane's, the next two those of another part. */
+TD_DEVICE int part_of_element(int l) { return l / 2 % PARTS; }
+TD_DEVICE int element_of_part(int part, int i) { return (i / 2 * PARTS + part) * 2 + i % 2; }
+
+/* A thread's elements of a unit: of a tile in shared memory, which has zeros past the end of k ... */
+template <bool along> struct tile_elements {
+    enum { IS_OPERAND = 0 };
+    const uint64_t *of[2];      /* where the one or the other are, alternately */
+    const td_quad<int> *shifts; /* NULL: none */
+    int count;
+
+    TD_INSIDE tile_elements(const uint64_t *tile, int line, int part, int elements,
+                            const td_quad<int> *own_shifts)
+        : shifts(own_shifts), count(elements)
+    {
+        const int first = tile_shape::place<along>(line, element_of_part(part, 0));
+        of[0] = tile + td_fresh(first);
+        of[1] = tile + td_fresh(along ? first ^ TD_BOX / 2
+                                      : tile_shape::place<along>(line, element_of_part(part, 1)));
+    }
+    TD_INSIDE const uint64_t *at(int i) const
+    {
+        static_assert((int)TD_BOX == 4 * (int)PARTS, "rows have two pairs of a part");
+        return along ? (i / 2 % 2 ? of[1] : of[0]) + i / 4 * (TD_TILE * TD_BOX) + i % 2
+                     : (i % 2 ? of[1] : of[0]) + i / 2 * (2 * PARTS * TD_BOX);
+    }
+    TD_INSIDE uint64_t load(int i) const { return *at(i); }
+    TD_INSIDE uint64_t load_padded(int i) const { return load(i); }
+    TD_INSIDE void load_all(uint64_t (&bits)[PER_THREAD]) const
+    {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i += 2) {
+            const td_pair_of_elements x =
+                along ? td_load_pair(at(i)) : td_pair_of_elements{{load(i), load(i + 1)}};
+            bits[i] = x.of[0];
+            bits[i + 1] = x.of[1];
+        }
+    }
+    TD_INSIDE int shift(int i) const
+    {
+        return shifts ? shifts[i / TD_SUBTILE].of[i % TD_SUBTILE] : 0;
+    }
+};
+
+/* Half of what B's exponent is above A's. */
+TD_DEVICE int shift_of_tops(int a, int b)
+{
+    return a == INT32_MIN || b == INT32_MIN ? 0 : (b - a) >> 1;
+}
+
+/* ... or of an operand, every PARTS-th; shifts are made from the largest exponents along k. */
+struct operand_elements {
+    enum { IS_OPERAND = 1 };
+    const uint64_t *at;
+    int64_t step;
+    const int32_t *tops[2]; /* NULL: no shifts */
+    int count, which;
+
+    TD_INSIDE uint64_t load(int i) const { return __ldg(at + i * step); }
+    TD_INSIDE uint64_t load_padded(int i) const { return i < count ? load(i) : 0; }
+    TD_INSIDE void load_all(uint64_t (&bits)[PER_THREAD]) const
+    {
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) bits[i] = load(i);
+    }
+    TD_INSIDE int shift(int i) const
+    {
+        if (!tops[0] || i >= count) return 0;
+        const int up = shift_of_tops(tops[0][i * PARTS], tops[1][i * PARTS]);
+        return which ? -up : up;
+    }
+};
+
+template <class elements> TD_DEVICE int shifted_log(const elements &e, int i, uint64_t bits)
+{
+    return td_log_of64(bits) + TD_LOG * e.shift(i);
+}
+
+/* ---- elements that are normal numbers of which the lower half is not 0 ---- */
+
+/* False if there are others: then the rest is of no use. Leaves the upper halves of magnitudes. */
+template <bool has_shifts, class elements>
+TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], summary *s)
+{
+    uint32_t least = ~0u, most = 0, least_low = ~0u;
+    int peak = INT32_MIN, logs = 0, low = TD_NO_LOW;
+    uint64_t bits[PER_THREAD];
+    e.load_all(bits);
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t lower = (uint32_t)bits[i];
+        const int shift = has_shifts ? e.shift(i) : 0;
+        high[i] = upper_half(bits[i]);
+        least = min(least, high[i]);
+        most = max(most, high[i]);
+        least_low = min(least_low, lower);
+        const int log = (int)(high[i] >> 12) + TD_LOG * shift;
+        peak = max(peak, log);
+        logs += log;
+        low = min(low, (int)(high[i] >> 20) + shift + __ffs((int)lower));
+    }
+    *s = {peak + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+    return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
+}
+
+/* What is cut off is never 0. */
+template <bool has_shifts, class elements>
+TD_DEVICE sums_of_unit sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int shift = has_shifts ? e.shift(i) : 0;
+        const int drop = min(9 + 1023 + top - ((int)(high[i] >> 20) + shift), 31);
+        const uint32_t magnitude = (((high[i] & 0xfffffu) | 1u << 20) >> drop) + 1;
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+
+template <class elements>
+TD_DEVICE void load_magnitudes(const elements &e, uint64_t (&bits)[PER_THREAD])
+{
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) bits[i] = magnitude(e.load_padded(i));
+}
+
+TD_DEVICE bool are_normal(const uint64_t *bits)
+{
+    bool normal = true;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++)
+        normal &= (uint32_t)(bits[i] >> 52) - 1u < 0x7feu || bits[i] == 0;
+    return normal;
+}
+
+/* The last PER_THREAD - count elements are past the end of k. */
+TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
+{
+    summary s = {LOG_OF_ZERO, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        s.peak = max(s.peak, log);
+        s.logs += log;
+        s.zeros += bits[i] == 0;
+        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
+    }
+    s.peak = s.peak == LOG_OF_ZERO ? TD_LOG * NO_TOP : s.peak;
+    return s;
+}
+
+TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
+        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        const uint32_t magnitude = bits[i] == 0 ? 0 : magnitude_of(m, log, top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- any elements ---- */
+
+template <class elements> TD_DEVICE summary summarise_any(const elements &e)
+{
+    summary s = NO_ELEMENTS;
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = magnitude(e.load(i));
+        if (bits == 0) {
+            s.zeros++;
+            continue;
+        }
+        const int log = shifted_log(e, i, bits);
+        const int low = low_of(bits) + e.shift(i);
+        s.peak = td_is_finite64(bits) ? max(s.peak, log) : s.peak;
+        s.low = min(s.low, td_is_finite64(bits) ? low : (int)TD_SPECIAL);
+        s.logs += log;
+    }
+    return s;
+}
+
+template <class elements> TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
+{
+    sums_of_unit sums = {0, 0};
+    TD_UNROLL_N(1)
+    for (int i = 0; i < e.count; i++) {
+        const uint64_t bits = magnitude(e.load(i));
+        if (bits == 0) continue;
+        int q;
+        const uint64_t m = td_significand64(bits, &q);
+        const uint32_t magnitude = magnitude_of(m, shifted_log(e, i, bits), top);
+        sums.magnitudes += magnitude;
+        sums.squares += magnitude * magnitude;
+    }
+    return sums;
+}
+
+/* ---- units ---- */
+
+TD_DEVICE unit unit_of(const summary &all, const sums_of_unit &sums)
+{
+    return {sums.squares,
+            sums.magnitudes | (uint32_t)(all.peak & 255) << FRACTION |
+                (uint32_t)(all.zeros != 0) << ZEROS,
+            all.zeros ? all.zeros : all.logs, (int16_t)(all.peak >> 8), (int16_t)all.low};
+}
+
+/* An element's exponent above all; 0 for zeros and special numbers. */
+enum { NO_EXPONENT = -1075 };
+TD_DEVICE int height_of(uint64_t magnitude)
+{
+    const int field = (int)(magnitude >> 52);
+    if (field == 0) return magnitude ? 64 - td_clz64(magnitude) : 0;
+    return field == 0x7ff ? 0 : field - 1023 - NO_EXPONENT;
+}
+
+/* A part of a line's unit: what it is, and the upper halves of magnitudes if they are full. */
+struct part_of_unit {
+    summary own;
+    uint32_t high[PER_THREAD];
+    bool is_full, is_normal;
+};
+
+/* Parts that are not full. least: the smallest height. */
+struct other_part {
+    summary own;
+    bool is_normal;
+    int least;
+};
+
+template <bool has_shifts, class elements> TD_DEVICE other_part summarise_other(const elements &e)
+{
+    other_part part;
+    uint64_t bits[PER_THREAD];
+    load_magnitudes(e, bits);
+    part.least = INT32_MAX;
+    TD_UNROLL
+    for (int i = 0; i < PER_THREAD; i++)
+        if (i < e.count) part.least = min(part.least, height_of(bits[i]));
+    part.is_normal = !has_shifts && are_normal(bits);
+    part.own = part.is_normal ? summarise_normal(bits, e.count) : summarise_any(e);
+    return part;
+}
+
+template <class elements>
+TD_DEVICE sums_of_unit sum_other(const elements &e, bool is_normal, int top)
+{
+    uint64_t bits[PER_THREAD];
+    if (!is_normal) return sums_of_any(e, top);
+    load_magnitudes(e, bits);
+    return sums_of_normal(bits, top);
+}
+
+/* The same out of the way of what is usual: blocks that measure little wait for each piece of code that they have not had yet. */
+template <bool has_shifts, class elements>
+TD_DEVICE_CALL other_part summarise_other_away(const elements e)
+{
+    return summarise_other<has_shifts>(e);
+}
+template <class elements>
+TD_DEVICE_CALL sums_of_unit sum_other_away(const elements e, bool is_normal, int top)
+{
+    return sum_other(e, is_normal, top);
+}
+
+/* Returns the smallest height of an operand's elements. */
+template <bool has_shifts, class elements>
+TD_DEVICE int summarise_part(const elements &e, part_of_unit &part)
+{
+    other_part other;
+    part.is_full = e.count == PER_THREAD && summarise_full<has_shifts>(e, part.high, &part.own);
+    if (part.is_full) {
+        uint32_t least = ~0u;
+        TD_UNROLL
+        for (int i = 0; i < PER_THREAD; i++) least = min(least, part.high[i]);
+        return (int)(least >> 20) - 1023 - NO_EXPONENT;
+    }
+    if constexpr (elements::IS_OPERAND)
+        other = summarise_other_away<has_shifts>(e);
+    else
+        other = summarise_other<has_shifts>(e);
+    part.own = other.own;
+    part.is_normal = other.is_normal;
+    return other.least;
+}
+
+/* Its sums in units of all parts. */
+template <bool has_shifts, class elements>
+TD_DEVICE sums_of_unit sum_part(const elements &e, const part_of_unit &part, const summary &all)
+{
+    const int top = all.peak >> 8;
+    if (all.low == TD_SPECIAL) return {0, 0};
+    if (part.is_full) return sums_of_full<has_shifts>(part.high, e, top);
+    if (top == NO_TOP) return {0, 0};
+    if constexpr (elements::IS_OPERAND)
+        return sum_other_away(e, part.is_normal, top);
+    else
+        return sum_other(e, part.is_normal, top);
+}
+
+/* What is added to the exponents of a tile's elements, part by part. */
+struct shifts_of_tile {
+    td_quad<int> of[PARTS][PER_THREAD / TD_SUBTILE];
+};
+
+/* All parts of lines, by the lanes that have them. */
+TD_DEVICE summary join_parts(summary s)
+{
+    TD_UNROLL
+    for (int d = WARP_LINES; d < 32; d *= 2)
+        s = join(s, {__shfl_xor_sync(~0u, s.peak, d), __shfl_xor_sync(~0u, s.low, d),
+                     __shfl_xor_sync(~0u, s.zeros, d), __shfl_xor_sync(~0u, s.logs, d)});
+    return s;
+}
+
+TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
+{
+    TD_UNROLL
+    for (int d = WARP_LINES; d < 32; d *= 2) {
+        sums.magnitudes += __shfl_xor_sync(~0u, sums.magnitudes, d);
+        sums.squares += __shfl_xor_sync(~0u, sums.squares, d);
+    }
+    return sums;
+}
+
+/* The units of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not before the tile. Half of a warp's lanes, who
+ * load together, have parts 0 and 2, the others 1 and 3: they find theirs in different banks. */
+template <bool has_shifts, bool along>
+TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines, int left,
+                                     const shifts_of_tile &shifts, unit *to)
+{
+    static_assert((int)PARTS == 4, "a part has two bits");
+    if (td_skips(lines <= 0)) return;
+    const int lane = td_fresh((int)threadIdx.x % 32), own = lane % WARP_LINES,
+              part = lane / WARP_LINES % 2 * 2 + lane / WARP_LINES / 2;
+    const int count = left / (2 * PARTS) * 2 + min(2, max(0, left % (2 * PARTS) - 2 * part));
+    const tile_elements<along> mine(tile, line0 + own, part, count,
+                                    has_shifts ? shifts.of[part] : NULL);
+    part_of_unit seen;
+    summarise_part<has_shifts>(mine, seen);
+    const summary all = join_parts(seen.own);
+    const sums_of_unit sums = add_parts(sum_part<has_shifts>(mine, seen, all));
+    if (part == 0 && own < lines) to[own] = unit_of(all, sums);
+}
+
+#endif

@@ -1,0 +1,403 @@
+/* certify.h - the fewest moduli that certify an element by its estimate, and what to choose from how many elements each candidate leaves.
+ * For kernels of TD_FINISH_THREADS threads. */
+#ifndef TD_CERTIFY_H
+#define TD_CERTIFY_H
+
+#include "../igemm/plane_gemm.h"
+#include "../device/last_block.h"
+#include "../device/warp.h"
+#include "choice.h"
+#include "estimate.h"
+#include "../crt/finish.h"
+
+/* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in TD_PANEL_LOGARITHM; `eighths` is the sum
+ * of what they stand for. */
+enum { NOTHING = -(1 << 28), ELEMENTS = TD_SUBTILE * TD_SUBTILE };
+TD_DEVICE int log_of_eighths(uint64_t eighths)
+{
+    const int zeros = td_clz64(eighths);
+    return eighths ? TD_LOG * (63 - zeros - 3) + (int)(eighths << zeros >> 55 & 255) : (int)NOTHING;
+}
+
+TD_DEVICE int log_of_byte(uint32_t byte)
+{
+    return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
+}
+
+/* What ranking needs of a tile's lines: of rows, then columns. */
+typedef td_quad<int> of_lines[2][TD_TILE / TD_SUBTILE];
+struct ranked_lines {
+    of_lines unit, sum, mean; /* of columns, means less choice.need */
+
+    /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms, squared, needs more:
+     * binary64 rounds less than sqrt(k) times there. Errors of 2 2^-53 for each term are allowed, if these are less than those of
+     * choice.need_of_estimate. */
+    of_lines need;
+
+    /* The first candidate that rounds nothing; of digits, how many at the end of the scaled line are 0, or INEXACT. ALWAYS: lines of
+     * zeros, and special ones, which no candidate makes. */
+    of_lines exact;
+
+    of_lines scale[TD_CHOICES]; /* TD_LOG of them */
+
+    /* Of each warp that summarises lines, those of which `exact` tells something, and those that any candidate rounds by less than 2^8
+     * of choice.rest. */
+    unsigned may_be_exact[2 * TD_TILE / 32], is_small[2 * TD_TILE / 32];
+};
+enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
+
+/* Of a tile. open: how many elements of each warp's a candidate leaves, c in the lower half of a word, c + 4 in the upper. */
+struct rank_state {
+    ranked_lines lines;
+    unsigned open[TD_FINISH_THREADS / 32][4];
+};
+
+/* The first candidate that makes an element exactly, or TD_CHOICES, from what both lines are. */
+TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
+{
+    if (max(a, b) == ALWAYS) return 0;
+    if (!p.finish.cut.digits) return max(a, b);
+    return a + b >= p.finish.cut.digits - 1 ? 0 : (int)TD_CHOICES;
+}
+
+/* The thread's line of a tile's rows, then columns; those beyond the matrix are as the last. */
+TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
+{
+    const int i = (int)threadIdx.x, m_tiles = td_tiles(p.finish.target.m), which = i / TD_TILE,
+              first = (which ? tile / m_tiles : tile % m_tiles) * TD_TILE,
+              lines = which ? p.finish.target.n : p.finish.target.m,
+              line = min(first + i % TD_TILE, lines - 1);
+    return p.finish.line[which] + blockIdx.z * p.finish.lines_of_member[which] +
+           td_sampled_line(p.group_step[which], line);
+}
+
+/* Sets a candidate's scale; true if the line is rounded by less than 2^8 of choice.rest. */
+TD_DEVICE bool set_scale(const td_estimate &p, const td_line &line, int c, int scale, int *to)
+{
+    *to = TD_LOG * scale;
+    return line.sum + *to < p.choose.candidate[c].rest + 8 * TD_LOG;
+}
+
+/* By whole warps. */
+TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_lines &all)
+{
+    const td_choice &any = p.choose.candidate[0];
+    const int i = (int)threadIdx.x, which = i / TD_TILE, quad = i % TD_TILE / TD_SUBTILE,
+              e = i % TD_SUBTILE;
+    int exact = TD_CHOICES;
+    bool is_small = false;
+    if (p.choose.rule == TD_SCALE_BY_NORM) {
+        TD_UNROLL
+        for (int c = TD_CHOICES - 1; c >= 0; c--) {
+            const int scale = td_scale_by_norm(p.choose.candidate[c], line);
+            if (c >= p.choose.candidates) continue;
+            is_small |= set_scale(p, line, c, scale, &all.scale[c][which][quad].of[e]);
+            exact = line.low + scale >= 0 ? c : exact;
+        }
+    } else { /* one candidate */
+        const int scale = td_scale_of(p.choose, any, line), low = line.low + scale;
+        is_small = set_scale(p, line, 0, scale, &all.scale[0][which][quad].of[e]);
+        exact = !p.finish.cut.digits ? low >= 0 ? 0 : (int)TD_CHOICES
+                : low < 0            ? (int)INEXACT
+                                     : low / p.finish.cut.bits;
+    }
+    if (!td_is_counted(line)) exact = ALWAYS;
+    const int terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
+    all.unit[which][quad].of[e] = TD_LOG * td_estimate_unit(line);
+    all.sum[which][quad].of[e] = line.sum;
+    all.mean[which][quad].of[e] = line.mean - (which ? any.need : 0);
+    all.need[which][quad].of[e] = -max(any.need_of_estimate, 52 * TD_LOG - terms);
+    all.exact[which][quad].of[e] = exact;
+    const unsigned exacts = __ballot_sync(~0u, exact != TD_CHOICES && exact != INEXACT),
+                   smalls = __ballot_sync(~0u, is_small);
+    if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
+}
+
+/* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms, of which those beyond C may be anything. */
+struct ranked_subtile {
+    uint8_t *at;
+    int rows, columns;
+    uint32_t bytes[TD_SUBTILE];
+};
+
+TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
+{
+    const td_ranks &ranks = p.finish.ranks;
+    int row, col;
+    td_subtile_of_tile(p.finish.target, tile, &row, &col);
+    return {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
+            min((int)TD_SUBTILE, p.finish.target.m - row),
+            min((int)TD_SUBTILE, p.finish.target.n - col),
+            {}};
+}
+
+/* The logarithms of estimates of TD_SUBTILE neighbouring rows that are sums of several; the first ones are at `at`. */
+TD_DEVICE_CALL td_quad<int> join_logs(const uint8_t *at, int sums, int64_t step)
+{
+    uint64_t eighths[TD_SUBTILE] = {};
+    td_quad<int> logs;
+    for (int s = 0; s < sums; s++, at += step) {
+        const uint32_t bytes = *reinterpret_cast<const uint32_t *>(at);
+        TD_UNROLL
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            const int more = (int)(bytes >> (8 * i) & 255) - 1;
+            if (more >= 0) eighths[i] += (uint64_t)(8 + (more & 7)) << (more >> 3);
+        }
+    }
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) logs.of[i] = log_of_eighths(eighths[i]);
+    return logs;
+}
+
+/* The logarithms of estimates of a column of a subtile. */
+TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const ranked_subtile &own, int j)
+{
+    td_quad<int> logs;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) logs.of[i] = log_of_byte(own.bytes[j] >> (8 * i) & 255);
+    if (p.sums > 1 && own.rows > 0 && j < own.columns)
+        logs = join_logs(own.at + j * p.finish.ranks.ld, p.sums, p.sum_step);
+    return logs;
+}
+
+/* The first candidate that may make any element of a subtile of those quads of lines exactly. */
+TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_quad<int> &b)
+{
+    int least[2] = {TD_CHOICES, TD_CHOICES}, most = 0;
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        least[0] = min(least[0], a.of[i]);
+        least[1] = min(least[1], b.of[i]);
+        most = max(most, max(a.of[i], b.of[i]));
+    }
+    return p.finish.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
+}
+
+/* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked for. */
+TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> &a,
+                                       const td_quad<int> &b, int c)
+{
+    unsigned bits = 0;
+    TD_UNROLL
+    for (int e = 0; e < ELEMENTS; e++)
+        if (exact_rank(p, a.of[e % TD_SUBTILE], b.of[e / TD_SUBTILE]) <= c) bits |= 1u << e;
+    return bits;
+}
+
+/* The thread's subtile: numbers of its quads of lines; how much more its elements have than they need if their lines' scales are 0, by
+ * the estimate, or by the means of their lines' logarithms. Sets of elements are bits, as in masks. */
+struct ranked_elements {
+    const ranked_lines &lines;
+    int rows, columns;
+    td_quad<int> sum[2];
+    int surplus[ELEMENTS];
+
+    TD_INSIDE ranked_elements(const td_estimate &p, const ranked_lines &of,
+                              const ranked_subtile &own)
+        : lines(of), rows((int)threadIdx.x % (TD_TILE / TD_SUBTILE)),
+          columns((int)threadIdx.x / (TD_TILE / TD_SUBTILE))
+    {
+        const td_quad<int> unit[2] = {of.unit[0][rows], of.unit[1][columns]},
+                           mean[2] = {of.mean[0][rows], of.mean[1][columns]},
+                           need[2] = {of.need[0][rows], of.need[1][columns]};
+        sum[0] = of.sum[0][rows];
+        sum[1] = of.sum[1][columns];
+        TD_UNROLL
+        for (int j = 0; j < TD_SUBTILE; j++) {
+            const td_quad<int> log = logs_of(p, own, j);
+            TD_UNROLL
+            for (int i = 0; i < TD_SUBTILE; i++)
+                surplus[TD_SUBTILE * j + i] = max(log.of[i] + unit[0].of[i] + unit[1].of[j] +
+                                                      min(need[0].of[i], need[1].of[j]),
+                                                  mean[0].of[i] + mean[1].of[j]);
+        }
+    }
+
+    /* Those that candidate c certifies (td_is_certified). */
+    TD_INSIDE unsigned certified(const td_estimate &p, int c) const
+    {
+        const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
+        const int rest = p.choose.candidate[c].rest;
+        unsigned bits = 0;
+        TD_UNROLL
+        for (int e = 0; e < ELEMENTS; e++) {
+            const int i = e % TD_SUBTILE, j = e / TD_SUBTILE, scales = a.of[i] + b.of[j];
+            const int rounding = max(sum[0].of[i] + a.of[i], sum[1].of[j] + b.of[j]);
+            if (surplus[e] + scales >= td_log_error_of(rounding, rest)) bits |= 1u << e;
+        }
+        return bits;
+    }
+
+    /* The same where the error of X is 2 above what rounding costs (td_log_error_of). */
+    TD_INSIDE unsigned certified_usual(int c) const
+    {
+        const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
+        unsigned bits = 0;
+        TD_UNROLL
+        for (int e = 0; e < ELEMENTS; e++) {
+            const int i = e % TD_SUBTILE, j = e / TD_SUBTILE;
+            if (surplus[e] >= max(sum[0].of[i] + 2 - b.of[j], sum[1].of[j] + 2 - a.of[i]))
+                bits |= 1u << e;
+        }
+        return bits;
+    }
+};
+
+/* A column of a subtile each: how many candidates leave its elements. And how many elements each candidate leaves, a byte each. */
+struct subtile_ranks {
+    uint32_t of[TD_SUBTILE];
+    uint64_t left;
+};
+
+/* Candidates from first to last leave these elements. */
+TD_DEVICE void leave(subtile_ranks &ranks, unsigned left, unsigned inside, int first, int last)
+{
+    const uint64_t count = (uint64_t)__popc(left & inside);
+    const int candidates = last + 1 - first;
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++)
+        ranks.of[j] +=
+            ((left >> (TD_SUBTILE * j) & 15) * 0x204081u & 0x1010101u) * (uint32_t)candidates;
+    ranks.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
+}
+
+/* Candidates are better and better (docs/numerics.md): what the last one leaves all do, and what one makes the next ones do. So the first
+ * and the last are looked at first. inside: the elements that count. */
+TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_elements &own,
+                                      unsigned inside)
+{
+    const ranked_lines &lines = own.lines;
+    const bool usual = !(lines.is_small[0] | lines.is_small[1]) ||
+                       !(lines.is_small[2] | lines.is_small[3]),
+               may_be_exact = lines.may_be_exact[0] | lines.may_be_exact[1] |
+                              lines.may_be_exact[2] | lines.may_be_exact[3];
+    const td_quad<int> &a = lines.exact[0][own.rows], &b = lines.exact[1][own.columns];
+    const int last = p.choose.candidates - 1,
+              exact_from = may_be_exact ? first_exact(p, a, b) : (int)TD_CHOICES;
+    subtile_ranks ranks = {};
+    unsigned left = (1u << ELEMENTS) - 1, least = 0;
+    TD_ROLLED
+    for (int step = 0; step <= last && left; step++) {
+        const int c = step == 0 ? 0 : step == 1 ? last : step - 1;
+        if (step > 1 && left == least) {
+            leave(ranks, left, inside, c, last - 1);
+            break;
+        }
+        unsigned now = left & ~(usual ? own.certified_usual(c) : own.certified(p, c));
+        if (now && c >= exact_from) now &= ~exact_elements(p, a, b, c);
+        if (c == last)
+            leave(ranks, least = now, inside, last, TD_CHOICES - 1);
+        else
+            leave(ranks, left = now, inside, c, c);
+    }
+    return ranks;
+}
+
+/* Ranks the elements of a subtile; returns how many each candidate leaves. */
+TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
+                                const ranked_subtile &of)
+{
+    const unsigned in_columns = (1u << TD_SUBTILE * max(0, of.columns)) - 1,
+                   in_rows = ((1u << max(0, of.rows)) - 1) * 0x1111u;
+    const subtile_ranks ranks =
+        rank_elements(p, ranked_elements(p, lines, of), in_rows & in_columns);
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++)
+        if (of.rows > 0 && j < of.columns)
+            *reinterpret_cast<uint32_t *>(of.at + j * p.finish.ranks.ld) = ranks.of[j];
+    return ranks.left;
+}
+
+/* What each candidate leaves of a tile, of which `left` is the thread's: two candidates' at a time, each at most 512. By whole warps. */
+TD_DEVICE void count_open(rank_state &state, uint64_t left)
+{
+    TD_UNROLL
+    for (int c = 0; c < 4; c++) {
+        const unsigned both =
+            (unsigned)(left >> (8 * c) & 255) | (unsigned)(left >> (8 * c + 32) & 255) << 16;
+        const unsigned all = td_warp_add(both);
+        if (threadIdx.x % 32 == 0) state.open[threadIdx.x / 32][c] = all;
+    }
+}
+
+/* TD_FEW at most; thread c returns candidate c's. */
+TD_DEVICE unsigned open_of_tile(const rank_state &state)
+{
+    const int tid = (int)threadIdx.x;
+    unsigned open = 0;
+    for (int w = 0; w < TD_FINISH_THREADS / 32 && tid < TD_CHOICES; w++)
+        open += state.open[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
+    return min(open, (unsigned)TD_FEW);
+}
+
+/* ---- the choice ---- */
+
+TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD_PIECE_K); }
+
+/* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
+enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
+
+/* The price of moduli for those lines that were ranked, in ALL_BLOCKS-ths of the price without zeros. */
+TD_DEVICE uint64_t share_of_price(const td_estimate &p)
+{
+    const int rows = p.is_sample ? p.finish.target.m : p.choose.lines[0],
+              columns = p.is_sample ? p.finish.target.n : p.choose.lines[1];
+    const uint64_t all =
+        (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) * (uint64_t)stages_of(p.choose.k);
+    if (!p.nonzero[0]) return ALL_BLOCKS;
+    return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
+}
+
+/* What costs least: a candidate with exact sums of what it leaves open, of which a tile with TD_FEW or
+ * more counts as one with TD_FEW; or all tiles in binary64. */
+TD_DEVICE td_choice cheapest(const td_estimate &p)
+{
+    const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
+    const td_prices &prices = p.choose.prices;
+    const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
+                   sum = (unsigned)prices.sums,
+                   estimate = p.is_sample ? (unsigned)prices.estimate : 0;
+    uint64_t least = elements * (unsigned)prices.binary64;
+    td_choice best = p.choose.candidate[0];
+    best.parameter = 0;
+    best.rank = -1;
+    for (int i = 0; i < p.choose.candidates; i++) {
+        const int further = p.choose.candidate[i].parameter - (int)TD_COMMON_MODULI;
+        const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
+        const uint64_t cost = elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * sum;
+        if (cost >= least) continue;
+        least = cost;
+        best = p.choose.candidate[i];
+    }
+    return best;
+}
+
+/* Leaves the choice, which after a sample is still open unless all of C is left to binary64. By all
+ * threads of a block. room: of what lines chose. */
+TD_DEVICE void decide(const td_estimate &p, td_room room)
+{
+    if (threadIdx.x == 0) {
+        td_choice choice = cheapest(p);
+        if (p.is_sample && choice.parameter > 0) choice = p.choose.candidate[0];
+        choice.room = p.choose.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
+        p.choose.choice[blockIdx.z] = choice;
+        if (p.choose.planes && !p.is_sample)
+            atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
+    }
+    __syncthreads();
+    for (int o = 0; o < 2 && !p.is_sample && p.choose.choice[blockIdx.z].parameter; o++)
+        td_scale_lines(p.choose, p.choose.choice[blockIdx.z], o, (int)blockIdx.z, (int)threadIdx.x,
+                       (int)blockDim.x);
+}
+
+/* Adds what some tiles leave open, `share` of p.blocks, and decides if they are the last ones. By all threads. */
+TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room, int share)
+{
+    if (open && (int)threadIdx.x < p.choose.candidates)
+        atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
+    if (p.choose.candidates > 1 && p.blocks > 0 &&
+        td_is_last(&p.ranked[blockIdx.z], share, p.blocks))
+        decide(p, room);
+}
+
+#endif

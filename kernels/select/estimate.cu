@@ -1,0 +1,129 @@
+/* estimate.cu - what one int8 product of magnitudes (magnitudes.cu) says of abs(A')abs(B'), and what follows from it. */
+#include "../device/async_copy.h"
+#include "certify.h"
+
+namespace
+{
+
+/* What of the next tile is copied while one is ranked; each thread copies what it will read itself. */
+struct fetched_tile {
+    uint32_t bytes[TD_SUBTILE][TD_FINISH_THREADS];
+    td_line line[2 * TD_TILE];
+};
+
+/* Starts the copies of a tile, if there is one with that number. */
+TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_tile &to)
+{
+    const int tid = (int)threadIdx.x, words = sizeof(td_line) / sizeof(uint64_t);
+    if (tile < tiles) {
+        const ranked_subtile own = place_subtile(p, tile);
+        TD_UNROLL
+        for (int j = 0; j < TD_SUBTILE; j++)
+            if (own.rows > 0 && j < own.columns)
+                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.finish.ranks.ld);
+        if (tid < 2 * TD_TILE) {
+            const uint64_t *const line = reinterpret_cast<const uint64_t *>(place_line(p, tile));
+            TD_UNROLL
+            for (int w = 0; w < words; w++)
+                td_async_copy<8>(reinterpret_cast<uint64_t *>(&to.line[tid]) + w, line + w);
+        }
+    }
+    td_async_copy_commit();
+}
+
+/* The thread's subtile, when the copies are there. */
+TD_DEVICE ranked_subtile take_tile(const td_estimate &p, int tile, const fetched_tile &from)
+{
+    const int tid = (int)threadIdx.x;
+    ranked_subtile own = place_subtile(p, tile);
+    TD_UNROLL
+    for (int j = 0; j < TD_SUBTILE; j++) own.bytes[j] = from.bytes[j][tid];
+    return own;
+}
+
+/* Ranks the elements of the block's tiles; adds up what each candidate leaves open of them, TD_FEW of a tile at most. Thread c returns
+ * candidate c's. All threads take part. */
+TD_DEVICE unsigned rank_tiles(const td_estimate &p)
+{
+    TD_SHARED(rank_state, state, [2]);
+    TD_SHARED(fetched_tile, fetched, [2]);
+    const int tiles = td_tiles(p.finish.target.m) * td_tiles(p.finish.target.n),
+              step = (int)gridDim.x, tid = (int)threadIdx.x;
+    const bool has_line = tid < 2 * TD_TILE;
+    int tile = (int)blockIdx.x, own = 0;
+    unsigned open = 0;
+    if (tile >= tiles) return 0;
+    fetch_tile(p, tile, tiles, fetched[0]);
+    fetch_tile(p, tile + step, tiles, fetched[1]);
+    td_async_copy_wait<1>();
+    if (has_line) summarise_line(p, fetched[0].line[tid], state[0].lines);
+    __syncthreads();
+    for (; tile < tiles; tile += step, own ^= 1) {
+        const uint64_t left = rank_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
+        count_open(state[own], left);
+        fetch_tile(p, tile + 2 * step, tiles, fetched[own]);
+        td_async_copy_wait<1>();
+        if (has_line && tile + step < tiles)
+            summarise_line(p, fetched[own ^ 1].line[tid], state[own ^ 1].lines);
+        __syncthreads();
+        open += open_of_tile(state[own]);
+    }
+    return open;
+}
+
+/* Groups of lines of the part that have numbers other than 0 in a stage of k. By all threads. */
+TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
+{
+    const int lines = which ? p.finish.target.n : p.finish.target.m, groups = td_groups(lines);
+    int count = 0;
+    for (int first = 0; first < groups; first += TD_FINISH_THREADS) {
+        const int group = first + (int)threadIdx.x;
+        const int64_t place = td_nonzero_place(lines, p.choose.k, (int)blockIdx.z, group, stage);
+        count += __syncthreads_count(group < groups &&
+                                     (p.nonzero[which][place] & td_nonzero_bit(stage)) != 0);
+    }
+    return count;
+}
+
+/* Adds up the blocks of magnitudes of both operands that meet. */
+TD_DEVICE void count_blocks(const td_estimate &p)
+{
+    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.k); stage += (int)gridDim.x) {
+        const int rows = groups_in_stage(p, 0, stage), columns = groups_in_stage(p, 1, stage);
+        if (threadIdx.x == 0 && rows > 0 && columns > 0)
+            atomicAdd(&p.met[blockIdx.z], (unsigned long long)rows * (unsigned)columns);
+    }
+}
+
+} // namespace
+
+/* So many have places on large devices, one after the other where a batch has many members. */
+enum { RANK_BLOCKS = 3 * 132, RANK_TURNS = 4 };
+
+/* Grid: td_rank_blocks, 1, batch member. */
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
+    rank_kernel(TD_PARAMETER td_estimate p)
+{
+    td_begin_kernel();
+    if (td_scalar_value(p.choose.alpha) == 0.0) return;
+    const td_choice choice = p.choose.choice[blockIdx.z];
+    if (!td_wants_estimate(&choice)) return;
+    const unsigned open = rank_tiles(p);
+    if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
+    close_ranks(p, open, (td_room)choice.room, 1);
+}
+
+int td_rank_blocks(int m, int n, int batch)
+{
+    return (int)min((int64_t)max(1, RANK_TURNS * RANK_BLOCKS / batch),
+                    min((int64_t)RANK_BLOCKS, (int64_t)td_tiles(m) * td_tiles(n)));
+}
+
+cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
+{
+    const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n, batch), 1,
+                    (unsigned)batch);
+    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
+}
+
+cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), rank_kernel); }

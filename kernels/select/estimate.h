@@ -1,0 +1,75 @@
+/* estimate.h - abs(A')abs(B') from below, by one product of int8, and what it decides: which candidate multiplies least and
+ * repairs least, and which elements of C it certifies. For host C and for kernels.
+ *
+ * With u = min(127, floor(abs(a) 2^-unit)), the unit of a line being 1/16 of its typical magnitude rounded down to a power of
+ * two, u v <= abs(a) abs(b) 2^-(both units): sums of such products are whole numbers that no device rounds. Only four leading bits
+ * of each sum over TD_ESTIMATE_K elements of k are kept, rounded down. */
+#ifndef TD_ESTIMATE_H
+#define TD_ESTIMATE_H
+
+#include "ozaki.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The longest sums; part of the modes' definition. k is cut into as few parts as there can be, all but the last of equal length. */
+enum { TD_ESTIMATE_K = 1 << 14 };
+static inline int64_t td_estimate_sums(int64_t k)
+{
+    return (k + TD_ESTIMATE_K - 1) / TD_ESTIMATE_K;
+}
+static inline int64_t td_estimate_length(int64_t k)
+{
+    const int64_t sums = td_estimate_sums(k), length = (k + sums - 1) / sums;
+    return (length + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
+}
+
+/* u and v of a part: [batch][place of line][k_padded], op(A)'s lines as td_place_of_line (../igemm/plane_gemm.h) says, zeros in the
+ * padding. Nothing is done for members whose choice is not estimated. fixed.k_first .. of k; scales need not be set. */
+typedef struct {
+    td_fixed fixed;
+    int8_t *plane[2];
+    int64_t k_padded;
+    uint32_t *nonzero[2]; /* td_panels.nonzero: bits are set; NULL: none */
+} td_magnitudes;
+cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
+
+/* Of a part, or of a sample of a whole member: logarithms of sums (TD_PANEL_LOGARITHM) into the ranks of its elements. When all parts of a member are ranked, one of
+ * its candidates is chosen and scales are set, if there is more than one. A sample only tells whether all of C is to be left to
+ * binary64, which then is chosen; else nothing is, and the estimate is to be made of all. */
+typedef struct {
+    td_finish finish; /* ranks.of: the logarithms of the first sum too */
+    td_choose choose; /* of the whole product */
+    int64_t sum_step; /* from one sum to the next */
+    int sums;
+    int blocks;    /* of all parts, td_rank_blocks(m, n, batch) each; 0: the choice stands */
+    int64_t tiles; /* of all parts */
+    unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
+    unsigned long long *met;  /* [batch]: the same */
+    int32_t *ranked;          /* [batch]: the same */
+    bool is_sample;
+    int group_step[2]; /* td_fixed.group_step */
+    const uint32_t
+        *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
+} td_estimate;
+int td_rank_blocks(int m, int n, int batch); /* of a member */
+cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
+
+/* All of it, magnitudes and their product too, for the kernels that choose by lines (td_lines_run), of products that are one part with
+ * one sum, and not large. Lines of magnitudes have no padding, and stand in their own order. */
+struct td_small_estimate {
+    td_magnitudes magnitudes; /* with a map */
+    td_estimate estimate;     /* blocks counts tiles, unless it is 0 */
+    td_step *steps;           /* td_measure.steps */
+};
+bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch);
+
+cudaError_t td_magnitudes_prepare(void);
+cudaError_t td_estimate_prepare(void); /* all */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

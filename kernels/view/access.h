@@ -1,0 +1,224 @@
+/* access.h - how kernels reach operands, scalars and elements of C. */
+#ifndef TD_ACCESS_H
+#define TD_ACCESS_H
+
+#include "../arithmetic/float32.h"
+#include "../device/portable.h"
+#include "product.h"
+
+/* Strips of some lines, tiles of some rows or columns. */
+TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
+
+/* Of binary64. */
+TD_DEVICE double td_scalar_value(const td_scalar &s)
+{
+    return s.device ? *static_cast<const double *>(s.device) : s.value.binary64;
+}
+
+/* First element of a batch member; T is the type of its elements. */
+template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
+{
+    if (matrix.array) return td_global(static_cast<T *>(matrix.array[index]));
+    return td_global(static_cast<T *>(matrix.data) + index * matrix.stride);
+}
+
+TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)
+{
+    return o.offset + line * o.line_step + l * o.k_step;
+}
+
+/* First element of a part of C, for the block's batch member. */
+template <class T> TD_DEVICE T *td_target_c(const td_target &target)
+{
+    return td_member<T>(target.c, target.batch_first + blockIdx.z) + target.c_offset;
+}
+
+/* The repair mask of the subtile that (row, col) of a part of C belongs to, for the block's batch member. */
+TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
+{
+    const int64_t m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n);
+    const int64_t tile = (blockIdx.z * n_tiles + col / TD_TILE) * m_tiles + row / TD_TILE;
+    const int in_row = row % TD_TILE / TD_SUBTILE, in_col = col % TD_TILE / TD_SUBTILE;
+    return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
+}
+
+/* The bits of the elements of a subtile that are in C. */
+TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
+{
+    unsigned mask = 0;
+    for (int j = 0; j < min((int)TD_SUBTILE, target.n - col) && row < target.m; j++)
+        mask |= ((1u << min((int)TD_SUBTILE, target.m - row)) - 1) << (TD_SUBTILE * j);
+    return mask;
+}
+
+/* The td_room that all elements of the block's member are left to. */
+TD_DEVICE td_room td_room_for_all(const td_target &target)
+{
+    return target.open_count
+               ? (td_room)target.open_count[TD_OPEN_COUNTS * blockIdx.z + TD_OPEN_COUNTS - 1]
+               : TD_ROOM_FOR_SOME;
+}
+
+/* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
+static inline dim3 td_grid_of_tiles(const td_target &target, unsigned parts, int batch)
+{
+    return dim3((unsigned)td_tiles(target.m) * (unsigned)td_tiles(target.n), parts,
+                (unsigned)batch);
+}
+
+/* Row and column of the thread's subtile of a tile; TD_SUBTILES threads have it. */
+TD_DEVICE void td_subtile_of_tile(const td_target &target, int tile, int *row, int *col)
+{
+    const int m_tiles = td_tiles(target.m), in_tile = TD_TILE / TD_SUBTILE;
+    *row = tile % m_tiles * TD_TILE + (int)threadIdx.x % in_tile * TD_SUBTILE;
+    *col = tile / m_tiles * TD_TILE + (int)threadIdx.x / in_tile * TD_SUBTILE;
+}
+
+TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
+{
+    td_subtile_of_tile(target, (int)blockIdx.x, row, col);
+}
+
+/* Blocks that go through all tiles of C together, or through the open ones, each in turn; so many for each part of a tile, of all
+ * members. */
+enum { TD_TURNS = 1024 };
+static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int batch)
+{
+    const dim3 grid = td_grid_of_tiles(target, parts, batch);
+    return dim3(min(max(1u, (unsigned)TD_TURNS / grid.z), grid.x), grid.y, grid.z);
+}
+
+/* Calls work(tile) for the block's share. */
+template <class function> TD_DEVICE void td_each_tile(const td_target &target, function work)
+{
+    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    TD_UNROLL_N(1)
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) work(tile);
+}
+
+/* The dense ones come last, or not at all. */
+template <class function>
+TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, function work)
+{
+    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    const int32_t *const counts =
+        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
+    const int few = counts ? counts[0] : tiles,
+              count = few + (counts && takes_dense ? counts[1] : 0);
+    TD_UNROLL_N(1)
+    for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
+        work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
+}
+
+/* More elements of a tile than this count no more as exact sums: these are made in groups then. */
+enum { TD_TILE_OF_SUMS = 320 };
+
+/* A place in the lists, for a tile of `count` elements, few or dense. Of dense ones the target may want to know more. */
+TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    int32_t *const counts = target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+    const int place = atomicAdd(&counts[is_dense], 1);
+    target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
+    if (!is_dense || !target.is_dense) return;
+    target.is_dense[blockIdx.z * tiles + tile] = 1;
+    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
+}
+
+/* To be told of a tile before it is listed. */
+TD_DEVICE void td_begin_tile(const td_target &target, int tile)
+{
+    const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
+    if (target.is_dense) target.is_dense[blockIdx.z * tiles + tile] = 0;
+}
+
+/* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
+ * part. */
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, int few)
+{
+    TD_SHARED(int, count, );
+    TD_SHARED(int, most, );
+    if (!target.open_count) return;
+    if (threadIdx.x == 0) td_begin_tile(target, tile);
+    if (!__syncthreads_or(mask != 0)) return;
+    if (threadIdx.x == 0) count = most = 0;
+    __syncthreads();
+    if (mask) {
+        atomicAdd(&count, __popc(mask));
+        atomicMax(&most, few);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) td_list_tile(target, tile, count, count > most);
+}
+
+/* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of them, cleared at first, and then each
+ * time that they are closed. All threads take part in both. */
+enum { TD_NOTES = 32 };
+struct td_tile_notes {
+    int32_t tile[TD_NOTES], count[TD_NOTES], is_sparse[TD_NOTES];
+};
+
+TD_DEVICE void td_clear_notes(td_tile_notes &notes)
+{
+    if (threadIdx.x < TD_NOTES) notes.count[threadIdx.x] = notes.is_sparse[threadIdx.x] = 0;
+    __syncthreads();
+}
+
+TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
+{
+    const int i = (int)threadIdx.x;
+    __syncthreads();
+    if (target.open_count && i < TD_NOTES && notes.count[i])
+        td_list_tile(target, notes.tile[i], notes.count[i],
+                     notes.count[i] > TD_FEW && !notes.is_sparse[i]);
+    td_clear_notes(notes);
+}
+
+/* What a thread leaves of a tile, whose note is number i. */
+TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, bool may_be_dense)
+{
+    if (!mask) return;
+    notes.tile[i] = tile;
+    atomicAdd(&notes.count[i], __popc(mask));
+    if (!may_be_dense) notes.is_sparse[i] = 1;
+}
+
+/* Numbers of a column's subtile, or as many of a line: loaded and stored together. */
+template <class number> struct alignas(16) td_quad {
+    number of[TD_SUBTILE];
+};
+
+TD_DEVICE td_range td_range_join(td_range a, td_range b)
+{
+    td_range r;
+    r.top = a.top > b.top ? a.top : b.top;
+    r.bottom = a.bottom < b.bottom ? a.bottom : b.bottom;
+    return r;
+}
+
+/* The range of one line from its parts. */
+TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, int line)
+{
+    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
+    const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
+    td_range r = partial[0];
+    for (int i = 1; i < scan.chunks; i++) r = td_range_join(r, partial[(int64_t)i * padded]);
+    if (r.top < r.bottom) r.top = r.bottom = 0;
+    return r;
+}
+
+/* alpha sum + beta c as cuBLAS rounds it, c not read if beta is 0. */
+TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)
+{
+    return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
+}
+
+/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours are. A beta of 1 leaves c as
+ * it is, else a zero is +0; c is not read if beta is 0. */
+TD_DEVICE double td_scaled(double beta, const double *c)
+{
+    return beta == 1.0 ? *c : td_axpby(0.0, 0.0, beta, c);
+}
+
+#endif

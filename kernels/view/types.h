@@ -1,0 +1,65 @@
+/* types.h - elements, scalars, matrices and counters as host C and kernels both know them. Needs no CUDA header. */
+#ifndef TD_TYPES_H
+#define TD_TYPES_H
+
+#include <stdint.h>
+
+#include "../../include/tandem.h"
+
+typedef tandem_stream td_stream;
+
+/* What the elements of matrices are; lib/call/problem.h has their names and sizes. */
+typedef enum {
+    TD_BINARY64,
+    TD_DF,
+    TD_TS,
+    TD_DD,
+    TD_DS,
+    TD_BINARY32,
+    TD_COMPLEX_BINARY32,
+    TD_COMPLEX_BINARY64,
+    TD_TYPE_COUNT
+} td_type;
+
+typedef struct {
+    float re, im;
+} td_complex_binary32;
+
+typedef struct {
+    double re, im;
+} td_complex_binary64;
+
+/* A number of any type: 16 bytes. */
+typedef union {
+    double binary64;
+    tandem_df df;
+    tandem_ts ts;
+    tandem_dd dd;
+    tandem_ds ds;
+    float binary32;
+    td_complex_binary32 complex_binary32;
+    td_complex_binary64 complex_binary64;
+} td_value;
+
+/* alpha or beta: a number on the host, or a number in device memory that only kernels may read. */
+typedef struct {
+    td_value value;     /* when device is NULL */
+    const void *device; /* device pointer mode; NULL otherwise */
+} td_scalar;
+
+/* A batch of column-major matrices in device memory. Matrix i starts at array[i] (array itself in device
+ * memory) if array is not NULL, else at element i * stride of data. */
+typedef struct {
+    void *data;
+    void *const *array;
+    int64_t ld;     /* leading dimension, in elements */
+    int64_t stride; /* distance between matrices of a batch, in elements; 0 shares one matrix */
+} td_matrix;
+
+/* Counters of one call site that kernels increment. */
+typedef struct {
+    unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
+    unsigned long long planes;   /* most slices or moduli of a product */
+} td_counters;
+
+#endif

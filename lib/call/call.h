@@ -1,0 +1,43 @@
+/* call.h - the record of one intercepted call: its line in the report, its time on the device, what its kernels count,
+ * and its line in the log. */
+#ifndef TD_CALL_H
+#define TD_CALL_H
+
+#include "../cuda/device.h"
+#include "entries.h"
+#include "policy.h"
+#include "problem.h"
+#include "../report/report.h"
+#include "../report/timer.h"
+
+/* What happened to a call so far. */
+typedef struct {
+    enum {
+        TD_CALL_NATIVE,   /* the caller runs the original function, between begin and end */
+        TD_CALL_EMULATED, /* enqueued */
+        TD_CALL_BROKEN    /* a launch failed after the result may have been written */
+    } outcome;
+    td_record *record;
+    td_timer *timer;
+    td_stream stream;
+    td_counters *counters, *mapped_counters; /* of kernels, and where these go; NULL: not counted */
+} td_call;
+
+/* Finds the call's record and starts its time. ordinal: of the device, or -1. */
+td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision,
+                      int ordinal);
+
+/* Where the call's kernels may count, in device memory; NULL: nowhere. */
+td_counters *td_call_counters(td_call *call, const td_device *device);
+
+/* Counts a call that happens as was decided, and says so in the log. */
+void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
+                   const td_decision *decision);
+
+/* After the last kernel of an emulated call, or after the original function of a native one. */
+void td_call_end(td_call *call);
+
+/* Instead of the other two, for a call that did not happen. */
+void td_call_drop(td_call *call);
+
+#endif

@@ -1,0 +1,184 @@
+#include "policy.h"
+
+#include "../engines/model/cost.h"
+#include "../engines/lu/limits.h"
+#include "../engines/model/prices.h"
+
+const char td_reason_mode[] = "mode native";
+const char td_reason_invalid[] = "invalid arguments";
+const char td_reason_empty[] = "nothing to compute";
+const char td_reason_pedantic[] = "the handle asks for plain arithmetic";
+const char td_reason_routine[] = "the mode has no such routine";
+const char td_reason_device[] = "unsupported device";
+const char td_reason_pointer[] = "C is not memory of the current device";
+const char td_reason_stream[] = "stream unknown";
+const char td_reason_memory[] = "out of device memory";
+const char td_reason_capture[] = "no memory for a captured product";
+const char td_reason_large[] = "too large for the mode";
+const char td_reason_cublas[] = "no cuBLAS for the mode";
+const char td_reason_launch[] = "kernel launch refused";
+const char td_reason_scales[] = "nothing to multiply";
+const char td_reason_slower[] = "predicted to gain too little";
+const char td_reason_accuracy[] = "no mode is as accurate as asked";
+
+const char td_choice_fastest[] = "predicted fastest";
+const char td_choice_faster[] = "predicted faster than native";
+const char td_choice_emulated[] = "predicted fastest mode";
+const char td_choice_reproducible[] = "the same on every device";
+
+bool td_policy_intercepts(const td_options *options, td_entry entry)
+{
+    return options->families >> td_entries[entry].family & 1;
+}
+
+bool td_policy_emulates(const td_options *options)
+{
+    return options->mode.engine->run || options->mode.engine->is_choice;
+}
+
+/* Emulates only what is predicted to gain by it. */
+static bool is_performant(const td_options *o)
+{
+    if (o->strategy == TD_STRATEGY_AUTO) return o->mode.engine->is_choice;
+    return o->strategy == TD_STRATEGY_PERFORMANT;
+}
+
+static bool is_reproducible(const td_options *o)
+{
+    return o->mode.engine->is_choice && o->strategy == TD_STRATEGY_REPRODUCIBLE;
+}
+
+bool td_policy_predicts(const td_options *o)
+{
+    return td_policy_emulates(o) && !is_reproducible(o) &&
+           (o->mode.engine->is_choice || is_performant(o));
+}
+
+td_decision td_policy_native(const char *reason)
+{
+    return (td_decision){.text = "native", .reason = reason};
+}
+
+/* Routines that need the arithmetic of no mode, but are faster by Tandem's own kernels. */
+static td_decision decide_native_arithmetic(const td_problem *p)
+{
+    const char *refusal = td_lu_refusal(p);
+    if (refusal) return td_policy_native(refusal);
+    return (td_decision){.engine = &td_engine_lu, .text = td_engine_lu.name};
+}
+
+static bool is_lu(const td_problem *p)
+{
+    const td_kind kind = p->kind;
+    return kind == TD_LU_FACTOR || kind == TD_LU_SOLVE || kind == TD_LU_INVERT ||
+           kind == TD_INVERT || (kind == TD_TRIANGULAR_SOLVE && p->a.array);
+}
+
+/* ---- predictions ---- */
+
+double td_policy_bits(td_option_accuracy accuracy, int64_t k)
+{
+    return accuracy ? (double)accuracy : td_bits_fp64((td_parameter){0}, k);
+}
+
+bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k)
+{
+    return seconds >= 0.0 && way->engine->bits &&
+           way->engine->bits(way->parameter, k) >= td_policy_bits(accuracy, k);
+}
+
+static td_decision keep_native(const char *reason, td_forecast forecast)
+{
+    td_decision native = td_policy_native(reason);
+    native.forecast = forecast;
+    return native;
+}
+
+static bool is_slower(const td_model *model, td_forecast f)
+{
+    const double margin =
+        td_model_is_measured(model) ? TD_POLICY_MARGIN : TD_POLICY_MARGIN_OF_MODEL;
+    return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
+}
+
+/* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048 cubed
+ * on an H100. */
+enum { LEAST_SIDE = 512 };
+static const double least_products = 0x1p33;
+
+/* The mode by m, n, k and the accuracy alone: so a member of a batch has the bits of a single
+ * product. */
+static td_decision choose_reproducibly(const td_options *o, const td_problem *p)
+{
+    const bool is_large = p->m >= LEAST_SIDE && p->n >= LEAST_SIDE && p->k >= LEAST_SIDE &&
+                          (double)p->m * (double)p->n * (double)p->k >= least_products,
+               needs_more =
+                   td_policy_bits(o->accuracy, p->k) > td_bits_fp64((td_parameter){0}, p->k);
+    td_decision d = {.text = needs_more ? "faithful"
+                             : is_large ? "ozaki2"
+                                        : "fp64",
+                     .choice = td_choice_reproducible};
+    d.engine = td_engine_parse(d.text, &d.parameter);
+    return d;
+}
+
+/* The fastest of all that are good enough. */
+td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_model *model)
+{
+    if (is_reproducible(o)) return choose_reproducibly(o, p);
+    double seconds[TD_MOST_WAYS];
+    int count, best = 0;
+    const td_way *way = td_ways(&count);
+    td_model_predict(model, p, seconds);
+    for (int i = 1; i < count; i++)
+        if (!way[i].engine->is_never_faster &&
+            td_policy_serves(&way[i], seconds[i], o->accuracy, p->k) &&
+            (best == 0 || seconds[i] < seconds[best]))
+            best = i;
+    if (best == 0) return td_policy_native(td_reason_accuracy);
+    const td_forecast forecast = {way[best].text, seconds[0], seconds[best]};
+    const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
+    if (is_performant(o) && native_serves && is_slower(model, forecast))
+        return keep_native(td_reason_slower, forecast);
+    td_parameter parameter = way[best].parameter;
+    if (way[best].engine->takes_prices) parameter.prices = td_prices_of(model, way[best].engine, p);
+    return (td_decision){.engine = way[best].engine,
+                         .parameter = parameter,
+                         .text = way[best].text,
+                         .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
+                         .forecast = forecast};
+}
+
+/* The mode that was asked for. */
+static td_decision take_mode(const td_options *o)
+{
+    return (td_decision){
+        .engine = o->mode.engine, .parameter = o->mode.parameter, .text = o->mode.text};
+}
+
+/* The same, where it gains time. */
+static td_decision weigh_mode(const td_options *o, const td_problem *p, const td_model *model)
+{
+    td_decision d = take_mode(o);
+    const double emulated = td_model_seconds(model, d.engine, d.parameter, p);
+    if (emulated < 0.0) return d;
+    d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
+                               emulated};
+    if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    d.choice = td_choice_faster;
+    return d;
+}
+
+td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_model *model)
+{
+    if (!td_policy_emulates(o)) return td_policy_native(td_reason_mode);
+    if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
+    if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
+    if (is_lu(p)) return decide_native_arithmetic(p);
+    if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
+    if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
+    if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
+    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
+    if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, p, model);
+}

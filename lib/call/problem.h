@@ -1,0 +1,91 @@
+/* problem.h - one call of a linear algebra routine as every entry point describes it, and its validity. Pure: no CUDA
+ * calls. */
+#ifndef TD_CALL_PROBLEM_H
+#define TD_CALL_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../kernels/view/types.h"
+
+/* What a type is called, and its size and alignment in bytes. */
+typedef struct {
+    const char *name;
+    int size, alignment;
+} td_type_info;
+extern const td_type_info td_types[TD_TYPE_COUNT];
+
+/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle` names; of C only that
+ * is written, of A only that is read. In brackets: what else counts. */
+typedef enum {
+    /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
+    TD_PRODUCT,
+
+    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and op(B) are n x k,
+     * with op_a for both, C is n x n. X' is the transpose, or, if is_hermitian, the conjugate transpose. [triangle] */
+    TD_RANK_K,
+    TD_RANK_2K,
+
+    /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle, diagonal] */
+    TD_TRIANGULAR_SOLVE,
+
+    /* C <- alpha op(A) B or alpha B op(A); B and C are m x n. [side, triangle, diagonal] */
+    TD_TRIANGULAR_PRODUCT,
+
+    /* A, n x n, becomes its triangular factors: P A = L U. [pivots, info] */
+    TD_LU_FACTOR,
+
+    /* B <- op(A)^-1 B, A being such factors; B is n x k. [pivots, info] */
+    TD_LU_SOLVE,
+
+    /* C <- A^-1, A being such factors, or any n x n matrix. [pivots, info] */
+    TD_LU_INVERT,
+    TD_INVERT,
+    TD_KIND_COUNT
+} td_kind;
+
+typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
+typedef enum { TD_LEFT, TD_RIGHT } td_side;
+typedef enum { TD_LOWER, TD_UPPER } td_triangle;
+typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
+
+/* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch lie a stride apart, or
+ * where an array of pointers says. What a kind does not name is 0. */
+typedef struct {
+    td_kind kind;
+    td_type type; /* of matrices and scalars */
+    td_op op_a, op_b;
+    td_side side;
+    td_triangle triangle;
+    td_diagonal diagonal;
+    bool is_hermitian;
+    int64_t m, n, k;
+    td_scalar alpha, beta;
+    td_matrix a, b, c;
+    int *
+        pivots; /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are exchanged */
+    int *
+        info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
+    int64_t batch;
+    td_stream stream;
+    bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
+    void *
+        lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    size_t lent_bytes;
+} td_problem;
+
+/* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is
+ * NULL (which cuBLAS accepts at times). Pivots and info are for the entry point to check. */
+bool td_problem_is_valid(const td_problem *p);
+
+/* True if there is nothing to compute and every matrix stays as it is: the result has no elements. */
+bool td_problem_is_empty(const td_problem *p);
+
+/* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
+bool td_problem_only_scales(const td_problem *p);
+
+/* The matrix that the routine writes. */
+const td_matrix *td_problem_result(const td_problem *p);
+
+#endif

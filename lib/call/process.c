@@ -1,0 +1,74 @@
+#include "process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "../options/environment.h"
+#include "../loader/loaded.h"
+#include "../report/report.h"
+#include "../report/timer.h"
+#include "../version.h"
+
+static td_options options;
+static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+    td_timer_before_fork();
+    td_report_before_fork();
+}
+
+static void in_parent(void)
+{
+    td_report_after_fork(false);
+    td_timer_after_fork(false);
+}
+
+static void in_child(void)
+{
+    td_report_after_fork(true);
+    td_timer_after_fork(true);
+}
+
+/* A program that finds no GPU ends before its first product. */
+static void warn_without_driver(void)
+{
+#ifndef TD_HOSTGPU
+    if (options.mode.engine->run && td_loaded_lacks_driver())
+        td_log(TD_LOG_WARN, "no CUDA driver (libcuda.so.1) on this machine; `tandem run` uses the "
+                            "host device where there is no GPU");
+#endif
+}
+
+static void read_options(void)
+{
+    (void)td_options_read(&options,
+                          td_environment()); /* says what is wrong, and then has the defaults */
+    td_log_open(options.log.level, options.log.file[0] ? options.log.file : NULL);
+    td_report_open(&options, TD_VERSION);
+    warn_without_driver();
+#ifdef TD_HOSTGPU
+    td_report_set_host_device();
+#endif
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+const td_options *td_options_in_force(void)
+{
+    pthread_once(&options_once, read_options);
+    return &options;
+}
+
+/* Registered after the CUDA runtime's own handlers, so that it runs before them. */
+static void finish_at_exit(void) { (void)atexit(td_process_finish); }
+
+void td_process_watch_exit(void) { pthread_once(&exit_once, finish_at_exit); }
+
+void td_process_finish(void)
+{
+    static atomic_flag finished = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&finished)) return;
+    td_timer_collect();
+    td_report_write();
+}

@@ -1,0 +1,17 @@
+/* process.h - what the process has once: the options in force, and what is done when it forks and when it ends. */
+#ifndef TD_PROCESS_H
+#define TD_PROCESS_H
+
+#include "../options/options.h"
+
+/* The options in force, read from the environment at the first use; opens log and report. A call takes them once, and
+ * hands them down. */
+const td_options *td_options_in_force(void);
+
+/* To be called once CUDA is in use: from then on the end of the process is noticed while events can still be read. */
+void td_process_watch_exit(void);
+
+/* Collects what is known and writes the report: for the end of the process. */
+void td_process_finish(void);
+
+#endif

@@ -1,0 +1,258 @@
+#include "device.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engines/model/calibration.h"
+#include "../options/log.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
+static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
+
+/* One for each context that was ever current; stays, as the context does. */
+typedef struct node {
+    td_device device;
+    struct node *next;
+} node;
+static _Atomic(node *) devices; /* added to under the lock */
+
+/* Makes *pool if it is not there: of memory that it keeps when it is not in use, so many bytes. */
+static cudaError_t find_pool(cudaMemPool_t *pool, int ordinal, uint64_t keep)
+{
+    struct cudaMemPoolProps props;
+    if (*pool) return cudaSuccess;
+    memset(&props, 0, sizeof props);
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = ordinal;
+    const cudaError_t error = cudaMemPoolCreate(pool, &props);
+    if (error != cudaSuccess) return error;
+    return cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+}
+
+static cudaError_t find_graph_pool(td_device *d)
+{
+    int none = 0;
+    cudaError_t error = find_pool(&graph_pools[d->ordinal], d->ordinal, 0);
+    if (error != cudaSuccess) return error;
+    d->graph_pool = graph_pools[d->ordinal];
+    return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
+}
+
+/* Own memory that is registered, not CUDA's: it can still be read when the context or the process ends. */
+static cudaError_t find_counters(td_device *d)
+{
+    const size_t bytes = TD_COUNTER_SLOTS * sizeof *d->counters;
+    if (!d->counters) {
+        d->counters = aligned_alloc(4096, bytes);
+        if (!d->counters) return cudaErrorMemoryAllocation;
+        memset(d->counters, 0, bytes);
+    }
+    cudaError_t error = cudaHostRegister(d->counters, bytes, cudaHostRegisterMapped);
+    if (error != cudaSuccess) return error;
+    void *mapped = NULL;
+    error = cudaHostGetDevicePointer(&mapped, d->counters, 0);
+    d->mapped_counters = mapped;
+    if (error == cudaSuccess) error = td_counters_find(&d->device_counters);
+    return error == cudaSuccess ? td_counters_prepare() : error;
+}
+
+static cudaError_t query(td_device *d)
+{
+    int value = 0;
+    size_t free_bytes = 0, total_bytes = 0;
+    cudaError_t error = cudaDeviceGetAttribute(&value, cudaDevAttrMemoryPoolsSupported, d->ordinal);
+    if (error == cudaSuccess && !value) error = cudaErrorNotSupported;
+    if (error == cudaSuccess)
+        error =
+            cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, d->ordinal);
+    if (error == cudaSuccess)
+        error =
+            cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, d->ordinal);
+    d->shared_per_multiprocessor = (size_t)value;
+    if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes);
+    d->workspace_bytes = free_bytes / 4;
+    return error;
+}
+
+bool td_device_name(int ordinal, td_device_text *name)
+{
+    struct cudaDeviceProp props;
+    if (!td_cuda_ok(cudaGetDeviceProperties(&props, ordinal))) return false;
+    _Static_assert(sizeof name->text == sizeof props.name, "as long as CUDA's");
+    memcpy(name->text, props.name, sizeof name->text);
+    return true;
+}
+
+/* The host device's clocks say nothing: it stands for a card of the table. */
+#ifdef TD_HOSTGPU
+enum { IS_HOST_DEVICE = 1 };
+#else
+enum { IS_HOST_DEVICE = 0 };
+#endif
+
+bool td_device_card(int ordinal, td_card *card)
+{
+    int value[TD_CARD_ATTRIBUTES];
+    td_device_text name;
+    if (!td_device_name(ordinal, &name)) return false;
+    for (int i = 0; i < TD_CARD_ATTRIBUTES; i++)
+        if (!td_cuda_ok(cudaDeviceGetAttribute(
+                &value[i], (enum cudaDeviceAttr)td_card_attributes[i], ordinal)))
+            return false;
+    const td_card *stand_in = IS_HOST_DEVICE ? td_card_known(name.text) : NULL;
+    *card = stand_in ? *stand_in : td_card_of(name.text, value);
+    return true;
+}
+
+static cudaError_t find_model(td_device *d)
+{
+    td_card card;
+    int driver = 0;
+    if (!td_device_card(d->ordinal, &card)) return cudaErrorInvalidDevice;
+    const cudaError_t error = cudaDriverGetVersion(&driver);
+    if (error != cudaSuccess) return error;
+    td_model_make(&d->model, &card);
+    td_calibration_use(&d->model, driver);
+    td_log(TD_LOG_INFO, "device %d: products are predicted by figures %s", d->ordinal,
+           d->model.source);
+    return cudaSuccess;
+}
+
+/* Under the lock. */
+static cudaError_t set_up(td_device *d)
+{
+    const td_capture_mode mode = td_capture_allow();
+    cudaError_t error = d->ordinal < TD_MAX_DEVICES ? query(d) : cudaErrorInvalidDevice;
+    if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
+    if (error == cudaSuccess) d->pool = pools[d->ordinal];
+    if (error == cudaSuccess) error = find_counters(d);
+    if (error == cudaSuccess) error = find_model(d);
+    td_capture_restore(mode);
+    return error;
+}
+
+/* Under the lock, as the next two. The context is another than the one that the device was made for. */
+static void begin_life(td_device *d, unsigned life)
+{
+    d->ordinal = d->context->ordinal;
+    d->graph_stream = NULL;
+    atomic_store(&d->loaded, 0);
+    const cudaError_t error = set_up(d);
+    d->is_refused = !td_cuda_ok(error);
+    if (d->is_refused)
+        td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
+               d->ordinal, cudaGetErrorString(error));
+    atomic_store(&d->life, life); /* last: others look at it without the lock */
+}
+
+static td_device *find(const td_context *context)
+{
+    node *n = atomic_load(&devices);
+    while (n && n->device.context != context) n = n->next;
+    return n ? &n->device : NULL;
+}
+
+static td_device *add(td_context *context)
+{
+    node *n = calloc(1, sizeof *n);
+    if (!n) return NULL;
+    n->device.context = context;
+    n->next = atomic_load(&devices);
+    atomic_store(&devices, n);
+    return &n->device;
+}
+
+td_device *td_device_current(void)
+{
+    td_context *context = td_context_current();
+    if (!context) return NULL;
+    const unsigned life = atomic_load(&context->life);
+    td_device *d = find(context);
+    if (!d || atomic_load(&d->life) != life) {
+        pthread_mutex_lock(&lock);
+        d = find(context);
+        if (!d) d = add(context);
+        if (d && atomic_load(&d->life) != life) begin_life(d, life);
+        pthread_mutex_unlock(&lock);
+    }
+    return d && !d->is_refused ? d : NULL;
+}
+
+bool td_device_allow_graphs(td_device *d)
+{
+    pthread_mutex_lock(&lock);
+    bool done = d->graph_stream != NULL;
+    if (!done) {
+        cudaStream_t stream = NULL;
+        const td_capture_mode mode = td_capture_allow();
+        done = td_cuda_ok(find_graph_pool(d)) &&
+               td_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        td_capture_restore(mode);
+        d->graph_stream = stream;
+    }
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+/* ---- kernels ---- */
+
+static bool is_loaded(td_device *d, td_loader *loader, int which)
+{
+    const unsigned count = atomic_load(&d->loaded);
+    for (unsigned i = 0; i < count; i++)
+        if (d->load[i].loader == loader && d->load[i].which == which) return true;
+    return false;
+}
+
+/* Under the lock. */
+static bool load(td_device *d, td_loader *loader, int which)
+{
+    const unsigned count = atomic_load(&d->loaded);
+    const td_capture_mode mode = td_capture_allow();
+    const bool done = td_cuda_ok(loader(which));
+    td_capture_restore(mode);
+    if (done && count < TD_MOST_LOADERS) { /* beyond that: every time */
+        d->load[count].loader = loader;
+        d->load[count].which = which;
+        atomic_store(&d->loaded, count + 1);
+    }
+    return done;
+}
+
+bool td_device_load(td_device *device, td_loader *loader, int which)
+{
+    if (is_loaded(device, loader, which)) return true;
+    pthread_mutex_lock(&lock);
+    const bool done = is_loaded(device, loader, which) || load(device, loader, which);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+/* ---- memory and streams ---- */
+
+bool td_device_reaches(const td_device *device, const void *p)
+{
+    struct cudaPointerAttributes attributes;
+    if (!td_cuda_ok(cudaPointerGetAttributes(&attributes, p))) return false;
+    switch (attributes.type) {
+    case cudaMemoryTypeDevice:
+        return attributes.device == device->ordinal;
+    case cudaMemoryTypeHost:
+    case cudaMemoryTypeManaged:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool td_stream_is_capturing(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return !td_cuda_ok(cudaStreamIsCapturing(stream, &status)) ||
+           status != cudaStreamCaptureStatusNone;
+}

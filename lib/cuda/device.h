@@ -1,0 +1,83 @@
+/* device.h - what Tandem keeps of a GPU in each of its contexts: its limits, a stream-ordered memory pool, counters that
+ * kernels write, and which kernels are loaded. Made at the first call in a context, and again if it is reset. */
+#ifndef TD_CUDA_DEVICE_H
+#define TD_CUDA_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cuda_runtime_api.h>
+
+#include "../../kernels/device/counters.h"
+#include "context.h"
+#include "../engines/model/model.h"
+
+/* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
+typedef cudaError_t td_loader(int which);
+enum { TD_MOST_LOADERS = 32 };
+
+typedef struct td_device {
+    td_context *context;
+    atomic_uint life; /* of the context, that all of this belongs to */
+    bool is_refused;  /* it cannot run kernels */
+    int ordinal;
+    int multiprocessors;
+    size_t shared_per_multiprocessor; /* bytes */
+    size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
+    cudaMemPool_t pool;               /* the GPU's, which no reset touches */
+    struct td_cublas *cublas;         /* of ../engines/ozaki/cublas.c */
+    td_model model;                   /* what products take on it */
+
+    /* For memory of graphs, once td_device_allow_graphs() has made them. */
+    cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */
+    cudaStream_t graph_stream; /* nothing but allocations */
+
+    /* What has been loaded: the first `loaded` of these. */
+    struct {
+        td_loader *loader;
+        int which;
+    } load[TD_MOST_LOADERS];
+    atomic_uint loaded;
+
+    /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
+    td_counters *counters, *mapped_counters, *device_counters;
+} td_device;
+
+enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
+
+/* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
+ * any thread and during stream capture. */
+td_device *td_device_current(void);
+
+/* Has the loader load its kernels if it has not yet, the device being the current one; false if the device refuses. Safe in
+ * any thread and during stream capture. */
+bool td_device_load(td_device *device, td_loader *loader, int which);
+
+/* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
+bool td_device_allow_graphs(td_device *device);
+
+/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
+ * to have. */
+static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
+{
+    return asked_bytes ? asked_bytes : device->workspace_bytes;
+}
+
+/* What CUDA calls a device; false if it does not say. */
+typedef struct {
+    char text[256];
+} td_device_text;
+bool td_device_name(int ordinal, td_device_text *name);
+
+/* What CUDA says of a device's speed, or, for one without a speed of its own, what the table of cards says; false if CUDA does
+ * not say. */
+bool td_device_card(int ordinal, td_card *card);
+
+/* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
+ * managed or registered host memory. */
+bool td_device_reaches(const td_device *device, const void *p);
+
+/* True if the stream is being captured into a graph. */
+bool td_stream_is_capturing(cudaStream_t stream);
+
+#endif

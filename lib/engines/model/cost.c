@@ -1,0 +1,207 @@
+#include "cost.h"
+
+#include <math.h>
+
+#include "../../../kernels/residue/split.h"
+
+/* Sizes as the model computes with them. */
+typedef struct {
+    double m, n, k, batch;
+    double a, b, c; /* elements of all members */
+} sizes;
+
+static sizes sizes_of(const td_problem *p)
+{
+    sizes s = {.m = (double)p->m, .n = (double)p->n, .k = (double)p->k, .batch = (double)p->batch};
+    s.a = s.m * s.k * s.batch;
+    s.b = s.k * s.n * s.batch;
+    s.c = s.m * s.n * s.batch;
+    return s;
+}
+
+static double round_up(double x, double unit) { return ceil(x / unit) * unit; }
+
+/* Tiles of this side that cover C. */
+static double tiles_of(const sizes *s, double side)
+{
+    return ceil(s->m / side) * ceil(s->n / side) * s->batch;
+}
+
+/* Multiply-adds of whole tiles, as operations. */
+static double operations_of(const sizes *s, double side, double k_unit)
+{
+    return 2.0 * tiles_of(s, side) * side * side * round_up(s->k, k_unit);
+}
+
+/* Binary64 A, B and C read or written once; C twice, if it is read. */
+static double bytes_of(const td_problem *p, const sizes *s)
+{
+    const bool reads_c = p->beta.device || p->beta.value.binary64 != 0.0;
+    return 8.0 * (s->a + s->b + (reads_c ? 2.0 : 1.0) * s->c);
+}
+
+TD_COST(native)
+{
+    enum { SHORT = 256 }; /* pieces that cuBLAS cuts a long k into, where C has few tiles */
+    const sizes s = sizes_of(p);
+    (void)parameter;
+    cost->launches = 2.0; /* one, and cuBLAS's own time on the host */
+    cost->is_one = true;
+    cost->bytes = bytes_of(p, &s);
+    cost->matrix64 = operations_of(&s, 64.0, 8.0);
+    cost->blocks = tiles_of(&s, 64.0) * fmax(1.0, s.k / SHORT);
+}
+
+/* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
+TD_COST(fp64)
+{
+    const double share = 0.92; /* of the rate that cuBLAS's products reach */
+    const sizes s = sizes_of(p);
+    (void)parameter;
+    cost->launches = 1.5;
+    cost->is_one = true;
+    cost->bytes = bytes_of(p, &s);
+    cost->matrix64 = operations_of(&s, 64.0, 8.0) / share;
+    cost->blocks = tiles_of(&s, 64.0) / 1.5;
+}
+
+/* ---- formats of several components (docs/kernels.md, "Multiply") ---- */
+
+/* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of `bytes`. */
+static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_bytes)
+{
+    const sizes s = sizes_of(p);
+    cost->launches = 6.0;
+    cost->bytes = bytes_of(p, &s) + (s.a + s.b) * (8.0 + 2.0 * packed_bytes);
+    cost->blocks = tiles_of(&s, 64.0);
+    return s;
+}
+
+/* Instructions of a multiply-add, as measured: in the time of one, the unit makes two operations. */
+TD_COST(df)
+{
+    const double slots = 12.4;
+    const sizes s = count_multifloat(p, cost, 8.0);
+    (void)parameter;
+    cost->fp32 = slots * operations_of(&s, 64.0, 32.0);
+}
+
+TD_COST(ts)
+{
+    const double slots = 48.0;
+    const sizes s = count_multifloat(p, cost, 12.0);
+    (void)parameter;
+    cost->fp32 = slots * operations_of(&s, 64.0, 16.0);
+}
+
+TD_COST(dd)
+{
+    const double slots = 9.3;
+    const sizes s = count_multifloat(p, cost, 8.0);
+    (void)parameter;
+    cost->fp64 = slots * operations_of(&s, 64.0, 16.0);
+}
+
+TD_COST(ds) { td_cost_dd(p, parameter, cost); }
+
+/* ---- residues and slices ---- */
+
+/* Where C has few elements ozaki2 takes one modulus more for a long k. */
+static double moduli_of(const td_problem *p, td_parameter parameter)
+{
+    enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
+    if (parameter.is_given) return (double)parameter.count;
+    return TD_COMMON_MODULI + (p->m * p->n <= SMALL_PRODUCT && p->k > LONG_K);
+}
+
+/* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums of residues written, read and
+ * joined. */
+static void count_residues(const td_problem *p, double moduli, td_cost *cost)
+{
+    enum { PIECE_K = 4096 };
+    const sizes s = sizes_of(p);
+    cost->launches = 12.0;
+    cost->bytes = bytes_of(p, &s) + (s.a + s.b) * (16.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
+    cost->int8 = moduli * operations_of(&s, 128.0, 128.0);
+    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / PIECE_K);
+}
+
+TD_COST(ozaki2) { count_residues(p, moduli_of(p, parameter), cost); }
+
+/* Binary64 slices: two or three of ordinary data, of whose products the sums of all that count are made. */
+static void count_double_slices(const td_problem *p, td_cost *cost)
+{
+    const double slices = 4.0, products = slices * slices;
+    const sizes s = sizes_of(p);
+    cost->launches = 24.0;
+    cost->bytes = bytes_of(p, &s) + (s.a + s.b) * 16.0 * slices + s.c * 16.0 * products;
+    cost->matrix64 = products * operations_of(&s, 64.0, 32.0);
+    cost->blocks = products * tiles_of(&s, 64.0);
+}
+
+TD_COST(faithful)
+{
+    if (parameter.is_other_way)
+        count_double_slices(p, cost);
+    else
+        count_residues(p, TD_EXACT_MODULI, cost);
+}
+
+/* Triangular products of slices through cuBLAS; each is written, read and added up. */
+static double count_slices(const td_problem *p, double slices, double slice_bytes, td_cost *cost)
+{
+    const sizes s = sizes_of(p);
+    const double products = 0.5 * slices * (slices + 1.0);
+    cost->launches = 12.0 + products;
+    cost->bytes =
+        bytes_of(p, &s) + (s.a + s.b) * (16.0 + 2.0 * slices * slice_bytes) + s.c * 16.0 * products;
+    cost->blocks = products * tiles_of(&s, 128.0);
+    return products * operations_of(&s, 128.0, 32.0);
+}
+
+TD_COST(ozaki_sgemm)
+{
+    const double usual = 8.0, share = 0.75; /* of the rate that SGEMM reaches */
+    cost->fp32 = count_slices(p, parameter.is_given ? parameter.count : usual, 4.0, cost) / share;
+}
+
+TD_COST(ozaki1)
+{
+    const double usual = 8.0;
+    cost->int8 = count_slices(p, parameter.is_given ? parameter.count : usual, 1.0, cost);
+}
+
+/* ---- documented errors ---- */
+
+enum { DOCUMENTED_K = 16384 }; /* to which the bounds of the multi-float formats are given */
+
+/* 4 sqrt(k) 2^-53 and one rounding. */
+double td_bits_fp64(td_parameter parameter, int64_t k)
+{
+    (void)parameter;
+    return TD_MOST_BITS - log2(4.0 * sqrt((double)k) + 1.0);
+}
+
+/* With a number of moduli or slices nothing is certified. */
+double td_bits_certified(td_parameter parameter, int64_t k)
+{
+    return parameter.is_given ? 0.0 : td_bits_fp64(parameter, k);
+}
+
+double td_bits_df(td_parameter parameter, int64_t k)
+{
+    (void)parameter;
+    return k <= DOCUMENTED_K ? 41.0 : 0.0;
+}
+
+double td_bits_rounded_once(td_parameter parameter, int64_t k)
+{
+    (void)parameter;
+    return k <= DOCUMENTED_K ? TD_MOST_BITS - 0.1 : 0.0;
+}
+
+double td_bits_faithful(td_parameter parameter, int64_t k)
+{
+    (void)parameter, (void)k;
+    return TD_MOST_BITS;
+}

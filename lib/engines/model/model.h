@@ -1,0 +1,107 @@
+/* model.h - predicted times of products, by cuBLAS and by every mode, on a device. What a mode's row says that a product costs
+ * becomes seconds by rates that the device's properties give, and by factors that were measured: kept here for some devices, or by
+ * `tandem calibrate` for the user's own. It depends on the problem, the device and the calibration alone. Pure: no CUDA calls;
+ * safe in any thread. docs/auto.md says more. */
+#ifndef TD_MODEL_H
+#define TD_MODEL_H
+
+#include "../engine.h"
+
+/* A device, as CUDA describes it. */
+typedef struct {
+    char name[256];
+    int major, minor; /* compute capability */
+    int multiprocessors;
+    double hertz, bytes_per_second; /* clock of the multiprocessors; of device memory */
+} td_card;
+
+/* The attributes that describe one: as a cudaDeviceAttr and a CUdevice_attribute have them. */
+enum { TD_CARD_ATTRIBUTES = 6 };
+extern const int td_card_attributes[TD_CARD_ATTRIBUTES];
+
+/* A card with these values of those attributes. */
+td_card td_card_of(const char *name, const int value[TD_CARD_ATTRIBUTES]);
+
+/* What the host device calls itself. Its own properties say nothing of a GPU: it stands for another card of cards.def. */
+#define TD_HOST_CARD       "Tandem host device (no GPU)"
+#define TD_HOST_STANDS_FOR "NVIDIA GeForce RTX 4090"
+
+/* The card of cards.def with this name; NULL if there is none. */
+const td_card *td_card_known(const char *name);
+extern const td_card td_cards[]; /* all of them; ends with an empty name */
+
+/* What a card makes in a second, at best. Operations: a multiply-add counts two. */
+typedef struct {
+    double launch; /* seconds from one short kernel to the next */
+    double bytes, fp32, fp64, matrix64, int8;
+    double multiprocessors;
+} td_rates;
+
+td_rates td_rates_of(const td_card *card);
+
+/* ---- ways to compute a product: every mode, in each of its ways, without a number ---- */
+
+typedef struct {
+    const td_engine *engine;
+    td_parameter parameter;
+    char text[TD_MODE_TEXT]; /* as in TANDEM_MODE */
+} td_way;
+
+/* The first is native; *count of them. The same array for the life of the process. */
+enum { TD_MOST_WAYS = 24 };
+const td_way *td_ways(int *count);
+
+/* The number of the way that computes as an engine does with a parameter (a number of moduli apart). */
+int td_way_of(const td_engine *engine, td_parameter parameter);
+
+/* ---- factors ---- */
+
+/* What products took, over what the rates say: in 32nds of an octave, at most 127 either way. Of single products whose sizes of
+ * C are TD_LEAST_SIZE 2^i >= TD_LEAST_SIZE 2^j and whose k is TD_LEAST_SIZE 2^h, at (i (i + 1) / 2 + j) TD_SIZES + h; and, after
+ * these, of batches of cubes of TD_LEAST_CUBE 2^i. Between them, and beyond, the model interpolates in the sizes' logarithms. */
+enum {
+    TD_LEAST_SIZE = 64,
+    TD_SIZES = 9,
+    TD_LEAST_CUBE = 16,
+    TD_CUBES = 7,
+    TD_PAIRS = TD_SIZES * (TD_SIZES + 1) / 2,
+    TD_FACTORS = TD_PAIRS * TD_SIZES + TD_CUBES,
+    TD_OCTAVE = 32,
+    TD_MOST_FACTOR = 127
+};
+
+/* The product that factor number `at` belongs to: a cube's batch has about 2^30 multiplications. */
+td_problem td_factor_problem(int at);
+
+/* The factor of a product that took so many seconds. */
+int td_factor_of(double seconds, double by_rates);
+
+/* ---- the model ---- */
+
+enum { TD_SOURCE_BYTES = 512 };
+typedef struct {
+    td_card card;
+    td_rates rates;
+    const signed char *factors[TD_MOST_WAYS]; /* by way, TD_FACTORS each; NULL: all 0 */
+    char source[TD_SOURCE_BYTES];             /* where the figures are from: "measured on ..." */
+} td_model;
+
+/* A model by the card's properties, and by the factors kept here if there are any for it. */
+void td_model_make(td_model *model, const td_card *card);
+
+/* True if native products were timed on such a device: then predictions are not the card's properties alone. */
+bool td_model_is_measured(const td_model *model);
+
+/* Seconds of a product of binary64 matrices in one of the ways; engine and parameter may have a number. A negative number if
+ * nobody can say. */
+double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
+                        const td_problem *p);
+
+/* The same for all ways at once; seconds[TD_MOST_WAYS]. */
+void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
+
+/* What the rates alone say, without factors. */
+double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_parameter parameter,
+                         const td_problem *p);
+
+#endif

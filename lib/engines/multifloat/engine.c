@@ -1,0 +1,438 @@
+/* engine.c - modes df, ts, dd and d+s: cuts a product into parts that fit the workspace, and enqueues scan,
+ * pack, multiply, join and repair for each. The parts change no bit of C: the order of every sum depends on k alone. */
+#include "engine.h"
+
+#include <string.h>
+
+#include "../../../kernels/arithmetic/order.h"
+#include "../../cuda/device.h"
+#include "../model/cost.h"
+#include "../tiler.h"
+
+/* Most elements of k of a part: as TD_MAX_PART_LINES. */
+enum { MAX_K = 1 << 20 };
+
+/* Fewest elements of a line that are worth a block of their own in the scan. */
+enum { LEAST_CHUNK = 128 };
+
+/* Shared memory that CUDA keeps of each block. */
+enum { SHARED_RESERVED = 1024 };
+
+/* What the operands and C are. */
+typedef struct {
+    const td_format *format;
+    td_type type; /* of matrices: binary64, or one of the format's own */
+    bool is_shortened;
+} arithmetic;
+
+/* Sizes of the parts, and where their workspace begins. */
+typedef struct {
+    const td_format *format;
+    td_type type;
+    bool has_shared;     /* the device has shared memory for running sums */
+    int64_t m, n, batch; /* of a part */
+    int64_t k;           /* of a part: all, or a multiple of TD_SUPERBLOCK */
+    int64_t chunk;       /* of a line, for the scan */
+    int chunks;          /* the same */
+
+    /* Superblocks of the last tiles of a part, so many, go to several thread blocks. */
+    int64_t spread_tiles;
+    int slots, blocks_per_tile;
+
+    /* Offsets, and the total. */
+    size_t partial[2], range[2], panel[2], sums, masks, bytes;
+} mf_plan;
+
+/* What every part has in common. */
+typedef struct {
+    const td_problem *p;
+    const arithmetic *in;
+    td_device *device;
+    td_counters *counters;
+    mf_plan plan;
+    char *workspace;
+    bool touched; /* a kernel that writes C is enqueued */
+} mf_product;
+
+/* One part: rows i.., columns j.., batch members z.. */
+typedef struct {
+    int64_t i, j, z;
+    int m, n, batch;
+} mf_part;
+
+/* True if sums of superblocks are kept in device memory: there are several, and one launch cannot do with a running
+ * sum in shared memory. */
+static bool keeps_sums(const mf_plan *plan, int64_t k)
+{
+    return k > TD_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
+}
+
+/* Sets the offsets of a plan whose sizes are set. */
+static void lay_out(mf_plan *plan, int64_t k)
+{
+    const td_format *format = plan->format;
+    const bool scaled = plan->type == TD_BINARY64;
+    const int64_t lines[2] = {td_round_up(plan->m, TD_TILE), td_round_up(plan->n, TD_TILE)};
+    const int64_t elements = lines[0] * lines[1] * plan->batch;
+    const int64_t element_bytes =
+        (int64_t)format->component_bytes * (scaled ? format->components_of_64 : format->components);
+    plan->bytes = 0;
+    for (int o = 0; o < 2; o++) {
+        const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;
+        plan->partial[o] = td_reserve(&plan->bytes, ranges * plan->chunks);
+        plan->range[o] = td_reserve(&plan->bytes, ranges);
+        plan->panel[o] = td_reserve(
+            &plan->bytes, lines[o] * plan->batch * td_round_up(plan->k, TD_K_TILE) * element_bytes);
+    }
+    plan->masks = td_reserve(&plan->bytes, scaled ? elements / 8 : 0);
+    int64_t sums = keeps_sums(plan, k) ? elements : 0;
+    if (plan->slots > 1) sums = plan->spread_tiles * TD_TILE * TD_TILE * plan->batch * plan->slots;
+    plan->sums = td_reserve(&plan->bytes, sums * format->sum_bytes);
+}
+
+/* Makes the parts of a plan smaller; false if they are as small as they can be. */
+static bool shrink(mf_plan *plan)
+{
+    if (plan->batch > 1) {
+        plan->batch = td_ceil_div(plan->batch, 2);
+        return true;
+    }
+    if (plan->k > 4 * (int64_t)TD_SUPERBLOCK && plan->k > td_smaller(plan->m, plan->n)) {
+        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
+        return true;
+    }
+    int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
+    if (*lines > TD_TILE) {
+        *lines = td_round_up(*lines / 2, TD_TILE);
+        return true;
+    }
+    if (plan->k > TD_SUPERBLOCK) {
+        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
+        return true;
+    }
+    return false;
+}
+
+static int64_t tiles_of(int64_t m, int64_t n)
+{
+    return td_ceil_div(m, TD_TILE) * td_ceil_div(n, TD_TILE);
+}
+
+/* If there are too few tiles to fill the device, or the last of them leave most of it idle, the superblocks of these go
+ * to several blocks. */
+static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device, size_t limit)
+{
+    const int64_t tiles = tiles_of(plan->m, plan->n), all_tiles = tiles * plan->batch;
+    const int64_t places = (int64_t)plan->format->blocks * device->multiprocessors;
+    const int64_t superblocks = td_ceil_div(k, TD_SUPERBLOCK);
+    const bool is_whole = all_tiles <= places;
+    const int64_t last = is_whole ? all_tiles : all_tiles % places;
+    if (plan->k < k || last == 0) return;
+    if (!is_whole && (plan->batch > 1 || !plan->has_shared)) return;
+    const int64_t blocks = td_smaller(places / last, superblocks);
+    if (blocks < 2) return;
+    mf_plan spread = *plan;
+    spread.spread_tiles = is_whole ? tiles : last;
+    spread.slots = (int)superblocks;
+    spread.blocks_per_tile = (int)td_ceil_div(superblocks, td_ceil_div(superblocks, blocks));
+    lay_out(&spread, k);
+    if (spread.bytes <= limit) *plan = spread;
+}
+
+/* Shared memory of a multiprocessor that the blocks of a multiply kernel need, with or without running sums. */
+static size_t shared_bytes(const td_format *format, bool with_sums)
+{
+    const int sums = with_sums ? TD_TILE * TD_TILE * format->sum_bytes : 0;
+    return (size_t)format->blocks * (size_t)(format->stage_bytes + SHARED_RESERVED + sums);
+}
+
+/* All of a product's lines and members, as far as a part may have them. */
+static mf_plan largest_plan(const td_problem *p, const arithmetic *in)
+{
+    return (mf_plan){.format = in->format,
+                     .type = in->type,
+                     .m = td_smaller(p->m, TD_MAX_PART_LINES),
+                     .n = td_smaller(p->n, TD_MAX_PART_LINES),
+                     .batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS)};
+}
+
+/* A td_planner. */
+static size_t make_plan(void *of, size_t limit)
+{
+    mf_product *product = of;
+    mf_plan *plan = &product->plan;
+    const td_problem *p = product->p;
+    const td_device *device = product->device;
+    *plan = largest_plan(p, product->in);
+    plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(plan->format, true);
+    plan->k = td_smaller(p->k, MAX_K);
+    plan->chunk = td_ceil_div(p->k, TD_MAX_CHUNKS);
+    if (plan->chunk < LEAST_CHUNK) plan->chunk = LEAST_CHUNK;
+    plan->chunks = (int)td_ceil_div(p->k, plan->chunk);
+    plan->slots = plan->blocks_per_tile = 1;
+    for (lay_out(plan, p->k); plan->bytes > limit; lay_out(plan, p->k))
+        if (!shrink(plan)) return 0;
+    spread_superblocks(plan, p->k, device, limit);
+    return plan->bytes;
+}
+
+static td_target target_of(const mf_product *product, const mf_part *part)
+{
+    return td_target_of(product->p, part->i, part->j, part->z, part->m, part->n,
+                        (uint16_t *)(product->workspace + product->plan.masks));
+}
+
+static td_output output_of(const mf_product *product, const td_target *target)
+{
+    const arithmetic *in = product->in;
+    return (td_output){
+        .target = *target,
+        .range = {(const td_range *)(product->workspace + product->plan.range[0]),
+                  (const td_range *)(product->workspace + product->plan.range[1])},
+        .smallest = (double)product->p->k * in->format->least,
+        .spread = in->format->spread,
+        .type = in->type,
+        .is_shortened = in->is_shortened,
+    };
+}
+
+/* Multiplies the panels of one part: most tiles by one block each, the last ones spread over several. */
+static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
+                                  const td_multiply *multiply)
+{
+    const mf_plan *plan = &product->plan;
+    const td_format *format = plan->format;
+    cudaStream_t stream = product->p->stream;
+    const int64_t tiles = tiles_of(part->m, part->n),
+                  spread = td_smaller(plan->spread_tiles, tiles);
+    td_multiply whole = *multiply, last = *multiply;
+    cudaError_t error = cudaSuccess;
+    whole.slots = 1;
+    whole.tile_count = (int)(tiles - spread);
+    if (spread > 0) whole.sums = NULL;
+    last.slots = plan->slots;
+    last.tile_first = whole.tile_count;
+    last.tile_count = (int)spread;
+    if (whole.tile_count > 0) {
+        error = format->multiply(&whole, part->batch, 1, stream);
+        if (error != cudaSuccess) return error;
+        product->touched |= whole.finish != 0;
+    }
+    if (spread == 0) return cudaSuccess;
+    error = format->multiply(&last, part->batch, plan->blocks_per_tile, stream);
+    if (error == cudaSuccess) error = format->join(&last, part->batch, stream);
+    product->touched |= error == cudaSuccess;
+    return error;
+}
+
+/* Packs and multiplies one part, k in pieces. */
+static cudaError_t multiply_part(mf_product *product, const mf_part *part, const td_scan *scan,
+                                 const td_target *target)
+{
+    const mf_plan *plan = &product->plan;
+    const td_format *format = plan->format;
+    const int64_t k = product->p->k;
+    td_pack pack = {.scan = *scan, .type = plan->type};
+    td_multiply multiply = {
+        .type = plan->type,
+        .sums = keeps_sums(plan, k) ? product->workspace + plan->sums : NULL,
+        .small_tiles = product->device->shared_per_multiprocessor < shared_bytes(format, false),
+        .output = output_of(product, target),
+    };
+    for (int o = 0; o < 2; o++) {
+        pack.range[o] = (td_range *)(product->workspace + plan->range[o]);
+        multiply.panel[o] = pack.panel[o] = product->workspace + plan->panel[o];
+    }
+    cudaError_t error = cudaSuccess;
+    for (int64_t l = 0; l < k && error == cudaSuccess; l += plan->k) {
+        pack.k_first = l;
+        pack.k_count = td_smaller(plan->k, k - l);
+        error = format->pack(&pack, part->batch, product->p->stream);
+        if (error != cudaSuccess) break;
+        multiply.k_tiles = td_ceil_div(pack.k_count, TD_K_TILE);
+        multiply.resume = l > 0;
+        multiply.finish = l + plan->k >= k;
+        error = multiply_tiles(product, part, &multiply);
+    }
+    return error;
+}
+
+static cudaError_t run_part(mf_product *product, const mf_part *part)
+{
+    const mf_plan *plan = &product->plan;
+    const td_problem *p = product->p;
+    const bool scaled = plan->type == TD_BINARY64;
+    td_scan scan = {
+        .operand = {td_operand_of(p, 0, part->i, part->m), td_operand_of(p, 1, part->j, part->n)},
+        .chunks = plan->chunks,
+        .chunk = plan->chunk,
+        .batch_first = part->z,
+        .alpha = p->alpha,
+    };
+    for (int o = 0; o < 2; o++)
+        scan.partial[o] = (td_range *)(product->workspace + plan->partial[o]);
+    const td_target target = target_of(product, part);
+    cudaError_t error = cudaSuccess;
+    if (scaled) error = td_scan_run(&scan, part->batch, p->stream);
+    if (error == cudaSuccess) error = multiply_part(product, part, &scan, &target);
+    if (error != cudaSuccess || !scaled) return error;
+    const td_repair repair = {
+        .operand = {scan.operand[0], scan.operand[1]},
+        .target = target,
+        .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_BINARY64,
+        .range = {(const td_range *)(product->workspace + plan->range[0]),
+                  (const td_range *)(product->workspace + plan->range[1])},
+        .repaired = product->counters ? &product->counters->repaired : NULL,
+    };
+    return td_repair_run(&repair, part->batch, p->stream);
+}
+
+/* A part of a typed product whose op(A) op(B) is not wanted. */
+static cudaError_t scale_part(mf_product *product, const mf_part *part)
+{
+    const td_target target = target_of(product, part);
+    const td_multiply no_sums = {.tile_count = (int)tiles_of(part->m, part->n),
+                                 .output = output_of(product, &target)};
+    cudaError_t error = product->plan.format->join(&no_sums, part->batch, product->p->stream);
+    if (error == cudaSuccess) product->touched = true;
+    return error;
+}
+
+static td_run_status run_parts(mf_product *product, bool scale_only)
+{
+    const td_problem *p = product->p;
+    const mf_plan *plan = &product->plan;
+    mf_part part = {0};
+    for (part.z = 0; part.z < p->batch; part.z += plan->batch)
+        for (part.j = 0; part.j < p->n; part.j += plan->n)
+            for (part.i = 0; part.i < p->m; part.i += plan->m) {
+                part.batch = (int)td_smaller(plan->batch, p->batch - part.z);
+                part.n = (int)td_smaller(plan->n, p->n - part.j);
+                part.m = (int)td_smaller(plan->m, p->m - part.i);
+                cudaError_t error =
+                    scale_only ? scale_part(product, &part) : run_part(product, &part);
+                if (td_cuda_ok(error)) continue;
+                return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+            }
+    return TD_RUN_DONE;
+}
+
+static td_run_status run_product(mf_product *product, size_t limit)
+{
+    const td_problem *p = product->p;
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    if (status != TD_RUN_DONE) return status;
+    product->workspace = workspace.memory;
+    status = run_parts(product, false);
+    td_workspace_release(&workspace, p->stream);
+    return status;
+}
+
+static td_run_status scale_product(mf_product *product)
+{
+    product->plan = largest_plan(product->p, product->in);
+    return run_parts(product, true);
+}
+
+static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_device *device,
+                              size_t workspace_limit, td_counters *counters)
+{
+    mf_product product = {.p = p, .in = in, .device = device, .counters = counters};
+    if (td_problem_only_scales(p)) return td_scale_parts(p);
+    return run_product(&product, workspace_limit);
+}
+
+/* A td_loader of what matrices of a multi-float type need. */
+static cudaError_t prepare_typed(int type)
+{
+    static const td_format *const formats[TD_TYPE_COUNT] = {[TD_DF] = &td_format_df,
+                                                            [TD_TS] = &td_format_ts,
+                                                            [TD_DD] = &td_format_dd,
+                                                            [TD_DS] = &td_format_dd};
+    return formats[type]->prepare((td_type)type);
+}
+
+td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
+                                size_t workspace_limit)
+{
+    const arithmetic in = {format, p->type, false};
+    if (!td_device_load(device, prepare_typed, (int)p->type)) return TD_RUN_FAILED;
+    td_problem scaled = *p;
+    mf_product product = {.p = p, .in = &in, .device = device};
+    if (!td_problem_only_scales(p)) return run_product(&product, workspace_limit);
+    memset(&scaled.alpha, 0, sizeof scaled.alpha);
+    product.p = &scaled;
+    return scale_product(&product);
+}
+
+/* Modes */
+
+static cudaError_t prepare_mode(const td_format *format)
+{
+    cudaError_t error = td_scan_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? format->prepare(TD_BINARY64) : error;
+}
+
+#define MODE(id, format, is_shortened)                                                             \
+    static cudaError_t id##_prepare(int other_way)                                                 \
+    {                                                                                              \
+        (void)other_way;                                                                           \
+        return prepare_mode(format);                                                               \
+    }                                                                                              \
+    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
+                                  size_t workspace_limit, td_counters *counters)                   \
+    {                                                                                              \
+        static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \
+        (void)parameter;                                                                           \
+        return run_mode(p, &in, device, workspace_limit, counters);                                \
+    }
+
+MODE(df, &td_format_df, false)
+MODE(ts, &td_format_ts, false)
+MODE(dd, &td_format_dd, false)
+MODE(ds, &td_format_dd, true)
+
+const td_engine td_engine_df = {
+    .name = "df",
+    .summary = "pairs of binary32 (double-float)",
+    .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .cost = td_cost_df,
+    .bits = td_bits_df,
+    .prepare = df_prepare,
+    .run = df_run,
+};
+
+const td_engine td_engine_ts = {
+    .name = "ts",
+    .summary = "triples of binary32 (triple-single)",
+    .bound =
+        "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .cost = td_cost_ts,
+    .bits = td_bits_rounded_once,
+    .prepare = ts_prepare,
+    .run = ts_run,
+};
+
+const td_engine td_engine_dd = {
+    .name = "dd",
+    .summary = "pairs of binary64 (double-double)",
+    .bound =
+        "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .cost = td_cost_dd,
+    .bits = td_bits_rounded_once,
+    .prepare = dd_prepare,
+    .run = dd_run,
+};
+
+const td_engine td_engine_ds = {
+    .name = "d+s",
+    .summary = "binary64 and binary32 (double+single)",
+    .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .cost = td_cost_ds,
+    .bits = td_bits_rounded_once,
+    .prepare = ds_prepare,
+    .run = ds_run,
+};

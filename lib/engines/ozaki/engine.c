@@ -1,0 +1,412 @@
+/* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
+ * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
+ * decided for whole operands, and every sum is exact. */
+#include <stdatomic.h>
+
+#include "../../../kernels/residue/moduli.h"
+#include "../../../kernels/residue/split.h"
+#include "second.h"
+#include "bound.h"
+#include "../model/cost.h"
+#include "plan.h"
+#include "../tiler.h"
+#include "slices.h"
+
+/* ---- running ---- */
+
+static bool counts_rounded(const td_ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_EXACT && product->mode->scheme->counts_rounded;
+}
+
+/* How the members of a part are decided. */
+static td_choose choose_of(const td_ozaki_product *product, int batch)
+{
+    const td_problem *p = product->p;
+    char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
+    td_choose choose = {.lines = {(int)p->m, (int)p->n},
+                        .batch = batch,
+                        .alpha = p->alpha,
+                        .k = p->k,
+                        .choice = (td_choice *)(at + product->plan.choice),
+                        .spread = counts.spread,
+                        .steps = counts.steps,
+                        .counts_rounded = counts_rounded(product),
+                        .shifted = (const int32_t *)(at + product->plan.shifted),
+                        .planes = product->counters ? &product->counters->planes : NULL};
+    for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
+    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    return choose;
+}
+
+/* Not 0, and another one each time: an odd number's multiples, which other data in the same memory will not be by chance. */
+static uint64_t fresh_mark(void)
+{
+    static atomic_ullong count;
+    return (atomic_fetch_add(&count, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* How the lines of batch members z ... are measured. */
+static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
+    td_measure measure = {
+        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .alpha = p->alpha,
+        .batch_first = z,
+        .batch = batch,
+        .are_short = plan->are_short,
+        .strip_lines = plan->strip_lines,
+        .shift = (int16_t *)(at + plan->shift),
+        .shifted = (int32_t *)(at + plan->shifted),
+        .rise = (td_rise *)(at + plan->rise),
+        .steps = counts.steps,
+        .mark = product->is_captured ? 0 : fresh_mark(),
+        .cleared = (uint64_t *)(at + plan->cleared),
+        .clear = (int32_t *)(at + plan->counts),
+        .clear_count = counts.words,
+    };
+    for (int o = 0; o < 2; o++) {
+        measure.units[o] = at + plan->units[o];
+        measure.units_again[o] = at + plan->units_again[o];
+        measure.tops[o] = (int32_t *)(at + plan->tops[o]);
+        measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
+        measure.line[o] = (td_line *)(at + plan->line[o]);
+        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
+    }
+    return measure;
+}
+
+/* Rows i .., columns j .., batch members z ... */
+typedef struct {
+    int64_t i, j, z;
+    int m, n, batch, number;
+} ozaki_part;
+
+static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozaki_part *part)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const td_scheme *scheme = product->mode->scheme;
+    char *const at = product->workspace;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
+    td_scheme_part s = {
+        .device = product->device,
+        .parameter = product->parameter,
+        .k_pass = plan->part.k_pass,
+        .workspace = at + plan->planes,
+        .cublas_workspace = at + plan->cublas,
+        .cublas_bytes = plan->part.cublas_bytes,
+        .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
+        .next_unit = counts.next_unit,
+        .stream = p->stream,
+        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
+                              td_operand_of(p, 1, part->j, part->n)},
+                  .alpha = p->alpha,
+                  .batch_first = part->z,
+                  .batch = part->batch,
+                  .lines_of_member = {p->m, p->n},
+                  .shift = (const int16_t *)(at + plan->shift),
+                  .shifted = (const int32_t *)(at + plan->shifted),
+                  .choice = (const td_choice *)(at + plan->choice)},
+        .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
+                                          (uint16_t *)(at + plan->masks)),
+                   .kind = product->mode->kind,
+                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
+                   .lines_of_member = {p->m, p->n},
+                   .choice = (const td_choice *)(at + plan->choice),
+                   .counts_rounded = counts_rounded(product),
+                   .leaves_tiles = td_ozaki_left_tiles(product)},
+    };
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
+        s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
+    s.finish.target.open_count =
+        counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
+    s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
+    if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
+        s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
+    const int64_t first[2] = {part->i, part->j};
+    for (int o = 0; o < 2; o++)
+        s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
+    return s;
+}
+
+/* The part of that number. */
+static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const int64_t across = td_ceil_div(p->m, plan->part.m);
+    ozaki_part part = {.i = number % across * plan->part.m,
+                       .j = number / across * plan->part.n,
+                       .z = z,
+                       .batch = (int)td_smaller(plan->batch, p->batch - z),
+                       .number = number};
+    part.m = (int)td_smaller(plan->part.m, p->m - part.i);
+    part.n = (int)td_smaller(plan->part.n, p->n - part.j);
+    return part;
+}
+
+/* Blocks that rank a member's elements, of all parts. */
+static int ranking_blocks(const td_ozaki_product *product, int batch)
+{
+    int blocks = 0;
+    for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
+        const ozaki_part part = part_of(product, 0, i);
+        blocks += td_rank_blocks(part.m, part.n, batch);
+    }
+    return blocks;
+}
+
+/* How the elements of a part are ranked; `decides`: it counts for what is chosen. */
+static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki_part *part,
+                                    bool decides)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const td_scheme_part s = scheme_part_of(product, part);
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
+    return (td_estimate_part){
+        .device = product->device,
+        .fixed = s.fixed,
+        .estimate = {.finish = s.finish,
+                     .choose = choose_of(product, part->batch),
+                     .blocks = decides ? ranking_blocks(product, part->batch) : 0,
+                     .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
+                     .open = counts.ranking.open,
+                     .met = counts.ranking.met,
+                     .ranked = counts.ranking.ranked},
+        .workspace = s.workspace,
+        .bytes = plan->plane_bytes,
+        .next_unit = counts.next_unit,
+        .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
+        .steps = counts.steps,
+        .stream = p->stream,
+    };
+}
+
+static cudaError_t estimate_part(const td_ozaki_product *product, const ozaki_part *part,
+                                 bool decides)
+{
+    const td_estimate_part estimate = estimate_of(product, part, decides);
+    return td_estimate_part_run(&estimate);
+}
+
+/* Whether an estimate of all is worth its time, by one of a sample of lines. */
+static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
+    const ozaki_part part = {.z = z,
+                             .m = plan->sample.m,
+                             .n = plan->sample.n,
+                             .batch = (int)td_smaller(plan->batch, p->batch - z)};
+    td_estimate_part estimate = estimate_of(product, &part, true);
+    const int parts = (int)td_ozaki_parts_of(plan, p);
+    estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
+    estimate.estimate.is_sample = true;
+    estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
+    estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
+    estimate.estimate.open = counts.of_sample.open;
+    estimate.estimate.met = counts.of_sample.met;
+    estimate.estimate.ranked = counts.of_sample.ranked;
+    for (int o = 0; o < 2; o++)
+        estimate.fixed.group_step[o] = estimate.estimate.group_step[o] = plan->sample.group_step[o];
+    return td_estimate_part_run(&estimate);
+}
+
+/* Lines, shifts and choices of batch members z ..., as far as lines tell, or of all. */
+static cudaError_t decide(const td_ozaki_product *product, int64_t z)
+{
+    const ozaki_part part = part_of(product, z, 0);
+    const td_measure measure = measure_of(product, z, part.batch);
+    td_choose choose = choose_of(product, part.batch);
+    td_small_estimate estimate;
+    for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
+    if (product->plan.estimates_at_once) {
+        const td_estimate_part whole = estimate_of(product, &part, true);
+        estimate = td_small_estimate_of(&whole);
+    }
+    return td_lines_run(&measure, &choose, product->plan.estimates_at_once ? &estimate : NULL,
+                        product->p->stream);
+}
+
+/* Dense tiles of a part, which has been multiplied and finished. */
+static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_part *s,
+                             unsigned long long *repaired)
+{
+    const td_dense_part dense = {.device = product->device,
+                                 .fixed = s->fixed,
+                                 .finish = s->finish,
+                                 .sizes = product->plan.dense,
+                                 .workspace = s->workspace,
+                                 .next_unit = s->next_unit,
+                                 .repaired = repaired,
+                                 .stream = s->stream};
+    return td_dense_part_run(&dense);
+}
+
+static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
+{
+    const td_scheme_part s = scheme_part_of(product, part);
+    cudaError_t error = cudaSuccess;
+    if (td_ozaki_certifies(product) && td_ozaki_parts_of(&product->plan, product->p) > 1)
+        error = estimate_part(product, part, false);
+    if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
+    if (error != cudaSuccess) return error;
+    product->touched = true; /* by the first of several kernels, even if another fails */
+    unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
+    const bool has_dense = s.finish.leaves_tiles == TD_LEAVES_EXACT;
+    error = product->mode->scheme->finish(&s);
+    if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
+    if (error != cudaSuccess) return error;
+    const td_repair repair = {
+        .operand = {s.fixed.operand[0], s.fixed.operand[1]},
+        .target = s.finish.target,
+        .kind = TD_REPAIR_EXACT,
+        .takes_dense = has_dense,
+        .repaired = repaired,
+        .line = {s.finish.line[0], s.finish.line[1]},
+        .lines_of_member = {product->p->m, product->p->n},
+        .shift = s.fixed.shift,
+        .shifted = s.fixed.shifted,
+    };
+    return td_repair_run(&repair, part->batch, product->p->stream);
+}
+
+static cudaError_t run_members(td_ozaki_product *product, int64_t z)
+{
+    const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
+    const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
+    cudaError_t error = decide(product, z);
+    if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
+    for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
+        const ozaki_part part = part_of(product, z, i);
+        error = estimate_part(product, &part, true);
+    }
+    for (int i = 0; i < parts && error == cudaSuccess; i++) {
+        const ozaki_part part = part_of(product, z, i);
+        error = run_part(product, &part);
+    }
+    return error;
+}
+
+static td_run_status run_product(td_ozaki_product *product, size_t limit)
+{
+    const td_problem *p = product->p;
+    cudaError_t error = cudaSuccess;
+    if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
+    td_workspace workspace;
+    const td_run_status acquired =
+        td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
+    if (acquired != TD_RUN_DONE) return acquired;
+    product->workspace = workspace.memory;
+    product->is_captured = workspace.block || workspace.is_lent;
+    for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
+        error = run_members(product, z);
+    td_workspace_release(&workspace, p->stream);
+    if (td_cuda_ok(error)) return TD_RUN_DONE;
+    return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+}
+
+static cudaError_t prepare_mode(const td_ozaki_mode *mode)
+{
+    cudaError_t error = td_lines_prepare();
+    if (error == cudaSuccess && mode->kind == TD_FINISH_ROUND) {
+        error = td_estimate_prepare();
+        if (error == cudaSuccess) error = td_panels_prepare();
+    }
+    if (error == cudaSuccess && mode->leaves_tiles == TD_LEAVES_EXACT)
+        error = td_dense_part_prepare();
+    if (error == cudaSuccess) error = td_repair_prepare();
+    return error == cudaSuccess ? mode->scheme->prepare() : error;
+}
+
+static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
+                              td_parameter parameter, td_device *device, size_t workspace_limit,
+                              td_counters *counters)
+{
+    td_ozaki_product product = {
+        .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    if (mode->count > 0)
+        product.parameter = (td_parameter){.count = mode->count, .is_given = true};
+    else if (!parameter.is_given && mode->scheme->from_data)
+        product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
+    if (td_problem_only_scales(p)) return td_scale_parts(p);
+    if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
+    return run_product(&product, workspace_limit);
+}
+
+/* ---- modes ---- */
+
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_)            \
+    static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
+    static cudaError_t id##_prepare(int other_way)                                                 \
+    {                                                                                              \
+        (void)other_way;                                                                           \
+        return prepare_mode(&id##_mode);                                                           \
+    }                                                                                              \
+    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
+                                  size_t workspace_limit, td_counters *counters)                   \
+    {                                                                                              \
+        return run_mode(p, &id##_mode, parameter, device, workspace_limit, counters);              \
+    }                                                                                              \
+    const td_engine td_engine_##id = {                                                             \
+        .name = name_,                                                                             \
+        .summary = summary_,                                                                       \
+        .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
+                 "with N given, as N and the data allow",                                          \
+        .least = least_,                                                                           \
+        .most = most_,                                                                             \
+        .cost = td_cost_##id,                                                                      \
+        .bits = td_bits_certified,                                                                 \
+        .takes_prices = takes_prices_,                                                             \
+        .prepare = id##_prepare,                                                                   \
+        .run = id##_run,                                                                           \
+    };
+
+MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false)
+MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false)
+MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true)
+
+static const td_ozaki_mode *faithful_mode(bool by_fp64)
+{
+    static const td_ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
+                                           TD_LEAVES_EXACT},
+                               fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
+                                       TD_LEAVES_EXACT};
+    return by_fp64 ? &fp64 : &residues;
+}
+
+static cudaError_t faithful_prepare(int other_way)
+{
+    return prepare_mode(faithful_mode(other_way));
+}
+
+static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
+                                  size_t workspace_limit, td_counters *counters)
+{
+    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
+                    workspace_limit, counters);
+}
+
+const td_engine td_engine_faithful = {
+    .name = "faithful",
+    .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
+               "these do not suffice",
+    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
+    .way = "fp64",
+    .cost = td_cost_faithful,
+    .bits = td_bits_faithful,
+    .prepare = faithful_prepare,
+    .run = faithful_run,
+};

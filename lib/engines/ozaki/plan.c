@@ -1,0 +1,182 @@
+#include "plan.h"
+
+#include "second.h"
+#include "bound.h"
+#include "../tiler.h"
+
+static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
+
+int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p)
+{
+    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
+}
+
+static td_ozaki_ranking ranking_at(char *memory, int64_t batch)
+{
+    td_ozaki_ranking r = {.open = (unsigned long long *)memory};
+    r.met = r.open + batch * TD_CHOICES;
+    r.ranked = (int32_t *)(r.met + batch);
+    return r;
+}
+
+td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
+{
+    const int64_t parts = td_ozaki_parts_of(plan, p), maps = parts + (plan->sample.m > 0);
+    td_ozaki_counts c = {.ranking = ranking_at(memory, plan->batch)};
+    char *end = (char *)(c.ranking.ranked + plan->batch);
+    if (plan->sample.m > 0) {
+        c.of_sample = ranking_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
+        end = (char *)(c.of_sample.ranked + plan->batch);
+    }
+    c.spread = (td_spread *)end;
+    c.steps = (td_step *)(c.spread + plan->batch);
+    c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
+    c.tiles = (int32_t *)(c.next_unit + 1);
+    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts);
+    c.words = (int32_t *)td_ozaki_maps(plan, &c, (int)maps) - (int32_t *)memory;
+    return c;
+}
+
+bool td_ozaki_certifies(const td_ozaki_product *product)
+{
+    return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
+}
+
+td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
+{
+    const td_ozaki_mode *mode = product->mode;
+    const bool is_exact = mode->leaves_tiles == TD_LEAVES_EXACT;
+    return is_exact && mode->kind != TD_FINISH_EXACT && !td_ozaki_certifies(product)
+               ? TD_LEAVES_NO_TILES
+               : mode->leaves_tiles;
+}
+
+static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
+{
+    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
+                  units_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_UNIT),
+                  units = units_of_line * batch * (int64_t)td_unit_bytes();
+    for (int o = 0; o < 2; o++) {
+        plan->units[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->tops[o] = td_reserve(&end, p->k * words);
+        plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
+    }
+    plan->rise = td_reserve(&end, batch * (int64_t)sizeof(td_rise));
+    if (end > plan->bytes) plan->bytes = end;
+}
+
+static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, size_t end)
+{
+    const td_scheme_sizes *s = &plan->part;
+    const int64_t k = product->p->k;
+    const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
+    const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
+    plan->masks = td_reserve(&end, plan->batch * mask_bytes);
+    plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
+    plan->dense_scratch =
+        td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, plan->batch));
+    plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
+    plan->plane_bytes =
+        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
+    if (td_ozaki_certifies(product)) {
+        const size_t least = td_estimate_least_bytes(s->m, s->n, k, plan->batch);
+        if (plan->plane_bytes < least) plan->plane_bytes = least;
+        plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
+    }
+    if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
+    plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
+    if (end > plan->bytes) plan->bytes = end;
+    plan->dense = (td_scheme_sizes){0};
+    if (td_ozaki_left_tiles(product) == TD_LEAVES_EXACT)
+        plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
+}
+
+/* Of how many groups of lines one is in the sample; the fewest lines that a sample is taken of. */
+enum { SAMPLED_GROUP = 4, LEAST_SAMPLED = 16 * TD_TILE };
+
+/* Sets the sample's lines of one operand, which fit a part's; returns how many there are. */
+static int sample_lines(int64_t lines, int64_t most, int *step)
+{
+    const int64_t groups = td_ceil_div(lines, TD_TILE), most_groups = most / TD_TILE;
+    *step = lines >= LEAST_SAMPLED ? SAMPLED_GROUP : 1;
+    if (most < lines && most_groups > 0)
+        *step = (int)td_larger(*step, td_ceil_div(groups, most_groups));
+    const int64_t sampled = td_ceil_div(groups, *step), last = (sampled - 1) * *step * TD_TILE;
+    return (int)((sampled - 1) * TD_TILE + td_smaller(lines - last, TD_TILE));
+}
+
+/* Products of which the user does not name the mode have a sample, where an estimate is long. */
+static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
+{
+    const td_problem *p = product->p;
+    plan->sample.m = 0;
+    if (product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
+        plan->estimates_at_once || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
+        return;
+    plan->sample.m = sample_lines(p->m, plan->part.m, &plan->sample.group_step[0]);
+    plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
+}
+
+static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
+{
+    const td_problem *p = product->p;
+    const td_scheme *scheme = product->mode->scheme;
+    const td_scheme_sizes *s = &plan->part;
+    size_t end = 0;
+    plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
+    plan->estimate_map =
+        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
+    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
+    plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+                              td_is_small_estimate(p->m, p->n, p->k, plan->batch);
+    lay_out_sample(plan, product);
+    for (int o = 0; o < 2; o++) {
+        const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);
+        plan->line[o] = td_reserve(&end, records);
+        plan->line_again[o] = td_reserve(&end, records);
+    }
+    plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
+    plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
+    plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->cleared = td_reserve(&end, (int64_t)sizeof(uint64_t));
+    plan->counts =
+        td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
+    plan->bytes = end;
+    lay_out_measure(plan, p, end);
+    /* The kernel that chooses by short lines may still read what is measured where the estimate's magnitudes would be. */
+    lay_out_part(plan, product, plan->are_short && plan->estimates_at_once ? plan->bytes : end);
+}
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+static bool shrink(td_ozaki_plan *plan)
+{
+    int64_t strip = plan->strip_lines;
+    const bool had_strips = td_halve(&strip, TD_TILE);
+    plan->strip_lines = (int)strip;
+    if (plan->batch > 1) {
+        plan->batch = td_ceil_div(plan->batch, 2);
+        return true;
+    }
+    return td_scheme_shrink(&plan->part) || had_strips;
+}
+
+size_t td_ozaki_plan_make(void *of, size_t limit)
+{
+    td_ozaki_product *product = of;
+    const td_problem *p = product->p;
+    td_ozaki_plan *plan = &product->plan;
+    const int64_t lines = p->m > p->n ? p->m : p->n;
+    plan->dense_bytes = 0;
+    plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
+    if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
+    plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
+    plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
+    if (td_ozaki_left_tiles(product) == TD_LEAVES_EXACT)
+        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
+    lay_out(plan, product);
+    if (plan->bytes > limit) plan->dense_bytes = 0;
+    for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
+        if (!shrink(plan)) return 0;
+    return plan->bytes;
+}

@@ -1,0 +1,93 @@
+/* plan.h - how a product of the Ozaki family (engine.c) is cut into parts that fit the workspace, and what lies there
+ * where. */
+#ifndef TD_PLAN_H
+#define TD_PLAN_H
+
+#include "scheme.h"
+
+/* A mode: how it multiplies, and what it makes of the sums. */
+typedef struct {
+    const td_scheme *scheme;
+    int count; /* of moduli, instead of what was asked for; 0: that */
+    td_finish_kind kind;
+    td_left_tiles leaves_tiles;
+} td_ozaki_mode;
+
+typedef struct {
+    td_scheme_sizes part;
+    int64_t batch;          /* of a part */
+    int strip_lines;        /* measured at a time */
+    bool are_short;         /* lines are measured whole (td_lines_run) */
+    bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
+
+    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
+    size_t line[2], shift, shifted, choice, cleared, counts;
+    size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
+    size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+    int64_t scheme_map, estimate_map; /* words of a part's */
+
+    /* Lines that a first estimate is made of, to see whether one of all is worth its time, and which
+     * they are (td_fixed.group_step). m is 0 if there is none. */
+    struct {
+        int m, n, group_step[2];
+    } sample;
+
+    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_bytes;    /* that planes have for it at least */
+    size_t dense_scratch;
+} td_ozaki_plan;
+
+typedef struct {
+    const td_problem *p;
+    const td_ozaki_mode *mode;
+    td_parameter parameter;
+    td_device *device;
+    td_counters *counters;
+    td_ozaki_plan plan;
+    char *workspace;
+    bool is_captured; /* becomes part of a graph */
+    bool touched;     /* a kernel that writes C is enqueued */
+} td_ozaki_product;
+
+/* What kernels count of an estimate: zeros before it. */
+typedef struct {
+    unsigned long long *open; /* [batch][TD_CHOICES]: elements that each candidate leaves open */
+    unsigned long long *met;  /* [batch]: blocks of both operands that meet */
+    int32_t *ranked;          /* [batch]: thread blocks that have ranked all of their tiles */
+} td_ozaki_ranking;
+
+/* What kernels count: zeros before a product. What lines spread; units of what blocks do together
+ * and of products of panels that are taken; tiles of which elements are left. */
+typedef struct {
+    td_ozaki_ranking ranking, of_sample;
+    td_spread *spread; /* [batch] */
+    td_step *steps;    /* [batch][TD_STEPS] */
+    uint32_t *next_unit;
+    int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
+    uint32_t *nonzero; /* [part]: maps; one more for the sample */
+    int64_t words;     /* of 32 bits, in all */
+} td_ozaki_counts;
+
+/* Those of a product whose counts lie at `memory`. */
+td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
+
+/* Of the part of that number: the scheme's map, and behind it the estimate's. That of the sample
+ * follows those of the parts. */
+static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
+                                      int number)
+{
+    return counts->nonzero + number * (plan->scheme_map + plan->estimate_map);
+}
+
+int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p);
+
+/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+bool td_ozaki_certifies(const td_ozaki_product *product);
+
+/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
+td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product);
+
+/* A td_planner, of a td_ozaki_product. */
+size_t td_ozaki_plan_make(void *of, size_t limit);
+
+#endif

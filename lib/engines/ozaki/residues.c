@@ -1,0 +1,253 @@
+/* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
+ * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
+#include "../../../kernels/residue/moduli.h"
+#include "../../../kernels/crt/second.h"
+#include "../../../kernels/fused/fused.h"
+#include "../tiler.h"
+#include "scheme.h"
+
+/* Where C has few elements cuBLAS adds up a long k in pieces, and is more accurate than elsewhere. */
+enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048, FEWEST_IF_LONG = 15 };
+
+static int from_data(int64_t m, int64_t n, int64_t k)
+{
+    return m * n <= SMALL_PRODUCT && k > LONG_K ? FEWEST_IF_LONG : TD_COMMON_MODULI;
+}
+
+static int base_moduli(td_parameter parameter) { return parameter.count; }
+static int most_moduli(td_parameter parameter)
+{
+    return parameter.is_given ? parameter.count : TD_MAX_MODULI;
+}
+
+/* True if one kernel may make C of some members (td_is_resident): the fewest moduli are what most products take. */
+static bool may_be_resident(td_parameter parameter)
+{
+    return base_moduli(parameter) <= TD_COMMON_MODULI && most_moduli(parameter) >= TD_COMMON_MODULI;
+}
+
+/* Where things are, and how far apart. */
+typedef struct {
+    int64_t lines[2]; /* padded, of a member */
+    int64_t member_c, plane_c, piece_c;
+    int pieces; /* of k */
+    size_t plane[2], residue, left, bytes;
+} layout;
+
+static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+{
+    const int moduli = most_moduli(parameter);
+    layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)}, .pieces = 1};
+    if (moduli <= TD_MAX_MODULI) l.pieces = td_panel_pieces(m, n, k_pass, batch);
+    for (int o = 0; o < 2; o++)
+        l.plane[o] = td_reserve(&l.bytes, moduli * l.lines[o] * k_pass * batch);
+    l.member_c = l.lines[0] * n;
+    l.plane_c = l.member_c * batch;
+    l.piece_c = l.plane_c * moduli;
+    l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
+    if (may_be_resident(parameter))
+        l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
+    return l;
+}
+
+/* Words of a pass's map, of one operand. */
+static int64_t words_of(int64_t lines, int64_t k_pass, int64_t batch)
+{
+    return batch * td_nonzero_of_member(lines, k_pass);
+}
+
+/* Passes of less than a word have no map: it would be as large as what they multiply. */
+static int64_t map_words(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
+{
+    const int64_t passes = td_ceil_div(k, sizes->k_pass);
+    if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
+    return passes *
+           (words_of(sizes->m, sizes->k_pass, batch) + words_of(sizes->n, sizes->k_pass, batch));
+}
+
+/* The map of this pass; NULL if there is none. */
+static uint32_t *map_of(const td_scheme_part *part, int which)
+{
+    const td_target *target = &part->finish.target;
+    const int64_t a = words_of(target->m, part->k_pass, part->fixed.batch),
+                  b = words_of(target->n, part->k_pass, part->fixed.batch),
+                  pass = part->fixed.k_first / part->k_pass;
+    return part->nonzero ? part->nonzero + pass * (a + b) + (which ? a : 0) : NULL;
+}
+
+static int64_t most_k(td_parameter parameter, int64_t k)
+{
+    (void)parameter, (void)k;
+    return TD_RESIDUE_K;
+}
+
+static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
+                    int64_t batch)
+{
+    (void)k;
+    return lay_out(parameter, m, n, k_pass, batch).bytes;
+}
+
+/* The prices of a mode that the user names are part of its definition: the same on every device. A
+ * tile in binary64 costs as much as 24 moduli: on an H100 it is 21 at 4096 x 4096 x 4096 and 27 at
+ * 8192 x 8192 x 8192, where residues of 14 moduli take 0.116 and 0.79 ms for each of them. A device
+ * with little FP64, such as an RTX 4090, would make it 300, but native products take as long there. */
+enum { MODULUS_PRICE = 64 };
+static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
+                                         .sums = 24 * MODULUS_PRICE,
+                                         .few = TD_COMMON_MODULI * MODULUS_PRICE,
+                                         .more = MODULUS_PRICE};
+
+/* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
+enum { TWO_MORE_K = 2048 };
+
+static void choose(td_parameter parameter, int64_t k, td_choose *c)
+{
+    c->rule = TD_SCALE_BY_NORM;
+    c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
+    for (int i = 0; i < c->candidates; i++) {
+        const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
+        c->candidate[i] = (td_choice){.parameter = moduli,
+                                      .level = level,
+                                      .need = parameter.is_given ? INT32_MIN : td_scheme_need(k),
+                                      .need_of_estimate = td_scheme_need_of_estimate(k),
+                                      .is_estimated = !parameter.is_given,
+                                      .rank = i,
+                                      .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
+    }
+    /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
+    c->level_of_pair = TD_LOG + td_scheme_need(k);
+    c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
+    c->prices = parameter.prices.binary64 > 0 ? parameter.prices : defined_prices;
+}
+
+static layout layout_of(const td_scheme_part *part)
+{
+    return lay_out(part->parameter, part->finish.target.m, part->finish.target.n, part->k_pass,
+                   part->fixed.batch);
+}
+
+static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    td_residues residues = {
+        .fixed = part->fixed, .next_tile = part->next_unit, .by_binary64 = td_has_much_binary64()};
+    for (int o = 0; o < 2; o++) {
+        residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
+        residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
+        residues.nonzero[o] = map_of(part, o);
+    }
+    return most_moduli(part->parameter) > TD_MAX_MODULI
+               ? td_dense_residues_run(&residues, part->stream)
+               : td_residues_run(&residues, part->stream);
+}
+
+static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
+                  batch = part->fixed.batch;
+    return (td_panels){
+        .type = TD_PANEL_RESIDUE,
+        .m = l->lines[0],
+        .n = part->finish.target.n,
+        .k = k_padded,
+        .a = part->workspace + l->plane[0],
+        .b = part->workspace + l->plane[1],
+        .c = part->workspace + l->residue,
+        .ld_a = k_padded,
+        .ld_b = k_padded,
+        .ld_c = l->lines[0],
+        .plane_a = member[0] * batch,
+        .plane_b = member[1] * batch,
+        .plane_c = l->plane_c,
+        .member_a = member[0],
+        .member_b = member[1],
+        .member_c = l->member_c,
+        .planes = most_moduli(part->parameter),
+        .batch = (int)batch,
+        .accumulate = part->fixed.k_first > 0,
+        .choice = part->fixed.choice,
+        .pieces = (int)td_smaller(
+            l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
+        .piece_c = l->piece_c,
+        .wanted = part->wanted,
+        .next_unit = part->next_unit,
+        .nonzero = {map_of(part, 0), map_of(part, 1)},
+    };
+}
+
+/* True if one kernel does make C of such members. */
+static bool is_resident(const td_scheme_part *part, const layout *l)
+{
+    const int64_t k = part->fixed.operand[0].k;
+    const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
+    return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
+           k <= part->k_pass && td_resident_suits(&panels, &part->finish.target.beta);
+}
+
+td_residue_product td_scheme_residue_product(const td_scheme_part *part)
+{
+    const layout l = layout_of(part);
+    return (td_residue_product){
+        .residue = (int8_t *)(part->workspace + l.residue),
+        .plane_step = l.plane_c,
+        .batch_step = l.member_c,
+        .piece_step = l.piece_c,
+        .ld = l.lines[0],
+        .pieces = l.pieces,
+        .crt = td_crt_of_device(),
+        .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, part->finish.target.m,
+                                                   part->finish.target.n, part->fixed.batch)
+                                      : (td_left){0},
+    };
+}
+
+/* What writes C is launched last: if something fails, nothing of C has changed. */
+static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
+{
+    const td_residue_product product = td_scheme_residue_product(part);
+    td_panels panels = panels_of(part, l, k_padded);
+    panels.leaves_resident = product.left.word != NULL;
+    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
+    if (error != cudaSuccess || !panels.leaves_resident) return error;
+    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
+}
+
+static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
+{
+    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
+    const cudaError_t error = split(part, lay, k_padded);
+    return error == cudaSuccess ? multiply_planes(part, lay, k_padded) : error;
+}
+
+static cudaError_t multiply(const td_scheme_part *part)
+{
+    const layout l = layout_of(part);
+    return td_scheme_passes(part, &l, multiply_pass);
+}
+
+static cudaError_t finish(const td_scheme_part *part)
+{
+    const td_residue_product product = td_scheme_residue_product(part);
+    return td_residues_finish(&product, base_moduli(part->parameter), most_moduli(part->parameter),
+                              &part->finish, part->fixed.batch, part->stream);
+}
+
+static cudaError_t prepare(void)
+{
+    cudaError_t error = td_residues_prepare();
+    if (error == cudaSuccess) error = td_panels_prepare();
+    if (error == cudaSuccess) error = td_resident_prepare();
+    return error == cudaSuccess ? td_crt_prepare() : error;
+}
+
+const td_scheme td_scheme_residues = {
+    .counts_rounded = true,
+    .prepare = prepare,
+    .from_data = from_data,
+    .most_k = most_k,
+    .bytes = bytes,
+    .map_words = map_words,
+    .choose = choose,
+    .multiply = multiply,
+    .finish = finish,
+};

@@ -1,0 +1,97 @@
+/* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what lib/engines/ozaki/engine.c needs of each. */
+#ifndef TD_SCHEME_H
+#define TD_SCHEME_H
+
+#include "../../../kernels/arithmetic/logarithm.h"
+#include "../../../kernels/residue/split.h"
+#include "../engine.h"
+#include "planes.h"
+
+/* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
+typedef struct {
+    td_device *device;
+    td_parameter parameter;
+    td_fixed fixed; /* k_first and k_count are the scheme's to set */
+    td_finish finish;
+    td_wanted_tiles wanted; /* residues: tiles of C that are */
+    int64_t k_pass;         /* a multiple of TD_K_PAD */
+    char *workspace;        /* of scheme->bytes(), 256-byte aligned */
+    uint32_t *nonzero;      /* of scheme->map_words(), zeros before; NULL: none */
+    void *cublas_workspace;
+    size_t cublas_bytes;
+    uint32_t *next_unit; /* of td_panels, and next_tile of td_residues */
+    cudaStream_t stream;
+} td_scheme_part;
+
+/* Sizes of the parts that a product is cut into, and bytes that cuBLAS may work in. */
+typedef struct {
+    int64_t m, n, k_pass;
+    size_t cublas_bytes;
+} td_scheme_sizes;
+
+/* True if the kernels can count a product's lines and elements of k. */
+bool td_scheme_takes(const td_problem *p);
+
+/* The largest parts; most_k elements of k are what one pass can take. */
+td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
+
+/* Makes what takes the most memory smaller; false if all is as small as it can be. */
+bool td_scheme_shrink(td_scheme_sizes *sizes);
+
+/* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
+cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
+                             cudaError_t (*pass)(const td_scheme_part *part, const void *layout));
+
+typedef struct {
+    bool needs_cublas;
+
+    /* Lines of products that are to be exact know how many elements their scale rounds (../../../kernels/measure/line.h). */
+    bool counts_rounded;
+
+    /* Loads the scheme's own kernels on the current device. */
+    cudaError_t (*prepare)(void);
+
+    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k. NULL: 0. */
+    int (*from_data)(int64_t m, int64_t n, int64_t k);
+
+    /* The most elements of k that one pass can take. */
+    int64_t (*most_k)(td_parameter parameter, int64_t k);
+
+    /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
+    size_t (*bytes)(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
+                    int64_t batch);
+
+    /* Words of 32 bits for td_scheme_part.nonzero of such parts. NULL: none. */
+    int64_t (*map_words)(const td_scheme_sizes *sizes, int64_t k, int64_t batch);
+
+    /* What X is of A' B'. NULL: all. */
+    td_cut (*cut)(td_parameter parameter, int64_t k);
+
+    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit, share. */
+    void (*choose)(td_parameter parameter, int64_t k, td_choose *choose);
+
+    /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
+    cudaError_t (*multiply)(const td_scheme_part *part);
+    cudaError_t (*finish)(const td_scheme_part *part);
+} td_scheme;
+
+/* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times abs(A')abs(B'), which is at least k
+ * times the product of the means. Errors of many terms of like size average out to less than binary64's. */
+static inline int32_t td_scheme_need(int64_t k)
+{
+    return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
+}
+
+/* td_choice.need_of_estimate: the same errors beside what abs(A')abs(B') is at least (../../../kernels/select/estimate.h). */
+static inline int32_t td_scheme_need_of_estimate(int64_t k)
+{
+    return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);
+}
+
+/* Residues, of C's part: of one that has been multiplied. */
+td_residue_product td_scheme_residue_product(const td_scheme_part *part);
+
+extern const td_scheme td_scheme_residues, td_scheme_int8_slices, td_scheme_float_slices,
+    td_scheme_double_slices;
+
+#endif

@@ -1,0 +1,162 @@
+#include "second.h"
+
+#include "../../../kernels/residue/moduli.h"
+#include "../tiler.h"
+
+static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
+
+/* Products that take as long, one element of C after the other, as the launches of a second product; bytes of a small one. */
+enum { LEAST_PRODUCTS = 1 << 24, SMALL_BYTES = 512 << 20 };
+
+size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
+{
+    return td_scheme_residues.bytes(moduli, sizes->m, sizes->n, k, sizes->k_pass, batch);
+}
+
+static bool is_too_small(const td_scheme_sizes *part, int64_t k, int64_t batch)
+{
+    return (double)part->m * (double)part->n * (double)k * (double)batch < LEAST_PRODUCTS;
+}
+
+size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch)
+{
+    const size_t bytes = td_dense_bytes(part, k, batch);
+    return bytes > SMALL_BYTES || is_too_small(part, k, batch) ? 0 : bytes;
+}
+
+td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t batch, size_t bytes)
+{
+    td_scheme_sizes sizes = *part;
+    const int64_t most_k = td_scheme_residues.most_k(moduli, k);
+    sizes.k_pass = td_smaller(sizes.k_pass, most_k);
+    sizes.cublas_bytes = 0;
+    if (is_too_small(part, k, batch)) return (td_scheme_sizes){0};
+    while (td_dense_bytes(&sizes, k, batch) > bytes)
+        if (!td_scheme_shrink(&sizes)) return (td_scheme_sizes){0};
+    return sizes;
+}
+
+/* Behind is_dense: records of lines, [batch][lines of the part], and what is chosen, [batch]. */
+typedef struct {
+    size_t line[2], choice, bytes;
+} scratch;
+
+static scratch lay_out(int64_t m, int64_t n, int64_t batch)
+{
+    scratch s = {0};
+    (void)td_reserve(&s.bytes, td_ceil_div(m, TD_TILE) * td_ceil_div(n, TD_TILE) * batch);
+    for (int o = 0; o < 2; o++)
+        s.line[o] = td_reserve(&s.bytes, (o ? n : m) * batch * (int64_t)sizeof(td_line));
+    s.choice = td_reserve(&s.bytes, batch * (int64_t)sizeof(td_choice));
+    return s;
+}
+
+size_t td_dense_scratch_bytes(int64_t m, int64_t n, int64_t batch)
+{
+    return lay_out(m, n, batch).bytes;
+}
+
+static scratch scratch_of(const td_dense_part *part)
+{
+    const td_target *target = &part->finish.target;
+    return lay_out(target->m, target->n, part->fixed.batch);
+}
+
+static td_line *lines_of(const td_dense_part *part, int which)
+{
+    return (td_line *)(part->finish.target.is_dense + scratch_of(part).line[which]);
+}
+
+static td_choice *choice_of(const td_dense_part *part)
+{
+    return (td_choice *)(part->finish.target.is_dense + scratch_of(part).choice);
+}
+
+/* Rows i .. and columns j .. of the part. */
+static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
+{
+    const int64_t first[2] = {i, j}, size[2] = {whole->finish.target.m, whole->finish.target.n},
+                  row_tiles = td_ceil_div(size[0], TD_TILE);
+    td_scheme_part piece = {.device = whole->device,
+                            .parameter = moduli,
+                            .fixed = whole->fixed,
+                            .finish = whole->finish,
+                            .k_pass = whole->sizes.k_pass,
+                            .workspace = whole->workspace,
+                            .next_unit = whole->next_unit,
+                            .stream = whole->stream};
+    piece.fixed.choice = choice_of(whole);
+    for (int o = 0; o < 2; o++) {
+        const int lines = (int)td_smaller(o ? whole->sizes.n : whole->sizes.m, size[o] - first[o]);
+        *(o ? &piece.finish.target.n : &piece.finish.target.m) = lines;
+        piece.fixed.operand[o].lines = lines;
+        piece.fixed.operand[o].offset += first[o] * piece.fixed.operand[o].line_step;
+        piece.fixed.line[o] = lines_of(whole, o) + first[o];
+        piece.fixed.lines_of_member[o] = size[o];
+    }
+    piece.wanted = (td_wanted_tiles){.of = whole->finish.target.is_dense + j / TD_TILE * row_tiles +
+                                           i / TD_TILE,
+                                     .ld = row_tiles,
+                                     .batch_step = row_tiles * td_ceil_div(size[1], TD_TILE)};
+    return piece;
+}
+
+static cudaError_t run_piece(const td_dense_part *whole, int64_t i, int64_t j)
+{
+    const td_scheme_part piece = piece_of(whole, i, j);
+    const cudaError_t error = td_scheme_residues.multiply(&piece);
+    if (error != cudaSuccess) return error;
+    td_dense_finish finish = {.finish = whole->finish,
+                              .product = td_scheme_residue_product(&piece),
+                              .row = (int)i,
+                              .column = (int)j,
+                              .rows = piece.finish.target.m,
+                              .columns = piece.finish.target.n,
+                              .repaired = whole->repaired};
+    finish.finish.kind = TD_FINISH_EXACT;
+    finish.finish.cut = (td_cut){0};
+    finish.finish.choice = choice_of(whole);
+    finish.finish.lines_of_member[0] = whole->finish.target.m;
+    finish.finish.lines_of_member[1] = whole->finish.target.n;
+    for (int o = 0; o < 2; o++) finish.finish.line[o] = lines_of(whole, o);
+    return td_dense_finish_run(&finish, whole->fixed.batch, whole->stream);
+}
+
+/* Cycles of a multiprocessor that an exact sum takes for each element of k, by where these are in memory. */
+enum { SUM_ALONG_K = 2, SUM_ACROSS_K = 5 };
+
+static bool is_along_k(const td_dense_part *part)
+{
+    return part->fixed.operand[0].k_step == 1 && part->fixed.operand[1].k_step == 1;
+}
+
+static cudaError_t choose(const td_dense_part *part)
+{
+    td_choose choose = {0};
+    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &choose);
+    const td_dense dense = {
+        .target = part->finish.target,
+        .from = {part->finish.line[0], part->finish.line[1]},
+        .lines_of_member = {part->finish.lines_of_member[0], part->finish.lines_of_member[1]},
+        .line = {lines_of(part, 0), lines_of(part, 1)},
+        .candidate = choose.candidate[0],
+        .choice = choice_of(part),
+        .cost_of_sum = is_along_k(part) ? SUM_ALONG_K : SUM_ACROSS_K,
+    };
+    return td_dense_choose(&dense, part->fixed.batch, part->stream);
+}
+
+cudaError_t td_dense_part_run(const td_dense_part *part)
+{
+    cudaError_t error = choose(part);
+    for (int64_t j = 0; j < part->finish.target.n; j += part->sizes.n)
+        for (int64_t i = 0; i < part->finish.target.m && error == cudaSuccess; i += part->sizes.m)
+            error = run_piece(part, i, j);
+    return error;
+}
+
+cudaError_t td_dense_part_prepare(void)
+{
+    const cudaError_t error = td_dense_prepare();
+    return error == cudaSuccess ? td_scheme_residues.prepare() : error;
+}

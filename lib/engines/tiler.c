@@ -1,0 +1,50 @@
+#include "tiler.h"
+
+td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                            td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
+        return TD_RUN_FAILED;
+    return engine->run(p, parameter, device, workspace_limit, counters);
+}
+
+td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines)
+{
+    const td_matrix *matrix = which ? &p->b : &p->a;
+    const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
+    td_operand o = {.matrix = *matrix, .k = p->k, .lines = lines};
+    o.line_step = lines_apart ? matrix->ld : 1;
+    o.k_step = lines_apart ? 1 : matrix->ld;
+    o.offset = first * o.line_step;
+    return o;
+}
+
+td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
+                       uint16_t *masks)
+{
+    return (td_target){
+        .c = p->c,
+        .c_offset = i + j * p->c.ld,
+        .m = m,
+        .n = n,
+        .batch_first = z,
+        .alpha = p->alpha,
+        .beta = p->beta,
+        .masks = masks,
+    };
+}
+
+td_run_status td_scale_parts(const td_problem *p)
+{
+    const int64_t lines = TD_MAX_PART_LINES, members = TD_MAX_PART_MEMBERS;
+    for (int64_t z = 0; z < p->batch; z += members)
+        for (int64_t j = 0; j < p->n; j += lines)
+            for (int64_t i = 0; i < p->m; i += lines) {
+                const td_target target = td_target_of(p, i, j, z, (int)td_smaller(p->m - i, lines),
+                                                      (int)td_smaller(p->n - j, lines), NULL);
+                const int batch = (int)td_smaller(p->batch - z, members);
+                if (td_cuda_ok(td_scale_run(&target, batch, p->stream))) continue;
+                return i + j + z > 0 ? TD_RUN_BROKEN : TD_RUN_FAILED;
+            }
+    return TD_RUN_DONE;
+}

@@ -1,0 +1,52 @@
+/* tiler.h - products in parts: what engines share that cut a product until it fits their workspace. */
+#ifndef TD_TILER_H
+#define TD_TILER_H
+
+#include "../../kernels/view/product.h"
+#include "../cuda/device.h"
+#include "../cuda/workspace.h"
+#include "engine.h"
+
+static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t td_larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t td_round_up(int64_t a, int64_t b) { return td_ceil_div(a, b) * b; }
+
+/* ceil(log2 x) for x >= 1. */
+static inline int td_ceil_log2(int64_t x)
+{
+    int log = 0;
+    while (log < 62 && (INT64_C(1) << log) < x) log++;
+    return log;
+}
+
+/* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and its grid in CUDA's limits. */
+enum { TD_MAX_PART_LINES = 1 << 20, TD_MAX_PART_MEMBERS = 32767 };
+
+/* Makes *size about half, a multiple of `unit`; false if it is no more than one unit. */
+static inline bool td_halve(int64_t *size, int64_t unit)
+{
+    if (*size <= unit) return false;
+    *size = td_round_up(*size / 2, unit);
+    return true;
+}
+
+/* Offset of `bytes` more of a workspace that ends at *end, 256-byte aligned. */
+static inline size_t td_reserve(size_t *end, int64_t bytes)
+{
+    const size_t at = *end;
+    *end = at + (size_t)td_round_up(bytes, 256);
+    return at;
+}
+
+/* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
+td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines);
+
+/* Rows i .., columns j .. of C, batch members z ..; masks as in td_target. */
+td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
+                       uint16_t *masks);
+
+/* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
+td_run_status td_scale_parts(const td_problem *p);
+
+#endif

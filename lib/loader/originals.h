@@ -1,0 +1,62 @@
+/* originals.h - cuBLAS's own functions, behind the wrappers and for the engines: looked up at run time. A process may
+ * hold several cuBLAS; a call goes to the one that made its handle, or else to the one that the caller's object is bound
+ * to. */
+#ifndef TD_ORIGINALS_H
+#define TD_ORIGINALS_H
+
+#include <stdbool.h>
+
+#include "../call/entries.h"
+
+/* X(function): what the wrappers and the engines need of cuBLAS beside the intercepted functions. */
+#define TD_HELPERS(X)                                                                              \
+    X(cublasGetStream_v2)                                                                          \
+    X(cublasGetPointerMode_v2)                                                                     \
+    X(cublasGetMathMode)                                                                           \
+    X(cublasSetKernelStream)                                                                       \
+    X(cublasCreate_v2)                                                                             \
+    X(cublasDestroy_v2)                                                                            \
+    X(cublasSetStream_v2)                                                                          \
+    X(cublasSetWorkspace_v2)                                                                       \
+    X(cublasGemmStridedBatchedEx)
+
+#define TD_ORIGINAL_ENTRY(function, family) TD_ORIGINAL_##function,
+#define TD_ORIGINAL_HELPER(function)        TD_ORIGINAL_##function,
+typedef enum {
+    TD_ENTRIES(TD_ORIGINAL_ENTRY) TD_HELPERS(TD_ORIGINAL_HELPER) TD_ORIGINAL_COUNT
+} td_original;
+#undef TD_ORIGINAL_ENTRY
+#undef TD_ORIGINAL_HELPER
+
+typedef void (*td_function)(void);
+
+/* One cuBLAS, 11 to 13, of the process; once found, it stays loaded. */
+typedef struct td_library td_library;
+
+/* The cuBLAS of a call of `which`: the one that made the handle, if that is known; else the one that the object with
+ * `caller`, an address in its code, would have called; else the program's, or the newest that is loaded. NULL if there is
+ * none. handle may be NULL. */
+td_library *td_library_of(const void *handle, const void *caller, td_original which);
+
+/* The same for Tandem's own handles; loads the newest that the loader finds where none is loaded. */
+td_library *td_library_own(void);
+
+/* The function of a library, or, before it, of an object that is preloaded after Tandem; NULL, and a line in the log once
+ * for each, if there is none, or no library. */
+td_function td_original_find(td_library *library, td_original which);
+
+/* The original of a function, with its type, which the including file declares. */
+#define TD_ORIGINAL(library, function)                                                             \
+    ((__typeof__(&(function)))td_original_find((library), TD_ORIGINAL_##function))
+
+/* In a wrapper: the cuBLAS of its caller. */
+#define TD_LIBRARY_OF(handle, function)                                                            \
+    td_library_of((handle), __builtin_return_address(0), TD_ORIGINAL_##function)
+
+/* Round every call of an original that could call functions of its own library: in between, wrappers that this thread
+ * enters pass their calls on unseen. */
+void td_original_enter(void);
+void td_original_leave(void);
+bool td_original_is_running(void);
+
+#endif

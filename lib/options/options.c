@@ -1,0 +1,407 @@
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../engines/model/cost.h"
+#include "../call/entries.h"
+#include "nearest.h"
+
+enum { NAME_BYTES = 64 };
+
+#define PREFIX "TANDEM_"
+/* A tile of 64 x 64 with 512 elements of k in double-double takes 1.1 MiB. */
+#define WORKSPACE_MIN_BYTES ((size_t)2 << 20)
+
+const char *const td_origin_names[] = {"default", "environment", "call"};
+
+/* Appends to the text in a buffer of so many bytes; what does not fit is cut. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes,
+                                                         const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, bytes - used, format, arguments);
+    va_end(arguments);
+}
+
+static bool copy(char *to, size_t bytes, const char *from)
+{
+    return snprintf(to, bytes, "%s", from) < (int)bytes;
+}
+
+/* Modes */
+
+static void list_modes(char *text, size_t bytes)
+{
+    char name[TD_MODE_TEXT];
+    for (size_t i = 0; td_engines[i]; i++)
+        append(text, bytes, "%s%s", i ? ", " : "", td_mode_usage(td_engines[i], name));
+}
+
+static bool parse_mode(const char *text, void *value)
+{
+    td_option_mode *mode = value;
+    mode->engine = td_engine_parse(text, &mode->parameter);
+    return mode->engine && copy(mode->text, sizeof mode->text, text);
+}
+
+static void print_mode(const void *value, char *text, size_t bytes)
+{
+    const td_option_mode *mode = value;
+    snprintf(text, bytes, "%s", mode->text);
+}
+
+/* Accuracy */
+
+enum { LEAST_BITS = 10 };
+
+static bool parse_accuracy(const char *text, void *value)
+{
+    td_option_accuracy *bits = value;
+    *bits = strcmp(text, "faithful") == 0 ? TD_MOST_BITS : 0;
+    if (*bits || strcmp(text, "fp64") == 0) return true;
+    if (strlen(text) != 2 || !isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]))
+        return false;
+    *bits = atoi(text);
+    return *bits >= LEAST_BITS && *bits < TD_MOST_BITS;
+}
+
+static void print_accuracy(const void *value, char *text, size_t bytes)
+{
+    const td_option_accuracy bits = *(const td_option_accuracy *)value;
+    if (bits && bits < TD_MOST_BITS)
+        snprintf(text, bytes, "%d", bits);
+    else
+        snprintf(text, bytes, "%s", bits ? "faithful" : "fp64");
+}
+
+/* Strategies */
+
+static const char *const strategies[] = {[TD_STRATEGY_AUTO] = "auto",
+                                         [TD_STRATEGY_EAGER] = "eager",
+                                         [TD_STRATEGY_PERFORMANT] = "performant",
+                                         [TD_STRATEGY_REPRODUCIBLE] = "reproducible"};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+static void list_strategies(char *text, size_t bytes)
+{
+    for (int i = 0; i < STRATEGIES; i++) append(text, bytes, "%s%s", i ? ", " : "", strategies[i]);
+}
+
+static bool parse_strategy(const char *text, void *value)
+{
+    int i = 0;
+    while (i < STRATEGIES && strcmp(strategies[i], text) != 0) i++;
+    *(td_option_strategy *)value = (td_option_strategy)i;
+    return i < STRATEGIES;
+}
+
+static void print_strategy(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", strategies[*(const td_option_strategy *)value]);
+}
+
+/* Bytes of a workspace */
+
+/* Bits that a suffix shifts by, or -1. */
+static int suffix_shift(const char *suffix)
+{
+    if (suffix[0] == '\0') return 0;
+    if (suffix[1] != '\0') return -1;
+    switch (tolower((unsigned char)suffix[0])) {
+    case 'k':
+        return 10;
+    case 'm':
+        return 20;
+    case 'g':
+        return 30;
+    default:
+        return -1;
+    }
+}
+
+static bool parse_number(const char *text, size_t *bytes)
+{
+    if (!isdigit((unsigned char)text[0])) return false; /* strtoull takes signs and spaces */
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    const int shift = suffix_shift(end);
+    if (errno || shift < 0 || number > SIZE_MAX >> shift) return false;
+    *bytes = (size_t)number << shift;
+    return true;
+}
+
+static bool parse_bytes(const char *text, void *value)
+{
+    td_option_bytes *number = value;
+    *number = 0;
+    if (strcmp(text, "auto") == 0) return true;
+    return parse_number(text, number) && *number >= WORKSPACE_MIN_BYTES;
+}
+
+static void print_bytes(const void *value, char *text, size_t bytes)
+{
+    static const char suffixes[] = "kMG";
+    td_option_bytes number = *(const td_option_bytes *)value;
+    if (number == 0) {
+        snprintf(text, bytes, "auto");
+        return;
+    }
+    int i = -1;
+    while (i < 2 && number % 1024 == 0) {
+        number /= 1024;
+        i++;
+    }
+    snprintf(text, bytes, "%zu%.1s", number, i < 0 ? "" : suffixes + i);
+}
+
+/* Where messages go */
+
+static bool parse_log(const char *text, void *value)
+{
+    td_option_log *log = value;
+    const size_t length = strcspn(text, ":");
+    int level = 0;
+    while (level < TD_LOG_LEVEL_COUNT && (strlen(td_log_level_names[level]) != length ||
+                                          strncmp(text, td_log_level_names[level], length) != 0))
+        level++;
+    if (level == TD_LOG_LEVEL_COUNT) return false;
+
+    log->level = (td_log_level)level;
+    log->file[0] = '\0';
+    if (text[length] == '\0') return true;
+    return text[length + 1] != '\0' && copy(log->file, sizeof log->file, text + length + 1);
+}
+
+static void print_log(const void *value, char *text, size_t bytes)
+{
+    const td_option_log *log = value;
+    snprintf(text, bytes, "%s%s%s", td_log_level_names[log->level], log->file[0] ? ":" : "",
+             log->file);
+}
+
+/* Any text, or none */
+
+static bool parse_text(const char *text, void *value)
+{
+    td_option_text *to = value;
+    return copy(to->text, sizeof to->text, strcmp(text, "none") == 0 ? "" : text);
+}
+
+static void print_text(const void *value, char *text, size_t bytes)
+{
+    const td_option_text *from = value;
+    snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
+}
+
+/* Families of entry points */
+
+static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
+
+static void list_families(char *text, size_t bytes)
+{
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        append(text, bytes, "%s%s", f ? ", " : "", td_families[f].name);
+}
+
+/* The bit of the family with this name, 0 if there is none. */
+static uint32_t family_bit(const char *name, size_t length)
+{
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        if (strlen(td_families[f].name) == length &&
+            strncmp(td_families[f].name, name, length) == 0)
+            return UINT32_C(1) << f;
+    return 0;
+}
+
+static bool parse_families(const char *text, void *value)
+{
+    td_option_families *families = value;
+    *families = all_families;
+    if (strcmp(text, "all") == 0) return true;
+    *families = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        const uint32_t bit = family_bit(text, length);
+        if (!bit) return false;
+        *families |= bit;
+        if (text[length] == '\0') return true;
+        text += length + 1;
+    }
+}
+
+static void print_families(const void *value, char *text, size_t bytes)
+{
+    const td_option_families families = *(const td_option_families *)value;
+    text[0] = '\0';
+    if (families == all_families) {
+        append(text, bytes, "all");
+        return;
+    }
+    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+        if (families >> f & 1) append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
+}
+
+/* The table, and what walks it */
+
+struct td_option_kind {
+    /* Sets *value, which has the kind's type; false, with *value in any state, if the text is
+     * malformed. */
+    bool (*parse)(const char *text, void *value);
+    /* The value in the form that parse takes. */
+    void (*print)(const void *value, char *text, size_t bytes);
+    void (*list)(char *text,
+                 size_t bytes); /* appends names to what is allowed; NULL: there are none */
+};
+
+static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_modes},
+                                   kind_accuracy = {parse_accuracy, print_accuracy, NULL},
+                                   kind_strategy = {parse_strategy, print_strategy,
+                                                    list_strategies},
+                                   kind_bytes = {parse_bytes, print_bytes, NULL},
+                                   kind_log = {parse_log, print_log, NULL},
+                                   kind_text = {parse_text, print_text, NULL},
+                                   kind_families = {parse_families, print_families, list_families};
+
+#define ROW(id, kind, field, fallback, allowed, help)                                              \
+    {PREFIX #id, &kind_##kind, offsetof(td_options, field), fallback, allowed, help},
+const td_option td_option_table[TD_OPTION_COUNT] = {TD_OPTIONS(ROW)};
+
+static bool parse(td_option_id id, const char *text, td_options *o)
+{
+    return td_option_table[id].kind->parse(text, (char *)o + td_option_table[id].offset);
+}
+
+void td_option_print(const td_options *o, td_option_id id, char *text, size_t bytes)
+{
+    td_option_table[id].kind->print((const char *)o + td_option_table[id].offset, text, bytes);
+}
+
+void td_option_allowed(td_option_id id, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", td_option_table[id].allowed);
+    if (td_option_table[id].kind->list) td_option_table[id].kind->list(text, bytes);
+}
+
+/* Asks whether one of a kind's names was meant by the text; "" if it has none, or none is near.
+ * What follows a colon, a parameter, is left aside: where that alone is wrong, the name is not. */
+static const char *ask(const struct td_option_kind *kind, const char *text,
+                       char question[TD_QUESTION_BYTES])
+{
+    char names[TD_ALLOWED_BYTES] = "", part[NAME_BYTES];
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(text, ":"), text);
+    td_nearest search = {.name = part};
+    if (kind->list) kind->list(names, sizeof names);
+    char *rest = names;
+    for (char *known; (known = strtok_r(rest, ", ", &rest));) {
+        known[strcspn(known, "[:")] = '\0';
+        td_nearest_offer(&search, known);
+    }
+    if (search.edits == 0) search.best = NULL;
+    return td_nearest_ask(&search, question);
+}
+
+/* The same as td_options_set; consequence: ", so ..." for the message. */
+static bool set(td_options *o, td_option_id id, const char *name, const char *text,
+                td_origin origin, const char *consequence)
+{
+    td_options changed = *o;
+    if (!parse(id, text, &changed)) {
+        char allowed[TD_ALLOWED_BYTES], question[TD_QUESTION_BYTES];
+        td_option_allowed(id, allowed, sizeof allowed);
+        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s%s", name, text, consequence, allowed,
+               ask(td_option_table[id].kind, text, question));
+        return false;
+    }
+    changed.origins[id] = origin;
+    *o = changed;
+    return true;
+}
+
+bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
+                    td_origin origin)
+{
+    return set(o, id, name, text, origin, "");
+}
+
+void td_options_set_defaults(td_options *o)
+{
+    *o = (td_options){0};
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        (void)parse(id, td_option_table[id].fallback, o);
+}
+
+/* The value of a variable, or NULL if it is not set or empty. */
+static const char *find_value(char *const *environment, const char *name)
+{
+    const size_t length = strlen(name);
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return (*environment)[length + 1] ? *environment + length + 1 : NULL;
+    return NULL;
+}
+
+static bool parse_all(td_options *o, char *const *environment, const char *consequence)
+{
+    bool is_good = true;
+    td_options_set_defaults(o);
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
+        const char *name = td_option_table[id].name;
+        const char *text = find_value(environment, name);
+        if (text && !set(o, id, name, text, TD_ORIGIN_ENVIRONMENT, consequence)) is_good = false;
+    }
+    if (!is_good) td_options_set_defaults(o);
+    return is_good;
+}
+
+bool td_options_parse(td_options *o, char *const *environment)
+{
+    return parse_all(o, environment, "");
+}
+
+/* The name in the table with the fewest edits from this one, which is not in it; NULL if none is
+ * near. */
+static const char *nearest_name(const char *name)
+{
+    td_nearest nearest = {.name = name};
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        td_nearest_offer(&nearest, td_option_table[id].name);
+    return nearest.best;
+}
+
+static bool is_known(const char *name)
+{
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        if (strcmp(name, td_option_table[id].name) == 0) return true;
+    return false;
+}
+
+void td_options_warn_unknown(char *const *environment)
+{
+    for (; *environment; environment++) {
+        char name[NAME_BYTES + 1]; /* a longer one is cut, and still unknown */
+        if (strncmp(*environment, PREFIX, strlen(PREFIX)) != 0) continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*environment, "="), *environment);
+        if (is_known(name)) continue;
+        const char *nearest = nearest_name(name);
+        if (nearest)
+            td_log(TD_LOG_WARN, "unknown variable %s; did you mean %s?", name, nearest);
+        else
+            td_log(TD_LOG_WARN, "unknown variable %s; `tandem options` lists the known ones", name);
+    }
+}
+
+bool td_options_read(td_options *o, char *const *environment)
+{
+    const bool is_good = parse_all(o, environment, ", so products run native");
+    if (o->log.level >= TD_LOG_WARN) td_options_warn_unknown(environment);
+    return is_good;
+}

@@ -1,0 +1,120 @@
+/* options.h - THE table of options (environment variables). The parser, `tandem options`,
+ * docs/options.md and the tests walk it; a default, a range and a help text exist only there. Pure:
+ * no CUDA calls. */
+#ifndef TD_OPTIONS_H
+#define TD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../engines/engine.h"
+#include "file.h"
+#include "log.h"
+
+enum { TD_MODE_BYTES = 64, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
+
+/* What options hold, by kind. options.c has a parser and a printer for each. */
+typedef struct {
+    const td_engine *engine;
+    td_parameter parameter;
+    char text[TD_MODE_BYTES];
+} td_option_mode;
+typedef size_t td_option_bytes; /* 0: automatic */
+typedef int td_option_accuracy; /* bits, as a td_engine's `bits` counts them; 0: what native has */
+typedef enum {
+    TD_STRATEGY_AUTO,
+    TD_STRATEGY_EAGER,
+    TD_STRATEGY_PERFORMANT,
+    TD_STRATEGY_REPRODUCIBLE
+} td_option_strategy;
+typedef struct {
+    td_log_level level;
+    char file[TD_PATH_BYTES]; /* "": stderr */
+} td_option_log;
+typedef struct {
+    char text[TD_PATH_BYTES]; /* "": none */
+} td_option_text;
+typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
+
+/* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
+ * its value. fallback: the default, as a user would write it. allowed: the values, as text; the names of a kind that has
+ * some follow it. help: sentences. */
+#define TD_OPTIONS(X)                                                                              \
+    X(MODE, mode, mode, "native", "",                                                              \
+      "Arithmetic of the products. `tandem run` takes `auto` where it is not set.")                \
+    X(ACCURACY, accuracy, accuracy, "fp64", "fp64, faithful, or 10 to 52 bits of abs(A)abs(B)",    \
+      "How good the products of mode `auto` are at least: as good as native, correctly rounded, "  \
+      "or "                                                                                        \
+      "so many bits.")                                                                             \
+    X(STRATEGY, strategy, strategy, "auto", "",                                                    \
+      "Whether to emulate all products that can be (eager), those predicted to gain time "         \
+      "(performant), or all by a rule that no device changes, so that two machines give the same " \
+      "bits (reproducible). `auto` is performant for mode `auto`, and eager for the others.")      \
+    X(WORKSPACE, bytes, workspace, "auto",                                                         \
+      "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
+      "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
+      "free memory.")                                                                              \
+    X(LOG, log, log, "warn",                                                                       \
+      "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
+      "What is said, and where; without a file on stderr. In a file each line begins with "        \
+      "the time (UTC), the process and the thread.")                                               \
+    X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
+      "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
+      "`-`.")                                                                                      \
+    X(ENTRY, families, families, "all",                                                            \
+      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.")
+
+#define TD_OPTION_ENUM(id, kind, field, fallback, allowed, help) TD_OPTION_##id,
+typedef enum { TD_OPTIONS(TD_OPTION_ENUM) TD_OPTION_COUNT } td_option_id;
+#undef TD_OPTION_ENUM
+
+/* Where a value came from. */
+typedef enum { TD_ORIGIN_DEFAULT, TD_ORIGIN_ENVIRONMENT, TD_ORIGIN_CALL } td_origin;
+
+#define TD_OPTION_FIELD(id, kind, field, fallback, allowed, help) td_option_##kind field;
+typedef struct td_options {
+    TD_OPTIONS(TD_OPTION_FIELD)
+    td_origin origins[TD_OPTION_COUNT];
+} td_options;
+#undef TD_OPTION_FIELD
+
+/* The table, for those that walk it. */
+typedef struct {
+    const char *name; /* of the environment variable */
+    const struct td_option_kind *kind;
+    size_t offset; /* of the field in td_options */
+    const char *fallback, *allowed, *help;
+} td_option;
+
+extern const td_option td_option_table[TD_OPTION_COUNT];
+
+/* The value in force, as a user would write it. */
+void td_option_print(const td_options *o, td_option_id id, char *text, size_t bytes);
+
+extern const char *const td_origin_names[];
+
+void td_options_set_defaults(td_options *o);
+
+/* Sets one option. A malformed value is refused with one line, which calls the option name (for
+ * example "TANDEM_MODE" or "--mode"), and *o stays as it was. */
+bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
+                    td_origin origin);
+
+/* Sets *o from an environment (strings "NAME=value", ending with NULL); an empty value counts as
+ * none. If any value is malformed, says so in a line for each, sets *o to the defaults and returns
+ * false. */
+bool td_options_parse(td_options *o, char *const *environment);
+
+/* One warning for every TANDEM_* variable that no row of the table names. */
+void td_options_warn_unknown(char *const *environment);
+
+/* What the library does once, at its start: parse and warn; the lines say that products now run native. The log is still on stderr then; open
+ * it, and the report, with the result. */
+bool td_options_read(td_options *o, char *const *environment);
+
+/* The values that the option takes, as one line of at most so many bytes. */
+enum { TD_ALLOWED_BYTES = 512 };
+void td_option_allowed(td_option_id id, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,338 @@
+#define _GNU_SOURCE 1
+#include "report_internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <search.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../loader/loaded.h"
+#include "../options/log.h"
+
+static atomic_bool is_on;
+static td_report report;
+static td_file_name file_name; /* as the user gave it */
+static td_report_file file;
+static bool is_forked; /* this process is a fork() of the one that opened the report */
+
+/* Guards all of the following, the list of records and their counters; not the counts themselves. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *tree; /* all records, for tsearch(3) */
+static unsigned record_count;
+
+static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
+
+/* is_new: the name counts from where the process is now; false after a fork, which keeps that. */
+static bool open_destination(bool is_new)
+{
+    if (goes_to_stderr()) return true;
+    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
+        td_report_file_open(&file, &file_name))
+        return true;
+    td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
+           report.options->report.text, td_file_reason(errno));
+    return false;
+}
+
+static void drop_counters(td_record *record)
+{
+    while (record->counters) {
+        td_counted *first = record->counters;
+        record->counters = first->next;
+        free(first);
+    }
+}
+
+static void free_record(void *record)
+{
+    drop_counters(record);
+    free(record);
+}
+
+/* A forked child is a process of its own: its counts start at zero. It must not touch the counters in device
+ * memory, which the child does not have. */
+static void start_again_in_child(void)
+{
+    is_forked = true;
+    report.unlisted = 0;
+    for (td_record *record = report.first; record; record = record->next) {
+        record->count = record->timed = record->nanoseconds = 0;
+        drop_counters(record);
+    }
+}
+
+void td_report_before_fork(void) { pthread_mutex_lock(&lock); }
+
+void td_report_after_fork(bool is_child)
+{
+    if (is_child) start_again_in_child();
+    pthread_mutex_unlock(&lock);
+}
+
+void td_report_open(const td_options *o, const char *version)
+{
+    if (!o->report.text[0]) return;
+    report.options = o;
+    report.version = version;
+    report.last = &report.first;
+    is_forked = false;
+    if (!open_destination(true)) return;
+    atomic_store_explicit(&is_on, true, memory_order_release);
+}
+
+/* The first text stays. */
+static void set_text(char *known, size_t bytes, const char *text)
+{
+    pthread_mutex_lock(&lock);
+    if (!known[0]) snprintf(known, bytes, "%s", text);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool has_place(int number) { return number >= 0 && number < TD_REPORT_DEVICES; }
+
+void td_report_set_device(int number, const char *name)
+{
+    if (has_place(number)) set_text(report.devices[number], sizeof report.devices[0], name);
+}
+
+void td_report_set_figures(int number, const char *figures)
+{
+    if (has_place(number)) set_text(report.figures[number], sizeof report.figures[0], figures);
+}
+
+void td_report_set_host_device(void) { report.is_host_device = true; }
+
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
+                               int device)
+{
+    return (td_report_key){
+        .entry = entry,
+        .mode = decision->text,
+        .reason = decision->reason,
+        .choice = decision->choice,
+        .forecast = decision->forecast,
+        .device = device,
+        .type = p->type,
+        .op_a = p->op_a,
+        .op_b = p->op_b,
+        .kind = p->kind,
+        .side = p->side,
+        .triangle = p->triangle,
+        .diagonal = p->diagonal,
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .batch = p->batch,
+    };
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+    if (a == b) return 0;
+    return a && b ? strcmp(a, b) : a ? 1 : -1;
+}
+
+/* Any order, as tsearch(3) wants one. */
+static int compare_keys(const void *left, const void *right)
+{
+    const td_report_key *a = left, *b = right;
+    const int64_t numbers[][2] = {
+        {a->entry, b->entry},
+        {a->m, b->m},
+        {a->n, b->n},
+        {a->k, b->k},
+        {a->op_a, b->op_a},
+        {a->op_b, b->op_b},
+        {a->batch, b->batch},
+        {a->type, b->type},
+        {a->kind, b->kind},
+        {a->side, b->side},
+        {a->device, b->device},
+        {a->triangle, b->triangle},
+        {a->diagonal, b->diagonal},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
+    const int mode = compare_texts(a->mode, b->mode);
+    return mode ? mode : compare_texts(a->reason, b->reason);
+}
+
+static td_record *add_record(const td_report_key *key)
+{
+    td_record *record = calloc(1, sizeof *record);
+    if (!record) return NULL;
+    record->key = *key;
+    record->number = record_count;
+    if (!tsearch(record, &tree, compare_keys)) {
+        free(record);
+        return NULL;
+    }
+    *report.last = record;
+    report.last = &record->next;
+    record_count++;
+    return record;
+}
+
+td_record *td_report_find(const td_report_key *key)
+{
+    _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
+    if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
+    pthread_mutex_lock(&lock);
+    td_record *const *found = tfind(key, &tree, compare_keys);
+    td_record *record = found ? *found : add_record(key);
+    pthread_mutex_unlock(&lock);
+    if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
+    return record;
+}
+
+unsigned td_record_number(const td_record *record) { return record->number; }
+
+bool td_report_wants_time(const td_record *record)
+{
+    enum { ALWAYS_TIMED = 16, TIMED_ONE_IN = 16 };
+    if (!record) return false;
+    const unsigned long long count = atomic_load_explicit(&record->count, memory_order_relaxed);
+    return count < ALWAYS_TIMED || count % TIMED_ONE_IN == 0;
+}
+
+void td_report_count(td_record *record)
+{
+    if (record) atomic_fetch_add_explicit(&record->count, 1, memory_order_relaxed);
+}
+
+void td_report_add_time(td_record *record, double seconds)
+{
+    const double longest =
+        1e9; /* no call takes 30 years: a broken clock, as is a negative or NaN time */
+    if (!record || !(seconds >= 0 && seconds < longest)) return;
+    const unsigned long long nanoseconds = (unsigned long long)(seconds * 1e9 + 0.5);
+    atomic_fetch_add_explicit(&record->nanoseconds, nanoseconds, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static bool has_counters(const td_record *record, const volatile td_counters *counters)
+{
+    const td_counted *c = record->counters;
+    while (c && c->counters != counters) c = c->next;
+    return c != NULL;
+}
+
+void td_report_add_counters(td_record *record, const volatile td_counters *counters)
+{
+    if (!record) return;
+    pthread_mutex_lock(&lock);
+    if (!has_counters(record, counters)) {
+        td_counted *added = malloc(sizeof *added);
+        if (added) {
+            *added = (td_counted){counters, record->counters};
+            record->counters = added;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned long long td_record_repaired(const td_record *record)
+{
+    unsigned long long sum = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += c->counters->repaired;
+    return sum;
+}
+
+unsigned long long td_record_planes(const td_record *record)
+{
+    unsigned long long most = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) {
+        const unsigned long long planes = c->counters->planes;
+        if (planes > most) most = planes;
+    }
+    return most;
+}
+
+td_report_totals td_report_add_up(const td_report *from)
+{
+    td_report_totals totals = {.unlisted = from->unlisted};
+    totals.intercepted = totals.unlisted;
+    for (const td_record *record = from->first; record; record = record->next) {
+        totals.intercepted += record->count;
+        *(record->key.reason ? &totals.native : &totals.emulated) += record->count;
+        totals.timed += record->timed;
+        totals.nanoseconds += record->nanoseconds;
+        totals.repaired += td_record_repaired(record);
+        totals.is_counted |= record->count != 0 && record->counters;
+    }
+    return totals;
+}
+
+/* The whole report as text, which the caller frees; NULL if memory has run out. */
+static char *compose(bool is_table, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out) return NULL;
+    pthread_mutex_lock(&lock);
+    (is_table ? td_report_print_table : td_report_print_json)(out, &report);
+    pthread_mutex_unlock(&lock);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+static bool is_without_calls(void)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_empty = td_report_add_up(&report).intercepted == 0;
+    pthread_mutex_unlock(&lock);
+    return is_empty;
+}
+
+/* True if the process may have wanted calls counted: it has cuBLAS. Other programs that it starts, or that started it,
+ * inherit its environment, and have not. */
+static bool has_cublas(char why[TD_LOADED_TEXT])
+{
+    const td_loaded loaded = td_loaded_cublas();
+    td_loaded_explain(&loaded, report.is_host_device, why);
+    return td_loaded_is_used(&loaded, report.is_host_device);
+}
+
+static void write_out(bool is_empty, const char *text, size_t length)
+{
+    if (goes_to_stderr())
+        (void)td_file_write(STDERR_FILENO, text, length);
+    else if (!td_report_file_write(&file, is_empty, text, length))
+        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
+               td_file_reason(errno));
+}
+
+void td_report_write(void)
+{
+    char why[TD_LOADED_TEXT];
+    if (!is_on) return;
+    const bool is_empty = is_without_calls();
+    if (is_empty && is_forked) return;
+    if (is_empty && !goes_to_stderr() && !has_cublas(why)) {
+        td_log(TD_LOG_INFO, "no report in '%s': %s made no call that Tandem intercepts: %s",
+               file.path, program_invocation_short_name, why);
+        return;
+    }
+    if (is_forked && !open_destination(false)) return; /* %p has another value now */
+    size_t length = 0;
+    char *text = compose(goes_to_stderr(), &length);
+    if (text)
+        write_out(is_empty, text, length);
+    else
+        td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
+    free(text);
+}
+
+void td_report_close(void)
+{
+    is_on = false;
+    tdestroy(tree, free_record);
+    tree = NULL;
+    record_count = 0;
+    report = (td_report){0};
+}

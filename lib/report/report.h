@@ -1,0 +1,81 @@
+/* report.h - counts per call site shape, written when the process ends (docs/report.md). Pure: no CUDA calls.
+ * Everything may be called from any thread. While the report is off, td_report_find costs one relaxed load. */
+#ifndef TD_REPORT_H
+#define TD_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../engines/engine.h"
+#include "../call/entries.h"
+#include "../options/options.h"
+#include "../call/policy.h"
+#include "../call/problem.h"
+
+/* What makes two calls the same line of the report. The strings must stay valid until the report is written. */
+typedef struct {
+    td_entry entry;
+    const char *mode;
+    const char *reason; /* why the call ran native; NULL if it was emulated */
+    int device;         /* CUDA's number of it; -1 if not known */
+    td_type type;
+    td_op op_a, op_b;
+    td_kind kind; /* which says what of these three counts */
+    td_side side;
+    td_triangle triangle;
+    td_diagonal diagonal;
+    int64_t m, n, k, batch;
+
+    /* These follow from the others. */
+    const char *choice; /* why this mode; NULL: it was asked for, or the call is native */
+    td_forecast forecast;
+} td_report_key;
+
+td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
+                               int device);
+
+typedef struct td_record td_record; /* one line of the report; lives as long as the process */
+
+/* Starts the report that o asks for, if any; o and version (Tandem's) must stay valid. A file that cannot be
+ * written gets one line, and the report stays off. Call once, before the other functions. */
+void td_report_open(const td_options *o, const char *version);
+
+/* The name of the CUDA device with this number; later names for the same number are ignored. */
+void td_report_set_device(int number, const char *name);
+
+/* Where predictions of the device with this number are from, as td_model has it; later texts for the same number are ignored. */
+void td_report_set_figures(int number, const char *figures);
+
+/* The library runs on the host device: the report says that its times are not a GPU's. */
+void td_report_set_host_device(void);
+
+/* The record of the key, made if it is new. NULL if the report is off or memory has run out; the call is then
+ * only counted as not listed. */
+td_record *td_report_find(const td_report_key *key);
+
+/* Records are numbered from 0 in the order of their first calls. */
+unsigned td_record_number(const td_record *record);
+
+/* True if the record's next call should be timed: the first ones are, then one in sixteen, because marking a stream
+ * costs the host more than all the rest of a report. False for NULL. */
+bool td_report_wants_time(const td_record *record);
+
+/* Each of these accepts NULL and then does nothing. */
+void td_report_count(td_record *record);
+void td_report_add_time(td_record *record, double seconds); /* GPU time of one call */
+
+/* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
+ * each context of a device has its own. */
+void td_report_add_counters(td_record *record, const volatile td_counters *counters);
+
+/* Writes the report if it is on. For the end of the process, while the counters can still be read. */
+void td_report_write(void);
+
+/* Round a fork(). A child counts for itself, from zero. */
+void td_report_before_fork(void);
+void td_report_after_fork(bool is_child);
+
+/* Turns the report off and frees all records. For tests; no other thread may use the report meanwhile. */
+void td_report_close(void);
+
+#endif

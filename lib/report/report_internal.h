@@ -1,0 +1,71 @@
+/* report_internal.h - what report.c (counting), report_text.c (formats) and report_file.c (the file) share. */
+#ifndef TD_REPORT_INTERNAL_H
+#define TD_REPORT_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../options/file.h"
+#include "report.h"
+
+enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
+
+/* Counters of one context's kernels. */
+typedef struct td_counted {
+    const volatile td_counters *counters;
+    struct td_counted *next;
+} td_counted;
+
+struct td_record {
+    td_report_key key;
+    unsigned number;
+    td_record *next; /* in the order of first calls */
+    atomic_ullong count, timed, nanoseconds;
+    td_counted *counters; /* NULL: kernels have counted nothing */
+};
+
+typedef struct {
+    const td_options *options;
+    const char *version;
+    bool is_host_device;
+    char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
+    char figures[TD_REPORT_DEVICES][TD_SOURCE_BYTES];        /* "": nothing was predicted */
+    td_record *first, **last; /* list of all records; where to hang the next one */
+    atomic_ullong unlisted;   /* calls for which there was no memory */
+} td_report;
+
+typedef struct {
+    unsigned long long intercepted, emulated, native, timed, nanoseconds, repaired, unlisted;
+    bool is_counted; /* repaired is known of some calls */
+} td_report_totals;
+
+/* Sums over all records. */
+td_report_totals td_report_add_up(const td_report *report);
+
+/* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not counted. */
+unsigned long long td_record_repaired(const td_record *record);
+
+/* The most slices or moduli that operands were cut into; 0 for modes without them. */
+unsigned long long td_record_planes(const td_record *record);
+
+void td_report_print_json(FILE *out, const td_report *report);
+void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */
+
+/* Where a report goes. */
+typedef struct {
+    char path[TD_PATH_BYTES]; /* absolute, symbolic links followed */
+    bool
+        is_in_place; /* written without a temporary file: a device, another user's file, or the folder is closed */
+} td_report_file;
+
+/* Finds out where a name leads, and whether it can be written, without changing anything there; false with errno set
+ * (td_file_reason) if it cannot. */
+bool td_report_file_open(td_report_file *file, const td_file_name *name);
+
+/* Replaces the content in one step, where a temporary file next to it is possible; permissions stay. is_empty: the
+ * report has no calls, and leaves a file alone that has something in it. False with errno set. */
+bool td_report_file_write(const td_report_file *file, bool is_empty, const char *text,
+                          size_t length);
+
+#endif

@@ -1,0 +1,367 @@
+#define _GNU_SOURCE 1
+#include "report_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "json_text.h"
+#include "../loader/loaded.h"
+
+/* Times are kept as whole nanoseconds and printed from integers: a printed double would take the
+ * decimal sign of the application's locale. */
+
+static const char host_device_note[] =
+    "The products ran on the host device, in this machine's processor and memory: the times say "
+    "nothing about a GPU.";
+
+/* Native calls with invalid arguments are listed too. */
+static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
+
+static void print_string_or_null(FILE *out, const char *text)
+{
+    if (text)
+        td_json_print_string(out, text);
+    else
+        fprintf(out, "null");
+}
+
+static void print_member(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "  \"%s\": ", name);
+    td_json_print_string(out, text);
+    fprintf(out, ",\n");
+}
+
+static void find_program(char path[TD_PATH_BYTES])
+{
+    const ssize_t length = readlink("/proc/self/exe", path, TD_PATH_BYTES - 1);
+    path[length < 0 ? 0 : length] = '\0';
+}
+
+static void print_devices(FILE *out, const td_report *report)
+{
+    const char *separator = "";
+    fprintf(out, "  \"devices\": [");
+    for (int i = 0; i < TD_REPORT_DEVICES; i++) {
+        if (!report->devices[i][0]) continue;
+        fprintf(out, "%s{\"number\": %d, \"name\": ", separator, i);
+        td_json_print_string(out, report->devices[i]);
+        fprintf(out, ", \"figures\": ");
+        print_string_or_null(out, report->figures[i][0] ? report->figures[i] : NULL);
+        fprintf(out, "}");
+        separator = ", ";
+    }
+    fprintf(out, "],\n");
+}
+
+static void print_options(FILE *out, const td_options *o)
+{
+    fprintf(out, "  \"options\": {");
+    for (int i = 0; i < TD_OPTION_COUNT; i++) {
+        char value[TD_OPTION_TEXT_BYTES];
+        td_option_print(o, (td_option_id)i, value, sizeof value);
+        fprintf(out, "%s\n    \"%s\": {\"value\": ", i ? "," : "", td_option_table[i].name);
+        td_json_print_string(out, value);
+        fprintf(out, ", \"origin\": \"%s\"}", td_origin_names[o->origins[i]]);
+    }
+    fprintf(out, "\n  },\n");
+}
+
+/* What was not counted has no number. */
+typedef struct {
+    char text[32];
+} number;
+
+static number count_text(bool is_counted, unsigned long long count, const char *otherwise)
+{
+    number n;
+    if (is_counted)
+        snprintf(n.text, sizeof n.text, "%llu", count);
+    else
+        snprintf(n.text, sizeof n.text, "%s", otherwise);
+    return n;
+}
+
+static number seconds_text(unsigned long long timed, unsigned long long nanoseconds)
+{
+    number n = {"null"};
+    if (timed)
+        snprintf(n.text, sizeof n.text, "%llu.%09llu", nanoseconds / 1000000000,
+                 nanoseconds % 1000000000);
+    return n;
+}
+
+static number milliseconds_text(unsigned long long timed, unsigned long long nanoseconds)
+{
+    const unsigned long long microseconds = (nanoseconds + 500) / 1000;
+    number n = {"-"};
+    if (timed)
+        snprintf(n.text, sizeof n.text, "%llu.%03llu", microseconds / 1000, microseconds % 1000);
+    return n;
+}
+
+static void print_totals(FILE *out, const td_report_totals *totals)
+{
+    fprintf(out,
+            "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
+            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s},\n",
+            totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
+            seconds_text(totals->timed, totals->nanoseconds).text,
+            count_text(totals->is_counted, totals->repaired, "null").text);
+}
+
+/* Which half of a matrix, and which side of it: of the routines that ask. */
+static void print_shape(FILE *out, const td_report_key *key)
+{
+    const bool is_triangular =
+        key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
+    if (is_triangular) fprintf(out, "\"side\": \"%c\", ", key->side == TD_LEFT ? 'L' : 'R');
+    if (is_triangular || key->kind == TD_RANK_K || key->kind == TD_RANK_2K)
+        fprintf(out, "\"uplo\": \"%c\", ", key->triangle == TD_LOWER ? 'L' : 'U');
+    if (is_triangular)
+        fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
+}
+
+static unsigned long long nanoseconds_of(double seconds)
+{
+    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
+}
+
+static void print_forecast(FILE *out, const td_forecast *f)
+{
+    if (!f->mode) {
+        fprintf(out, "null");
+        return;
+    }
+    fprintf(out, "{\"mode\": ");
+    td_json_print_string(out, f->mode);
+    fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
+            seconds_text(f->emulated >= 0.0, nanoseconds_of(f->emulated)).text,
+            seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
+}
+
+static void print_record(FILE *out, const td_record *record)
+{
+    const td_report_key *key = &record->key;
+    fprintf(out, "{\"function\": \"%s\", \"type\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
+            td_entries[key->entry].name, td_types[key->type].name, op_letter(key->op_a),
+            op_letter(key->op_b));
+    print_shape(out, key);
+    fprintf(out,
+            "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
+            key->m, key->n, key->k, key->batch);
+    fprintf(out, "\"device\": %d, \"mode\": ", key->device);
+    td_json_print_string(out, key->mode);
+    const unsigned long long timed = record->timed, planes = td_record_planes(record);
+    fprintf(out,
+            ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
+            "\"planes\": %s, \"native_reason\": ",
+            (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
+            count_text(record->counters != NULL, td_record_repaired(record), "null").text,
+            count_text(planes != 0, planes, "null").text);
+    print_string_or_null(out, key->reason);
+    fprintf(out, ", \"choice\": ");
+    print_string_or_null(out, key->choice);
+    fprintf(out, ", \"predicted\": ");
+    print_forecast(out, &key->forecast);
+    fprintf(out, "}");
+}
+
+void td_report_print_json(FILE *out, const td_report *report)
+{
+    const td_report_totals totals = td_report_add_up(report);
+    char program[TD_PATH_BYTES];
+    find_program(program);
+
+    fprintf(out, "{\n  \"schema\": 1,\n");
+    print_member(out, "tandem", report->version);
+    print_member(out, "program", program);
+    fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
+    print_member(out, "mode", report->options->mode.text);
+    print_devices(out, report);
+    fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
+    if (report->is_host_device) print_member(out, "note", host_device_note);
+    print_options(out, report->options);
+    print_totals(out, &totals);
+
+    fprintf(out, "  \"calls\": [");
+    const char *separator = "\n    ";
+    for (const td_record *record = report->first; record; record = record->next) {
+        if (record->count == 0) continue; /* emptied by a fork */
+        fputs(separator, out);
+        print_record(out, record);
+        separator = ",\n    ";
+    }
+    fprintf(out, "\n  ]\n}\n");
+}
+
+/* The table. Its columns are as wide as what is in them, and those that say nothing are left
+ * out. */
+
+enum { CELL_BYTES = TD_MODE_BYTES, LINE_COLUMNS = 120 };
+
+typedef struct {
+    char text[CELL_BYTES];
+} cell;
+
+typedef struct {
+    const char *title;
+    const char
+        *silence; /* what all cells are if the column says nothing; NULL: it is always there */
+    bool is_text; /* aligned to the left */
+    cell (*of)(const td_record *record);
+} column;
+
+static cell integer_cell(int64_t value)
+{
+    cell c;
+    snprintf(c.text, sizeof c.text, "%" PRId64, value);
+    return c;
+}
+
+static cell text_cell(const char *text)
+{
+    cell c;
+    snprintf(c.text, sizeof c.text, "%s", text);
+    return c;
+}
+
+/* The title has what all names begin with. */
+static cell function_cell(const td_record *record)
+{
+    static const char start[] = "cublas";
+    const char *name = td_entries[record->key.entry].name;
+    return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
+}
+
+static cell op_cell(const td_record *record)
+{
+    const char ops[] = {op_letter(record->key.op_a), op_letter(record->key.op_b), '\0'};
+    return text_cell(ops);
+}
+
+static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }
+static cell n_cell(const td_record *record) { return integer_cell(record->key.n); }
+static cell k_cell(const td_record *record) { return integer_cell(record->key.k); }
+static cell batch_cell(const td_record *record) { return integer_cell(record->key.batch); }
+static cell mode_cell(const td_record *record) { return text_cell(record->key.mode); }
+static cell count_cell(const td_record *record) { return integer_cell((int64_t)record->count); }
+
+/* Of all calls: those that were timed stand for the others. */
+static cell time_cell(const td_record *record)
+{
+    const unsigned long long timed = record->timed;
+    const double share = timed ? (double)record->count / (double)timed : 0.0;
+    const double nanoseconds = (double)record->nanoseconds * share;
+    return text_cell(milliseconds_text(timed, (unsigned long long)nanoseconds).text);
+}
+
+static cell repaired_cell(const td_record *record)
+{
+    return text_cell(count_text(record->counters != NULL, td_record_repaired(record), "-").text);
+}
+
+static cell planes_cell(const td_record *record)
+{
+    const unsigned long long planes = td_record_planes(record);
+    return text_cell(count_text(planes != 0, planes, "-").text);
+}
+
+static const column columns[] = {
+    {"cublas...", NULL, true, function_cell},
+    {"op", NULL, true, op_cell},
+    {"m", NULL, false, m_cell},
+    {"n", NULL, false, n_cell},
+    {"k", NULL, false, k_cell},
+    {"batch", "1", false, batch_cell},
+    {"mode", NULL, true, mode_cell},
+    {"calls", NULL, false, count_cell},
+    {"ms, all calls", NULL, false, time_cell},
+    {"repaired", "-", false, repaired_cell},
+    {"planes", "-", false, planes_cell},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* The column's width, 0 if it says nothing. */
+static int width_of(const column *c, const td_report *report)
+{
+    int width = (int)strlen(c->title);
+    bool says_something = !c->silence;
+    for (const td_record *record = report->first; record; record = record->next) {
+        if (record->count == 0) continue;
+        const cell shown = c->of(record);
+        const int length = (int)strlen(shown.text);
+        if (length > width) width = length;
+        says_something = says_something || strcmp(shown.text, c->silence) != 0;
+    }
+    return says_something ? width : 0;
+}
+
+/* One line without its end, of a record, or of titles (NULL); returns its length. */
+static int print_cells(FILE *out, const int widths[COLUMNS], const td_record *record)
+{
+    int length = fprintf(out, "tandem:");
+    for (int i = 0; i < COLUMNS; i++) {
+        if (!widths[i]) continue;
+        const cell shown = record ? columns[i].of(record) : text_cell(columns[i].title);
+        length += columns[i].is_text ? fprintf(out, i ? "  %-*s" : " %-*s", widths[i], shown.text)
+                                     : fprintf(out, " %*s", widths[i], shown.text);
+    }
+    return length;
+}
+
+/* Why the mode is what it is, and what was predicted. On a line of its own where it would make the
+ * row too long. */
+static void print_because(FILE *out, int used, const td_report_key *key)
+{
+    char because[2 * LINE_COLUMNS];
+    const char *why = key->reason ? key->reason : key->choice ? key->choice : "";
+    int length = snprintf(because, sizeof because, "%s", why);
+    if (key->forecast.mode)
+        length += snprintf(because + length, sizeof because - (size_t)length,
+                           ": %s %s ms, native %s ms", key->forecast.mode,
+                           milliseconds_text(1, nanoseconds_of(key->forecast.emulated)).text,
+                           milliseconds_text(1, nanoseconds_of(key->forecast.native)).text);
+    if (length > 0)
+        fprintf(out, "%s  %s", used + 2 + length > LINE_COLUMNS ? "\ntandem:    " : "", because);
+    fprintf(out, "\n");
+}
+
+static const char because_title[] = "  because";
+
+static void print_rows(FILE *out, const td_report *report)
+{
+    int widths[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) widths[i] = width_of(&columns[i], report);
+    const int used = print_cells(out, widths, NULL);
+    fprintf(out, "%s\n", used + (int)strlen(because_title) > LINE_COLUMNS ? "" : because_title);
+    for (const td_record *record = report->first; record; record = record->next)
+        if (record->count != 0) print_because(out, print_cells(out, widths, record), &record->key);
+}
+
+/* Why there is nothing to print. */
+static void print_silence(FILE *out, const td_report *report)
+{
+    const td_loaded loaded = td_loaded_cublas();
+    char why[TD_LOADED_TEXT];
+    fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
+            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
+}
+
+void td_report_print_table(FILE *out, const td_report *report)
+{
+    const td_report_totals totals = td_report_add_up(report);
+    if (totals.intercepted == 0) {
+        print_silence(out, report);
+        return;
+    }
+    fprintf(out, "tandem: report of %s, mode %s: %llu calls, %llu emulated, %llu native",
+            program_invocation_short_name, report->options->mode.text, totals.intercepted,
+            totals.emulated, totals.native);
+    if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
+    fprintf(out, "\n");
+    if (report->is_host_device) fprintf(out, "tandem: %s\n", host_device_note);
+    print_rows(out, report);
+}

@@ -1,0 +1,37 @@
+/* checked.h - one product on the device, checked in every way that does not depend on what it is for. */
+#ifndef CHECKED_H
+#define CHECKED_H
+
+#include "../../../lib/engines/engine.h"
+#include "modes.h"
+#include "problem.h"
+
+/* C as tandem_dgemm computes it; the borders are checked. */
+test_matrix checked_compute(const mode *m, const problem *p);
+
+/* The same by the mode's engine, in so much workspace; counters are in device memory, or NULL. */
+test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
+                                   td_counters *counters);
+
+/* How many elements of it are repaired, by the library's own count. */
+int64_t checked_repairs(const mode *m, const problem *p);
+
+/* Fails the test at the first element whose bits are not those of the definition. */
+void checked_compare(const mode *m, const problem *p, const test_matrix *got,
+                     const test_matrix *want);
+
+/* What was seen of some products. */
+typedef struct {
+    double error;              /* the largest of any element */
+    int64_t elements, nearest; /* that were measured; and are the exact one rounded */
+    int64_t repaired;          /* -1: the definition does not say */
+    int parameter;             /* of the last product, that the mode chose */
+} checked;
+
+/* Bits, and the errors of all elements, or of some of a large product; adds to *seen. */
+void checked_problem(const mode *m, const problem *p, checked *seen);
+
+/* The same of the operands that a description makes; the largest error. */
+double checked_product(const mode *m, const product *of);
+
+#endif

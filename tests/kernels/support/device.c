@@ -1,0 +1,44 @@
+#include "../../support/test.h"
+
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void device_require(void)
+{
+    int count = 0;
+    struct cudaDeviceProp properties;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        fprintf(stderr, "skipped: no device (%s)\n", cudaGetErrorString(error));
+        exit(TEST_SKIPPED);
+    }
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) exit(1);
+    printf("device: %s\n", properties.name);
+    fflush(stdout);
+}
+
+double *device_upload(const test_matrix *m)
+{
+    const size_t bytes = m->count * sizeof(double);
+    double *storage = NULL;
+    CHECK_CUDA(cudaMalloc((void **)&storage, bytes ? bytes : sizeof(double)));
+    CHECK_CUDA(cudaMemcpy(storage, m->storage, bytes, cudaMemcpyHostToDevice));
+    return storage;
+}
+
+void device_download(test_matrix *m, const double *storage)
+{
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cudaMemcpy(m->storage, storage, m->count * sizeof(double), cudaMemcpyDeviceToHost));
+}
+
+void device_free(void *p) { CHECK_CUDA(cudaFree(p)); }
+
+void device_check_clean(const char *what)
+{
+    const cudaError_t ran = cudaDeviceSynchronize(), pending = cudaPeekAtLastError();
+    CHECK(ran == cudaSuccess, "%s: %s", what, cudaGetErrorString(ran));
+    CHECK(pending == cudaSuccess, "%s left an error: %s", what, cudaGetErrorString(pending));
+}

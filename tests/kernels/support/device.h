@@ -1,0 +1,33 @@
+/* device.h - what the tests of kernels need of a device. */
+#ifndef SUPPORT_DEVICE_H
+#define SUPPORT_DEVICE_H
+
+#include <cuda_runtime_api.h>
+
+#include "../../support/matrix.h"
+
+/* Fails the test if the runtime does. */
+#define CHECK_CUDA(call)                                                                           \
+    do {                                                                                           \
+        const cudaError_t device_error = (call);                                                   \
+        CHECK(device_error == cudaSuccess, "%s: %s", #call, cudaGetErrorString(device_error));     \
+    } while (0)
+
+/* Ends the program with TEST_SKIPPED if there is no device; says which it is otherwise. */
+void device_require(void);
+
+/* The whole storage of a host matrix, guards included; device_data gives the first element. */
+double *device_upload(const test_matrix *m);
+static inline double *device_data(const test_matrix *m, double *storage)
+{
+    return storage + m->guard;
+}
+
+/* Waits for the device and copies back, into m's storage. */
+void device_download(test_matrix *m, const double *storage);
+void device_free(void *p);
+
+/* Kernels ran without a fault, and left no error behind. */
+void device_check_clean(const char *what);
+
+#endif

@@ -1,0 +1,212 @@
+#include "modes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../lib/engines/engine.h"
+#include "../../support/test.h"
+
+/* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what splitting loses. */
+static double proven_df(int64_t k)
+{
+    return (225.0 + 8.0 * 16.0 + 72.0 + 3.0 * 16.0 + 18.0 + 3.0 * (double)(k / 512) + 2.0) *
+           0x1p-48;
+}
+
+static double proven_ts(int64_t k)
+{
+    (void)k;
+    return 0x1p-59;
+}
+
+static double proven_dd(int64_t k)
+{
+    (void)k;
+    return 0x1p-96;
+}
+
+static double proven_ds(int64_t k)
+{
+    (void)k;
+    return 0x1p-76;
+}
+
+/* Several for the modes that have a parameter. */
+static const mode modes[] = {
+    {.name = "df",
+     .format = &ref_df_format,
+     .bound = 0x1.12p-43,
+     .typed_bound = 0x1.12p-43,
+     .proven = proven_df},
+    {.name = "ts",
+     .format = &ref_ts_format,
+     .rounds_sum = true,
+     .bound = 0x1p-66,
+     .typed_bound = 0x1p-66,
+     .proven = proven_ts},
+    {.name = "dd",
+     .format = &ref_dd_format,
+     .rounds_sum = true,
+     .bound = 0x1p-101,
+     .typed_bound = 0x1p-101,
+     .proven = proven_dd},
+    {.name = "d+s",
+     .format = &ref_ds_format,
+     .rounds_sum = true,
+     .bound = 0x1p-77,
+     .typed_bound = 0x1p-77,
+     .proven = proven_ds},
+    {.name = "ozaki-sgemm", .ozaki = {REF_FLOAT_SLICES, 0}},
+    {.name = "ozaki-sgemm:9", .ozaki = {REF_FLOAT_SLICES, 9}, .is_variant = true},
+    {.name = "ozaki1", .ozaki = {REF_INT8_SLICES, 0}},
+    {.name = "ozaki1:7", .ozaki = {REF_INT8_SLICES, 7}, .is_variant = true},
+    {.name = "ozaki2", .ozaki = {REF_RESIDUES, 0}},
+    {.name = "ozaki2:6", .ozaki = {REF_RESIDUES, 6}, .is_variant = true},
+    {.name = "ozaki2:14", .ozaki = {REF_RESIDUES, 14}, .is_variant = true},
+    {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20}, .is_variant = true},
+    {.name = "faithful", .is_exact = true},
+    {.name = "faithful:fp64", .is_exact = true},
+    {.name = "fp64", .is_binary64 = true},
+};
+enum { MODES = sizeof modes / sizeof *modes };
+
+mode mode_of_family(const char *name)
+{
+    mode m = {.name = name, .is_exact = ref_is_faithful(name)};
+    if (m.is_exact || ref_ozaki_parse(name, &m.ozaki)) return m;
+    fprintf(stderr, "tests/ref knows nothing of mode %s\n", name);
+    exit(1);
+}
+
+bool mode_exists(const char *name)
+{
+    td_parameter parameter;
+    return td_engine_parse(name, &parameter) != NULL;
+}
+
+static bool is_of(const mode *m, const td_engine *engine)
+{
+    const size_t length = strcspn(m->name, ":");
+    return strlen(engine->name) == length && strncmp(engine->name, m->name, length) == 0;
+}
+
+/* True if there are rows for the engine, and the library has all of them. */
+static bool is_known(const td_engine *engine)
+{
+    bool is_any = false;
+    for (int i = 0; i < MODES; i++) {
+        if (!is_of(&modes[i], engine)) continue;
+        if (!mode_exists(modes[i].name)) return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
+static void check_rows(void)
+{
+    for (const td_engine *const *engine = td_engines; *engine; engine++)
+        if ((*engine)->run && !is_known(*engine)) {
+            fprintf(stderr, "tests/kernels/support/modes.c and the library disagree about mode %s\n",
+                    (*engine)->name);
+            exit(1);
+        }
+}
+
+/* Where everything is slow: what computes as another mode does. */
+static bool is_left_out(const mode *m)
+{
+    return test_is_sanitized() && (m->is_variant || m->format == &ref_ds_format);
+}
+
+const mode *mode_after(const mode *m)
+{
+    if (!m) check_rows();
+    bool is_next = !m;
+    for (int i = 0; i < MODES; i++) {
+        if (is_next && mode_exists(modes[i].name) && !is_left_out(&modes[i])) return &modes[i];
+        is_next |= &modes[i] == m;
+    }
+    return NULL;
+}
+
+bool mode_stands_for_others(const mode *m)
+{
+    return strcmp(m->name, "df") == 0 || strcmp(m->name, "ozaki2") == 0 ||
+           strcmp(m->name, "ozaki-sgemm") == 0;
+}
+
+bool mode_repairs(const mode *m)
+{
+    return !m->is_binary64 && (m->format || m->ozaki.parameter == 0);
+}
+
+ref_account mode_product(const mode *m, const ref_gemm *p)
+{
+    ref_account account = {.repaired = -1};
+    if (m->format)
+        account.repaired = m->format->product(p);
+    else if (m->is_exact)
+        ref_faithful_product(p);
+    else if (m->is_binary64)
+        ref_binary64_product(p);
+    else
+        ref_ozaki_product(&m->ozaki, p, &account);
+    return account;
+}
+
+/* Multi-float modes. */
+static double bound_of_format(const mode *m, int64_t k, bool is_hostile)
+{
+    return is_hostile || k > 16384 ? m->proven(k) : m->bound;
+}
+
+/* What certified sums are off at most, by docs/numerics.md. */
+static long double certified_bound(const ref_gemm *p, int64_t at, const ref_distance *d)
+{
+    const long double c = p->beta == 0.0 ? 0.0L : (long double)p->c[at % p->m + at / p->m * p->ldc];
+    const long double product = d->size - fabsl((long double)p->beta * c);
+    return 4.0L * sqrtl((long double)p->k) * 0x1p-53L * product * (1.0L + 0x1p-50L);
+}
+
+/* Relative to the element's size, what C may be off if the sum is off by so much, times alpha: three
+ * roundings more, of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074 each. */
+static double bound_of_sum(const ref_gemm *p, long double sum, const ref_distance *d)
+{
+    const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;
+    const long double subnormal = least * (2.0L + alpha);
+    const long double allowed = sum + subnormal + 3.0L * u * (d->size + sum);
+    return d->size == 0.0L ? 0.0 : (double)(allowed / d->size);
+}
+
+/* Of the Ozaki family. */
+static double bound_of_family(const mode *m, const ref_gemm *p, const ref_account *account,
+                              int64_t at, const ref_distance *d)
+{
+    long double sum = fabsl((long double)p->alpha) * account->off[at];
+    if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
+    if (account->in_binary64[at]) sum = certified_bound(p, at, d);
+    return bound_of_sum(p, sum, d);
+}
+
+verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
+                   int64_t i, int64_t j, double value)
+{
+    const ref_distance d = ref_measure(p, i, j, value);
+    verdict v = {.error = d.error, .is_nearest = value == d.nearest};
+    if (m->format) {
+        if (m->rounds_sum) v.error = d.unrounded;
+        v.bound = bound_of_format(m, p->k, is_hostile);
+    } else if (m->is_binary64) {
+        const long double lost = fabsl((long double)p->alpha) * (long double)p->k * 0x1p-1075L;
+        v.bound = bound_of_sum(p, certified_bound(p, i + j * p->m, &d) + lost, &d);
+    } else if (m->is_exact ||
+               (account->is_repaired[i + j * p->m] && !account->in_binary64[i + j * p->m])) {
+        v.bound = v.is_nearest ? (double)INFINITY : 0.0;
+    } else if (account->off) {
+        v.bound = bound_of_family(m, p, account, i + j * p->m, &d);
+    }
+    return v;
+}
