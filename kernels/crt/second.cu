@@ -12,7 +12,7 @@ enum { THREADS = 256 };
 
 /* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of
  * which so many are made together if one is dense; and C from a tile's residues. An exact sum takes td_dense.cost_of_sum of them
- * (docs/kernels.md, Dense tiles of exact elements). */
+ * (docs/trials.md, Dense tiles of exact elements). */
 enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINISH = 20 };
 
 TD_DEVICE bool is_worth_it(const td_dense &p)
