@@ -35,10 +35,7 @@ static double proven_ds(int64_t k)
 }
 
 /* Of certified elements, and of mode fp64: docs/numerics.md. */
-static long double error_of_certified(int64_t k)
-{
-    return 4.0L * sqrtl((long double)k) * 0x1p-53L;
-}
+static long double error_of_certified(int64_t k) { return 4.0L * sqrtl((long double)k) * 0x1p-53L; }
 
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
@@ -118,7 +115,8 @@ static void check_rows(void)
 {
     for (const td_engine *const *engine = td_engines; *engine; engine++)
         if ((*engine)->run && !is_known(*engine)) {
-            fprintf(stderr, "tests/kernels/support/modes.c and the library disagree about mode %s\n",
+            fprintf(stderr,
+                    "tests/kernels/support/modes.c and the library disagree about mode %s\n",
                     (*engine)->name);
             exit(1);
         }

@@ -13,8 +13,8 @@ typedef struct {
     td_prices prices;         /* those that mode auto hands to the engine; 0: the mode's own */
     const ref_format *format; /* NULL: of the Ozaki family, or exact */
     ref_ozaki ozaki;
-    bool is_exact;    /* mode faithful: the exact product, rounded once */
-    bool is_variant;  /* one more parameter: some tests do with less */
+    bool is_exact;   /* mode faithful: the exact product, rounded once */
+    bool is_variant; /* one more parameter: some tests do with less */
 
     /* Modes that add up in binary64 and take no device memory: the reference, and the documented
      * error of a sum, relative to abs(A)abs(B). */
