@@ -51,9 +51,11 @@ template <int count> TD_DEVICE void td_registers_less()
 
 /* clang-format off */
 #define TD_REGISTERS_8(bind, d, i) \
-    bind(d[i]), bind(d[i + 1]), bind(d[i + 2]), bind(d[i + 3]), bind(d[i + 4]), bind(d[i + 5]), bind(d[i + 6]), bind(d[i + 7])
+    bind(d[i]), bind(d[i + 1]), bind(d[i + 2]), bind(d[i + 3]), \
+    bind(d[i + 4]), bind(d[i + 5]), bind(d[i + 6]), bind(d[i + 7])
 #define TD_REGISTERS_32(bind, d, i) \
-    TD_REGISTERS_8(bind, d, i), TD_REGISTERS_8(bind, d, i + 8), TD_REGISTERS_8(bind, d, i + 16), TD_REGISTERS_8(bind, d, i + 24)
+    TD_REGISTERS_8(bind, d, i), TD_REGISTERS_8(bind, d, i + 8), \
+    TD_REGISTERS_8(bind, d, i + 16), TD_REGISTERS_8(bind, d, i + 24)
 #define TD_REGISTERS_64(bind, d) TD_REGISTERS_32(bind, d, 0), TD_REGISTERS_32(bind, d, 32)
 #define TD_REGISTERS_96(bind, d) TD_REGISTERS_64(bind, d), TD_REGISTERS_32(bind, d, 64)
 #define TD_ADDED(x) "+r"(x)
