@@ -68,7 +68,7 @@ TD_DEVICE void measure_lines(const td_view &o, const double *data, int line0, in
     place_of_thread(o, &line, &first);
     if (line0 + line < o.lines)
         for (int64_t l = first; l < o.k; l += K_STEP)
-            measure_number(td_bits64(data[td_view_at(o, line0 + line, l)]), &r);
+            measure_number(td_bits64(td_view_load(o, data, line0 + line, l)), &r);
     atomicMax(&s.top[which][line], r.top);
     atomicMin(&s.bottom[which][line], r.bottom);
 }
@@ -89,7 +89,7 @@ TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int6
     int line, l, q;
     place_of_thread(o, &line, &l);
     const bool inside = line0 + line < o.lines && l0 + l < o.k;
-    const uint64_t bits = inside ? td_bits64(data[td_view_at(o, line0 + line, l0 + l)]) : 0;
+    const uint64_t bits = inside ? td_bits64(td_view_load(o, data, line0 + line, l0 + l)) : 0;
     const uint64_t m = td_exact_significand(bits, &q);
     digits r;
     TD_UNROLL
