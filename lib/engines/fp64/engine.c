@@ -31,6 +31,7 @@ static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_de
     for (int64_t z = 0; z < p->batch; z += TD_MAX_PART_MEMBERS)
         for (int64_t j = 0; j < p->n; j += TD_MAX_PART_LINES)
             for (int64_t i = 0; i < p->m; i += TD_MAX_PART_LINES) {
+                if (!td_part_exists(p, i, j, TD_MAX_PART_LINES, TD_MAX_PART_LINES)) continue;
                 if (!td_cuda_ok(run_part(p, i, j, z)))
                     return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
                 touched = true;

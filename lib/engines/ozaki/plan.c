@@ -129,6 +129,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
     plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
     plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+                              p->region == TD_REGION_ALL &&
                               td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
