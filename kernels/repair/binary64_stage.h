@@ -109,24 +109,26 @@ template <bool along, int lines, int width> struct chunks {
         return along ? o.line_step : o.k_step;
     }
 
-    /* Starts the copies of a slab whose elements of k are all there; rows are `step` bytes apart, and the slab's first is at `from`, for
-     * the thread's columns. Lines past the last one are copies of that. */
+    /* Where the thread's first chunk of a slab is in memory. Lines past the last one are copies of that. */
+    static TD_INSIDE int64_t first(const td_operand &o, int last_line)
+    {
+        return along ? min(row(), last_line) * row_step(o) + column()
+                     : row() * row_step(o) + min(column(), last_line + 1 - width);
+    }
+
+    /* Starts the copies of a slab whose elements of k are all there; rows are `step` bytes apart. at_edge: there may be lines past the
+     * last one. */
+    template <bool at_edge>
     static TD_INSIDE void copy(const double *from, uint32_t step, int last_line, shared_place slab)
     {
         TD_UNROLL
         for (int i = 0; i < COUNT; i++) {
-            const int in_memory = row() + i * ROWS_APART;
-            td_async_copy<8 * width>(
-                further(slab, later(in_slab(), i)),
-                reinterpret_cast<const char *>(from) +
-                    (uint64_t)step * (uint32_t)(along ? min(in_memory, last_line) : in_memory));
+            const int rows =
+                along && at_edge ? max(0, min(i * ROWS_APART, last_line - row())) : i * ROWS_APART;
+            td_async_copy<8 * width>(further(slab, later(in_slab(), i)),
+                                     reinterpret_cast<const char *>(from) +
+                                         (uint64_t)step * (uint32_t)rows);
         }
-    }
-
-    /* Where the thread's columns begin; lines past the last one are that. */
-    static TD_INSIDE int first_column(int last_line)
-    {
-        return along ? column() : min(column(), last_line + 1 - width);
     }
 
     /* Of one that is not, with zeros for what is not there. */
@@ -215,7 +217,8 @@ struct by_threads : passage<stages, along_a, along_b> {
     bool has_pairs;          /* pairs are copied in these, else single elements */
     uint32_t step_a, step_b; /* bytes from row to row of chunks */
     int last_a, last_b;      /* lines of the tile that are there, less one */
-    const double *a, *b;     /* the thread's columns in the step to be filled next */
+    bool at_edge;            /* there are not all */
+    const double *a, *b;     /* the thread's first chunks of the step to be filled next */
 
     TD_INSIDE by_threads(const parameter &, const tile_operands &tile, td_copy_ring &own_ring,
                          double *own_slabs)
@@ -231,11 +234,12 @@ struct by_threads : passage<stages, along_a, along_b> {
         last_b = min((int)COLUMNS, o_b.lines - tile.column) - 1;
         whole =
             elements == K_STEP && max(row_a, row_b) <= UINT32_MAX ? (uint32_t)(o_a.k / K_STEP) : 0;
+        at_edge = last_a < (int)ROWS - 1 || last_b < (int)COLUMNS - 1;
         has_pairs = has_aligned_pairs(o_a, first_a) && has_aligned_pairs(o_b, first_b);
-        a = first_a + (has_pairs ? chunks<along_a, ROWS, 2>::first_column(last_a)
-                                 : chunks<along_a, ROWS, 1>::first_column(last_a));
-        b = first_b + (has_pairs ? chunks<along_b, COLUMNS, 2>::first_column(last_b)
-                                 : chunks<along_b, COLUMNS, 1>::first_column(last_b));
+        a = first_a + (has_pairs ? chunks<along_a, ROWS, 2>::first(o_a, last_a)
+                                 : chunks<along_a, ROWS, 1>::first(o_a, last_a));
+        b = first_b + (has_pairs ? chunks<along_b, COLUMNS, 2>::first(o_b, last_b)
+                                 : chunks<along_b, COLUMNS, 1>::first(o_b, last_b));
     }
 
     /* A chunk's successor in the next step. */
@@ -250,10 +254,15 @@ struct by_threads : passage<stages, along_a, along_b> {
     template <bool along, int lines>
     TD_INSIDE void copy(const double *&from, uint32_t row_step, int last_line, double *slab)
     {
-        if (has_pairs)
-            chunks<along, lines, 2>::copy(from, row_step, last_line, place_in_shared(slab));
+        const shared_place to = place_in_shared(slab);
+        if (has_pairs && !at_edge)
+            chunks<along, lines, 2>::template copy<false>(from, row_step, last_line, to);
+        else if (has_pairs)
+            chunks<along, lines, 2>::template copy<true>(from, row_step, last_line, to);
+        else if (!at_edge)
+            chunks<along, lines, 1>::template copy<false>(from, row_step, last_line, to);
         else
-            chunks<along, lines, 1>::copy(from, row_step, last_line, place_in_shared(slab));
+            chunks<along, lines, 1>::template copy<true>(from, row_step, last_line, to);
         from = later<along>(from, row_step);
     }
 
