@@ -3,6 +3,7 @@
 #include "binary64_sums.h"
 
 #include "../view/raster.h"
+#include "repair.h"
 
 namespace
 {
@@ -30,10 +31,28 @@ struct shared_state {
     int scale[ROWS + COLUMNS]; /* of rows, then columns */
 };
 
-/* A tile's masked elements, by all threads. */
+/* The elements of C that are in a tile, or in so many rows of one and what is below it. */
+TD_DEVICE int elements_of(const td_target &target, int row, int column, int most_rows = TD_TILE)
+{
+    const int rows = min(most_rows, target.m - row),
+              columns = max(0, min((int)TD_TILE, target.n - column));
+    int count = 0;
+    if (td_region_holds(&target.region, row, column, rows, columns)) return rows * columns;
+    TD_ROLLED
+    for (int j = 0; j < columns; j++) {
+        /* The region has the column's rows from `edge` on, or up to it. */
+        const int64_t edge = column + j - row - target.region.below;
+        count += (int)(target.region.kind == TD_REGION_LOWER
+                           ? rows - min(max(edge, (int64_t)0), (int64_t)rows)
+                           : min(max(edge + 1, (int64_t)0), (int64_t)rows));
+    }
+    return count;
+}
+
+/* A tile's masked elements, by all threads. Tiles without elements of C have no masks. */
 TD_DEVICE int count_masked(const td_target &target, td_room room, int row, int column, int *count)
 {
-    if (room) return min((int)TD_TILE, target.m - row) * min((int)TD_TILE, target.n - column);
+    if (room || !td_has_tile(target, row, column)) return elements_of(target, row, column);
     row += (int)threadIdx.x % (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     column += (int)threadIdx.x / (TD_TILE / TD_SUBTILE) * TD_SUBTILE;
     static_assert((int)THREADS >= (int)TD_SUBTILES, "a thread counts one subtile's elements");
@@ -82,6 +101,9 @@ TD_DEVICE void each_tile(const td_target &target, function work)
          i += (int)gridDim.x / neighbours) {
         int row, column;
         td_tile_of(i, rows, columns, &row, &column);
+        if (!td_region_meets(&target.region, step * row * TD_TILE, column * neighbours * TD_TILE,
+                             step * TD_TILE, neighbours * TD_TILE))
+            continue;
         column = column * neighbours + (int)blockIdx.x % neighbours;
         work(td_uniform(step * row + column * m_tiles));
     }
@@ -93,17 +115,16 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
 {
     TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int few = td_uniform(counts ? counts[0] : (int)tiles),
-              dense = td_uniform(counts ? counts[1] : 0);
+    td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
+    const int few = td_uniform(counts ? counts->few : (int)tiles),
+              dense = td_uniform(counts ? counts->dense : 0);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
         int tile = list && i < few ? list[i] : i;
         if (i >= few) {
             __syncthreads();
-            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
+            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts->taken, 1) : 0;
             __syncthreads();
             tile = next_dense_tile(target, next, dense);
         }
@@ -119,7 +140,7 @@ TD_DEVICE block_place place_of_all(const td_target &target, int tile)
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
               column = tile / m_tiles * TD_TILE,
               rows = has_pairs(target, gridDim.z) ? (int)ROWS : (int)TD_TILE,
-              made = min(rows, target.m - row) * max(0, min((int)TD_TILE, target.n - column));
+              made = elements_of(target, row, column, rows);
     return {row,
             column,
             min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE),
@@ -128,12 +149,22 @@ TD_DEVICE block_place place_of_all(const td_target &target, int tile)
             TD_ROOM};
 }
 
+/* The tile whose block makes a pair of tile rows of which binary64 makes all elements: the upper one, unless only the lower
+ * one has elements of C. */
+TD_DEVICE int leading_tile(const td_target &target, int tile)
+{
+    const int m_tiles = td_tiles(target.m), row = tile % m_tiles, column = tile / m_tiles;
+    return row + 1 < m_tiles && !td_has_tile(target, row * TD_TILE, column * TD_TILE) ? tile + 1
+                                                                                      : tile;
+}
+
 /* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
  * both. rows: 0 if it makes none. */
-TD_DEVICE block_place place_of(const td_target &target, int tile, shared_state &shared)
+TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state &shared)
 {
-    const int m_tiles = td_tiles(target.m), tile_row = tile % m_tiles, other = tile_row ^ 1;
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
+    const int tile = room ? leading_tile(target, listed) : listed, m_tiles = td_tiles(target.m),
+              tile_row = tile % m_tiles, other = tile_row ^ 1;
     block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, 0, false, room};
     __syncthreads();
     const int own = count_masked(target, room, at.row, at.column, &shared.masked[0]);
@@ -225,8 +256,9 @@ TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place 
 {
     const td_target &target = p.target;
     const int bit = column % TD_SUBTILE * TD_SUBTILE + row % TD_SUBTILE;
-    if (!at.is_whole && (row >= target.m || column >= target.n ||
-                         (!at.room && !(*td_target_mask(target, row, column) >> bit & 1))))
+    if (!at.is_whole &&
+        (row >= target.m || column >= target.n || !td_region_has(&target.region, row, column) ||
+         (!at.room && !(*td_target_mask(target, row, column) >> bit & 1))))
         return false;
     if (own.of_special == own.of_others) return true;
     return own.of_special ==
@@ -332,7 +364,10 @@ TD_DEVICE void scale_tile(const td_target &target, int tile)
               columns = min((int)TD_TILE, target.n - at.column);
     for (int e = (int)threadIdx.x; e < at.rows * columns; e += THREADS) {
         double *const c = first + e % at.rows + e / at.rows * target.c.ld;
-        if (e % at.rows < rows) *c = td_scaled(beta, c);
+        const bool is_inside =
+            e % at.rows < rows &&
+            td_region_has(&target.region, at.row + e % at.rows, at.column + e / at.rows);
+        if (is_inside) *c = td_scaled(beta, c);
     }
 }
 
@@ -411,9 +446,9 @@ enum { LEAST_FOR_BOXES = 1 << 21 };
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
     static_assert((int)K_STEP == (int)TD_BOX, "a row of a slab is one of a box");
-    const td_operand &o = p->operand[which];
+    const td_view &o = p->operand[which];
     const int rows = o.k_step == 1 ? (int)BOX_LINES : (int)K_STEP;
-    return td_describe_operand(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
+    return td_describe_view(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
 /* True if two blocks are to have pairs of tiles side by side: 4 % faster at 8192 x 8192 x 8192 on an H100, unless the last of so many
@@ -431,8 +466,8 @@ bool pays_in_clusters(const td_target &target, dim3 grid)
 bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stream,
                      cudaError_t *error)
 {
-    const td_operand &a = p->operand[0], &b = p->operand[1];
-    td_operand_boxes boxes;
+    const td_view &a = p->operand[0], &b = p->operand[1];
+    td_view_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
         !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
         !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))
