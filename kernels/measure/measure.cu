@@ -156,19 +156,22 @@ static __global__ void __launch_bounds__(THREADS)
                                 parts, &made);
         return made;
     };
+    const auto see = [&](const td_line &made, td_spread_of_lines *all) {
+        seen_of_lines seen;
+        if (c.candidates <= 1) return;
+        if (counts) seen.add(c, made);
+        raise_spread(seen, td_skips(lines >= 32 && group > 0), all);
+    };
     if (passes & PLAIN) {
         const td_line made = measure(p.units[which], false);
         if (counts) *to = made;
-        if (c.candidates > 1) {
-            seen_of_lines seen;
-            if (counts) seen.add(c, made);
-            raise_spread(seen, td_skips(lines >= 32 && group > 0), &c.spread[batch].of[which]);
-        }
+        see(made, &c.spread[batch].of[which]);
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     __syncthreads();
     const td_line again = measure(p.units_again[which], true);
     if (counts) p.line_again[which][record] = again;
+    see(again, &c.spread[batch].again[which]);
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
 
@@ -324,16 +327,6 @@ template <bool again> struct needs {
     }
 };
 
-/* The first block of all that measures clears what is raised, if the kernel before has not; true for the others: they wait for it before they
- * raise anything. All threads take part. */
-template <bool again> TD_DEVICE bool waits_for_mark(const td_measure &p, const tiles &all)
-{
-    const bool clears = blockIdx.x == 0 && all.line_first == 0;
-    if (again || !p.mark) return false;
-    if (clears) clear_and_mark(p);
-    return !clears;
-}
-
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -344,7 +337,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_SHARED(tops_of_tile, tops, [stages]);
     TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
-    const bool waits = waits_for_mark<again>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
@@ -368,7 +360,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            if (waits && turn == 0) td_wait_for_mark(p.cleared, p.mark);
             measure_tile<again>(p, at, all.units.by, tile + stage * tile_shape::size, turn++,
                                 tops[stage], [] {});
         });
@@ -426,7 +417,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     td_wait_for_last();
-    const bool waits = waits_for_mark<false>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
@@ -436,7 +426,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncwarp();
     };
     for (int s = 0; s < stages - 1; s++) fetch(s, s);
-    if (waits) td_wait_for_mark(p.cleared, p.mark);
     int stage = 0;
     uint32_t parity = 0;
     TD_ROLLED
@@ -522,22 +511,18 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
     return error;
 }
 
-cudaError_t td_measure_clear(td_measure *p, cudaStream_t stream)
+cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
 {
-    enum { BLOCKS_OF_CLEAR = 64, MOST_OF_BLOCK = 1 << 14 };
-    const bool begins_early = p->mark != 0;
-    if (begins_early && p->operand[0].k * p->batch <= MOST_OF_BLOCK) return cudaSuccess;
-    p->mark = 0;
-    return begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
-                        : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
+    enum { BLOCKS_OF_CLEAR = 64 };
+    return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
+                           : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }
 
 cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
 {
-    td_measure own = *p;
-    cudaError_t error = td_measure_clear(&own, stream);
-    if (error == cudaSuccess) error = measure_strips(&own, c, false, stream);
-    return error == cudaSuccess ? measure_strips(&own, c, true, stream) : error;
+    cudaError_t error = td_measure_clear(p, stream);
+    if (error == cudaSuccess) error = measure_strips(p, c, false, stream);
+    return error == cudaSuccess ? measure_strips(p, c, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

@@ -67,11 +67,6 @@ typedef struct {
 enum { TD_MAX_CHUNKS = 32 };
 cudaError_t td_scan_run(const td_scan *scan, int batch, cudaStream_t stream);
 
-/* What blocks count by that do a step of a kernel together (../device/work_queue.h): units that they have begun, and ended; zeros before. */
-typedef struct {
-    int32_t taken, done;
-} td_step;
-
 /* How elements of C are recomputed. TD_REPAIR_EXACT: as the exact result rounded once, +0 for an
  * exact 0, where operands and scalars are finite; in dense tiles (td_target), and where they are
  * not, as sums in binary64 (../repair/binary64.h). TD_REPAIR_BINARY64: as sums in binary64; but as the

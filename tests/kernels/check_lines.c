@@ -20,7 +20,7 @@ typedef struct {
     int counted;        /* moduli of which it is counted what they round; 0: none */
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
-    uint64_t mark; /* td_measure.mark */
+    bool begins_early; /* td_measure.begins_early */
 } lines_case;
 
 static struct {
@@ -125,8 +125,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                           .shift = of.shift,
                           .shifted = of.shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
-                          .mark = c->mark,
-                          .cleared = reserve(8),
+                          .begins_early = c->begins_early,
                           .clear = reserve(spreads + steps),
                           .clear_count = (spreads + steps) / 4};
     measure.steps = (td_step *)((char *)measure.clear + spreads);
@@ -135,7 +134,6 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                         .alpha.value.binary64 = 1.0,
                         .k = c->k,
                         .spread = (td_spread *)measure.clear,
-                        .steps = measure.steps,
                         .shifted = of.shifted,
                         .choice = of.choice,
                         .planes = of.planes};
@@ -159,11 +157,11 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
             c->k, &choose);
     choose.counts_rounded = c->counted != 0;
     if (whole) {
-        CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
+        CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
         return of;
     }
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL));
     return of;
 }
 
@@ -327,7 +325,7 @@ static void random_cases(void **unused)
             c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
         }
         c.by_digits &= !c.counted;
-        c.mark = random_int(&r, 0, 2) ? 2 * seed + 1 : 0;
+        c.begins_early = random_int(&r, 0, 2) != 0;
         shifted += check(&c, seed);
     }
     test_note("%d cases, %d members shifted, %d lines rounded in part, %d looked at", cases,
@@ -350,7 +348,7 @@ static void lengths(void **unused)
                             .batch = 1,
                             .kind = {i * 3 % KINDS, i * 3 % KINDS},
                             .counted = (d + i) % 3 ? 0 : TD_EXACT_MODULI,
-                            .mark = (uint64_t)d,
+                            .begins_early = d != 0,
                             .along = {i % 2, i / 2}};
             for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
             check(&c, 9000 + (uint64_t)(4 * d + i));
@@ -370,7 +368,7 @@ static void boxes(void **unused)
                         .along = {i / 2 % 2, i / 4 % 2},
                         .counted = i % 3 == 1 ? TD_EXACT_MODULI : 0,
                         .is_aligned = true,
-                        .mark = i % 2 ? ~UINT64_C(0) : 0};
+                        .begins_early = i % 2 != 0};
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
     }

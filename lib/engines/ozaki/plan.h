@@ -15,13 +15,12 @@ typedef struct {
 
 typedef struct {
     td_scheme_sizes part;
-    int64_t batch;          /* of a part */
-    int strip_lines;        /* measured at a time */
-    bool are_short;         /* lines are measured whole (td_lines_run) */
-    bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
+    int64_t batch;   /* of a part */
+    int strip_lines; /* measured at a time */
+    bool are_short;  /* lines are measured whole (td_lines_run) */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, cleared, counts;
+    size_t line[2], shift, shifted, choice, counts;
     size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */

@@ -159,7 +159,7 @@ static void measure(dense_state *s, const dense_case *c)
                               &choose);
     choose.counts_rounded = counts_rounded(c);
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL));
 }
 
 /* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
