@@ -45,7 +45,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_measure measure = {
-        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
@@ -93,8 +93,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
         .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
         .next_unit = counts.next_unit,
         .stream = p->stream,
-        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
-                              td_operand_of(p, 1, part->j, part->n)},
+        .fixed = {.operand = {td_view_of(p, 0, part->i, part->m),
+                              td_view_of(p, 1, part->j, part->n)},
                   .alpha = p->alpha,
                   .batch_first = part->z,
                   .batch = part->batch,
@@ -113,8 +113,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    s.finish.target.open_count =
-        counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.target.open_count = counts.tiles + part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)

@@ -31,8 +31,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
     c.spread = (td_spread *)end;
     c.steps = (td_step *)(c.spread + plan->batch);
     c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
-    c.tiles = (int32_t *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts);
+    c.tiles = (td_open_counts *)(c.next_unit + 1);
+    c.nonzero = (uint32_t *)(c.tiles + plan->batch * parts);
     c.words = (int32_t *)td_ozaki_maps(plan, &c, (int)maps) - (int32_t *)memory;
     return c;
 }
