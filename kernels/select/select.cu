@@ -1,5 +1,5 @@
 /* select.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
-#include "looseness.h"
+#include "choose.h"
 
 enum { THREADS = 256 };
 
@@ -7,7 +7,7 @@ enum { THREADS = 256 };
 enum { PAIRS_OF_REPAIR = 230 };
 
 /* What costs least, pairs of slices and repairs, if elements of C are 2^(-lost / TD_LOG) of the product of peaks. */
-TD_DEVICE td_choice cheapest_digits(const td_choose &p, int64_t lost)
+TD_DEVICE td_choice cheapest_digits(const td_rule &p, int64_t lost)
 {
     int64_t least = 0;
     int best = 0;
@@ -24,13 +24,13 @@ TD_DEVICE td_choice cheapest_digits(const td_choose &p, int64_t lost)
     return p.candidate[best];
 }
 
-/* Sums over the lines of an operand, of lines that are no zeros, and of those of them that have a mean. */
-struct spreads {
+/* Sums over the lines of an operand that are no zeros, and over those of them that have a mean. */
+struct flatness {
     unsigned long long norm, mean; /* of norm - peak, of peak - mean */
     unsigned lines, lines_with_mean;
 };
 
-TD_DEVICE void add_spreads(const td_choose &p, int which, spreads *seen)
+TD_DEVICE void add_flatness(const td_measured &p, int which, flatness *seen)
 {
     const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
     for (int i = (int)threadIdx.x; i < p.lines[which]; i += (int)blockDim.x) {
@@ -52,7 +52,7 @@ TD_DEVICE int64_t mean_of(unsigned long long sum, unsigned count)
 /* By how much elements of C are smaller than the product of peaks. Independent numbers of a size make sums of 1 / sqrt(k) of the
  * product of norms. Where norms are little more than peaks, sizes spread so far that a sum is its largest term: of
  * lognormal numbers, 2 - sqrt(2) of what is between peak and mean below both peaks. Samples were half-way between the two. */
-TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
+TD_DEVICE int64_t lost_of(const td_rule &p, const flatness *seen)
 {
     const int64_t flat =
         mean_of(seen[0].norm, seen[0].lines) + mean_of(seen[1].norm, seen[1].lines);
@@ -66,24 +66,27 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
 static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(TD_PARAMETER td_choose p)
 {
     td_begin_kernel();
-    TD_SHARED(spreads, seen, [2]);
-    const bool has_lines = td_scalar_value(p.alpha) != 0.0;
+    TD_SHARED(flatness, seen, [2]);
+    const bool has_lines = td_scalar_value(p.measured.alpha) != 0.0;
     if (threadIdx.x < 2) seen[threadIdx.x] = {};
     __syncthreads();
-    for (int o = 0; o < 2 && has_lines; o++) add_spreads(p, o, &seen[o]);
+    for (int o = 0; o < 2 && has_lines; o++) add_flatness(p.measured, o, &seen[o]);
     __syncthreads();
-    if (threadIdx.x == 0) p.choice[blockIdx.z] = cheapest_digits(p, lost_of(p, seen));
+    if (threadIdx.x == 0)
+        p.chosen.choice[blockIdx.z] = cheapest_digits(p.rule, lost_of(p.rule, seen));
 }
 
 /* Returns the choice of a member, which each of its blocks finds for itself. */
 TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
 {
-    const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1,
-               again = is_open && p.line_again[0] && p.shifted[batch];
-    td_spread_of_lines seen[2] = {};
+    const td_measured &m = p.measured;
+    const bool has_lines = td_scalar_value(m.alpha) != 0.0,
+               is_open = has_lines && p.rule.candidates > 1,
+               again = is_open && m.line_again[0] && m.shifted[batch];
+    td_line_extremes seen[2] = {};
     for (int o = 0; o < 2 && is_open; o++)
-        seen[o] = again ? p.spread[batch].again[o] : p.spread[batch].of[o];
-    return choice_of_lines(p, has_lines, seen);
+        seen[o] = again ? m.extremes[batch].again[o] : m.extremes[batch].of[o];
+    return choice_of_lines(p.rule, has_lines, m.k, seen);
 }
 
 /* Chooses, unless choose_digits_kernel has, and sets the scales of all lines.
@@ -93,28 +96,46 @@ static __global__ void __launch_bounds__(THREADS, 2) scale_kernel(TD_PARAMETER t
     td_begin_kernel();
     const int which = (int)blockIdx.x % 2, batch = (int)blockIdx.z, tid = (int)threadIdx.x,
               block = (int)blockIdx.x / 2, blocks = (int)gridDim.x / 2;
-    const bool is_chosen = p.rule == TD_SCALE_BY_DIGITS;
-    const td_choice choice = is_chosen ? p.choice[batch] : choose_member(p, batch);
+    const bool is_chosen = p.rule.scale == TD_SCALE_BY_DIGITS;
+    const td_choice choice = is_chosen ? p.chosen.choice[batch] : choose_member(p, batch);
     if (!is_chosen && blockIdx.x == 0 && tid == 0) leave_choice(p, batch, choice);
-    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (td_scalar_value(p.measured.alpha) == 0.0) return;
     td_scale_lines(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
 }
 
 cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 {
     enum { MOST_BLOCKS = 128 }; /* for the lines of one operand of a member */
-    const int lines = max(p->lines[0], p->lines[1]),
+    const td_measured &m = p->measured;
+    const int lines = max(m.lines[0], m.lines[1]),
               blocks = min((int)MOST_BLOCKS, (lines + THREADS - 1) / THREADS);
-    const dim3 grid(2 * (unsigned)blocks, 1, (unsigned)p->batch);
+    const dim3 grid(2 * (unsigned)blocks, 1, (unsigned)m.batch);
     cudaError_t error = cudaSuccess;
-    if (p->rule == TD_SCALE_BY_DIGITS)
-        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)p->batch), 4 * THREADS, 0,
+    if (p->rule.scale == TD_SCALE_BY_DIGITS)
+        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)m.batch), 4 * THREADS, 0,
                                stream, *p);
     if (error != cudaSuccess) return error;
     return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p);
 }
 
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *p, cudaStream_t stream)
+{
+    cudaError_t error = td_measure_run(measure, stream);
+    if (error == cudaSuccess && measure->are_short) {
+        error = td_choose_whole_run(measure, p, stream);
+        if (p->rule.scale != TD_SCALE_BY_DIGITS) return error;
+    }
+    return error == cudaSuccess ? td_choose_run(p, stream) : error;
+}
+
 cudaError_t td_choose_prepare(void)
 {
     return td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
+}
+
+cudaError_t td_lines_prepare(void)
+{
+    cudaError_t error = td_measure_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    return error == cudaSuccess ? td_choose_whole_prepare() : error;
 }

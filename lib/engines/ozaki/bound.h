@@ -5,7 +5,7 @@
 #include "../../../kernels/select/estimate.h"
 #include "planes.h"
 
-/* A part. The sums, and what is made of them, are in estimate.finish.ranks.of, td_estimate_sum_bytes() of it. */
+/* A part. The sums, and what is made of them, are in estimate.ranks.of, td_estimate_sum_bytes() of it. */
 typedef struct {
     td_device *device;
     td_fixed fixed;

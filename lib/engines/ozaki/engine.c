@@ -2,7 +2,6 @@
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/residue/split.h"
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
@@ -23,22 +22,26 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     const td_problem *p = product->p;
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
-    td_choose choose = {.lines = {(int)p->m, (int)p->n},
-                        .batch = batch,
-                        .alpha = p->alpha,
-                        .k = p->k,
-                        .choice = (td_choice *)(at + product->plan.choice),
-                        .spread = counts.spread,
-                        .counts_rounded = counts_rounded(product),
-                        .shifted = (const int32_t *)(at + product->plan.shifted),
-                        .planes = product->counters ? &product->counters->planes : NULL};
-    for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
-    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    td_choose choose = {
+        .measured = {.lines = {(int)p->m, (int)p->n},
+                     .batch = batch,
+                     .k = p->k,
+                     .alpha = p->alpha,
+                     .shifted = (const int32_t *)(at + product->plan.shifted),
+                     .extremes = counts.extremes},
+        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
+                   .planes = product->counters ? &product->counters->planes : NULL}};
+    for (int o = 0; o < 2; o++) {
+        choose.chosen.line[o] = (td_line *)(at + product->plan.line[o]);
+        choose.measured.line[o] = choose.chosen.line[o];
+    }
+    product->mode->scheme->choose(product->parameter, p->k, &choose.rule);
     return choose;
 }
 
-/* How the lines of batch members z ... are measured. */
-static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
+/* How the lines of batch members z ... are measured, for a rule to choose by. */
+static td_measure measure_of(const td_ozaki_product *product, const td_rule *rule, int64_t z,
+                             int batch)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
@@ -50,6 +53,9 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .batch_first = z,
         .batch = batch,
         .are_short = plan->are_short,
+        .scaling = td_scaling_of(rule, &rule->candidate[0]),
+        .counts_rounded = counts_rounded(product),
+        .extremes = rule->candidates > 1 ? counts.extremes : NULL,
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
@@ -60,8 +66,8 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .clear_count = counts.words,
     };
     for (int o = 0; o < 2; o++) {
-        measure.units[o] = at + plan->units[o];
-        measure.units_again[o] = at + plan->units_again[o];
+        measure.chunks[o] = at + plan->chunks[o];
+        measure.chunks_again[o] = at + plan->chunks_again[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line[o] = (td_line *)(at + plan->line[o]);
@@ -162,7 +168,11 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     return (td_estimate_part){
         .device = product->device,
         .fixed = s.fixed,
-        .estimate = {.finish = s.finish,
+        .estimate = {.target = s.finish.target,
+                     .line = {s.finish.line[0], s.finish.line[1]},
+                     .lines_of_member = {p->m, p->n},
+                     .cut = s.finish.cut,
+                     .ranks = s.finish.ranks,
                      .choose = choose_of(product, part->batch),
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
@@ -212,9 +222,9 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
 static cudaError_t decide(const td_ozaki_product *product, int64_t z)
 {
     const ozaki_part part = part_of(product, z, 0);
-    const td_measure measure = measure_of(product, z, part.batch);
     td_choose choose = choose_of(product, part.batch);
-    for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
+    const td_measure measure = measure_of(product, &choose.rule, z, part.batch);
+    for (int o = 0; o < 2; o++) choose.measured.line_again[o] = measure.line_again[o];
     return td_lines_run(&measure, &choose, product->p->stream);
 }
 

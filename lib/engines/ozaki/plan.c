@@ -28,8 +28,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
         c.of_sample = ranking_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
         end = (char *)(c.of_sample.ranked + plan->batch);
     }
-    c.spread = (td_spread *)end;
-    c.steps = (td_step *)(c.spread + plan->batch);
+    c.extremes = (td_extremes *)end;
+    c.steps = (td_step *)(c.extremes + plan->batch);
     c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
     c.tiles = (td_open_counts *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * parts);
@@ -54,11 +54,11 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  units_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_UNIT),
-                  units = units_of_line * batch * (int64_t)td_unit_bytes();
+                  chunks_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_CHUNK),
+                  chunks = chunks_of_line * batch * (int64_t)td_chunk_bytes();
     for (int o = 0; o < 2; o++) {
-        plan->units[o] = td_reserve(&end, units * plan->strip_lines);
-        plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->chunks[o] = td_reserve(&end, chunks * plan->strip_lines);
+        plan->chunks_again[o] = td_reserve(&end, chunks * plan->strip_lines);
         plan->tops[o] = td_reserve(&end, p->k * words);
         plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
     }
