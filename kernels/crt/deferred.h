@@ -2,7 +2,7 @@
 #ifndef TD_DEFERRED_H
 #define TD_DEFERRED_H
 
-#include "../residue/split.h"
+#include "crt.h"
 
 /* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp: every second one of a group of 64 rows, of every column of
  * eight. A warp's LEFT_WORDS_OF_WARP are neighbours. */

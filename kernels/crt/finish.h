@@ -8,34 +8,11 @@
 #include "../view/access.h"
 #include "../arithmetic/exact.h"
 #include "../arithmetic/wide.h"
-#include "../repair/binary64.h"
-#include "../select/ozaki.h"
+#include "../measure/room.h"
+#include "../select/error.h"
+#include "finish_types.h"
 
 enum { TD_FINISH_THREADS = TD_SUBTILES };
-
-/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
- * larger part if that is 2^8 times the other. */
-TD_DEVICE int td_log_error_of(int rounding, int rest)
-{
-    return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
-}
-TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
-{
-    return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
-}
-
-/* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
- * half of their root times the other line's norm at most, and half of that line's sum. */
-TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
-{
-    return min(sum, norm + ((rounded + 1) >> 1));
-}
-TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
-{
-    const int by_a = td_log_rounding(a.rounded, b.sum, b.norm) + TD_LOG * b.scale,
-              by_b = td_log_rounding(b.rounded, a.sum, a.norm) + TD_LOG * a.scale;
-    return td_log_error_of(max(by_a, by_b), choice.rest);
-}
 
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
 {

@@ -5,7 +5,6 @@
 
 #include "finish_pairs.h"
 #include "deferred.h"
-#include "../fused/fused.h"
 
 /* A certified element: nothing is done in whole numbers if one look tells. */
 template <int moduli>

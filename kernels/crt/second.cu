@@ -1,7 +1,8 @@
 /* second.cu - which members have a second exact product, and C from it. */
 #include "second.h"
 
-#include "../select/choice.h"
+#include "../measure/scale.h"
+#include "../residue/split.h"
 #include "limbs.h"
 #include "../residue/tables_wide.h"
 #include "finish.h"
@@ -39,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_d
         const int lines = o ? p.target.n : p.target.m;
         for (int i = first; i < lines; i += step) {
             td_line line = p.from[o][member * p.lines_of_member[o] + i]; /* rounded: no fewer */
-            line.scale = (int16_t)td_scale_by_norm(p.candidate, line);
+            line.scale = (int16_t)td_scale_by_norm(p.candidate.level, line);
             p.line[o][member * lines + i] = line;
         }
     }

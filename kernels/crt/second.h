@@ -4,7 +4,7 @@
 #ifndef TD_CRT_SECOND_H
 #define TD_CRT_SECOND_H
 
-#include "../residue/split.h"
+#include "crt.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,11 +33,8 @@ typedef struct {
 } td_dense_finish;
 cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream);
 
-/* td_residues_run where choices are TD_DENSE_MODULI moduli or none. */
-cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
-
+/* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_dense_prepare(void);
-cudaError_t td_dense_residues_prepare(void); /* part of it */
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,6 @@
 
 #include "../device/copy_ring.h"
 #include "../device/divisor.h"
-#include "../igemm/plane_gemm.h"
 #include "split_mma.h"
 #include "../view/line_tile.h"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "../../../kernels/residue/split.h"
+#include "../../../kernels/crt/crt.h"
 
 /* Sizes as the model computes with them. */
 typedef struct {
