@@ -134,7 +134,7 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
     }
 }
 
-/* The tiles that the block makes where all of C is made. */
+/* Returns the tiles that the block makes where all of C is made. */
 TD_DEVICE block_place place_of_all(const td_target &target, int tile)
 {
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
@@ -237,7 +237,7 @@ TD_DEVICE void add_up_scaled(const td_repair &p, shared_state &shared, passage &
         add_up(way, td_binary64_block(k), is_idle, scales, sums);
 }
 
-/* A scaled sum in C's units, rounded once. */
+/* Returns a scaled sum in C's own scale, rounded once. */
 TD_DEVICE_CALL double unscale(double sum, int scale)
 {
     const uint64_t bits = td_bits64(sum);
@@ -285,7 +285,7 @@ TD_DEVICE uint32_t wanted_sums(const td_repair &p, const pass &own, const block_
     return wanted;
 }
 
-/* The masked elements of the thread's sums into C. */
+/* Stores the masked elements among the thread's sums into C. */
 template <bool along_a, bool along_b>
 TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass &own,
                           const shared_state &shared, const warp_sums &sums)
@@ -320,7 +320,8 @@ TD_DEVICE void store_sums(const td_repair &p, const block_place &at, const pass 
     }
 }
 
-/* One tile of C, and perhaps the one below. Sums of special lines are NaN or infinite, and want elements as they are. */
+/* Makes one tile of C, and the tile below it if `rows` reach there. Sums of special lines are
+ * NaN or infinite, and need unscaled elements. */
 template <class passage>
 TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter &boxes,
                            const block_place &at, shared_state &shared, double *slabs)
@@ -354,7 +355,7 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
     if (p.repaired && threadIdx.x == 0) atomicAdd(p.repaired, (unsigned long long)at.made);
 }
 
-/* The block's tiles where alpha is 0: no operand is read. */
+/* Makes the block's tiles where alpha is 0; no operand is read. */
 TD_DEVICE void scale_tile(const td_target &target, int tile)
 {
     const block_place at = place_of_all(target, tile);

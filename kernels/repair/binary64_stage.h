@@ -31,7 +31,7 @@ enum {
 #define TD_HAS_TENSOR_BINARY64 0
 #endif
 
-/* Memory for this, which begins at td_first_box. */
+/* Returns the bytes of shared memory for a ring of stages, which begins at td_first_box. */
 TD_HOST_DEVICE constexpr int bytes_of_stages(int stages)
 {
     return stages * STAGE_BYTES + TD_BOX_ALIGNMENT;
@@ -125,7 +125,7 @@ template <bool along, int lines, int width> struct chunks {
         }
     }
 
-    /* Of one that is not, with zeros for what is not there. */
+    /* Starts the copies of a slab that is not whole, with zeros for what is not there. */
     static TD_INSIDE void copy_edge(const td_view &o, const double *from, int lines_left,
                                     int elements, double *slab)
     {
