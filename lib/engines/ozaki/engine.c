@@ -220,7 +220,7 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
                              .batch = (int)td_smaller(plan->batch, p->batch - z)};
     td_estimate_part estimate = estimate_of(product, &part, true);
     const int parts = (int)td_ozaki_parts_of(plan, p);
-    estimate.estimate.finish.target.region = (td_region){0}; /* any pairs of lines will do */
+    estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
     estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
