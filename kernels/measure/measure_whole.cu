@@ -5,8 +5,8 @@
 #include "../select/looseness.h"
 
 /* A block has a warp's lines, whose units its warps have in turn. In the end a warp has one line. */
-enum { LINES = WARP_LINES, MOST_UNITS = TD_SHORT_K / TD_UNIT };
-static_assert((int)LINES == (int)WARPS, "a line for each warp");
+enum { LINES = TD_WHOLE_LINES, MOST_UNITS = TD_SHORT_K / TD_UNIT };
+static_assert((int)LINES == (int)WARPS && (int)LINES == (int)WARP_LINES, "a line for each warp");
 static_assert((int)MOST_UNITS <= 64, "sums of a line's logarithms have 31 bits");
 
 struct units_of_block {
@@ -311,22 +311,13 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
 /* ---- all of it ---- */
 
-/* Of more elements in both operands tiles are measured: exponents that spread, and zeros, take less time there. So are many lines of less
- * than WARPS units, which leave warps idle, but for blocks that all run at a time. */
-enum { MOST_ELEMENTS = 1 << 21, BLOCKS_OF_K = 4, ONE_TURN = 256, SETTLING_BLOCKS = 128 };
-
-bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch)
-{
-    const int64_t strips = 2 * batch * ((max(m, n) + LINES - 1) / LINES);
-    return k <= TD_SHORT_K && strips * LINES * k <= MOST_ELEMENTS &&
-           strips <= max((int64_t)ONE_TURN, BLOCKS_OF_K * k);
-}
+enum { SETTLING_BLOCKS = 128 };
 
 cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small_estimate *estimate,
                          cudaStream_t stream)
 {
     cudaError_t error;
-    if (!p->are_short) {
+    if (p->route != TD_MEASURE_WHOLE) {
         error = td_measure_run(p, c, stream);
         return error == cudaSuccess ? td_choose_run(c, estimate, stream) : error;
     }

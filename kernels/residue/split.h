@@ -2,6 +2,7 @@
 #ifndef TD_SPLIT_H
 #define TD_SPLIT_H
 
+#include "../routes.h"
 #include "../select/ozaki.h"
 
 #ifdef __cplusplus
@@ -17,16 +18,11 @@ typedef struct {
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
     uint32_t *nonzero[2];  /* td_panels.nonzero (../igemm/plane_gemm.h): zeros before; NULL: none */
     uint32_t *next_tile;   /* 0 before, and after: blocks that share out the work count; or NULL */
-    bool by_binary64;      /* with the same bits */
+    td_split_route
+        route; /* one that serves on the current device; td_dense_residues_run has one of its own */
+    td_round_route round;
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
-
-/* How X is put together, with the same bits: by whole numbers, or by binary64 arithmetic where that is as good. */
-typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
-td_crt td_crt_of_device(void);
-
-/* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
-bool td_has_much_binary64(void);
 
 /* What of C a kernel has left of members that td_is_resident says are its own (../crt/deferred.h); `word` is NULL if there is none. */
 typedef struct {
@@ -41,7 +37,7 @@ typedef struct {
         piece_step; /* from modulus to modulus, member to member, piece to piece */
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
-    td_crt crt;
+    td_crt_route crt;
     td_left left;
 } td_residue_product;
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "../arithmetic/float32.h"
+#include "../routes.h"
 #include "../view/product.h"
 #include "prices.h"
 
@@ -147,8 +148,7 @@ typedef struct {
     int64_t batch_first;
     int batch;
 
-    bool
-        are_short; /* lines are measured whole: td_lines_are_short() of this batch or a larger one */
+    td_measure_route route; /* one that serves on the current device */
 
     /* Scratch: td_unit_bytes() for each TD_UNIT of k of each line, strip_lines lines at a time; without shifts and with them. Not if
      * lines are measured whole. */
@@ -222,15 +222,16 @@ typedef struct {
 
 cudaError_t td_measure_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
 
+/* True if the current device has the tensor memory accelerator, and there is code for it: for TD_MEASURE_TMA and TD_SPLIT_TMA. */
+bool td_tma_exists(void);
+
 /* And makes the estimate (estimate.h) if one is wanted; NULL: that comes after it. */
 typedef struct td_small_estimate td_small_estimate;
 cudaError_t td_choose_run(const td_choose *choose, const td_small_estimate *estimate,
                           cudaStream_t stream);
 
-/* Both. Lines of up to TD_SHORT_K elements of k may be measured whole if there are not many; if they are short for a batch, they are for a
- * smaller one. */
+/* Both. Lines of up to TD_SHORT_K elements of k may be measured whole. */
 enum { TD_SHORT_K = 4096 };
-bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,
                          const td_small_estimate *estimate, cudaStream_t stream);
 

@@ -59,7 +59,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
-        .are_short = plan->are_short,
+        .route = plan->measure,
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
@@ -96,6 +96,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_scheme_part s = {
         .device = product->device,
+        .terms = product->terms,
         .parameter = product->parameter,
         .k_pass = plan->part.k_pass,
         .workspace = at + plan->planes,
@@ -173,6 +174,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
     return (td_estimate_part){
         .device = product->device,
+        .terms = product->terms,
         .fixed = s.fixed,
         .estimate = {.finish = s.finish,
                      .choose = choose_of(product, part->batch),
@@ -242,6 +244,7 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
                              unsigned long long *repaired)
 {
     const td_dense_part dense = {.device = product->device,
+                                 .terms = product->terms,
                                  .fixed = s->fixed,
                                  .finish = s->finish,
                                  .sizes = product->plan.dense,
@@ -334,8 +337,11 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 {
     td_ozaki_product product = {
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    const td_traits traits = td_traits_current();
+    product.terms = td_route_terms_of(p, parameter, &traits);
     if (mode->count > 0)
-        product.parameter = (td_parameter){.count = mode->count, .is_given = true};
+        product.parameter = (td_parameter){
+            .count = mode->count, .is_given = true, .without_routes = parameter.without_routes};
     else if (!parameter.is_given && mode->scheme->from_data)
         product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
@@ -395,8 +401,9 @@ static cudaError_t faithful_prepare(int other_way)
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
-                    workspace_limit, counters);
+    const td_parameter own = {.without_routes = parameter.without_routes};
+    return run_mode(p, faithful_mode(parameter.is_other_way), own, device, workspace_limit,
+                    counters);
 }
 
 const td_engine td_engine_faithful = {

@@ -54,7 +54,8 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  units_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_UNIT),
+                  units_of_line =
+                      plan->measure == TD_MEASURE_WHOLE ? 0 : td_ceil_div(p->k, TD_UNIT),
                   units = units_of_line * batch * (int64_t)td_unit_bytes();
     for (int o = 0; o < 2; o++) {
         plan->units[o] = td_reserve(&end, units * plan->strip_lines);
@@ -118,6 +119,16 @@ static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
 }
 
+/* Of all lines, of as many members as a part has. */
+static td_measure_route measure_route_of(const td_ozaki_product *product)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    const td_problem *p = product->p;
+    const td_route_case c = {
+        .m = p->m, .n = p->n, .k = p->k, .batch = plan->batch, .terms = product->terms};
+    return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
+}
+
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
@@ -127,7 +138,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
-    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
+    plan->measure = measure_route_of(product);
     plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
                               td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_sample(plan, product);
@@ -145,7 +156,8 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->bytes = end;
     lay_out_measure(plan, p, end);
     /* The kernel that chooses by short lines may still read what is measured where the estimate's magnitudes would be. */
-    lay_out_part(plan, product, plan->are_short && plan->estimates_at_once ? plan->bytes : end);
+    lay_out_part(plan, product,
+                 plan->measure == TD_MEASURE_WHOLE && plan->estimates_at_once ? plan->bytes : end);
 }
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */

@@ -15,9 +15,9 @@ typedef struct {
 
 typedef struct {
     td_scheme_sizes part;
-    int64_t batch;          /* of a part */
-    int strip_lines;        /* measured at a time */
-    bool are_short;         /* lines are measured whole (td_lines_run) */
+    int64_t batch;   /* of a part */
+    int strip_lines; /* measured at a time */
+    td_measure_route measure;
     bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
@@ -42,6 +42,7 @@ typedef struct {
     const td_ozaki_mode *mode;
     td_parameter parameter;
     td_device *device;
+    td_route_terms terms;
     td_counters *counters;
     td_ozaki_plan plan;
     char *workspace;
