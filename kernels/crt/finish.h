@@ -318,10 +318,10 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
     const int room = finish.choice[blockIdx.z].room;
     if (room != TD_ROOM_FOR_SOME && finish.leaves_tiles == TD_LEAVES_BINARY64 &&
         finish.target.open_count && td_are_tiles_large(finish.target)) {
-        int32_t *const counts = finish.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+        td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
-        counts[1] = td_tiles(finish.target.m) * td_tiles(finish.target.n);
-        counts[TD_OPEN_COUNTS - 1] = room;
+        counts->dense = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+        counts->room = room;
         return;
     }
     td_each_tile(finish.target, [&](int tile) {

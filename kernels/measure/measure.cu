@@ -70,8 +70,8 @@ struct elements_of_line {
 
 TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch, int line)
 {
-    const td_operand &o = p.operand[which];
-    return {td_member<const double>(o.matrix, p.batch_first + batch) + td_operand_at(o, line, 0),
+    const td_view &o = p.operand[which];
+    return {td_member<const double>(o.matrix, p.batch_first + batch) + td_view_at(o, line, 0),
             o.k_step, o.k};
 }
 
@@ -136,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS)
     td_begin_kernel();
     TD_SHARED(line_parts<lines>, parts, );
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
+    const td_view &o = p.operand[which];
     const int in_strip = (int)blockIdx.x * lines, group = (int)threadIdx.x / lines,
               own = in_strip + (int)threadIdx.x % lines, line = line_first + own;
     if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
@@ -156,19 +156,22 @@ static __global__ void __launch_bounds__(THREADS)
                                 parts, &made);
         return made;
     };
+    const auto see = [&](const td_line &made, td_spread_of_lines *all) {
+        seen_of_lines seen;
+        if (c.candidates <= 1) return;
+        if (counts) seen.add(c, made);
+        raise_spread(seen, td_skips(lines >= 32 && group > 0), all);
+    };
     if (passes & PLAIN) {
         const td_line made = measure(p.units[which], false);
         if (counts) *to = made;
-        if (c.candidates > 1) {
-            seen_of_lines seen;
-            if (counts) seen.add(c, made);
-            raise_spread(seen, td_skips(lines >= 32 && group > 0), &c.spread[batch].of[which]);
-        }
+        see(made, &c.spread[batch].of[which]);
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     __syncthreads();
     const td_line again = measure(p.units_again[which], true);
     if (counts) p.line_again[which][record] = again;
+    see(again, &c.spread[batch].again[which]);
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
 
@@ -324,16 +327,6 @@ template <bool again> struct needs {
     }
 };
 
-/* The first block of all that measures clears what is raised, if the kernel before has not; true for the others: they wait for it before they
- * raise anything. All threads take part. */
-template <bool again> TD_DEVICE bool waits_for_mark(const td_measure &p, const tiles &all)
-{
-    const bool clears = blockIdx.x == 0 && all.line_first == 0;
-    if (again || !p.mark) return false;
-    if (clears) clear_and_mark(p);
-    return !clears;
-}
-
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
@@ -344,7 +337,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_SHARED(tops_of_tile, tops, [stages]);
     TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
-    const bool waits = waits_for_mark<again>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
@@ -354,7 +346,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         td_tiles_of_block(all.count),
         [&](int stage) {
             const place at = place_of(p, all, next);
-            const td_operand &o = p.operand[at.which];
+            const td_view &o = p.operand[at.which];
             next += (int)gridDim.x;
             needed &= ~(1u << stage);
             if (!needs<again>::of(need, p, at)) return;
@@ -368,7 +360,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            if (waits && turn == 0) td_wait_for_mark(p.cleared, p.mark);
             measure_tile<again>(p, at, all.units.by, tile + stage * tile_shape::size, turn++,
                                 tops[stage], [] {});
         });
@@ -400,7 +391,7 @@ template <int stages> struct stages_of_boxes {
 
 /* Asks for a tile's boxes, by one thread. */
 template <int stages>
-TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operand_boxes &boxes,
+TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_view_boxes &boxes,
                            int stage, stages_of_boxes<stages> &to, uint64_t *tile)
 {
     to.at[stage] = at;
@@ -413,7 +404,7 @@ TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operan
 template <int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_boxes_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all,
-                         TD_PARAMETER td_operand_boxes boxes)
+                         TD_PARAMETER td_view_boxes boxes)
 {
 #if TD_HAS_BOXES
     TD_SHARED(stages_of_boxes<stages>, shared, );
@@ -426,7 +417,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     td_wait_for_last();
-    const bool waits = waits_for_mark<false>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
@@ -436,7 +426,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncwarp();
     };
     for (int s = 0; s < stages - 1; s++) fetch(s, s);
-    if (waits) td_wait_for_mark(p.cleared, p.mark);
     int stage = 0;
     uint32_t parity = 0;
     TD_ROLLED
@@ -458,7 +447,7 @@ enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
-    td_operand_boxes boxes;
+    td_view_boxes boxes;
     if (!td_describe_line_boxes<tile_shape>(&boxes, p->operand, p->operand[0].k, p->batch_first,
                                             p->batch))
         return false;
@@ -528,22 +517,18 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
     return error;
 }
 
-cudaError_t td_measure_clear(td_measure *p, cudaStream_t stream)
+cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
 {
-    enum { BLOCKS_OF_CLEAR = 64, MOST_OF_BLOCK = 1 << 14 };
-    const bool begins_early = p->mark != 0;
-    if (begins_early && p->operand[0].k * p->batch <= MOST_OF_BLOCK) return cudaSuccess;
-    p->mark = 0;
-    return begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
-                        : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
+    enum { BLOCKS_OF_CLEAR = 64 };
+    return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
+                           : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }
 
 cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
 {
-    td_measure own = *p;
-    cudaError_t error = td_measure_clear(&own, stream);
-    if (error == cudaSuccess) error = measure_strips(&own, c, false, stream);
-    return error == cudaSuccess ? measure_strips(&own, c, true, stream) : error;
+    cudaError_t error = td_measure_clear(p, stream);
+    if (error == cudaSuccess) error = measure_strips(p, c, false, stream);
+    return error == cudaSuccess ? measure_strips(p, c, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

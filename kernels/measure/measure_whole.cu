@@ -1,7 +1,7 @@
-/* measure_whole.cu - measures lines that a block can have whole, and chooses: one pass over both operands, and a kernel that mostly has
- * little to do, but measures again, and estimates, where that is wanted. The records are those that measure.cu makes. */
+/* measure_whole.cu - measures lines that a block can have whole, and chooses. One kernel passes over
+ * both operands; a second one chooses, and mostly has little to do, but measures lines again where
+ * exponents spread along k. The records are those that measure.cu makes. */
 #include "record.h"
-#include "../select/small_estimate.h"
 #include "../select/looseness.h"
 
 /* A block has a warp's lines, whose units its warps have in turn. In the end a warp has one line. */
@@ -63,10 +63,10 @@ struct lane_place {
         : k_step(p.operand[which_].k_step), k((int)p.operand[which_].k),
           own((int)threadIdx.x % LINES), part((int)threadIdx.x % 32 / LINES), which(which_)
     {
-        const td_operand &o = p.operand[which];
+        const td_view &o = p.operand[which];
         at = reinterpret_cast<const uint64_t *>(
                  td_member<const double>(o.matrix, p.batch_first + batch)) +
-             td_operand_at(o, min(line0 + own, o.lines - 1), part);
+             td_view_at(o, min(line0 + own, o.lines - 1), part);
     }
     /* Of a unit, from l0 on. */
     TD_INSIDE operand_elements unit_at(int l0) const
@@ -94,15 +94,6 @@ TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
     }
 }
 
-/* Returns when what is raised is cleared, by the first block or by the kernel before. */
-TD_DEVICE void wait_until_cleared(const td_measure &p)
-{
-    if (p.mark)
-        td_wait_for_mark(p.cleared, p.mark);
-    else
-        td_wait_for_last();
-}
-
 /* The units of some lines of a member's operand, by all threads of a block. `again`: with shifts, of which the first lines leave word;
  * else the bounds of the largest exponents along k are raised. */
 template <bool again>
@@ -127,7 +118,7 @@ TD_DEVICE void measure_units(const td_measure &p, int which, int batch, int line
             for (int i = 0; i < mine.count && own == 0 && line0 == 0 && which == 0; i++)
                 p.shift[(int64_t)batch * k + l0 + part + i * PARTS] = (int16_t)mine.shift(i);
         } else {
-            if (l0 < WARPS * TD_UNIT) wait_until_cleared(p); /* the warp's first */
+            if (l0 < WARPS * TD_UNIT) td_wait_for_last(); /* what is raised is cleared */
             raise_bounds(all, least, k - l0,
                          p.bounds[which] + 2 * (batch * td_bounds(k) + l0 / TD_BOUND));
         }
@@ -162,19 +153,17 @@ TD_DEVICE td_line join_units(const td_choose &c, const unit *units, int64_t k)
     return line;
 }
 
-/* Grid: one block, and blocks over lines, 1, batch member * 2 + operand. The first block clears, or else the kernel before, with which nothing
- * that is read or written here has to do until something is raised. */
+/* The kernel before clears what is raised here; this one reads operands meanwhile, and waits for it
+ * before it raises or writes anything. Grid: blocks over lines, 1, batch member * 2 + operand. */
 static __global__ void __launch_bounds__(THREADS, 2)
     measure_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
 {
     TD_SHARED(units_of_block, units, );
     td_let_next_begin();
-    if (p.mark) td_wait_for_last();
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
-              line0 = ((int)blockIdx.x - 1) * LINES, own = (int)threadIdx.x / 32;
-    const td_operand &o = p.operand[which];
-    if (p.mark && blockIdx.x == 0 && blockIdx.z == 0) clear_and_mark(p);
-    if (line0 < 0 || line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
+              line0 = (int)blockIdx.x * LINES, own = (int)threadIdx.x / 32;
+    const td_view &o = p.operand[which];
+    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
         td_wait_for_last();
         return;
     }
@@ -231,11 +220,40 @@ struct strip {
     }
 };
 
+/* Has all blocks of a member do a step together: calls work(unit) for the units that the block
+ * takes, and returns when all units are done and what they wrote can be read. A block waits only for
+ * units that running blocks have taken, so any number of blocks may have places on the device. All
+ * threads take part. */
+template <class function> TD_DEVICE void do_step(td_step *step, int units, function work)
+{
+    TD_SHARED(int, next, );
+    const bool takes = threadIdx.x == 0;
+    int own = 0, done = 0;
+    if (takes) own = atomicAdd(&step->taken, 1);
+    TD_ROLLED
+    for (;; done++) {
+        if (takes) next = own;
+        __syncthreads();
+        const int unit = td_uniform(next);
+        if (unit >= units) break;
+        if (takes) own = atomicAdd(&step->taken, 1); /* in time for the end of this unit */
+        work(unit);
+        __syncthreads();
+    }
+    if (takes) {
+        __threadfence();
+        atomicAdd(&step->done, done);
+        while (atomicAdd(&step->done, 0) < units) __nanosleep(100);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
 /* Measures lines again, with shifts. Who has a member's last ones knows whether these are kept, and chooses. */
 TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const strip &at, int batch,
                              units_of_block &units)
 {
-    const td_operand &o = p.operand[at.which];
+    const td_view &o = p.operand[at.which];
     const int own = at.line0 + (int)threadIdx.x / 32;
     const int64_t record = (int64_t)batch * o.lines + min(own, o.lines - 1);
     const bool counts = own < o.lines && threadIdx.x % 32 == 0;
@@ -257,42 +275,33 @@ TD_DEVICE bool has_measured_again(const td_measure &p, const td_choose &c, int b
 {
     if (!may_spread_by_warp(p, batch)) return false;
     td_step *const steps = p.steps + batch * TD_STEPS;
-    td_do_step(&steps[TD_STEP_TOPS], strips_of_both(p), [&](int unit) {
+    do_step(&steps[TD_STEP_TOPS], strips_of_both(p), [&](int unit) {
         const strip at(p, unit);
         raise_tops(p, at.which, batch, at.line0);
     });
     if (!spreads(p, batch)) return false;
-    td_do_step(&steps[TD_STEP_AGAIN], strips_of_both(p),
-               [&](int unit) { measure_again(p, c, strip(p, unit), batch, units); });
+    do_step(&steps[TD_STEP_AGAIN], strips_of_both(p),
+            [&](int unit) { measure_again(p, c, strip(p, unit), batch, units); });
     return true;
 }
 
-/* What lines choose for a member; left, with scales, unless the estimate is here and has to decide. */
-TD_DEVICE td_choice choose_member(const td_measure &p, const td_choose &c, int batch,
-                                  bool estimates, units_of_block &units)
+/* Chooses for a member by its lines as they are measured in the end, and sets their scales. */
+TD_DEVICE void choose_member(const td_measure &p, const td_choose &c, int batch,
+                             units_of_block &units)
 {
-    if (has_measured_again(p, c, batch, units)) return c.choice[batch];
+    if (has_measured_again(p, c, batch, units)) return;
     const td_spread_of_lines seen[2] = {c.spread[batch].of[0], c.spread[batch].of[1]};
     const td_choice choice = choice_of_lines(c, true, seen);
-    if (estimates && choice.is_estimated && c.candidates > 1) return choice;
     if (blockIdx.x == 0 && threadIdx.x == 0) leave_choice(c, batch, choice);
     scale_share(c, choice, batch);
-    return choice;
 }
 
-/* What is shared in one step, or in another. */
-union settle_shared {
-    units_of_block units;
-    small_estimate_shared estimate;
-};
-
-/* Chooses; mostly bounds show that shifts are of no use, and lines that no estimate is needed: then blocks wait for no others. estimate.steps
- * is NULL if the estimate is not made here. Grid: an even number of blocks, 1, batch member. */
+/* Chooses for each member. Mostly bounds show that shifts are of no use: then blocks wait for no
+ * others. Grid: an even number of blocks, 1, batch member. */
 static __global__ void __launch_bounds__(THREADS, 2)
-    settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c,
-                  TD_PARAMETER td_small_estimate estimate)
+    settle_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c)
 {
-    TD_DYNAMIC_SHARED(settle_shared, shared);
+    TD_SHARED(units_of_block, units, );
     td_begin_kernel();
     const int batch = (int)blockIdx.z;
     if (td_scalar_value(p.alpha) == 0.0) {
@@ -300,47 +309,40 @@ static __global__ void __launch_bounds__(THREADS, 2)
             leave_choice(c, batch, choice_of_lines(c, false, NULL));
         return;
     }
-    if (c.rule == TD_SCALE_BY_DIGITS) {
-        has_measured_again(p, c, batch, shared->units);
-        return;
-    }
-    const td_choice choice = choose_member(p, c, batch, estimate.steps != NULL, shared->units);
-    if (estimate.steps && choice.is_estimated)
-        estimate_member(estimate, (td_room)choice.room, shared->estimate);
+    if (c.rule == TD_SCALE_BY_DIGITS)
+        has_measured_again(p, c, batch, units);
+    else
+        choose_member(p, c, batch, units);
 }
 
 /* ---- all of it ---- */
 
 enum { SETTLING_BLOCKS = 128 };
 
-cudaError_t td_lines_run(const td_measure *p, const td_choose *c, const td_small_estimate *estimate,
-                         cudaStream_t stream)
+cudaError_t td_lines_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
 {
     cudaError_t error;
     if (p->route != TD_MEASURE_WHOLE) {
         error = td_measure_run(p, c, stream);
-        return error == cudaSuccess ? td_choose_run(c, estimate, stream) : error;
+        return error == cudaSuccess ? td_choose_run(c, stream) : error;
     }
-    td_measure own = *p;
     const unsigned strips = (unsigned)max(strips_of(*p, 0), strips_of(*p, 1)),
                    members = (unsigned)p->batch,
                    few = min(strips, max(1u, SETTLING_BLOCKS / members));
-    error = td_measure_clear(&own, stream);
+    error = td_measure_clear(p, stream);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(measure_kernel, dim3(1 + strips, 1, 2 * members), THREADS, 0, stream,
-                               own, *c);
+        error = TD_LAUNCH_NEXT(measure_kernel, dim3(strips, 1, 2 * members), THREADS, 0, stream, *p,
+                               *c);
     if (error == cudaSuccess)
-        error = TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS,
-                               estimate ? sizeof(settle_shared) : sizeof(units_of_block), stream,
-                               *p, *c, estimate ? *estimate : td_small_estimate{});
+        error =
+            TD_LAUNCH_NEXT(settle_kernel, dim3(2 * few, 1, members), THREADS, 0, stream, *p, *c);
     if (error != cudaSuccess || c->rule != TD_SCALE_BY_DIGITS) return error;
-    return td_choose_run(c, NULL, stream);
+    return td_choose_run(c, stream);
 }
 
 cudaError_t td_lines_prepare(void)
 {
     cudaError_t error = td_measure_prepare();
     if (error == cudaSuccess) error = td_choose_prepare();
-    error = td_load(error, measure_kernel, settle_kernel);
-    return td_allow_shared(error, settle_kernel, (int)sizeof(settle_shared));
+    return td_load(error, measure_kernel, settle_kernel);
 }

@@ -3,7 +3,6 @@
 #define TD_RECORD_H
 
 #include "../device/last_block.h"
-#include "../device/mark.h"
 #include "../device/warp.h"
 #include "../select/choice.h"
 #include "chunk.h"
@@ -112,13 +111,6 @@ TD_DEVICE void clear_share(const td_measure &p, int64_t first, int64_t step)
     for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {}, p.shifted[i] = 0;
     TD_UNROLL_N(1)
     for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
-}
-
-/* All of it, by the block that does that for the others. */
-TD_DEVICE void clear_and_mark(const td_measure &p)
-{
-    clear_share(p, threadIdx.x, blockDim.x);
-    td_leave_mark(p.cleared, p.mark);
 }
 
 /* ---- shifts ---- */
@@ -237,7 +229,7 @@ TD_DEVICE bool close_lines(const td_measure &p, int which, int batch, const td_l
         atomicAdd(&rise->sum[which], sum);
         atomicAdd(&rise->lines[which], lines);
     }
-    const bool is_last = td_is_last(&rise->blocks, 1, blocks);
+    const bool is_last = td_is_last(&rise->blocks, blocks);
     if (is_last && threadIdx.x == 0)
         p.shifted[batch] = mean_rise(*rise, 0) + mean_rise(*rise, 1) < 0;
     return is_last;

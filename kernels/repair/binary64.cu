@@ -3,6 +3,7 @@
 #include "binary64_sums.h"
 
 #include "../view/raster.h"
+#include "repair.h"
 
 namespace
 {
@@ -93,17 +94,16 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
 {
     TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int few = td_uniform(counts ? counts[0] : (int)tiles),
-              dense = td_uniform(counts ? counts[1] : 0);
+    td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
+    const int few = td_uniform(counts ? counts->few : (int)tiles),
+              dense = td_uniform(counts ? counts->dense : 0);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
         int tile = list && i < few ? list[i] : i;
         if (i >= few) {
             __syncthreads();
-            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
+            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts->taken, 1) : 0;
             __syncthreads();
             tile = next_dense_tile(target, next, dense);
         }
@@ -393,17 +393,17 @@ enum { LEAST_FOR_BOXES = 1 << 21 };
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
     static_assert((int)K_STEP == (int)TD_BOX, "a row of a slab is one of a box");
-    const td_operand &o = p->operand[which];
+    const td_view &o = p->operand[which];
     const int rows = o.k_step != 1 ? (int)K_STEP : which ? (int)COLUMNS : (int)ROWS;
-    return td_describe_operand(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
+    return td_describe_view(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
 /* Runs with boxes if it can. */
 bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stream,
                      cudaError_t *error)
 {
-    const td_operand &a = p->operand[0], &b = p->operand[1];
-    td_operand_boxes boxes;
+    const td_view &a = p->operand[0], &b = p->operand[1];
+    td_view_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
         !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
         !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))

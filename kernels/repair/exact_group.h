@@ -4,6 +4,7 @@
 #define TD_EXACT_GROUP_H
 
 #include "../view/access.h"
+#include "repair.h"
 #include "../arithmetic/exact.h"
 
 enum { WARP = 32 };
@@ -121,7 +122,7 @@ TD_DEVICE line_pair pair_at(const td_repair &p, int row, int col)
     line_pair r;
     TD_UNROLL
     for (int o = 0; o < 2; o++) {
-        r.at[o] = operand_data(p, o) + td_operand_at(p.operand[o], o ? col : row, 0);
+        r.at[o] = operand_data(p, o) + td_view_at(p.operand[o], o ? col : row, 0);
         r.step[o] = p.operand[o].k_step;
     }
     r.k = p.operand[0].k;

@@ -1,6 +1,7 @@
 /* repair.cu - the elements of C that an engine left out, recomputed from the original operands; and the products that need no
  * operands. Shared by all engines. */
 #include "../view/access.h"
+#include "repair.h"
 
 cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {

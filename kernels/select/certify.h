@@ -390,13 +390,12 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
                        (int)blockDim.x);
 }
 
-/* Adds what some tiles leave open, `share` of p.blocks, and decides if they are the last ones. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room, int share)
+/* Adds what the block's tiles leave open; the last of p.blocks blocks decides. By all threads. */
+TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
 {
     if (open && (int)threadIdx.x < p.choose.candidates)
         atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
-    if (p.choose.candidates > 1 && p.blocks > 0 &&
-        td_is_last(&p.ranked[blockIdx.z], share, p.blocks))
+    if (p.choose.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], p.blocks))
         decide(p, room);
 }
 

@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
     if (!td_wants_estimate(&choice)) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open, (td_room)choice.room, 1);
+    close_ranks(p, open, (td_room)choice.room);
 }
 
 int td_rank_blocks(int m, int n, int batch)

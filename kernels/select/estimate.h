@@ -56,15 +56,6 @@ typedef struct {
 int td_rank_blocks(int m, int n, int batch); /* of a member */
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
 
-/* All of it, magnitudes and their product too, for the kernels that choose by lines (td_lines_run), of products that are one part with
- * one sum, and not large. Lines of magnitudes have no padding, and stand in their own order. */
-struct td_small_estimate {
-    td_magnitudes magnitudes; /* with a map */
-    td_estimate estimate;     /* blocks counts tiles, unless it is 0 */
-    td_step *steps;           /* td_measure.steps */
-};
-bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch);
-
 cudaError_t td_magnitudes_prepare(void);
 cudaError_t td_estimate_prepare(void); /* all */
 

@@ -9,9 +9,12 @@
 
 #include <stdbool.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../arithmetic/float32.h"
+#include "../measure/line.h"
 #include "../routes.h"
-#include "../view/product.h"
+#include "../view/target.h"
 #include "prices.h"
 
 #ifdef __cplusplus
@@ -61,7 +64,7 @@ enum { TD_LINE_PAD = 16, TD_K_PAD = 64 };
 
 /* Part of a product that becomes planes. The first line of member z of the part is at line[o] + z * lines_of_member[o]. */
 typedef struct {
-    td_operand operand[2];
+    td_view operand[2];
     td_scalar alpha; /* nothing is read if it is 0 */
     int64_t batch_first;
     int batch;
@@ -137,13 +140,17 @@ typedef struct {
     int32_t blocks;
 } td_rise;
 
-/* What blocks may have to do together once lines are measured: exponents along k, the lines again, with shifts, and their scales; the
- * estimate's magnitudes, and its tiles. */
-enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEP_LINES, TD_STEP_MAGNITUDES, TD_STEP_TILES, TD_STEPS };
+/* Steps that the blocks of a member may have to do together once lines are measured whole: the
+ * largest exponents along k, then the lines again, with shifts. A td_step counts the units of a step
+ * that blocks have begun, and those that they have ended; zeros before. */
+enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEPS };
+typedef struct {
+    int32_t taken, done;
+} td_step;
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
 typedef struct {
-    td_operand operand[2];
+    td_view operand[2];
     td_scalar alpha;
     int64_t batch_first;
     int batch;
@@ -164,10 +171,10 @@ typedef struct {
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 
-    /* Of this run alone, never of one before or after: then the first kernel may be put in place while what comes before in the stream still
-     * runs, for which it waits, and leaves the mark at `cleared`. 0: all of it may run again, as part of a graph. */
-    uint64_t mark, *cleared;
-    int32_t *clear; /* what else is to be 0 when this is done */
+    /* The first kernel may be put in place while what comes before in the stream still runs, for
+     * which it waits: not in graphs. */
+    bool begins_early;
+    int32_t *clear; /* what else is to be 0 when this is done: [clear_count] */
     int64_t clear_count;
 } td_measure;
 size_t td_unit_bytes(void);
@@ -201,8 +208,7 @@ typedef struct {
      * last that is not zero. TD_SCALE_BY_PEAK: scale = width - floor(peak / TD_LOG), one less if the rest is at least ... */
     int width;
     int peak_limit;    /* ... this */
-    td_spread *spread; /* scratch: [batch], zeros before lines are measured, which raises `of` */
-    td_step *steps;    /* those of td_measure */
+    td_spread *spread; /* scratch: [batch], zeros before lines are measured, which raises it */
     /* 1: as given, without scratch. More: the first of candidates_of_lines that certifies all pairs of lines, else what the
      * estimate finds. */
     int candidates, candidates_of_lines;
@@ -225,19 +231,14 @@ cudaError_t td_measure_run(const td_measure *measure, const td_choose *choose, c
 /* True if the current device has the tensor memory accelerator, and there is code for it: for TD_MEASURE_TMA and TD_SPLIT_TMA. */
 bool td_tma_exists(void);
 
-/* And makes the estimate (estimate.h) if one is wanted; NULL: that comes after it. */
-typedef struct td_small_estimate td_small_estimate;
-cudaError_t td_choose_run(const td_choose *choose, const td_small_estimate *estimate,
-                          cudaStream_t stream);
+cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 
 /* Both. Lines of up to TD_SHORT_K elements of k may be measured whole. */
 enum { TD_SHORT_K = 4096 };
-cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose,
-                         const td_small_estimate *estimate, cudaStream_t stream);
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
 
-/* Sets what is added up, counted or raised while lines are measured, by a kernel, and measure->mark to 0; or leaves both to the first block
- * of the next kernel, if there is a mark, and not much to be set. */
-cudaError_t td_measure_clear(td_measure *measure, cudaStream_t stream);
+/* Sets what is added up, counted or raised while lines are measured to where it begins. */
+cudaError_t td_measure_clear(const td_measure *measure, cudaStream_t stream);
 
 /* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_measure_prepare(void);

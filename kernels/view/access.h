@@ -4,7 +4,7 @@
 
 #include "../arithmetic/float32.h"
 #include "../device/portable.h"
-#include "product.h"
+#include "target.h"
 
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
@@ -22,7 +22,7 @@ template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index
     return td_global(static_cast<T *>(matrix.data) + index * matrix.stride);
 }
 
-TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)
+TD_DEVICE int64_t td_view_at(const td_view &o, int line, int64_t l)
 {
     return o.offset + line * o.line_step + l * o.k_step;
 }
@@ -54,9 +54,7 @@ TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
 /* The td_room that all elements of the block's member are left to. */
 TD_DEVICE td_room td_room_for_all(const td_target &target)
 {
-    return target.open_count
-               ? (td_room)target.open_count[TD_OPEN_COUNTS * blockIdx.z + TD_OPEN_COUNTS - 1]
-               : TD_ROOM_FOR_SOME;
+    return target.open_count ? (td_room)target.open_count[blockIdx.z].room : TD_ROOM_FOR_SOME;
 }
 
 /* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
@@ -101,11 +99,10 @@ template <class function>
 TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, function work)
 {
     const int tiles = td_tiles(target.m) * td_tiles(target.n);
-    const int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
     const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
-    const int few = counts ? counts[0] : tiles,
-              count = few + (counts && takes_dense ? counts[1] : 0);
+    const int few = counts ? counts->few : tiles,
+              count = few + (counts && takes_dense ? counts->dense : 0);
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
         work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
@@ -118,12 +115,12 @@ enum { TD_TILE_OF_SUMS = 320 };
 TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    int32_t *const counts = target.open_count + TD_OPEN_COUNTS * blockIdx.z;
-    const int place = atomicAdd(&counts[is_dense], 1);
+    td_open_counts *const counts = target.open_count + blockIdx.z;
+    const int place = atomicAdd(is_dense ? &counts->dense : &counts->few, 1);
     target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
     if (!is_dense || !target.is_dense) return;
     target.is_dense[blockIdx.z * tiles + tile] = 1;
-    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
+    atomicAdd(&counts->sums, min(count, (int)TD_TILE_OF_SUMS));
 }
 
 /* To be told of a tile before it is listed. */
@@ -188,25 +185,6 @@ TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, boo
 template <class number> struct alignas(16) td_quad {
     number of[TD_SUBTILE];
 };
-
-TD_DEVICE td_range td_range_join(td_range a, td_range b)
-{
-    td_range r;
-    r.top = a.top > b.top ? a.top : b.top;
-    r.bottom = a.bottom < b.bottom ? a.bottom : b.bottom;
-    return r;
-}
-
-/* The range of one line from its parts. */
-TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, int line)
-{
-    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
-    const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
-    td_range r = partial[0];
-    for (int i = 1; i < scan.chunks; i++) r = td_range_join(r, partial[(int64_t)i * padded]);
-    if (r.top < r.bottom) r.top = r.bottom = 0;
-    return r;
-}
 
 /* alpha sum + beta c as cuBLAS rounds it, c not read if beta is 0. */
 TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)

@@ -60,8 +60,8 @@ typedef struct td_engine {
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */
 
-    /* Which kernels make a product on a device with these traits (ozaki/route.h); NULL: there are no others. */
-    void (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
+    /* Which kernels make a product on a device with these traits (ozaki/route.h). NULL, or false: there are no others. */
+    bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
                   struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */

@@ -1,18 +1,21 @@
 #include "tiler.h"
 
+#include "ozaki/route.h"
+
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
     if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
         return TD_RUN_FAILED;
+    td_route_log(engine, p, parameter);
     return engine->run(p, parameter, device, workspace_limit, counters);
 }
 
-td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines)
+td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
     const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
-    td_operand o = {.matrix = *matrix, .k = p->k, .lines = lines};
+    td_view o = {.matrix = *matrix, .k = p->k, .lines = lines};
     o.line_step = lines_apart ? matrix->ld : 1;
     o.k_step = lines_apart ? 1 : matrix->ld;
     o.offset = first * o.line_step;

@@ -20,7 +20,7 @@ typedef struct {
     int counted;        /* moduli of which it is counted what they round; 0: none */
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
-    uint64_t mark; /* td_measure.mark */
+    bool begins_early; /* td_measure.begins_early */
 } lines_case;
 
 static struct {
@@ -108,7 +108,7 @@ typedef struct {
     unsigned long long *planes;
 } result;
 
-static result run(const lines_case *c, const td_operand *operand, bool whole)
+static result run(const lines_case *c, const td_view *operand, bool whole)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
                   spreads = c->batch * (int64_t)sizeof(td_spread),
@@ -127,8 +127,7 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                           .shift = of.shift,
                           .shifted = of.shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
-                          .mark = c->mark,
-                          .cleared = reserve(8),
+                          .begins_early = c->begins_early,
                           .clear = reserve(spreads + steps),
                           .clear_count = (spreads + steps) / 4};
     measure.steps = (td_step *)((char *)measure.clear + spreads);
@@ -137,7 +136,6 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
                         .alpha.value.binary64 = 1.0,
                         .k = c->k,
                         .spread = (td_spread *)measure.clear,
-                        .steps = measure.steps,
                         .shifted = of.shifted,
                         .choice = of.choice,
                         .planes = of.planes};
@@ -161,11 +159,11 @@ static result run(const lines_case *c, const td_operand *operand, bool whole)
             c->k, &choose);
     choose.counts_rounded = c->counted != 0;
     if (whole) {
-        CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
+        CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
         return of;
     }
     CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+    CHECK_CUDA(td_choose_run(&choose, NULL));
     return of;
 }
 
@@ -279,15 +277,15 @@ static void take_rounded(const lines_case *c, const result *of, bool looks)
 static int check(const lines_case *c, uint64_t seed)
 {
     test_random r = random_start(seed);
-    td_operand operand[2];
+    td_view operand[2];
     int32_t shifted[8];
     int count = 0;
     for (int o = 0; o < 2; o++)
-        operand[o] = (td_operand){.matrix = upload(c, o, &r),
-                                  .line_step = c->along[o] ? c->ld[o] : 1,
-                                  .k_step = c->along[o] ? 1 : c->ld[o],
-                                  .k = c->k,
-                                  .lines = (int)c->lines[o]};
+        operand[o] = (td_view){.matrix = upload(c, o, &r),
+                               .line_step = c->along[o] ? c->ld[o] : 1,
+                               .k_step = c->along[o] ? 1 : c->ld[o],
+                               .k = c->k,
+                               .lines = (int)c->lines[o]};
     const result got = run(c, operand, true), want = run(c, operand, false);
     device_check_clean("measuring lines");
     if (c->counted) take_rounded(c, &got, false);
@@ -329,7 +327,7 @@ static void random_cases(void **unused)
             c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
         }
         c.by_digits &= !c.counted;
-        c.mark = random_int(&r, 0, 2) ? 2 * seed + 1 : 0;
+        c.begins_early = random_int(&r, 0, 2) != 0;
         shifted += check(&c, seed);
     }
     test_note("%d cases, %d members shifted, %d lines rounded in part, %d looked at", cases,
@@ -352,7 +350,7 @@ static void lengths(void **unused)
                             .batch = 1,
                             .kind = {i * 3 % KINDS, i * 3 % KINDS},
                             .counted = (d + i) % 3 ? 0 : TD_EXACT_MODULI,
-                            .mark = (uint64_t)d,
+                            .begins_early = d != 0,
                             .along = {i % 2, i / 2}};
             for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
             check(&c, 9000 + (uint64_t)(4 * d + i));
@@ -372,7 +370,7 @@ static void boxes(void **unused)
                         .along = {i / 2 % 2, i / 4 % 2},
                         .counted = i % 3 == 1 ? TD_EXACT_MODULI : 0,
                         .is_aligned = true,
-                        .mark = i % 2 ? ~UINT64_C(0) : 0};
+                        .begins_early = i % 2 != 0};
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
     }

@@ -263,7 +263,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_problem *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
     td_scan scan = {
-        .operand = {td_operand_of(p, 0, part->i, part->m), td_operand_of(p, 1, part->j, part->n)},
+        .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
         .chunks = plan->chunks,
         .chunk = plan->chunk,
         .batch_first = part->z,

@@ -103,15 +103,6 @@ static td_estimate_part lay_out(const td_estimate_part *given)
     return part;
 }
 
-td_small_estimate td_small_estimate_of(const td_estimate_part *given)
-{
-    const td_estimate_part part = lay_out(given);
-    td_small_estimate small = {
-        .magnitudes = magnitudes_of(&part, 0, 1), .estimate = part.estimate, .steps = part.steps};
-    if (small.estimate.blocks > 0) small.estimate.blocks = (int)small.estimate.tiles;
-    return small;
-}
-
 cudaError_t td_estimate_part_run(const td_estimate_part *given)
 {
     const td_estimate_part part = lay_out(given);

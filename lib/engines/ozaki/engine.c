@@ -1,8 +1,6 @@
 /* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
-#include <stdatomic.h>
-
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/residue/split.h"
 #include "second.h"
@@ -31,20 +29,12 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
                         .k = p->k,
                         .choice = (td_choice *)(at + product->plan.choice),
                         .spread = counts.spread,
-                        .steps = counts.steps,
                         .counts_rounded = counts_rounded(product),
                         .shifted = (const int32_t *)(at + product->plan.shifted),
                         .planes = product->counters ? &product->counters->planes : NULL};
     for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
     product->mode->scheme->choose(product->parameter, p->k, &choose);
     return choose;
-}
-
-/* Not 0, and another one each time: an odd number's multiples, which other data in the same memory will not be by chance. */
-static uint64_t fresh_mark(void)
-{
-    static atomic_ullong count;
-    return (atomic_fetch_add(&count, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* How the lines of batch members z ... are measured. */
@@ -55,7 +45,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_measure measure = {
-        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
@@ -65,8 +55,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .steps = counts.steps,
-        .mark = product->is_captured ? 0 : fresh_mark(),
-        .cleared = (uint64_t *)(at + plan->cleared),
+        .begins_early = !product->is_captured,
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts.words,
     };
@@ -105,8 +94,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
         .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
         .next_unit = counts.next_unit,
         .stream = p->stream,
-        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
-                              td_operand_of(p, 1, part->j, part->n)},
+        .fixed = {.operand = {td_view_of(p, 0, part->i, part->m),
+                              td_view_of(p, 1, part->j, part->n)},
                   .alpha = p->alpha,
                   .batch_first = part->z,
                   .batch = part->batch,
@@ -125,8 +114,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    s.finish.target.open_count =
-        counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.target.open_count = counts.tiles + part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -187,7 +175,6 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
         .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
-        .steps = counts.steps,
         .stream = p->stream,
     };
 }
@@ -223,20 +210,14 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     return td_estimate_part_run(&estimate);
 }
 
-/* Lines, shifts and choices of batch members z ..., as far as lines tell, or of all. */
+/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines tell. */
 static cudaError_t decide(const td_ozaki_product *product, int64_t z)
 {
     const ozaki_part part = part_of(product, z, 0);
     const td_measure measure = measure_of(product, z, part.batch);
     td_choose choose = choose_of(product, part.batch);
-    td_small_estimate estimate;
     for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
-    if (product->plan.estimates_at_once) {
-        const td_estimate_part whole = estimate_of(product, &part, true);
-        estimate = td_small_estimate_of(&whole);
-    }
-    return td_lines_run(&measure, &choose, product->plan.estimates_at_once ? &estimate : NULL,
-                        product->p->stream);
+    return td_lines_run(&measure, &choose, product->p->stream);
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
@@ -286,7 +267,7 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
 static cudaError_t run_members(td_ozaki_product *product, int64_t z)
 {
     const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
-    const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
+    const bool estimates = td_ozaki_certifies(product);
     cudaError_t error = decide(product, z);
     if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
@@ -351,7 +332,26 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 
 /* ---- modes ---- */
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_)            \
+/* Routes of products by residues; others have one way alone to multiply, cuBLAS. */
+static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                         td_route *route)
+{
+    const td_route_case c = td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
+    *route = td_route_of_case(&c);
+    return true;
+}
+
+static bool faithful_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                           td_route *route)
+{
+    const td_parameter own = {
+        .count = TD_EXACT_MODULI, .is_given = true, .without_routes = parameter.without_routes};
+    const td_route_case c = td_route_case_of(p, own, TD_FINISH_EXACT, device);
+    *route = td_route_of_case(&c);
+    return !parameter.is_other_way;
+}
+
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_, route_)    \
     static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
@@ -373,16 +373,17 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
         .takes_prices = takes_prices_,                                                             \
+        .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true, ozaki2_route)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
@@ -414,6 +415,7 @@ const td_engine td_engine_faithful = {
     .way = "fp64",
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
+    .route = faithful_route,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -107,6 +107,9 @@ const char *td_route_name(td_stage stage, int value);
 enum { TD_ROUTE_TEXT = 256 };
 const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 
+/* Logs the route of a product on the current device, the first time that there is one of its shape (route_log.c). */
+void td_route_log(const td_engine *engine, const td_problem *p, td_parameter parameter);
+
 /* The fewest moduli that the data of a product may choose. */
 int td_fewest_moduli(int64_t m, int64_t n, int64_t k);
 
