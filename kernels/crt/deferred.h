@@ -7,7 +7,7 @@
 /* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp: every second one of a group of 64 rows, of every column of
  * eight. A warp's LEFT_WORDS_OF_WARP are neighbours. */
 enum {
-    LEFT_SIDE = 128,
+    LEFT_SIDE = TD_FUSED_SIDE,
     OCTET = 8,
     LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
     LEFT_WORDS_OF_WARP = 8

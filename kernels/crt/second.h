@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of which
+ * so many are made together if one is dense; C from a tile's residues; and, instead of all these, an exact sum of one element. */
+typedef struct {
+    int line, tile, tiles_together, finish, sum;
+} td_dense_cost;
+
 /* Members whose dense tiles are worth it have `candidate`, others no moduli; those get the scales of their lines. */
 typedef struct {
     td_target target;
@@ -19,7 +25,7 @@ typedef struct {
     td_line *line[2]; /* [batch][rows, columns of the target] */
     td_choice candidate;
     td_choice *choice; /* [batch] */
-    int cost_of_sum;   /* see second.cu */
+    td_dense_cost cost;
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 

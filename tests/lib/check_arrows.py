@@ -18,14 +18,15 @@ STAGES = (
 
 def rows_of_stages():
     for place, stage in enumerate(STAGES):
-        yield f"kernels/{stage}", [f"kernels/{name}" for name in STAGES[: place + 1]] + ["include"]
+        before = [f"kernels/{name}" for name in STAGES[: place + 1]]
+        yield f"kernels/{stage}", before + ["include", "kernels/routes.h"]
 
 
 # Folder: the folders whose headers it may include, with single files named. A folder stands for all that is in it.
 ARROWS = {
     **dict(rows_of_stages()),
     "kernels/device": ["kernels/device", "hostgpu/kernel.h"],
-    "kernels": [],
+    "kernels": [],  # routes.h, which needs nothing
     "lib/options": ["lib/options", "lib/engines/engine.h", "lib/engines/model/cost.h", "lib/call/entries.h"],
     "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
     "lib/cuda": ["lib/cuda", "lib/options/log.h", "lib/call/problem.h", "lib/call/run_status.h", "kernels"],
