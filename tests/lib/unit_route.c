@@ -1,8 +1,9 @@
-/* The table of routes: what it chooses for many products on several devices, against what was chosen for them before there was a
- * table; and that every row can be forced, and takes nothing that it cannot do.
+/* The table of routes: what it chooses for many products on several devices, against what was
+ * chosen for them before there was a table; and that every row can be forced, and takes nothing
+ * that it cannot do.
  *
- * usage: unit_route ROUTES
- * ROUTES has a product and a device in each line, and what was launched. */
+ * usage: unit_route ROUTES ROUTES has a product and a device in each line, and what was launched.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,8 @@ static void traits_follow_from_the_card(void **state)
     }
 }
 
-/* Every stage has rows, values and names of a stage differ, and each row stands in the order of stages. */
+/* Every stage has rows, values and names of a stage differ, and each row stands in the order of
+ * stages. */
 static void rows_are_in_order(void **state)
 {
     (void)state;
@@ -168,7 +170,8 @@ static uint64_t without_others(int row)
     return bits;
 }
 
-/* A row that serves is taken if it is the only one; one that does not serve never is. Each row serves some product somewhere. */
+/* A row that serves is taken if it is the only one; one that does not serve never is. Each row
+ * serves some product somewhere. */
 static void rows_are_forced(void **state)
 {
     static const int64_t shapes[][4] = {{4096, 4096, 512, 1}, {64, 64, 40000, 2}, {300, 40, 70, 9}};
@@ -200,7 +203,8 @@ static void rows_are_forced(void **state)
     }
 }
 
-/* More moduli than common products have are split by a kernel of their own; slices of int8 and binary32 are for cuBLAS. */
+/* More moduli than common products have are split by a kernel of their own; slices of int8 and
+ * binary32 are for cuBLAS. */
 static void other_products_have_their_own(void **state)
 {
     (void)state;
@@ -221,7 +225,8 @@ static void other_products_have_their_own(void **state)
     }
 }
 
-/* What the tensor memory accelerator cannot copy is loaded by threads: odd addresses, leading dimensions and strides, arrays of pointers. */
+/* What the tensor memory accelerator cannot copy is loaded by threads: odd addresses, leading
+ * dimensions and strides, arrays of pointers. */
 static void what_is_not_aligned_has_no_boxes(void **state)
 {
     enum { ALIGNED, DATA, LD, STRIDE, STRIDE_OF_ONE, ARRAY, BACKWARDS, KINDS };

@@ -153,7 +153,7 @@ static int ranking_blocks(const td_ozaki_product *product, int batch)
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        blocks += td_rank_blocks(part.m, part.n, batch);
+        blocks += td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
@@ -176,6 +176,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
                      .cut = s.finish.cut,
                      .ranks = s.finish.ranks,
                      .choose = choose_of(product, part->batch),
+                     .multiprocessors = product->terms.device.multiprocessors,
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
                      .open = counts.ranking.open,
@@ -210,7 +211,8 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     const int parts = (int)td_ozaki_parts_of(plan, p);
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
-    estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
+    estimate.estimate.blocks =
+        td_rank_blocks(part.m, part.n, part.batch, product->terms.device.multiprocessors);
     estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
     estimate.estimate.open = counts.of_sample.open;
     estimate.estimate.met = counts.of_sample.met;

@@ -7,7 +7,8 @@
 /* Loads the kernels that are Tandem's own on the current device: once, before the first product. */
 cudaError_t td_panels_prepare(void);
 
-/* Enqueues a product on the current device, as panels->gemm says. Or returns an error: then C may hold anything. */
+/* Enqueues a product on the current device, as panels->gemm says. Or returns an error: then C may
+ * hold anything. */
 cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream_t stream);
 
 #endif

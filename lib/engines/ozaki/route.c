@@ -11,7 +11,8 @@
 
 /* ---- moduli ---- */
 
-/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than elsewhere. */
+/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than elsewhere.
+ * */
 enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
 
 int td_fewest_moduli(int64_t m, int64_t n, int64_t k)
@@ -39,8 +40,8 @@ static double usual(const td_route_case *c)
 
 static bool can_be_whole(const td_route_case *c) { return c->k <= TD_SHORT_K; }
 
-/* Exponents that spread, and zeros, take less time tile by tile; and many lines that are very short leave warps idle, but for blocks
- * that all run at a time. */
+/* Exponents that spread, and zeros, take less time tile by tile; and many lines that are very short
+ * leave warps idle, but for blocks that all run at a time. */
 static double cost_of_whole(const td_route_case *c)
 {
     const double strips =
@@ -101,8 +102,8 @@ static bool can_slice(const td_route_case *c, int slices)
     return slices == 1 || (is_narrow(c) && slices <= c->k_pass / td_least_slice());
 }
 
-/* Time of the products, each unit of which a pair of blocks with large tiles makes, in that of an element of k of one; and of adding up
- * the slices' residues. */
+/* Time of the products, each unit of which a pair of blocks with large tiles makes, in that of an
+ * element of k of one; and of adding up the slices' residues. */
 static double cost_of_slices(const td_route_case *c, int slices)
 {
     const int64_t planes = TD_COMMON_MODULI * c->batch,
@@ -198,8 +199,8 @@ static double cost_of_small_pair(const td_route_case *c)
                          td_tuned_wgmma_small_pair_rest);
 }
 
-/* mma makes what wgmma cannot: it never costs less. Large tiles are faster unless they are too few for the device, or too much of them
- * is outside C. */
+/* mma makes what wgmma cannot: it never costs less. Large tiles are faster unless they are too few
+ * for the device, or too much of them is outside C. */
 static double cost_of_mma(int order) { return 0x1p62 + order * 0x1p60; }
 
 static double cost_of_small_mma(const td_route_case *c)
@@ -235,7 +236,8 @@ static bool has_room_for_pairs(const td_route_case *c)
     return c->terms.device.shared_bytes >= TD_CRT_PAIRS_BYTES;
 }
 
-/* Two tiles at a time leave blocks idle where there are few, or lanes where the last tile of a column has no other one. */
+/* Two tiles at a time leave blocks idle where there are few, or lanes where the last tile of a
+ * column has no other one. */
 static bool two_tiles_waste(const td_route_case *c)
 {
     const int64_t tiles = td_ceil_div(c->m, TD_TILE), pairs = td_ceil_div(tiles, 2),
@@ -268,8 +270,9 @@ static bool can_fuse(const td_route_case *c)
            c->route.of[TD_STAGE_CRT] != TD_CRT_LIMBS;
 }
 
-/* Microseconds over those of two kernels. Of these one makes residues that the other reads; their units are small, and theirs is the
- * time of `tiles` for each multiprocessor, not of whole rounds. Tiles of the one kernel take longer for each element of k. */
+/* Microseconds over those of two kernels. Of these one makes residues that the other reads; their
+ * units are small, and theirs is the time of `tiles` for each multiprocessor, not of whole rounds.
+ * Tiles of the one kernel take longer for each element of k. */
 static double cost_of_fused(const td_route_case *c)
 {
     const double tiles = (double)(td_ceil_div(c->rows, TD_FUSED_SIDE) *
@@ -339,7 +342,8 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
 /* ---- choosing ---- */
 
-/* The first row that serves and costs least, of those whose bit `without` has not; NULL: there is none. */
+/* The first row that serves and costs least, of those whose bit `without` has not; NULL: there is
+ * none. */
 static const td_route_row *cheapest(td_stage stage, const td_route_case *c, uint64_t without)
 {
     const td_route_row *best = NULL;
@@ -392,7 +396,8 @@ td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms
 
 /* ---- cases ---- */
 
-/* The tensor memory accelerator copies from addresses, and over steps, that are multiples of 16 bytes. */
+/* The tensor memory accelerator copies from addresses, and over steps, that are multiples of 16
+ * bytes. */
 static bool is_aligned(const td_matrix *x, int64_t batch)
 {
     const int64_t stride = batch > 1 ? x->stride : 0;
@@ -437,8 +442,8 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
     };
 }
 
-/* The most shared memory of a block by compute capability: CUDA C++ Programming Guide, "Technical specifications". A card counts as the
- * last row that it is not below. */
+/* The most shared memory of a block by compute capability: CUDA C++ Programming Guide, "Technical
+ * specifications". A card counts as the last row that it is not below. */
 static const struct {
     int capability, kibibytes; /* 10 major + minor */
 } shared[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {120, 99}};

@@ -1,6 +1,7 @@
-/* route.h - which kernels make a product by residues: one row of a table for each stage, by the product's sizes and the device's traits
- * alone. How many moduli there are is for the data to choose, on the device; a route only says what is launched. Pure: no CUDA
- * calls; safe in any thread. */
+/* route.h - which kernels make a product by residues: one row of a table for each stage, by the
+ * product's sizes and the device's traits alone. How many moduli there are is for the data to
+ * choose, on the device; a route only says what is launched. Pure: no CUDA calls; safe in any
+ * thread. */
 #ifndef TD_ROUTE_H
 #define TD_ROUTE_H
 
@@ -22,8 +23,8 @@ typedef struct td_traits {
 /* Those of a card, for which this library has code. */
 td_traits td_traits_of_card(const td_card *card);
 
-/* Those of the current device (traits.c, which alone of these calls CUDA). What a device does not say counts as what fewest kernels
- * serve. */
+/* Those of the current device (traits.c, which alone of these calls CUDA). What a device does not
+ * say counts as what fewest kernels serve. */
 td_traits td_traits_current(void);
 
 /* In the order in which they are chosen; a stage's rows may ask what was chosen before. */
@@ -40,8 +41,9 @@ typedef enum {
 } td_stage;
 extern const char *const td_stage_names[TD_STAGES];
 
-/* What is launched: for each stage the value that the chosen row has, a td_measure_route and so on; for TD_STAGE_SLICES the number of
- * slices of k, each with residues of its own, which are added up. */
+/* What is launched: for each stage the value that the chosen row has, a td_measure_route and so on;
+ * for TD_STAGE_SLICES the number of slices of k, each with residues of its own, which are added up.
+ * */
 typedef struct td_route {
     int of[TD_STAGES];
 } td_route;
@@ -75,8 +77,9 @@ typedef struct {
     td_route route; /* of the stages before */
 } td_route_case;
 
-/* A row of THE table. `serves` says whether the kernel can make such a part, `cost` what it takes beside the others of its stage, in a
- * unit of that stage's: of those that serve the first that costs least is taken. */
+/* A row of THE table. `serves` says whether the kernel can make such a part, `cost` what it takes
+ * beside the others of its stage, in a unit of that stage's: of those that serve the first that
+ * costs least is taken. */
 typedef struct {
     td_stage stage;
     int value; /* td_route.of[stage] */
@@ -87,17 +90,20 @@ typedef struct {
 enum { TD_ROUTE_ROWS = 31 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
-/* The case of a whole binary64 product in one part and one pass as far as a pass can have all of k. */
+/* The case of a whole binary64 product in one part and one pass as far as a pass can have all of k.
+ * */
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device);
 
-/* The value of one stage: c->route has those before. If no row serves without those that c leaves out, all rows count. */
+/* The value of one stage: c->route has those before. If no row serves without those that c leaves
+ * out, all rows count. */
 int td_route_choose(td_stage stage, const td_route_case *c);
 
 /* All stages of a case, whose `route` does not count. */
 td_route td_route_of_case(const td_route_case *c);
 
-/* The number of slices of k of such a part: enough to fill a large device, and the same on every one. */
+/* The number of slices of k of such a part: enough to fill a large device, and the same on every
+ * one. */
 int td_route_slices(int64_t m, int64_t n, int64_t k_pass, int64_t batch, uint64_t without);
 
 /* Who multiplies such panels. */
@@ -108,7 +114,8 @@ const char *td_route_name(td_stage stage, int value);
 enum { TD_ROUTE_TEXT = 256 };
 const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 
-/* Logs the route of a product on the current device, the first time that there is one of its shape (route_log.c). */
+/* Logs the route of a product on the current device, the first time that there is one of its shape
+ * (route_log.c). */
 void td_route_log(const td_engine *engine, const td_problem *p, td_parameter parameter);
 
 /* The fewest moduli that the data of a product may choose. */

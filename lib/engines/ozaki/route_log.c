@@ -4,7 +4,8 @@
 #include "../../options/log.h"
 #include "route.h"
 
-/* Shapes that were seen, by a hash that is not 0: more than a program has. Those beyond are not logged. */
+/* Shapes that were seen, by a hash that is not 0: more than a program has. Those beyond are not
+ * logged. */
 enum { SHAPES = 1024 };
 static atomic_ullong seen[SHAPES];
 
