@@ -42,6 +42,12 @@ const command *command_find(const char *name);
 /* The names of all, with commas between. */
 const char *command_names(void);
 
+/* Says that there is no command of this name, and which there are. */
+void command_refuse(const char *name);
+
+/* Describes a command on stdout; returns 0. */
+int command_describe(const command *c);
+
 /* Parses argv from the command's own name on and runs it; returns the exit status. */
 int command_execute(const command *c, int argc, char **argv);
 

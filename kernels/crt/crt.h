@@ -3,22 +3,14 @@
 #ifndef TD_CRT_H
 #define TD_CRT_H
 
-#include <stdbool.h>
-
 #include <cuda_runtime_api.h>
 
+#include "../routes.h"
 #include "finish_types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* How X is put together, with the same bits: by whole numbers, or by binary64 arithmetic where that is as good. */
-typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
-td_crt td_crt_of_device(void);
-
-/* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
-bool td_has_much_binary64(void);
 
 /* What of C a kernel has left of members that td_is_resident says are its own (deferred.h); `word` is NULL if there is none. */
 typedef struct {
@@ -33,7 +25,7 @@ typedef struct {
         piece_step; /* from modulus to modulus, member to member, piece to piece */
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
-    td_crt crt;
+    td_crt_route crt;
     td_left left;
 } td_residue_product;
 

@@ -11,7 +11,7 @@
  * warp are neighbours. fused.cu writes the words; they are valid until finish_deferred.h has
  * read them. */
 enum {
-    LEFT_SIDE = 128,
+    LEFT_SIDE = TD_FUSED_SIDE,
     OCTET = 8,
     LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
     LEFT_WORDS_OF_WARP = 8

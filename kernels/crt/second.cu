@@ -11,20 +11,15 @@
 
 enum { THREADS = 256 };
 
-/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of
- * which so many are made together if one is dense; and C from a tile's residues. An exact sum takes td_dense.cost_of_sum of them
- * (docs/trials.md, Dense tiles of exact elements). */
-enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINISH = 20 };
-
 TD_DEVICE bool is_worth_it(const td_dense &p)
 {
     const td_open_counts *const counts = p.target.open_count + blockIdx.z;
     const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n),
                   dense = counts->dense;
     const int64_t lines = (int64_t)p.target.m + p.target.n;
-    const int64_t product = COST_OF_LINE * lines + COST_OF_FINISH * dense +
-                            COST_OF_PRODUCTS * min(MADE_TOGETHER * dense, tiles);
-    return dense > 0 && (int64_t)(uint32_t)counts->sums * p.cost_of_sum > product;
+    const int64_t product = p.cost.line * lines + p.cost.finish * dense +
+                            p.cost.tile * min(p.cost.tiles_together * dense, tiles);
+    return dense > 0 && (int64_t)(uint32_t)counts->sums * p.cost.sum > product;
 }
 
 /* Grid: blocks over lines, 1, batch member. */

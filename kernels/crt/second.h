@@ -10,6 +10,13 @@
 extern "C" {
 #endif
 
+/* What the second product costs, in cycles of a multiprocessor for each element of k: the residues
+ * of a line; a tile's products, where `tiles_together` tiles are made together if one is dense; C
+ * from a tile's residues; and an exact sum of one element, which the second product replaces. */
+typedef struct {
+    int line, tile, tiles_together, finish, sum;
+} td_dense_cost;
+
 /* Members whose dense tiles are worth a second product get `candidate` as their choice and the
  * scales of their lines; the other members get a choice of 0 moduli. */
 typedef struct {
@@ -20,7 +27,7 @@ typedef struct {
     td_line *line[2]; /* [batch][rows, columns of the target] */
     td_choice candidate;
     td_choice *choice; /* [batch] */
-    int cost_of_sum;   /* see second.cu */
+    td_dense_cost cost;
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. The ways
- * to make one, cuBLAS among them, are the rows of a table in lib/engines/ozaki/planes.h. */
+/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. cuBLAS is
+ * another way to make one (lib/engines/ozaki/planes.h). */
 #ifndef TD_PLANE_GEMM_H
 #define TD_PLANE_GEMM_H
 
@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../arithmetic/float32.h"
+#include "../routes.h"
 #include "../select/choice.h"
 #include "../view/planes.h"
 #include "../view/target.h"
@@ -34,6 +35,7 @@ typedef struct {
  * want m and n to be multiples of 16. */
 typedef struct {
     td_panel_type type;
+    td_gemm_route gemm; /* who multiplies; one that serves such panels on the current device */
     int64_t m, n, k;
     const void *a, *b; /* [m][ld_a], [n][ld_b] */
     void *c;           /* [n][ld_c] */
@@ -102,15 +104,11 @@ TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
     return p->pieces == 1 ? all : all / p->pieces;
 }
 
-/* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where
- * the device has them (sm_90a), else td_wgmma_exists is false. */
+/* Enqueue panels whose `gemm` is one of TD_GEMM_MMA_..., and of TD_GEMM_WGMMA_...: the latter where the current device has such
+ * instructions and there is code for them, else td_wgmma_exists is false. */
 cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream);
-bool td_wgmma_exists(void);
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
-
-/* The same by one of its schedules, which differ in their tiles, of residues; for tests. */
-enum { TD_WGMMA_CHOOSES = -1, TD_WGMMA_SCHEDULES = 4 };
-cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream);
+bool td_wgmma_exists(void);
 
 /* Loads the kernels on the current device: once, before the first launch. */
 cudaError_t td_mma_prepare(void);

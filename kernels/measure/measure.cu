@@ -440,13 +440,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 
+/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the accelerator has more limits than routes
+ * know. */
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
     td_view_boxes boxes;
-    if (!td_has_code<measure_boxes_kernel<STAGES>>() ||
-        !td_describe_line_boxes<tile_shape>(&boxes, all.count, p->operand, p->operand[0].k,
-                                            p->batch_first, p->batch))
+    if (!td_describe_line_boxes<tile_shape>(&boxes, p->operand, p->operand[0].k, p->batch_first,
+                                            p->batch))
         return false;
     *error = TD_LAUNCH_NEXT(measure_boxes_kernel<STAGES>, blocks, THREADS, BOX_BYTES, stream, *p,
                             all, boxes);
@@ -459,7 +460,11 @@ static cudaError_t prepare_boxes(cudaError_t error)
     return td_allow_shared(error, measure_boxes_kernel<STAGES>, BOX_BYTES);
 }
 
+bool td_tma_exists(void) { return td_has_code<measure_boxes_kernel<STAGES>>(); }
+
 #else
+
+bool td_tma_exists(void) { return false; }
 
 static bool measures_boxes(const td_measure *, const tiles &, unsigned, cudaStream_t, cudaError_t *)
 {
@@ -479,7 +484,8 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, STAGES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-    if (!again && measures_boxes(p, all, blocks, stream, &error)) return error;
+    if (!again && p->route == TD_MEASURE_TMA && measures_boxes(p, all, blocks, stream, &error))
+        return error;
     return TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * TILE_BYTES, stream,
                           *p, all);
 }
@@ -519,7 +525,7 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
     cudaError_t error = td_measure_clear(p, stream);
     if (error != cudaSuccess) return error;
-    if (p->are_short) return td_measure_whole_run(p, stream);
+    if (p->route == TD_MEASURE_WHOLE) return td_measure_whole_run(p, stream);
     error = measure_strips(p, false, stream);
     return error == cudaSuccess ? measure_strips(p, true, stream) : error;
 }

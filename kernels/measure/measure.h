@@ -9,6 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../routes.h"
 #include "../view/target.h"
 #include "line.h"
 
@@ -64,8 +65,7 @@ typedef struct {
     int64_t batch_first;
     int batch;
 
-    /* Blocks measure lines whole: td_lines_are_short() of this batch or a larger one. */
-    bool are_short;
+    td_measure_route route; /* one that serves on the current device */
 
     td_scaling scaling;    /* by which the next two know which elements are rounded */
     bool counts_rounded;   /* lines are to know how many elements are (td_line.rounded) */
@@ -98,11 +98,13 @@ size_t td_chunk_bytes(void);
 enum { TD_BOUND = 32 };
 TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
-/* Lines of up to TD_SHORT_K elements of k may be measured whole if there are not many. If they are
- * short for a batch, they are for a smaller one. The next kernel measures these again if exponents
- * spread along k (../select/select.h). */
+/* Lines of up to TD_SHORT_K elements of k may be measured whole. The next kernel measures these again
+ * if exponents spread along k (../select/select.h). */
 enum { TD_SHORT_K = 4096 };
-bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch);
+
+/* True if the current device has the tensor memory accelerator, and there is code for it: for
+ * TD_MEASURE_TMA and TD_SPLIT_TMA. */
+bool td_tma_exists(void);
 
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 

@@ -1,5 +1,4 @@
-/* measure_whole.cu - measures lines that a block can have whole, both operands in one pass; and says which
- * products have such lines. */
+/* measure_whole.cu - measures lines that a block can have whole, both operands in one pass. */
 #include "whole.h"
 
 /* The kernel before clears what is raised here; this one reads operands meanwhile, and waits for it
@@ -26,17 +25,6 @@ static __global__ void __launch_bounds__(THREADS, 2) measure_kernel(TD_PARAMETER
     seen_of_lines seen;
     if (exists && threadIdx.x % 32 == 0) seen.add(p.scaling, line);
     raise_extremes(seen, false, &p.extremes[batch].of[which]);
-}
-
-/* Of more elements in both operands tiles are measured: exponents that spread, and zeros, take less time there. So are many lines of less
- * than WARPS chunks, which leave warps idle, but for blocks that all run at a time. */
-enum { MOST_ELEMENTS = 1 << 21, BLOCKS_OF_K = 4, ONE_TURN = 256 };
-
-bool td_lines_are_short(int64_t m, int64_t n, int64_t k, int64_t batch)
-{
-    const int64_t strips = 2 * batch * ((max(m, n) + LINES - 1) / LINES);
-    return k <= TD_SHORT_K && strips * LINES * k <= MOST_ELEMENTS &&
-           strips <= max((int64_t)ONE_TURN, BLOCKS_OF_K * k);
 }
 
 cudaError_t td_measure_whole_run(const td_measure *p, cudaStream_t stream)

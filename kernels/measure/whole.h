@@ -7,8 +7,8 @@
 #include "record.h"
 
 /* A block has a warp's lines, whose chunks its warps have in turn. In the end a warp has one line. */
-enum { LINES = WARP_LINES, MOST_CHUNKS = TD_SHORT_K / TD_CHUNK };
-static_assert((int)LINES == (int)WARPS, "a line for each warp");
+enum { LINES = TD_WHOLE_LINES, MOST_CHUNKS = TD_SHORT_K / TD_CHUNK };
+static_assert((int)LINES == (int)WARPS && (int)LINES == (int)WARP_LINES, "a line for each warp");
 static_assert((int)MOST_CHUNKS <= 64, "sums of a line's logarithms have 31 bits");
 
 struct chunks_of_block {

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../routes.h"
 #include "../select/fixed.h"
 #include "../view/planes.h"
 
@@ -22,7 +23,9 @@ typedef struct {
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
     uint32_t *nonzero[2];  /* maps (../view/planes.h): zeros before; NULL: none */
     uint32_t *next_tile;   /* 0 before, and after: blocks that share out the work count; or NULL */
-    bool by_binary64;      /* with the same bits */
+    td_split_route
+        route; /* one that serves on the current device; td_dense_residues_run has one of its own */
+    td_round_route round;
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 

@@ -99,11 +99,12 @@ TD_DEVICE void count_blocks(const td_estimate &p)
 
 } // namespace
 
-/* So many have places on large devices, one after the other where a batch has many members. */
-enum { RANK_BLOCKS = 3 * 132, RANK_TURNS = 4 };
+/* Blocks that have places on a multiprocessor at a time, and how often where a batch has many members. */
+enum { RANK_PLACES = 3, RANK_TURNS = 4 };
 
 /* Grid: td_rank_blocks, 1, batch member. */
-static __global__ void __launch_bounds__(TD_SUBTILES, 3) rank_kernel(TD_PARAMETER td_estimate p)
+static __global__ void __launch_bounds__(TD_SUBTILES, RANK_PLACES)
+    rank_kernel(TD_PARAMETER td_estimate p)
 {
     td_begin_kernel();
     if (td_scalar_value(p.choose.measured.alpha) == 0.0) return;
@@ -114,15 +115,18 @@ static __global__ void __launch_bounds__(TD_SUBTILES, 3) rank_kernel(TD_PARAMETE
     close_ranks(p, open, (td_room)choice.room);
 }
 
-int td_rank_blocks(int m, int n, int batch)
+int td_rank_blocks(int m, int n, int batch, int multiprocessors)
 {
-    return (int)min((int64_t)max(1, RANK_TURNS * RANK_BLOCKS / batch),
-                    min((int64_t)RANK_BLOCKS, (int64_t)td_tiles(m) * td_tiles(n)));
+    const int64_t places = (int64_t)RANK_PLACES * multiprocessors;
+    return (int)min(max((int64_t)1, RANK_TURNS * places / batch),
+                    min(places, (int64_t)td_tiles(m) * td_tiles(n)));
 }
 
 cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_rank_blocks(p->target.m, p->target.n, batch), 1, (unsigned)batch);
+    const dim3 grid(
+        (unsigned)td_rank_blocks(p->target.m, p->target.n, batch, p->multiprocessors), 1,
+        (unsigned)batch);
     return TD_LAUNCH_NEXT(rank_kernel, grid, TD_SUBTILES, 0, stream, *p);
 }
 

@@ -49,8 +49,9 @@ typedef struct {
     td_choose choose; /* of the whole product */
     int64_t sum_step; /* from one sum to the next */
     int sums;
-    int blocks;    /* of all parts, td_rank_blocks(m, n, batch) each; 0: the choice stands */
-    int64_t tiles; /* of all parts */
+    int multiprocessors;      /* of the device */
+    int blocks;               /* of all parts, td_rank_blocks() each; 0: the choice stands */
+    int64_t tiles;            /* of all parts */
     unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
     unsigned long long *met;  /* [batch]: the same */
     int32_t *ranked;          /* [batch]: the same */
@@ -59,7 +60,7 @@ typedef struct {
     const uint32_t
         *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
 } td_estimate;
-int td_rank_blocks(int m, int n, int batch); /* of a member */
+int td_rank_blocks(int m, int n, int batch, int multiprocessors); /* of a member */
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
 
 cudaError_t td_magnitudes_prepare(void);

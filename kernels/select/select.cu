@@ -121,7 +121,7 @@ cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *p, cudaStream_t stream)
 {
     cudaError_t error = td_measure_run(measure, stream);
-    if (error == cudaSuccess && measure->are_short) {
+    if (error == cudaSuccess && measure->route == TD_MEASURE_WHOLE) {
         error = td_choose_whole_run(measure, p, stream);
         if (p->rule.scale != TD_SCALE_BY_DIGITS) return error;
     }

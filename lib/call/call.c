@@ -2,6 +2,8 @@
 
 #include <stdatomic.h>
 
+#include "../engines/model/device_model.h"
+
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
 {
@@ -16,8 +18,8 @@ static void name_figures(int ordinal)
 {
     static atomic_bool named[TD_MAX_DEVICES];
     if (ordinal < 0 || ordinal >= TD_MAX_DEVICES || atomic_exchange(&named[ordinal], true)) return;
-    const td_device *device = td_device_current();
-    if (device) td_report_set_figures(ordinal, device->model.source);
+    const td_model *model = td_device_model(ordinal);
+    if (model) td_report_set_figures(ordinal, model->source);
 }
 
 td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision, int ordinal)

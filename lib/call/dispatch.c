@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "../engines/model/device_model.h"
 #include "lower.h"
 #include "process.h"
 
@@ -74,7 +75,8 @@ td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p)
 {
     td_process_watch_exit();
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    const td_decision decision = td_policy_decide(o, p, device ? &device->model : NULL);
+    const td_decision decision =
+        td_policy_decide(o, p, device ? td_device_model(device->ordinal) : NULL);
     if (!decision.engine) return keep_native(entry, p, &decision);
     if (!device) device = td_device_current();
     if (!device) return td_dispatch_native(entry, p, td_reason_device);

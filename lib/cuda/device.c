@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engines/model/calibration.h"
 #include "../options/log.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -88,41 +87,6 @@ bool td_device_name(int ordinal, td_device_text *name)
     return true;
 }
 
-/* The host device's clocks say nothing: it stands for a card of the table. */
-#ifdef TD_HOSTGPU
-enum { IS_HOST_DEVICE = 1 };
-#else
-enum { IS_HOST_DEVICE = 0 };
-#endif
-
-bool td_device_card(int ordinal, td_card *card)
-{
-    int value[TD_CARD_ATTRIBUTES];
-    td_device_text name;
-    if (!td_device_name(ordinal, &name)) return false;
-    for (int i = 0; i < TD_CARD_ATTRIBUTES; i++)
-        if (!td_cuda_ok(cudaDeviceGetAttribute(
-                &value[i], (enum cudaDeviceAttr)td_card_attributes[i], ordinal)))
-            return false;
-    const td_card *stand_in = IS_HOST_DEVICE ? td_card_known(name.text) : NULL;
-    *card = stand_in ? *stand_in : td_card_of(name.text, value);
-    return true;
-}
-
-static cudaError_t find_model(td_device *d)
-{
-    td_card card;
-    int driver = 0;
-    if (!td_device_card(d->ordinal, &card)) return cudaErrorInvalidDevice;
-    const cudaError_t error = cudaDriverGetVersion(&driver);
-    if (error != cudaSuccess) return error;
-    td_model_make(&d->model, &card);
-    td_calibration_use(&d->model, driver);
-    td_log(TD_LOG_INFO, "device %d: products are predicted by figures %s", d->ordinal,
-           d->model.source);
-    return cudaSuccess;
-}
-
 /* Under the lock. */
 static cudaError_t set_up(td_device *d)
 {
@@ -131,7 +95,6 @@ static cudaError_t set_up(td_device *d)
     if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
     if (error == cudaSuccess) d->pool = pools[d->ordinal];
     if (error == cudaSuccess) error = find_counters(d);
-    if (error == cudaSuccess) error = find_model(d);
     td_capture_restore(mode);
     return error;
 }

@@ -10,7 +10,6 @@
 
 #include "../../kernels/device/counters.h"
 #include "context.h"
-#include "../engines/model/model.h"
 
 /* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
 typedef cudaError_t td_loader(int which);
@@ -26,7 +25,6 @@ typedef struct td_device {
     size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
     cudaMemPool_t pool;               /* the GPU's, which no reset touches */
     struct td_cublas *cublas;         /* of ../engines/ozaki/cublas.c */
-    td_model model;                   /* what products take on it */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */
     cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */
@@ -68,10 +66,6 @@ typedef struct {
     char text[256];
 } td_device_text;
 bool td_device_name(int ordinal, td_device_text *name);
-
-/* What CUDA says of a device's speed, or, for one without a speed of its own, what the table of cards says; false if CUDA does
- * not say. */
-bool td_device_card(int ordinal, td_card *card);
 
 /* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
  * managed or registered host memory. */

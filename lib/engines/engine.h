@@ -14,6 +14,8 @@
 #include "../call/run_status.h"
 
 typedef struct td_device td_device; /* ../cuda/device.h */
+struct td_traits;                   /* ozaki/route.h */
+struct td_route;
 
 /* What follows a mode's name. */
 typedef struct {
@@ -23,6 +25,9 @@ typedef struct {
 
     /* By which the data choose on the device, for this product; binary64 is 0: as the mode defines. */
     td_prices prices;
+
+    /* Rows of the table of routes (ozaki/route.h) that must not be taken, a bit each: for tests, and of no effect on C. */
+    uint64_t without_routes;
 } td_parameter;
 
 /* What one product takes of a device. Operations: a multiply-add counts two. */
@@ -55,6 +60,10 @@ typedef struct td_engine {
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */
+
+    /* Which kernels make a product on a device with these traits (ozaki/route.h). NULL, or false: there are no others. */
+    bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
+                  struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
     cudaError_t (*prepare)(int is_other_way);

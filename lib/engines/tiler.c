@@ -1,10 +1,13 @@
 #include "tiler.h"
 
+#include "ozaki/route.h"
+
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
     if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
         return TD_RUN_FAILED;
+    td_route_log(engine, p, parameter);
     return engine->run(p, parameter, device, workspace_limit, counters);
 }
 

@@ -208,6 +208,22 @@ class Commands(Case):
         plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
         self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')], ['dsyrk', 4096, 4096, 512, 'T'])
         self.assertEqual(json.loads(self.shown('plan', '--json', 8, 8, 8))['routine'], 'dgemm')
+    def test_plan_shows_routes(self):
+        """Which kernels each mode launches: the same in text and in JSON, and other ones on another device."""
+        def routes(*arguments):
+            text = self.shown('plan', *arguments)
+            found = dict(re.findall(r'^route of (\S+): (.*)$', text, re.MULTILINE))
+            modes = json.loads(self.shown('plan', '--json', *arguments))['modes']
+            self.assertEqual({m['mode']: ', '.join(f'{s} {v}' for s, v in m['route'].items()) for m in modes if m['route']},
+                             found)
+            return found
+        h200 = routes(4096, 4096, 512, '--device', 'NVIDIA H200')
+        self.assertEqual(set(h200), {'ozaki2', 'faithful'})
+        self.assertEqual(h200['ozaki2'], 'measure tma, bound separate, split tma, round binary64, slices 1, '
+                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt')
+        self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
+                         'measure threads, bound separate, split threads, round int64, slices 1, '
+                         'gemm mma-large, crt limbs, fuse none')
 
     def test_plan_heeds_accuracy_and_strategy(self):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')

@@ -120,8 +120,9 @@ static result run(const lines_case *c, const td_view *operand, bool whole)
     td_measure measure = {.operand = {operand[0], operand[1]},
                           .alpha.value.binary64 = 1.0,
                           .batch = c->batch,
-                          .are_short =
-                              whole && td_lines_are_short(c->lines[0], c->lines[1], c->k, c->batch),
+                          .route = whole && c->k <= TD_SHORT_K        ? TD_MEASURE_WHOLE
+                                   : td_tma_exists() && c->is_aligned ? TD_MEASURE_TMA
+                                                                      : TD_MEASURE_THREADS,
                           .counts_rounded = c->counted != 0,
                           .strip_lines = (int)strip,
                           .shift = of.shift,

@@ -64,7 +64,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
     const int64_t length = td_estimate_length(part->fixed.operand[0].k), k = count * length,
                   batch = part->fixed.batch;
     const td_magnitudes magnitudes = magnitudes_of(part, first, count);
-    const td_panels panels = {
+    td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
         .m = ranks->ld,
         .n = target->n,
@@ -89,6 +89,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .next_unit = part->next_unit,
         .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},
     };
+    panels.gemm = td_route_gemm(&panels, &part->terms);
     const cudaError_t error = td_magnitudes_run(&magnitudes, part->stream);
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
 }

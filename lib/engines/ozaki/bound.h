@@ -4,10 +4,12 @@
 
 #include "../../../kernels/select/estimate.h"
 #include "planes.h"
+#include "route.h"
 
 /* A part. The sums, and what is made of them, are in estimate.ranks.of, td_estimate_sum_bytes() of it. */
 typedef struct {
     td_device *device;
+    td_route_terms terms;
     td_fixed fixed;
     td_estimate estimate; /* sum_step, sums, nonzero, and ranks but for `of`, are set here */
     char *workspace;      /* 256-byte aligned */

@@ -52,7 +52,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
-        .are_short = plan->are_short,
+        .route = plan->measure,
         .scaling = td_scaling_of(rule, &rule->candidate[0]),
         .counts_rounded = counts_rounded(product),
         .extremes = rule->candidates > 1 ? counts.extremes : NULL,
@@ -91,6 +91,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_scheme_part s = {
         .device = product->device,
+        .terms = product->terms,
         .parameter = product->parameter,
         .k_pass = plan->part.k_pass,
         .workspace = at + plan->planes,
@@ -166,7 +167,9 @@ static int ranking_blocks(const td_ozaki_product *product, int batch)
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        if (has_part(product, i)) blocks += td_rank_blocks(part.m, part.n, batch);
+        if (has_part(product, i))
+            blocks +=
+                td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
@@ -181,6 +184,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
     return (td_estimate_part){
         .device = product->device,
+        .terms = product->terms,
         .fixed = s.fixed,
         .estimate = {.target = s.finish.target,
                      .line = {s.finish.line[0], s.finish.line[1]},
@@ -188,6 +192,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
                      .cut = s.finish.cut,
                      .ranks = s.finish.ranks,
                      .choose = choose_of(product, part->batch),
+                     .multiprocessors = product->terms.device.multiprocessors,
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = tiles_of(p),
                      .open = counts.ranking.open,
@@ -223,7 +228,8 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
-    estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
+    estimate.estimate.blocks =
+        td_rank_blocks(part.m, part.n, part.batch, product->terms.device.multiprocessors);
     estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
     estimate.estimate.open = counts.of_sample.open;
     estimate.estimate.met = counts.of_sample.met;
@@ -248,6 +254,7 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
                              unsigned long long *repaired)
 {
     const td_dense_part dense = {.device = product->device,
+                                 .terms = product->terms,
                                  .fixed = s->fixed,
                                  .finish = s->finish,
                                  .sizes = product->plan.dense,
@@ -342,8 +349,11 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 {
     td_ozaki_product product = {
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    const td_traits traits = td_traits_current();
+    product.terms = td_route_terms_of(p, parameter, &traits);
     if (mode->count > 0)
-        product.parameter = (td_parameter){.count = mode->count, .is_given = true};
+        product.parameter = (td_parameter){
+            .count = mode->count, .is_given = true, .without_routes = parameter.without_routes};
     else if (!parameter.is_given && mode->scheme->from_data)
         product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
@@ -353,7 +363,26 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 
 /* ---- modes ---- */
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_)            \
+/* Routes of products by residues; others have one way alone to multiply, cuBLAS. */
+static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                         td_route *route)
+{
+    const td_route_case c = td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
+    *route = td_route_of_case(&c);
+    return true;
+}
+
+static bool faithful_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                           td_route *route)
+{
+    const td_parameter own = {
+        .count = TD_EXACT_MODULI, .is_given = true, .without_routes = parameter.without_routes};
+    const td_route_case c = td_route_case_of(p, own, TD_FINISH_EXACT, device);
+    *route = td_route_of_case(&c);
+    return !parameter.is_other_way;
+}
+
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_, route_)    \
     static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
@@ -375,16 +404,17 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
         .takes_prices = takes_prices_,                                                             \
+        .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true, ozaki2_route)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
@@ -403,8 +433,9 @@ static cudaError_t faithful_prepare(int other_way)
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
-                    workspace_limit, counters);
+    const td_parameter own = {.without_routes = parameter.without_routes};
+    return run_mode(p, faithful_mode(parameter.is_other_way), own, device, workspace_limit,
+                    counters);
 }
 
 const td_engine td_engine_faithful = {
@@ -415,6 +446,7 @@ const td_engine td_engine_faithful = {
     .way = "fp64",
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
+    .route = faithful_route,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -54,7 +54,8 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  chunks_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_CHUNK),
+                  chunks_of_line =
+                      plan->measure == TD_MEASURE_WHOLE ? 0 : td_ceil_div(p->k, TD_CHUNK),
                   chunks = chunks_of_line * batch * (int64_t)td_chunk_bytes();
     for (int o = 0; o < 2; o++) {
         plan->chunks[o] = td_reserve(&end, chunks * plan->strip_lines);
@@ -129,6 +130,16 @@ static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
 }
 
+/* Of all lines, of as many members as a part has. */
+static td_measure_route measure_route_of(const td_ozaki_product *product)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    const td_problem *p = product->p;
+    const td_route_case c = {
+        .m = p->m, .n = p->n, .k = p->k, .batch = plan->batch, .terms = product->terms};
+    return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
+}
+
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
@@ -138,7 +149,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
-    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
+    plan->measure = measure_route_of(product);
     lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
         const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);

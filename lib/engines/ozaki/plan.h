@@ -17,7 +17,7 @@ typedef struct {
     td_scheme_sizes part;
     int64_t batch;   /* of a part */
     int strip_lines; /* measured at a time */
-    bool are_short;  /* lines are measured whole (td_lines_run) */
+    td_measure_route measure;
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, counts;
@@ -41,6 +41,7 @@ typedef struct {
     const td_ozaki_mode *mode;
     td_parameter parameter;
     td_device *device;
+    td_route_terms terms;
     td_counters *counters;
     td_ozaki_plan plan;
     char *workspace;

@@ -8,6 +8,7 @@
 #include "../../../kernels/select/select.h"
 #include "../engine.h"
 #include "planes.h"
+#include "route.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
@@ -16,9 +17,10 @@ typedef struct {
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
     td_wanted_tiles wanted; /* residues: tiles of C that are */
-    int64_t k_pass;         /* a multiple of TD_K_PAD */
-    char *workspace;        /* of scheme->bytes(), 256-byte aligned */
-    uint32_t *nonzero;      /* of scheme->map_words(), zeros before; NULL: none */
+    td_route_terms terms;
+    int64_t k_pass;    /* a multiple of TD_K_PAD */
+    char *workspace;   /* of scheme->bytes(), 256-byte aligned */
+    uint32_t *nonzero; /* of scheme->map_words(), zeros before; NULL: none */
     void *cublas_workspace;
     size_t cublas_bytes;
     uint32_t *next_unit; /* of td_panels, and next_tile of td_residues */

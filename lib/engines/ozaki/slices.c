@@ -122,6 +122,7 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
 {
     return (td_panels){
         .type = type,
+        .gemm = TD_GEMM_CUBLAS,
         .planes = 1,
         .batch = part->fixed.batch,
         .pieces = 1,

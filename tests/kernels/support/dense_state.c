@@ -241,6 +241,7 @@ void dense_run(dense_state *s, const dense_case *c)
     const int64_t k = c->of.k;
     td_dense_part part = {
         .device = td_device_current(),
+        .terms.device = td_traits_current(),
         .fixed = {.operand = {s->operand[0], s->operand[1]},
                   .alpha = s->target.alpha,
                   .batch = c->batch,
