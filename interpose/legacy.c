@@ -73,7 +73,7 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
     };
     td_call call;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
+    if (!td_wrap_begin_complete(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     td_wrap_end(&call);

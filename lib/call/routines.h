@@ -14,7 +14,6 @@
     X(extended, "stacks of products with types as arguments are not built yet")                    \
     X(level3, "products with symmetric, Hermitian or triangular matrices are not built yet")       \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
-    X(lt, "products of cublasLt are not built yet")                                                \
     X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
     X(vector, "vectors: limited by memory, so that no arithmetic is faster")                       \
@@ -72,7 +71,7 @@
     X(cublasDgeqrfBatched, alone, factors)                                                         \
     X(cublasZgelsBatched, alone, factors)                                                          \
     X(cublasZgeqrfBatched, alone, factors)                                                         \
-    X(cublasLtMatmul, alone, lt)                                                                   \
+    X(cublasLtMatmul, alone, all)                                                                  \
     X(cublasXtDgemm, alone, xt)                                                                    \
     X(cublasXtDspmm, alone, xt)                                                                    \
     X(cublasXtDsymm, alone, xt)                                                                    \

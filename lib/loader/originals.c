@@ -18,11 +18,14 @@ static const char *const names[TD_ORIGINAL_COUNT] = {TD_ENTRIES(NAME_OF_ENTRY)
                                                          TD_HELPERS(NAME_OF_HELPER)};
 
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",
+                                         "libcublasLt.so.11"};
 enum { SONAMES = sizeof sonames / sizeof *sonames, PATH_BYTES = 4096 };
 
 struct td_library {
     /* A reference is kept. NULL: not used yet. */
     _Atomic(const struct link_map *) map;
+    _Atomic(uintptr_t) start, end; /* of its image in memory; 0: not looked for yet */
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
 };
 
@@ -41,10 +44,16 @@ static td_function function_of(void *address)
 
 /* ---- libraries ---- */
 
+/* Number i of the versions, the newest first. */
+static bool is_version(const td_image *image, int i)
+{
+    return strcmp(image->name, sonames[i]) == 0 || strcmp(image->name, lt_sonames[i]) == 0;
+}
+
 static bool is_cublas(const td_image *image)
 {
     for (int i = 0; i < SONAMES; i++)
-        if (strcmp(image->name, sonames[i]) == 0) return true;
+        if (is_version(image, i)) return true;
     return false;
 }
 
@@ -73,8 +82,7 @@ static const td_image *newest(const td_images *images, const char *name)
 {
     for (int i = 0; i < SONAMES; i++)
         for (int j = 0; j < images->count; j++)
-            if (strcmp(images->image[j].name, sonames[i]) == 0 &&
-                td_image_symbol(&images->image[j], name))
+            if (is_version(&images->image[j], i) && td_image_symbol(&images->image[j], name))
                 return &images->image[j];
     return NULL;
 }
@@ -153,6 +161,46 @@ td_library *td_library_at(const void *address)
 }
 
 /* ---- libraries of calls ---- */
+
+/* An image's place in memory: from the first byte of its segments to behind the last one. */
+typedef struct {
+    const void *inside;
+    uintptr_t start, end;
+} extent;
+
+static bool measure(const td_image *image, void *of)
+{
+    extent *e = of;
+    if (!td_image_holds(image, e->inside)) return false;
+    e->start = UINTPTR_MAX;
+    for (int i = 0; i < image->segment_count; i++) {
+        const ElfW(Phdr) *segment = &image->segments[i];
+        const uintptr_t start = image->base + segment->p_vaddr, end = start + segment->p_memsz;
+        if (segment->p_type != PT_LOAD) continue;
+        if (start < e->start) e->start = start;
+        if (end > e->end) e->end = end;
+    }
+    return true;
+}
+
+static bool holds(td_library *library, const void *address)
+{
+    uintptr_t end = atomic_load_explicit(&library->end, memory_order_acquire);
+    if (!end) {
+        extent e = {.inside = library->map->l_ld};
+        td_images_each(measure, &e);
+        atomic_store_explicit(&library->start, e.start, memory_order_relaxed);
+        atomic_store_explicit(&library->end, end = e.end, memory_order_release);
+    }
+    const uintptr_t start = atomic_load_explicit(&library->start, memory_order_relaxed);
+    return start <= (uintptr_t)address && (uintptr_t)address < end;
+}
+
+bool td_library_is_caller(const void *caller)
+{
+    td_library *library = td_library_at(caller);
+    return library && holds(library, caller);
+}
 
 td_library *td_library_of(const void *handle, const void *caller, td_original which)
 {

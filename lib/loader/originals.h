@@ -19,7 +19,9 @@
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
-    X(cublasGemmStridedBatchedEx)
+    X(cublasGemmStridedBatchedEx)                                                                  \
+    X(cublasLtMatmulDescGetAttribute)                                                              \
+    X(cublasLtMatrixLayoutGetAttribute)
 
 #define TD_ORIGINAL_ENTRY(function, family) TD_ORIGINAL_##function,
 #define TD_ORIGINAL_HELPER(function)        TD_ORIGINAL_##function,
@@ -31,7 +33,7 @@ typedef enum {
 
 typedef void (*td_function)(void);
 
-/* One cuBLAS, 11 to 13, of the process; once found, it stays loaded. */
+/* One cuBLAS or cublasLt, 11 to 13, of the process; once found, it stays loaded. */
 typedef struct td_library td_library;
 
 /* The cuBLAS of a call of `which`: the one that a bound call is bound to (below); else the one that made the handle, if
@@ -42,8 +44,11 @@ td_library *td_library_of(const void *handle, const void *caller, td_original wh
 /* The same for Tandem's own handles; loads the newest that the loader finds where none is loaded. */
 td_library *td_library_own(void);
 
-/* The cuBLAS that holds an address in its code; NULL if no cuBLAS does, or there are more than TD_MOST_LIBRARIES. May leave
- * an error for dlerror. */
+/* True if an address is in the code of a cuBLAS or cublasLt: a call from there is one of its own. */
+bool td_library_is_caller(const void *caller);
+
+/* The cuBLAS that an address belongs to, as td_owner_set was told or else by its image; NULL if it belongs to none, or there
+ * are more than TD_MOST_LIBRARIES. May leave an error for dlerror. */
 td_library *td_library_at(const void *address);
 
 /* A program that looks a function up in one cuBLAS calls that one, whatever others there are. So what Tandem gives it are
