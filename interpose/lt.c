@@ -222,7 +222,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     p.lent = workspace;
     p.lent_bytes = workspaceSizeInBytes;
     td_call call;
-    if (!td_wrap_begin_complete(TD_ENTRY_cublasLtMatmul, true, &p, &call))
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, &p, &call))
         return td_wrap_status(&call);
     const cublasStatus_t status =
         original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D, Ddesc,

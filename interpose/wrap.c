@@ -78,7 +78,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
     return decide(call);
 }
 
-bool td_wrap_begin_complete(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
+bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
     if (!o) return pass(call);

@@ -53,7 +53,7 @@ TD_DEVICE bool find_span(const td_repair &p, int which, int line, range *r)
 
 /* The line and the element of k that a thread loads, of SIDE lines and K_STEP elements: consecutive threads read
  * consecutive memory. */
-TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
+TD_DEVICE void place_of_thread(const td_view &o, int *line, int *l)
 {
     const int slow = (int)threadIdx.x / SIDE, fast = (int)threadIdx.x % SIDE;
     *line = o.k_step == 1 ? slow : fast;
@@ -61,15 +61,14 @@ TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
 }
 
 /* Spans of SIDE lines of an operand. */
-TD_DEVICE void measure_lines(const td_operand &o, const double *data, int line0, int which,
-                             spans &s)
+TD_DEVICE void measure_lines(const td_view &o, const double *data, int line0, int which, spans &s)
 {
     int line, first;
     range r = {NO_TOP, NO_BOTTOM};
     place_of_thread(o, &line, &first);
     if (line0 + line < o.lines)
         for (int64_t l = first; l < o.k; l += K_STEP)
-            measure_number(td_bits64(data[td_operand_at(o, line0 + line, l)]), &r);
+            measure_number(td_bits64(td_view_load(o, data, line0 + line, l)), &r);
     atomicMax(&s.top[which][line], r.top);
     atomicMin(&s.bottom[which][line], r.bottom);
 }
@@ -84,13 +83,13 @@ TD_DEVICE int32_t digit_of(uint64_t m, int shift)
 }
 
 /* K_STEP elements of SIDE lines as digits; zeros past the ends, and something where a line spans too much. */
-TD_DEVICE void load_digits(const td_operand &o, const double *data, int line0, int64_t l0,
+TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int64_t l0,
                            const int *bottom, digits (*slab)[SIDE])
 {
     int line, l, q;
     place_of_thread(o, &line, &l);
     const bool inside = line0 + line < o.lines && l0 + l < o.k;
-    const uint64_t bits = inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) : 0;
+    const uint64_t bits = inside ? td_bits64(td_view_load(o, data, line0 + line, l0 + l)) : 0;
     const uint64_t m = td_exact_significand(bits, &q);
     digits r;
     TD_UNROLL
@@ -110,7 +109,7 @@ TD_DEVICE void add_digits(const digits &a, const digits &b, int64_t (&column)[2 
     for (int j = 0; j < count; j++) column[i + j] += (int64_t)a.digit[i] * b.digit[j];
 }
 
-/* All columns but the last, which has the sign, to 0 .. 2^DIGIT_BITS - 1. */
+/* Brings all columns but the last, which has the sign, to 0 .. 2^DIGIT_BITS - 1. */
 template <int columns> TD_DEVICE void carry_columns(int64_t (&column)[columns])
 {
     TD_UNROLL
@@ -246,7 +245,7 @@ TD_DEVICE void repair_group(const td_repair &p, int row0, int col0, bool is_want
 
 /* ---- elements by themselves ---- */
 
-/* Spans of a row and a column. All threads take part. */
+/* Finds the spans of a row and a column. All threads take part. */
 TD_DEVICE void measure_pair(const line_pair &pair, narrow_shared &shared, range (&r)[2])
 {
     const int tid = (int)threadIdx.x;
@@ -352,7 +351,7 @@ TD_DEVICE bool sum_pair(const line_pair &pair, const range (&r)[2], narrow_share
     return true;
 }
 
-/* Bits that a line may span beyond what its first numbers do. */
+/* Bits by which a line's span may exceed that of its first numbers. */
 enum { SLACK = 16 };
 
 /* Makes the span of a line's first numbers one of `bits` that probably has all: more room below, where numbers close to 0
@@ -389,7 +388,7 @@ TD_DEVICE bool sum_alone(const td_repair &p, int row, int col, narrow_shared &sh
     return is_done;
 }
 
-/* All threads an element, one after the other. */
+/* Makes the masked elements one after the other; all threads share each of them. */
 TD_DEVICE void repair_scattered(const td_repair &p, int row0, int col0, bool is_wanted,
                                 narrow_shared &shared)
 {

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "lower.h"
 #include "process.h"
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
@@ -91,9 +92,11 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 {
     td_call call = td_call_begin(entry, p, decision, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
+    td_problem product;
+    const td_problem *const run = td_lower(p, &product) ? &product : p;
     td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
     if (status == TD_RUN_DONE)
-        status = td_engine_run(decision->engine, p, decision->parameter, device,
+        status = td_engine_run(decision->engine, run, decision->parameter, device,
                                td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);

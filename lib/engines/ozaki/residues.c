@@ -1,7 +1,7 @@
 /* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/crt/second.h"
+#include "../../../kernels/residue/split.h"
 #include "../../../kernels/fused/fused.h"
 #include "../tiler.h"
 #include "scheme.h"
@@ -101,9 +101,9 @@ static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };
 
-static void choose(td_parameter parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_rule *c)
 {
-    c->rule = TD_SCALE_BY_NORM;
+    c->scale = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
@@ -170,6 +170,7 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t 
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
         .wanted = part->wanted,
+        .region = part->finish.target.region,
         .next_unit = part->next_unit,
         .nonzero = {map_of(part, 0), map_of(part, 1)},
     };
@@ -180,6 +181,7 @@ static bool is_resident(const td_scheme_part *part, const layout *l)
 {
     const int64_t k = part->fixed.operand[0].k;
     const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
+    if (part->finish.target.region.kind != TD_REGION_ALL) return false; /* it makes whole tiles */
     return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
            k <= part->k_pass && td_resident_suits(&panels, &part->finish.target.beta);
 }

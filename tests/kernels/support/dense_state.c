@@ -72,11 +72,11 @@ static void make_masks(dense_state *s, const dense_case *c)
     const int64_t tiles = s->tiles[0] * s->tiles[1];
     s->masks = calloc((size_t)(tiles * c->batch) * TD_SUBTILES, sizeof *s->masks);
     s->is_dense = calloc((size_t)(tiles * c->batch), 1);
-    s->counts = calloc((size_t)c->batch * TD_OPEN_COUNTS, sizeof *s->counts);
+    s->counts = calloc((size_t)c->batch, sizeof *s->counts);
     s->open = calloc((size_t)(tiles * c->batch), sizeof *s->open);
     CHECK(s->masks && s->is_dense && s->counts && s->open, "out of memory");
     for (int z = 0; z < c->batch; z++) {
-        int32_t *const counts = s->counts + z * TD_OPEN_COUNTS;
+        td_open_counts *const counts = s->counts + z;
         for (int64_t t = 0; t < tiles; t++) {
             int count = 0;
             for (int64_t e = 0; e < TD_TILE * TD_TILE; e++) {
@@ -88,11 +88,11 @@ static void make_masks(dense_state *s, const dense_case *c)
             }
             s->is_dense[z * tiles + t] = count > TD_FEW;
             if (count > TD_FEW)
-                s->open[(z + 1) * tiles - 1 - counts[1]++] = (int32_t)t;
+                s->open[(z + 1) * tiles - 1 - counts->dense++] = (int32_t)t;
             else if (count > 0)
-                s->open[z * tiles + counts[0]++] = (int32_t)t;
+                s->open[z * tiles + counts->few++] = (int32_t)t;
         }
-        counts[3] = c->is_worth ? 1 << 30 : 0; /* what single sums would cost */
+        counts->sums = c->is_worth ? 1 << 30 : 0; /* what single sums would cost */
     }
 }
 
@@ -105,9 +105,9 @@ static td_matrix matrices(dense_state *s, const dense_case *c, const test_matrix
     return (td_matrix){.array = upload(s, at, (int64_t)sizeof at), .ld = m[0]->ld};
 }
 
-static td_operand operand(td_matrix matrix, const test_matrix *x, bool lines_are_rows)
+static td_view operand(td_matrix matrix, const test_matrix *x, bool lines_are_rows)
 {
-    return (td_operand){
+    return (td_view){
         .matrix = matrix,
         .line_step = lines_are_rows ? 1 : x->ld,
         .k_step = lines_are_rows ? x->ld : 1,
@@ -134,10 +134,10 @@ static void measure(dense_state *s, const dense_case *c)
                           .clear_count = 1};
     for (int o = 0; o < 2; o++) {
         const int64_t records = size[o] * c->batch * (int64_t)sizeof(td_line);
-        measure.units[o] =
-            reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
-        measure.units_again[o] =
-            reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
+        measure.chunks[o] =
+            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
+        measure.chunks_again[o] =
+            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
         measure.tops[o] = reserve(s, k * c->batch * 4);
         measure.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
         measure.line[o] = reserve(s, records);
@@ -147,19 +147,21 @@ static void measure(dense_state *s, const dense_case *c)
     s->shift = measure.shift;
     s->shifted = measure.shifted;
     td_choose choose = {
-        .line = {measure.line[0], measure.line[1]},
-        .line_again = {measure.line_again[0], measure.line_again[1]},
-        .shifted = measure.shifted,
-        .lines = {(int)size[0], (int)size[1]},
-        .batch = c->batch,
-        .alpha = s->target.alpha,
-        .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
+        .measured = {.line = {measure.line[0], measure.line[1]},
+                     .line_again = {measure.line_again[0], measure.line_again[1]},
+                     .shifted = measure.shifted,
+                     .lines = {(int)size[0], (int)size[1]},
+                     .batch = c->batch,
+                     .k = k,
+                     .alpha = s->target.alpha},
+        .chosen = {.choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
+                   .line = {measure.line[0], measure.line[1]}},
     };
     td_scheme_residues.choose((td_parameter){.count = TD_EXACT_MODULI, .is_given = true}, k,
-                              &choose);
-    choose.counts_rounded = counts_rounded(c);
-    CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+                              &choose.rule);
+    measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
+    measure.counts_rounded = counts_rounded(c);
+    CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
 }
 
 /* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
@@ -210,7 +212,7 @@ dense_state dense_make(const dense_case *c)
         .alpha.value.binary64 = c->of.alpha,
         .beta.value.binary64 = c->of.beta,
         .masks = upload(&s, s.masks, tiles * TD_SUBTILES * (int64_t)sizeof *s.masks),
-        .open_count = upload(&s, s.counts, c->batch * TD_OPEN_COUNTS * (int64_t)sizeof *s.counts),
+        .open_count = upload(&s, s.counts, c->batch * (int64_t)sizeof *s.counts),
         .open_tile = upload(&s, s.open, tiles * (int64_t)sizeof *s.open),
         .is_dense = reserve(&s, (int64_t)td_dense_scratch_bytes(c->of.m, c->of.n, c->batch)),
     };
