@@ -210,7 +210,7 @@ class Preload(unittest.TestCase):
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "2M")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
-            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "syrk"}, ("TANDEM_ENTRY", "syrk", "gemm")),
+            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "trsm"}, ("TANDEM_ENTRY", "trsm", "gemm")),
         ):
             with self.subTest(variables):
                 process = run(client, ORDINARY, **variables)
