@@ -88,8 +88,8 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
         .stream = my_stream,
     };
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     td_wrap_end(&call);
@@ -113,8 +113,8 @@ void cublasDsyrk(char uplo, char trans, int n, int k, double alpha, const double
         .stream = my_stream,
     };
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDsyrk, stream_is_known(), &p, &call)) return;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDsyrk);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDsyrk, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDsyrk) original = TD_ORIGINAL(library, cublasDsyrk);
     if (original) original(uplo, trans, n, k, alpha, A, lda, beta, C, ldc);
     td_wrap_end(&call);

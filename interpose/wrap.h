@@ -16,8 +16,12 @@
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
+/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of cublasLt. *p is complete,
+ * stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
+
+/* Sets the scalars of *p, which has its type: numbers in device memory or on the host. */
+void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);
 
 /* After the original function has returned. */
 void td_wrap_end(td_call *call);

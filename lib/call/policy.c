@@ -21,6 +21,7 @@ const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
+const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
 
 const char td_choice_fastest[] = "predicted fastest";

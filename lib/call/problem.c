@@ -106,6 +106,11 @@ bool td_problem_only_scales(const td_problem *p)
     return p->k == 0 || (!p->alpha.device && is_zero(&p->alpha.value, p->type));
 }
 
+bool td_problem_has_addend(const td_problem *p)
+{
+    return p->addend.data && (p->beta.device || !is_zero(&p->beta.value, p->type));
+}
+
 const td_matrix *td_problem_result(const td_problem *p)
 {
     switch (p->kind) {

@@ -70,6 +70,8 @@ typedef struct {
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;
+    td_matrix
+        addend; /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
     int *
         pivots; /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are exchanged */
     int *
@@ -91,6 +93,9 @@ bool td_problem_is_empty(const td_problem *p);
 
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
+
+/* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
+bool td_problem_has_addend(const td_problem *p);
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

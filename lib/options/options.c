@@ -202,6 +202,19 @@ static void print_text(const void *value, char *text, size_t bytes)
     snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
 }
 
+/* On or off */
+
+static bool parse_switch(const char *text, void *value)
+{
+    *(td_option_switch *)value = strcmp(text, "on") == 0;
+    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
+static void print_switch(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", *(const td_option_switch *)value ? "on" : "off");
+}
+
 /* Families of entry points */
 
 static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
@@ -269,6 +282,7 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_bytes = {parse_bytes, print_bytes, NULL},
                                    kind_log = {parse_log, print_log, NULL},
                                    kind_text = {parse_text, print_text, NULL},
+                                   kind_switch = {parse_switch, print_switch, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
 #define ROW(id, kind, field, fallback, allowed, help)                                              \

@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     char text[TD_PATH_BYTES]; /* "": none */
 } td_option_text;
+typedef bool td_option_switch;
 typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
 
 /* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
@@ -63,7 +64,10 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \
     X(ENTRY, families, families, "all",                                                            \
-      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.")
+      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.") \
+    X(DLSYM, switch, dlsym, "on", "on, off",                                                       \
+      "Whether functions that a program looks up in a cuBLAS with dlsym or dlvsym are "            \
+      "intercepted.")
 
 #define TD_OPTION_ENUM(id, kind, field, fallback, allowed, help) TD_OPTION_##id,
 typedef enum { TD_OPTIONS(TD_OPTION_ENUM) TD_OPTION_COUNT } td_option_id;

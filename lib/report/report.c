@@ -294,7 +294,7 @@ static bool is_without_calls(void)
 static bool has_cublas(char why[TD_LOADED_TEXT])
 {
     const td_loaded loaded = td_loaded_cublas();
-    td_loaded_explain(&loaded, report.is_host_device, why);
+    td_loaded_explain(&loaded, report.is_host_device, TD_SEES_DLSYM && report.options->dlsym, why);
     return td_loaded_is_used(&loaded, report.is_host_device);
 }
 

@@ -347,7 +347,9 @@ static void print_silence(FILE *out, const td_report *report)
     const td_loaded loaded = td_loaded_cublas();
     char why[TD_LOADED_TEXT];
     fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
-            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
+            program_invocation_short_name,
+            td_loaded_explain(&loaded, report->is_host_device,
+                              TD_SEES_DLSYM && report->options->dlsym, why));
 }
 
 void td_report_print_table(FILE *out, const td_report *report)

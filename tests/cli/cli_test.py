@@ -482,13 +482,31 @@ class Doctor(Case):
     def test_plugins_may_come(self):
         program = compile_c(self.folder, 'program',
                             '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }', '-ldl')
-        self.assertIn('may work', self.doctor(program, 0))
+        self.assertIn('(ctypes) are not, as this build', self.doctor(program, 0))
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        self.assertIn('may work: no cuBLAS found, but it loads libraries at run time: those that import from cuBLAS are '
+                      'intercepted, functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
 
     def test_dlopen_of_cublas(self):
-        program = compile_c(self.folder, 'program',
-                            '#include <dlfcn.h>\nint main(void) { return !dlsym(dlopen("libcublas.so.13", RTLD_NOW),'
-                            ' "cublasDgemm_v2"); }', '-ldl')
-        self.assertIn('program opens cuBLAS with dlopen', self.doctor(program, 1))
+        """Which way it goes: by names that it holds, by what the library stands before, and by TANDEM_DLSYM."""
+        def opener(name):
+            return compile_c(self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
+                             f' return !dlsym(dlopen("libcublas.so.13", RTLD_NOW), "{name}"); }}', '-ldl')
+
+        program = opener('cublasDgemm_v2')
+        looked_up = 'looked up:   cublasDgemm_v2 (in program): '
+        unseen = 'this build of Tandem does not stand before dlsym'
+        verdict = self.doctor(program, 1, looked_up + 'not seen, as ' + unseen)
+        self.assertIn('program opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, as ' + unseen,
+                      verdict)
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        verdict = self.doctor(program, 0, looked_up + 'intercepted\n')
+        self.assertIn('works: its products can be intercepted: program opens cuBLAS with dlopen', verdict)
+        self.environment['TANDEM_DLSYM'] = 'off'
+        self.assertIn('are not seen, as TANDEM_DLSYM is off', self.doctor(program, 1, 'not seen, as TANDEM_DLSYM is off'))
+        del self.environment['TANDEM_DLSYM']
+        verdict = self.doctor(opener('cublasSgemm_v2'), 0)
+        self.assertIn('may work: program opens cuBLAS with dlopen, but no function that Tandem intercepts is named', verdict)
 
     def test_static_cublas(self):
         program = compile_c(self.folder, 'program', 'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')

@@ -57,6 +57,8 @@ static const struct {
     const char *text;
     const char *printed;
 } good[] = {
+    {TD_OPTION_DLSYM, "on", "on"},
+    {TD_OPTION_DLSYM, "off", "off"},
     {TD_OPTION_MODE, "native", "native"},
     {TD_OPTION_MODE, "df", "df"},
     {TD_OPTION_MODE, "slices", "slices"},
@@ -125,6 +127,7 @@ static void values_reach_their_fields(void **state)
                            "TANDEM_LOG=info:l.txt",
                            "TANDEM_REPORT=-",
                            "TANDEM_ENTRY=gemm_strided",
+                           "TANDEM_DLSYM=off",
                            NULL};
     td_options o;
     (void)state;
@@ -139,6 +142,7 @@ static void values_reach_their_fields(void **state)
     assert_string_equal(o.log.file, "l.txt");
     assert_string_equal(o.report.text, "-");
     assert_int_equal(o.families, 1 << TD_FAMILY_gemm_strided);
+    assert_false(o.dlsym);
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
 }
@@ -160,6 +164,8 @@ static const struct {
     td_option_id id;
     const char *text;
 } bad[] = {
+    {TD_OPTION_DLSYM, "ON"},
+    {TD_OPTION_DLSYM, "1"},
     {TD_OPTION_MODE, "fd"},
     {TD_OPTION_MODE, "DF"},
     {TD_OPTION_MODE, "df:"},
