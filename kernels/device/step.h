@@ -1,4 +1,5 @@
-/* step.h - what blocks count that do a step of a kernel together (work_queue.h). For host C and for kernels. */
+/* step.h - what blocks count that do a step of a kernel together (work_queue.h). For host C and for
+ * kernels. */
 #ifndef TD_STEP_H
 #define TD_STEP_H
 
