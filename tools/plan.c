@@ -16,7 +16,7 @@
 #include "tools/tandem.h"
 
 enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE };
-enum { M, N, K, SIZES };
+enum { M, N, K, SIZES, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
@@ -66,9 +66,10 @@ static bool parse_op(char letter, td_op *op)
 
 static bool parse_ops(const char *text, const routine *r, td_problem *p)
 {
-    td_op *const ops[] = {&p->op_a, &p->op_b};
+    td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
     bool is_good = !text || strlen(text) == (size_t)r->op_count;
-    for (int i = 0; text && is_good && i < r->op_count; i++) is_good = parse_op(text[i], ops[i]);
+    for (int i = 0; text && is_good && i < r->op_count && i < MOST_OPS; i++)
+        is_good = parse_op(text[i], ops[i]);
     if (!is_good) complain("--op is '%s'; allowed: %s", text, r->ops);
     return is_good;
 }

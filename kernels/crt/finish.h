@@ -130,8 +130,8 @@ TD_DEVICE unsigned td_column_bits(unsigned mask, int j)
     return mask >> (TD_SUBTILE * j) & ((1u << TD_SUBTILE) - 1);
 }
 
-/* A column of a subtile in memory, and the bits of the elements that C has: all of them are loaded and stored in halves if
- * they are aligned for that. */
+/* A column of a subtile in memory, and the bits of the elements that C has: if it has all, and they
+ * are aligned for that, they are loaded and stored in halves. */
 struct td_column {
     double *at;
     unsigned inside;
@@ -302,7 +302,8 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
     td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
 }
 
-/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest is on the diagonal. */
+/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest tile is on the
+ * diagonal. */
 TD_DEVICE bool td_are_tiles_large(const td_target &target)
 {
     const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1,

@@ -144,8 +144,9 @@ template <int moduli> struct column_residues {
     }
 };
 
-/* One column, of which C has the elements whose bits in `inside` are set. Scales are in the place of an exponent's upper half. Stores the
- * elements of which it is sure how they are rounded, but for those whose bits in `left` are set; returns the bits of the others. */
+/* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
+ * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
+ * except those whose bits are set in `left`; returns the bits of all others. */
 template <int moduli>
 TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
@@ -252,8 +253,8 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
     return first * ((1 << TD_SUBTILE) - 1);
 }
 
-/* Returns the bits of the subtile's elements that cannot be finished so; `whole` has those that C has. What C had in the next column is
- * loaded ahead. */
+/* Returns the bits of the subtile's elements that cannot be finished in this way; `whole` has the
+ * bits of those that C has. What C held in the next column is loaded ahead. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
                                          unsigned whole, unsigned left, int64_t ld,

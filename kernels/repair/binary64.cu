@@ -149,8 +149,8 @@ TD_DEVICE block_place place_of_all(const td_target &target, int tile)
             TD_ROOM};
 }
 
-/* The tile whose block makes a pair of tile rows of which binary64 makes all elements: the upper one, unless only the lower
- * one has elements of C. */
+/* Where binary64 makes all elements of a pair of tile rows, the block of this tile does: of the
+ * upper one, or of the lower one if only that has elements of C. */
 TD_DEVICE int leading_tile(const td_target &target, int tile)
 {
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles, column = tile / m_tiles;

@@ -113,8 +113,9 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_
     if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
 }
 
-/* A subtile of the ranks: where it begins, how much of it there is (no rows if C has none of its elements), the bits of the elements that C
- * has, and the first sums' logarithms, of which those beyond C may be anything. */
+/* A subtile of the ranks: where it begins; how many rows and columns it has, no rows if C has none
+ * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
+ * may be anything for elements that C has not. */
 struct ranked_subtile {
     uint8_t *at;
     int rows, columns;

@@ -19,6 +19,17 @@ static const char host_device_note[] =
 /* Native calls with invalid arguments are listed too. */
 static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
+/* True of routines that update one triangle of C. */
+static bool is_update(const td_report_key *key)
+{
+    return key->kind == TD_RANK_K || key->kind == TD_RANK_2K;
+}
+
+static char triangle_letter(const td_report_key *key)
+{
+    return key->triangle == TD_LOWER ? 'L' : 'U';
+}
+
 static void print_string_or_null(FILE *out, const char *text)
 {
     if (text)
@@ -118,8 +129,7 @@ static void print_shape(FILE *out, const td_report_key *key)
     const bool is_triangular =
         key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
     if (is_triangular) fprintf(out, "\"side\": \"%c\", ", key->side == TD_LEFT ? 'L' : 'R');
-    if (is_triangular || key->kind == TD_RANK_K || key->kind == TD_RANK_2K)
-        fprintf(out, "\"uplo\": \"%c\", ", key->triangle == TD_LOWER ? 'L' : 'U');
+    if (is_triangular || is_update(key)) fprintf(out, "\"uplo\": \"%c\", ", triangle_letter(key));
     if (is_triangular)
         fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
 }
@@ -236,10 +246,13 @@ static cell function_cell(const td_record *record)
     return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
 }
 
+/* The operations of both operands; of an update the triangle, and the operation. */
 static cell op_cell(const td_record *record)
 {
-    const char ops[] = {op_letter(record->key.op_a), op_letter(record->key.op_b), '\0'};
-    return text_cell(ops);
+    const td_report_key *key = &record->key;
+    const char ops[] = {op_letter(key->op_a), op_letter(key->op_b), '\0'},
+               update[] = {triangle_letter(key), op_letter(key->op_a), '\0'};
+    return text_cell(is_update(key) ? update : ops);
 }
 
 static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }

@@ -6,9 +6,11 @@
 enum { TRIANGLE_COLUMNS = 512 };
 
 /* C's columns from `first` on, and of these the rows that the region meets, from a multiple of
- * TD_LINE_GROUP on, which keeps what cuBLAS wants of pointers; of int8 panels. */
+ * TD_LINE_GROUP on, which keeps what cuBLAS wants of pointers. */
 static td_panels strip_of(const td_panels *p, int64_t first)
 {
+    const int64_t bytes = p->type == TD_PANEL_INT8 ? 1 : (int64_t)sizeof(float),
+                  bytes_of_c = sizeof(int32_t); /* or a float */
     td_panels strip = *p;
     const td_region *const region = &p->region;
     int64_t row = 0, end = p->m;
@@ -18,9 +20,9 @@ static td_panels strip_of(const td_panels *p, int64_t first)
     else
         end = td_round_up(td_larger(first + strip.n - region->below, 0), TD_LINE_GROUP);
     strip.m = td_smaller(end, p->m) - row;
-    strip.a = (const int8_t *)p->a + row * p->ld_a;
-    strip.b = (const int8_t *)p->b + first * p->ld_b;
-    strip.c = (int32_t *)p->c + first * p->ld_c + row;
+    strip.a = (const char *)p->a + row * p->ld_a * bytes;
+    strip.b = (const char *)p->b + first * p->ld_b * bytes;
+    strip.c = (char *)p->c + (first * p->ld_c + row) * bytes_of_c;
     return strip;
 }
 
