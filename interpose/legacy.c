@@ -76,5 +76,5 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
     td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
     __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    td_wrap_end(&call);
+    td_wrap_end(&call, original != NULL);
 }

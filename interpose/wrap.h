@@ -19,8 +19,8 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
 /* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
-/* After the original function has returned. */
-void td_wrap_end(td_call *call);
+/* After the original function has returned; is_done: without an error. */
+void td_wrap_end(td_call *call, bool is_done);
 
 /* The workspace that the handle was given for p->stream, if any. */
 void td_wrap_find_loan(cublasHandle_t handle, td_problem *p);
@@ -37,7 +37,7 @@ cublasStatus_t td_wrap_status(const td_call *call);
     __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
     cublasStatus_t status =                                                                        \
         original ? original(handle, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;                  \
-    td_wrap_end(&call);                                                                            \
+    td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);                                           \
     return status
 
 #endif

@@ -20,7 +20,8 @@ static void name_figures(int ordinal)
     if (device) td_report_set_figures(ordinal, device->model.source);
 }
 
-td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision, int ordinal)
+td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
+                      const td_decision *decision, td_device *device, int ordinal)
 {
     const td_report_key key = td_report_key_of(entry, p, decision, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
@@ -28,8 +29,9 @@ td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *de
                     .stream = p->stream};
     if (call.record) name_device(ordinal);
     if (call.record && decision->forecast.mode) name_figures(ordinal);
-    if (decision->reason != td_reason_invalid && td_report_wants_time(call.record))
-        call.timer = td_timer_start(p->stream);
+    if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
+    td_sampling_begin(&call.sampling, o, p, &key.bound, device, call.record);
+    if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
     return call;
 }
 
@@ -53,12 +55,17 @@ void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
            why ? why : "", why ? ")" : "");
 }
 
-void td_call_end(td_call *call)
+void td_call_end(td_call *call, bool is_done)
 {
     /* If this fails, a count is late, or missing. */
     if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
     td_timer_stop(call->timer, call->stream, call->record);
+    td_sampling_end(&call->sampling, is_done);
 }
 
-void td_call_drop(td_call *call) { td_timer_drop(call->timer); }
+void td_call_drop(td_call *call)
+{
+    td_timer_drop(call->timer);
+    td_sampling_end(&call->sampling, false);
+}

@@ -6,14 +6,17 @@
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (td_policy_emulates(o) || o->report.text[0]) && td_policy_intercepts(o, entry);
+    return (td_policy_emulates(o) || o->report.text[0] || o->verify) &&
+           td_policy_intercepts(o, entry);
 }
 
 static td_call keep_native(td_entry entry, const td_problem *p, const td_decision *decision)
 {
+    const td_options *o = td_options_in_force();
     int ordinal = -1;
     if (!td_cuda_ok(cudaGetDevice(&ordinal))) ordinal = -1;
-    const td_call call = td_call_begin(entry, p, decision, ordinal);
+    td_device *device = o->verify ? td_device_current() : NULL;
+    const td_call call = td_call_begin(o, entry, p, decision, device, ordinal);
     td_call_count(&call, entry, p, decision);
     return call;
 }
@@ -49,7 +52,7 @@ static td_call refuse(td_entry entry, const td_problem *p, td_run_status status)
 static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
                        const td_decision *decision, td_device *device)
 {
-    td_call call = td_call_begin(entry, p, decision, device->ordinal);
+    td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
     const td_run_status status = td_engine_run(decision->engine, p, decision->parameter, device,
                                                td_device_limit(device, o->workspace), counters);
@@ -63,7 +66,7 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
         call.outcome = TD_CALL_BROKEN;
     }
     td_call_count(&call, entry, p, decision);
-    td_call_end(&call);
+    td_call_end(&call, status == TD_RUN_DONE);
     return call;
 }
 

@@ -32,6 +32,9 @@ typedef struct {
     td_log_level level;
     char file[TD_PATH_BYTES]; /* "": stderr */
 } td_option_log;
+typedef int64_t td_option_verify; /* elements of a product; 0: none, TD_VERIFY_ALL: all */
+enum { TD_VERIFY_USUAL = 64, TD_VERIFY_MOST = 65536 };
+#define TD_VERIFY_ALL INT64_MAX
 typedef struct {
     char text[TD_PATH_BYTES]; /* "": none */
 } td_option_text;
@@ -55,6 +58,14 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
       "free memory.")                                                                              \
+    X(VERIFY, verify, verify, "off", "off, sample, sample:N with 1 to 65536 elements, or full",    \
+      "Elements of each product that are computed again exactly, after it, and compared: 64, N, "  \
+      "or "                                                                                        \
+      "all. The report has the errors beside the mode's bound, of native products as well; an "    \
+      "error beyond its bound is said once.")                                                      \
+    X(VERIFY_DUMP, text, verify_dump, "none", "none, or a folder",                                 \
+      "Where the row and the column of the first element beyond its bound are left: "              \
+      "verify-PID.txt.")                                                                           \
     X(LOG, log, log, "warn",                                                                       \
       "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
       "What is said, and where; without a file on stderr. In a file each line begins with "        \

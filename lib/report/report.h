@@ -27,7 +27,8 @@ typedef struct {
     int64_t m, n, k, batch;
 
     /* These follow from the others. */
-    const char *choice; /* why this mode; NULL: it was asked for, or the call is native */
+    td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
+    const char *choice;    /* why this mode; NULL: it was asked for, or the call is native */
     td_forecast forecast;
 } td_report_key;
 
@@ -36,7 +37,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 
-/* Starts the report that o asks for, if any; o and version (Tandem's) must stay valid. A file that cannot be
+/* Starts the report that o asks for, if any, or the counts that TANDEM_VERIFY needs; o and version (Tandem's) must stay valid. A file that cannot be
  * written gets one line, and the report stays off. Call once, before the other functions. */
 void td_report_open(const td_options *o, const char *version);
 
@@ -67,6 +68,13 @@ void td_report_add_time(td_record *record, double seconds); /* GPU time of one c
 /* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
  * each context of a device has its own. */
 void td_report_add_counters(td_record *record, const volatile td_counters *counters);
+
+/* The same of what TANDEM_VERIFY measures in the record's calls. */
+void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);
+
+/* The call of the record with this number as text, for a message: function, operations, sizes, mode. False if there is none. */
+enum { TD_CALL_TEXT = 256 };
+bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */
 void td_report_write(void);

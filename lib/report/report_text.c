@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "json_text.h"
+#include "number_text.h"
 #include "../loader/loaded.h"
 
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the
@@ -106,10 +108,48 @@ static void print_totals(FILE *out, const td_report_totals *totals)
 {
     fprintf(out,
             "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
-            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s},\n",
+            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
+            "\"verified\": %s, \"outside\": %s},\n",
             totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
             seconds_text(totals->timed, totals->nanoseconds).text,
-            count_text(totals->is_counted, totals->repaired, "null").text);
+            count_text(totals->is_counted, totals->repaired, "null").text,
+            count_text(totals->is_verified, totals->verified, "null").text,
+            count_text(totals->is_verified, totals->outside, "null").text);
+}
+
+/* JSON has no infinity. */
+static td_number number_or_null(double x)
+{
+    return isfinite(x) ? td_number_short(x) : (td_number){"null"};
+}
+
+/* The mean of what was added up over elements that have an error. */
+static double mean_of(double sum, const td_sample_counts *samples)
+{
+    const unsigned long long count = samples->elements - samples->special;
+    return count ? sum / (double)count : 0.0;
+}
+
+static void print_samples(FILE *out, const td_record *record)
+{
+    const td_sample_counts s = td_record_samples(record);
+    const td_sample_bound bound = record->key.bound;
+    if (s.elements == 0) {
+        fprintf(out, "null");
+        return;
+    }
+    fprintf(
+        out,
+        "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"worst\": %s, \"mean\": %s, "
+        "\"worst_ulps\": %s, \"mean_ulps\": %s, ",
+        s.elements, s.special, s.outside, number_or_null(s.worst).text,
+        number_or_null(mean_of(s.sum, &s)).text, number_or_null(s.worst_ulps).text,
+        number_or_null(mean_of(s.sum_ulps, &s)).text);
+    if (isfinite(bound.relative))
+        fprintf(out, "\"bound\": %s, \"bound_ulps\": %s}", td_number_short(bound.relative).text,
+                td_number_short(bound.ulps).text);
+    else
+        fprintf(out, "\"bound\": null, \"bound_ulps\": null}");
 }
 
 /* Which half of a matrix, and which side of it: of the routines that ask. */
@@ -166,6 +206,8 @@ static void print_record(FILE *out, const td_record *record)
     print_string_or_null(out, key->choice);
     fprintf(out, ", \"predicted\": ");
     print_forecast(out, &key->forecast);
+    fprintf(out, ", \"verified\": ");
+    print_samples(out, record);
     fprintf(out, "}");
 }
 
@@ -195,6 +237,15 @@ void td_report_print_json(FILE *out, const td_report *report)
         separator = ",\n    ";
     }
     fprintf(out, "\n  ]\n}\n");
+}
+
+void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
+{
+    char batch[32] = "";
+    if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
+    snprintf(text, TD_CALL_TEXT, "%s %c%c m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
+             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m,
+             key->n, key->k, batch, key->mode);
 }
 
 /* The table. Its columns are as wide as what is in them, and those that say nothing are left
@@ -269,6 +320,33 @@ static cell planes_cell(const td_record *record)
     return text_cell(count_text(planes != 0, planes, "-").text);
 }
 
+/* Nothing to show where no element was compared. */
+static cell sample_cell(const td_record *record, double (*of)(const td_sample_counts *samples))
+{
+    const td_sample_counts s = td_record_samples(record);
+    return text_cell(s.elements ? td_number_short(of(&s)).text : "-");
+}
+
+static double worst_of(const td_sample_counts *s) { return s->worst; }
+static double mean_error_of(const td_sample_counts *s) { return mean_of(s->sum, s); }
+static double worst_ulps_of(const td_sample_counts *s) { return s->worst_ulps; }
+static cell worst_cell(const td_record *record) { return sample_cell(record, worst_of); }
+static cell mean_cell(const td_record *record) { return sample_cell(record, mean_error_of); }
+static cell ulps_cell(const td_record *record) { return sample_cell(record, worst_ulps_of); }
+
+/* In sizes alone: a unit in the last place of C is at most 2^-52 of one. */
+static cell bound_cell(const td_record *record)
+{
+    const td_sample_bound bound = record->key.bound;
+    if (!record->samples || !isfinite(bound.relative)) return text_cell("-");
+    return text_cell(td_number_short(bound.relative + bound.ulps * 0x1p-52).text);
+}
+
+static cell outside_cell(const td_record *record)
+{
+    return integer_cell((int64_t)td_record_samples(record).outside);
+}
+
 static const column columns[] = {
     {"cublas...", NULL, true, function_cell},
     {"op", NULL, true, op_cell},
@@ -281,6 +359,11 @@ static const column columns[] = {
     {"ms, all calls", NULL, false, time_cell},
     {"repaired", "-", false, repaired_cell},
     {"planes", "-", false, planes_cell},
+    {"error", "-", false, worst_cell},
+    {"mean", "-", false, mean_cell},
+    {"bound", "-", false, bound_cell},
+    {"ulps", "-", false, ulps_cell},
+    {"outside", "0", false, outside_cell},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

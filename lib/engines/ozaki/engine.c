@@ -8,6 +8,7 @@
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "plan.h"
 #include "../tiler.h"
 #include "slices.h"
@@ -366,6 +367,7 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
+        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
@@ -407,6 +409,7 @@ const td_engine td_engine_faithful = {
     .way = "fp64",
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
+    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };
