@@ -70,6 +70,7 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
         .c = matrix(C, ldc),
         .batch = 1,
         .stream = my_stream,
+        .caller = __builtin_return_address(0),
     };
     td_call call;
     if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;

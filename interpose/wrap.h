@@ -30,6 +30,7 @@ cublasStatus_t td_wrap_status(const td_call *call);
 
 /* The rest of a wrapper for a function with a handle, once `p` describes the product. */
 #define TD_WRAP(function, handle, alpha, beta, p, ...)                                             \
+    (p).caller = __builtin_return_address(0);                                                      \
     td_call call;                                                                                  \
     td_library *library = TD_LIBRARY_OF(handle, function);                                         \
     if (!td_wrap_begin(TD_ENTRY_##function, library, handle, alpha, beta, &(p), &call))            \

@@ -20,6 +20,16 @@ static void name_figures(int ordinal)
     if (device) td_report_set_figures(ordinal, device->model.source);
 }
 
+/* What cuBLAS would take, once for a line of the report, where the device is known. */
+static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
+{
+    if (!device || !td_report_wants_native(call->record)) return;
+    const bool is_product = p->kind == TD_PRODUCT && p->type == TD_BINARY64;
+    td_report_set_native(
+        call->record,
+        is_product ? td_model_seconds(&device->model, td_engines[0], (td_parameter){0}, p) : -1.0);
+}
+
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
                       const td_decision *decision, td_device *device, int ordinal)
 {
@@ -30,6 +40,7 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
     if (call.record) name_device(ordinal);
     if (call.record && decision->forecast.mode) name_figures(ordinal);
     if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
+    name_native_time(&call, p, device);
     td_sampling_begin(&call.sampling, o, p, &key.bound, device, call.record);
     if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
     return call;

@@ -1,12 +1,14 @@
 #include "dispatch.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "process.h"
+#include "../options/rules.h"
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (td_policy_emulates(o) || o->report.text[0] || o->verify) &&
+    return (td_policy_emulates(o) || o->report.text[0] || o->verify || o->rules.text[0]) &&
            td_policy_intercepts(o, entry);
 }
 
@@ -70,11 +72,47 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
     return call;
 }
 
-td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p)
+/* ---- rules ---- */
+
+static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it has faults */
+
+static void read_rules(void)
+{
+    const td_options *o = td_options_in_force();
+    rules = td_rules_read(o->rules.text, o);
+    if (!rules) td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
+}
+
+/* The options for one call; NULL if there are rules with faults. */
+static const td_options *options_of_call(const td_options *o, td_entry entry, const td_problem *p)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!o->rules.text[0]) return o;
+    pthread_once(&once, read_rules);
+    if (!rules) return NULL;
+    const td_site *site = td_rules_ask_caller(rules) ? td_site_find(p->caller) : NULL;
+    const td_options *found = td_rules_find(rules, entry, p, site);
+    return found ? found : o;
+}
+
+/* What runs a call, and whether that is a rule's word. */
+static td_decision decide(const td_options *in_force, const td_options *o, const td_problem *p,
+                          const td_device *device)
+{
+    td_decision d = td_policy_decide(o, p, device ? &device->model : NULL);
+    if (o == in_force) return d;
+    if (d.reason == td_reason_mode) d.reason = td_reason_rule;
+    if (d.engine && !d.choice) d.choice = td_choice_rule;
+    return d;
+}
+
+td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_process_watch_exit();
+    const td_options *o = options_of_call(in_force, entry, p);
+    if (!o) return td_dispatch_native(entry, p, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    const td_decision decision = td_policy_decide(o, p, device ? &device->model : NULL);
+    const td_decision decision = decide(in_force, o, p, device);
     if (!decision.engine) return keep_native(entry, p, &decision);
     if (!device) device = td_device_current();
     if (!device) return td_dispatch_native(entry, p, td_reason_device);

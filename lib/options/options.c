@@ -234,6 +234,20 @@ static void print_text(const void *value, char *text, size_t bytes)
     snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
 }
 
+/* On or off */
+
+static bool parse_flag(const char *text, void *value)
+{
+    td_option_flag *is_on = value;
+    *is_on = strcmp(text, "on") == 0;
+    return *is_on || strcmp(text, "off") == 0;
+}
+
+static void print_flag(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", *(const td_option_flag *)value ? "on" : "off");
+}
+
 /* Families of entry points */
 
 static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
@@ -302,6 +316,7 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_log = {parse_log, print_log, NULL},
                                    kind_text = {parse_text, print_text, NULL},
                                    kind_verify = {parse_verify, print_verify, NULL},
+                                   kind_flag = {parse_flag, print_flag, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
 #define ROW(id, kind, field, fallback, allowed, help)                                              \

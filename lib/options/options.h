@@ -38,6 +38,7 @@ enum { TD_VERIFY_USUAL = 64, TD_VERIFY_MOST = 65536 };
 typedef struct {
     char text[TD_PATH_BYTES]; /* "": none */
 } td_option_text;
+typedef bool td_option_flag;
 typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
 
 /* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
@@ -73,6 +74,11 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
     X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \
+    X(SITES, flag, sites, "off", "on or off",                                                      \
+      "Whether the report has a line for each place that calls, and names it.")                    \
+    X(RULES, text, rules, "none", "none, or a file",                                               \
+      "Modes for some calls, a line each, by shape or caller, such as `m=..127 -> native`: "       \
+      "docs/report.md. The first that fits counts; TANDEM_MODE is for the others.")                \
     X(ENTRY, families, families, "all",                                                            \
       "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.")
 

@@ -142,6 +142,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
+        .caller = report.options && report.options->sites ? p->caller : NULL,
     };
 }
 
@@ -172,16 +173,18 @@ static int compare_keys(const void *left, const void *right)
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
+    if (a->caller != b->caller) return (uintptr_t)a->caller < (uintptr_t)b->caller ? -1 : 1;
     const int mode = compare_texts(a->mode, b->mode);
     return mode ? mode : compare_texts(a->reason, b->reason);
 }
 
-static td_record *add_record(const td_report_key *key)
+static td_record *add_record(const td_report_key *key, const td_site *site)
 {
     td_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     record->key = *key;
     record->number = record_count;
+    record->site = site;
     if (!tsearch(record, &tree, compare_keys)) {
         free(record);
         return NULL;
@@ -192,16 +195,35 @@ static td_record *add_record(const td_report_key *key)
     return record;
 }
 
+/* The key's record; if it is new and is_added, one is made. */
+static td_record *look_for(const td_report_key *key, bool is_added, const td_site *site)
+{
+    pthread_mutex_lock(&lock);
+    td_record *const *found = tfind(key, &tree, compare_keys);
+    td_record *record = found ? *found : is_added ? add_record(key, site) : NULL;
+    pthread_mutex_unlock(&lock);
+    return record;
+}
+
 td_record *td_report_find(const td_report_key *key)
 {
     _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    pthread_mutex_lock(&lock);
-    td_record *const *found = tfind(key, &tree, compare_keys);
-    td_record *record = found ? *found : add_record(key);
-    pthread_mutex_unlock(&lock);
+    td_record *record = look_for(key, !key->caller, NULL);
+    if (!record && key->caller) record = look_for(key, true, td_site_find(key->caller));
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
+}
+
+bool td_report_wants_native(const td_record *record)
+{
+    return record && !atomic_load_explicit(&record->has_native, memory_order_relaxed);
+}
+
+void td_report_set_native(td_record *record, double seconds)
+{
+    atomic_store_explicit(&record->native_seconds, seconds, memory_order_relaxed);
+    atomic_store_explicit(&record->has_native, true, memory_order_release);
 }
 
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT])

@@ -25,6 +25,7 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     int64_t m, n, k, batch;
+    const void *caller; /* NULL: not told apart */
 
     /* These follow from the others. */
     td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
@@ -68,6 +69,10 @@ void td_report_add_time(td_record *record, double seconds); /* GPU time of one c
 /* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
  * each context of a device has its own. */
 void td_report_add_counters(td_record *record, const volatile td_counters *counters);
+
+/* What one call of the record would take in cuBLAS, in seconds, by prediction; asked for once, as td_report_wants_native says. */
+bool td_report_wants_native(const td_record *record);
+void td_report_set_native(td_record *record, double seconds);
 
 /* The same of what TANDEM_VERIFY measures in the record's calls. */
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);

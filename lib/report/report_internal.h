@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "../options/file.h"
+#include "../loader/site.h"
 #include "report.h"
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
@@ -22,6 +23,10 @@ struct td_record {
     unsigned number;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
+    atomic_bool has_native;
+    _Atomic double
+        native_seconds; /* of one call in cuBLAS, predicted; negative: nobody can say; valid if has_native */
+    const td_site *site;  /* of the caller; NULL: not told apart */
     td_counted *counters; /* NULL: kernels have counted nothing */
     td_counted *samples;  /* NULL: nothing was verified */
 };

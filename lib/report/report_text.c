@@ -182,6 +182,21 @@ static void print_forecast(FILE *out, const td_forecast *f)
             seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
 }
 
+/* Predicted, of one call in cuBLAS. */
+static number native_seconds_text(const td_record *record)
+{
+    const double seconds = record->native_seconds;
+    const bool is_known = record->has_native && seconds >= 0.0;
+    return seconds_text(is_known, is_known ? nanoseconds_of(seconds) : 0);
+}
+
+static void print_site(FILE *out, const td_site *site)
+{
+    char text[2 * TD_SITE_BYTES + 32];
+    if (site) td_site_print(site, text);
+    print_string_or_null(out, site ? text : NULL);
+}
+
 static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
@@ -206,6 +221,8 @@ static void print_record(FILE *out, const td_record *record)
     print_string_or_null(out, key->choice);
     fprintf(out, ", \"predicted\": ");
     print_forecast(out, &key->forecast);
+    fprintf(out, ", \"native_seconds\": %s, \"site\": ", native_seconds_text(record).text);
+    print_site(out, record->site);
     fprintf(out, ", \"verified\": ");
     print_samples(out, record);
     fprintf(out, "}");
@@ -412,6 +429,15 @@ static void print_because(FILE *out, int used, const td_report_key *key)
     fprintf(out, "\n");
 }
 
+/* Where the calls of a line come from, on a line of its own. */
+static void print_caller(FILE *out, const td_record *record)
+{
+    char text[2 * TD_SITE_BYTES + 32];
+    if (!record->site) return;
+    td_site_print(record->site, text);
+    fprintf(out, "tandem:     from %s\n", text);
+}
+
 static const char because_title[] = "  because";
 
 static void print_rows(FILE *out, const td_report *report)
@@ -421,7 +447,10 @@ static void print_rows(FILE *out, const td_report *report)
     const int used = print_cells(out, widths, NULL);
     fprintf(out, "%s\n", used + (int)strlen(because_title) > LINE_COLUMNS ? "" : because_title);
     for (const td_record *record = report->first; record; record = record->next)
-        if (record->count != 0) print_because(out, print_cells(out, widths, record), &record->key);
+        if (record->count != 0) {
+            print_because(out, print_cells(out, widths, record), &record->key);
+            print_caller(out, record);
+        }
 }
 
 /* Why there is nothing to print. */
