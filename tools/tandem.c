@@ -8,8 +8,9 @@
 #include "lib/options/nearest.h"
 
 const command *const commands[] = {
-    &command_run,       &command_bench,  &command_modes, &command_options, &command_plan,
-    &command_calibrate, &command_doctor, &command_help,  &command_version, NULL};
+    &command_run,  &command_bench,     &command_report, &command_modes, &command_options,
+    &command_plan, &command_calibrate, &command_doctor, &command_help,  &command_version,
+    NULL};
 
 __attribute__((format(printf, 2, 0))) static void print_line(const char *kind, const char *format,
                                                              va_list arguments)

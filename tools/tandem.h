@@ -8,7 +8,7 @@
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 extern const command command_run, command_bench, command_modes, command_options, command_plan,
-    command_calibrate, command_doctor, command_help, command_version;
+    command_calibrate, command_doctor, command_report, command_help, command_version;
 
 /* One line on stderr, in the form of the library's own (lib/options/log.h): a note "tandem: ...", a warning
  * "tandem: warn: ...", or an error "tandem: error: ...". */
