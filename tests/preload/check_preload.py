@@ -163,7 +163,7 @@ class Preload(unittest.TestCase):
 
     def test_products_are_verified(self):
         """Every form of call, in graphs too; C's bits, and what is said, are as without."""
-        for mode in ["native", *MODES] if hostgpu else ["native", "df", "ozaki2"]:
+        for mode in ("native", "df", "faithful", "ozaki2:9"):
             with self.subTest(mode):
                 path = self.path("verified-" + mode)
                 process = run(client, ["df" if mode == "native" else mode], TANDEM_MODE=mode, TANDEM_REPORT=path,
@@ -193,7 +193,7 @@ class Preload(unittest.TestCase):
     def test_wrong_products_of_cublas_are_said(self):
         dump = os.path.join(self.folder.name, "dump")
         os.makedirs(dump)
-        process = run(client, ["native", "9", "7", "5"], shim=[shim_wrong], TANDEM_MODE="native", TANDEM_VERIFY="full",
+        process = run(client, ["df", "9", "7", "5"], shim=[shim_wrong], TANDEM_MODE="native", TANDEM_VERIFY="full",
                       TANDEM_VERIFY_DUMP=dump, TANDEM_REPORT=self.path("wrong"))
         lines = said(process)
         self.assertEqual(len(lines), 2, process.stderr)
@@ -204,6 +204,49 @@ class Preload(unittest.TestCase):
         self.assertEqual((call["verified"]["elements"], call["verified"]["outside"]), (63, 1))
         with open(os.path.join(dump, name), encoding="utf-8") as file:
             self.assertEqual(sum(not line.startswith("#") for line in file), 5)
+
+    def rules(self, text):
+        path = os.path.join(self.folder.name, "rules")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_rules_give_calls_their_modes(self):
+        for rule, became, mode, reason, choice in (
+            ("m=70 -> native", "c other", "native", "a rule of TANDEM_RULES", None),
+            ("m=..69 -> native\nfunction=cublasDgemm* k=50 -> faithful", "c faithful", "faithful", None, "a rule of TANDEM_RULES"),
+            ("m=..69 -> native", "c df", "df", None, None),
+            ("caller=client* -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
+            ("caller=another -> fp64", "c df", "df", None, None),
+        ):
+            with self.subTest(rule):
+                arguments = [became[2:] if became != "c other" else "df", *ORDINARY[1:]]
+                process = run(client, arguments, TANDEM_MODE="df", TANDEM_RULES=self.rules(rule), TANDEM_REPORT=self.path("rules"))
+                self.assert_ran(process)
+                self.assertEqual(said(process), [])
+                self.assertEqual(self.what_became_of_c(process), became)
+                (call,) = read_report(self.path("rules"))["calls"]
+                self.assertEqual((call["mode"], call["native_reason"], call["choice"]), (mode, reason, choice))
+
+    def test_faults_of_rules_leave_products_native(self):
+        path = self.rules("m=70 -> faithful\nm=70 -> nonsense\n")
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_RULES=path, TANDEM_REPORT=self.path("rules"))
+        self.assert_ran(process)
+        lines = said(process)
+        self.assertEqual(len(lines), 2, process.stderr)
+        self.assertIn(f"{path}, line 2: the mode is 'nonsense'; allowed: native, df", lines[0])
+        self.assertEqual(self.what_became_of_c(process), "c other")
+        (call,) = read_report(self.path("rules"))["calls"]
+        self.assertEqual(call["native_reason"], "faults in TANDEM_RULES")
+
+    def test_callers_are_told_apart(self):
+        for sites, expected in (("on", "client+0x"), ("off", None)):
+            process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_SITES=sites, TANDEM_REPORT=self.path("sites"))
+            self.assert_ran(process)
+            (call,) = read_report(self.path("sites"))["calls"]
+            self.assertEqual(call["site"] and call["site"][:len("client+0x")], expected)
+            if hostgpu:
+                self.assertGreater(call["native_seconds"], 0.0)
 
     def test_report_of_native_counts_the_same_calls(self):
         native, df = read_report(self.path("native"))["totals"], read_report(self.path("df"))["totals"]
