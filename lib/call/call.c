@@ -1,5 +1,7 @@
 #include "call.h"
 
+#include "../report/range.h"
+
 #include <stdatomic.h>
 
 /* Tells the report, once for each device, what it is called. */
@@ -18,6 +20,22 @@ static void name_figures(int ordinal)
     if (ordinal < 0 || ordinal >= TD_MAX_DEVICES || atomic_exchange(&named[ordinal], true)) return;
     const td_device *device = td_device_current();
     if (device) td_report_set_figures(ordinal, device->model.source);
+}
+
+/* For profilers; true if one watches. */
+static bool begin_range(const td_report_key *key)
+{
+    char text[TD_CALL_TEXT];
+    if (!td_range_is_watched()) return false;
+    td_report_print_call(key, text);
+    td_range_begin(text);
+    return true;
+}
+
+static void end_range(td_call *call)
+{
+    if (call->has_range) td_range_end();
+    call->has_range = false;
 }
 
 /* What cuBLAS would take, once for a line of the report, where the device is known. */
@@ -43,6 +61,7 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
     name_native_time(&call, p, device);
     td_sampling_begin(&call.sampling, o, p, &key.bound, device, call.record);
     if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
+    call.has_range = begin_range(&key);
     return call;
 }
 
@@ -68,6 +87,7 @@ void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
 
 void td_call_end(td_call *call, bool is_done)
 {
+    end_range(call);
     /* If this fails, a count is late, or missing. */
     if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
@@ -77,6 +97,7 @@ void td_call_end(td_call *call, bool is_done)
 
 void td_call_drop(td_call *call)
 {
+    end_range(call);
     td_timer_drop(call->timer);
     td_sampling_end(&call->sampling, false);
 }

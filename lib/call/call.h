@@ -23,6 +23,7 @@ typedef struct {
     td_stream stream;
     td_counters *counters, *mapped_counters; /* of kernels, and where these go; NULL: not counted */
     td_sampling sampling;
+    bool has_range; /* one for profilers is to be ended */
 } td_call;
 
 /* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL if Tandem cannot use it, or

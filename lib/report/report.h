@@ -77,8 +77,11 @@ void td_report_set_native(td_record *record, double seconds);
 /* The same of what TANDEM_VERIFY measures in the record's calls. */
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);
 
-/* The call of the record with this number as text, for a message: function, operations, sizes, mode. False if there is none. */
+/* A call as text, for a message: function, operations, sizes, mode. */
 enum { TD_CALL_TEXT = 256 };
+void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
+
+/* The same of the record with this number; false if there is none. */
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */

@@ -60,9 +60,6 @@ td_sample_counts td_record_samples(const td_record *record);
 /* The most slices or moduli that operands were cut into; 0 for modes without them. */
 unsigned long long td_record_planes(const td_record *record);
 
-/* As td_report_describe. */
-void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
-
 void td_report_print_json(FILE *out, const td_report *report);
 void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */
 

@@ -1,6 +1,6 @@
 """Programs that know nothing of Tandem, with and without it preloaded, on the host device or on a GPU.
 
-usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER SHIM_WRONG]
+usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER SHIM_WRONG [NVTX_TOOL]]
 
 CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its lines without
 Tandem are what its lines with Tandem must be, but that products become those of the mode.
@@ -17,6 +17,7 @@ launcher, client, client_now, client_dlopen, preload = sys.argv[1:6]
 client_graph = os.path.join(os.path.dirname(client), "client_graph")
 hostgpu = sys.argv[6] if len(sys.argv) > 6 else None  # None: a GPU, and the real libraries
 shim_wrong = sys.argv[7] if hostgpu else None
+nvtx_tool = sys.argv[8] if len(sys.argv) > 8 else None
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
@@ -204,6 +205,13 @@ class Preload(unittest.TestCase):
         self.assertEqual((call["verified"]["elements"], call["verified"]["outside"]), (63, 1))
         with open(os.path.join(dump, name), encoding="utf-8") as file:
             self.assertEqual(sum(not line.startswith("#") for line in file), 5)
+
+    @unittest.skipUnless(nvtx_tool, "this build has no NVTX")
+    def test_profilers_see_products(self):
+        for mode in ("df", "native"):
+            process = run(client, ORDINARY, TANDEM_MODE=mode, TANDEM_VERIFY="sample", NVTX_INJECTION64_PATH=nvtx_tool)
+            self.assert_ran(process)
+            self.assertEqual(said(process), ["domain Tandem", f"range 0 cublasDgemm_v2 NN m=70 n=35 k=50, mode {mode}"])
 
     def rules(self, text):
         path = os.path.join(self.folder.name, "rules")
