@@ -18,8 +18,8 @@ typedef struct {
     const char *value; /* after it */
 } html_bar;
 
-/* The bars below one another, the longest as wide as there is room; nothing if none has a length. left: columns of
- * pixels for labels. */
+/* The bars below one another, the longest as wide as there is room; nothing if none has a
+ * length. left: columns of pixels for labels. */
 void html_print_bars(FILE *out, const html_bar *bars, int count, int left);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* The library writes its totals, its devices and every call on a line of their own, and escapes
- * quotes in strings (lib/report/report_text.c), so that a member is found by its name with quotes, colon
- * and space. NULL if it is not there. */
+ * quotes in strings (lib/report/report_text.c), so that a member is found by its name with
+ * quotes, colon and space. NULL if it is not there. */
 static const char *find_member(const char *line, const char *name)
 {
     char label[64];
@@ -41,8 +41,8 @@ static double read_number(const char *line, const char *name)
     return end == at ? -1.0 : value;
 }
 
-/* Up to the quote that ends it; of what is escaped, quotes and backslashes are themselves again. "" if the member is not
- * there, or null. */
+/* Up to the quote that ends it; of what is escaped, quotes and backslashes are themselves again.
+ * "" if the member is not there, or null. */
 static void read_string(const char *line, const char *name, char *text, size_t bytes)
 {
     const char *at = find_member(line, name);

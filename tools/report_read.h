@@ -36,8 +36,9 @@ typedef struct {
     long long repaired; /* negative: not counted */
 } report_head;
 
-/* Reads a report: the head once, after it every call in turn. False with errno set if the file cannot be read, with EBADMSG
- * if it is none of Tandem's reports, with ENOMEM; what was read before stays read. */
+/* Reads a report: the head once, after it every call in turn. False with errno set if the file
+ * cannot be read, with EBADMSG if it is none of Tandem's reports, with ENOMEM; what was read
+ * before stays read. */
 bool report_read(const char *path, void (*take_head)(const report_head *head, void *context),
                  bool (*take_call)(const report_call *call, void *context), void *context);
 

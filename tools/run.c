@@ -35,7 +35,8 @@ static bool pass_on(td_option_id id, const char *name, const char *text)
            setenv(td_option_table[id].name, text, 1) == 0;
 }
 
-/* A file of rules that has faults is refused here, where the library would leave products native. */
+/* A file of rules that has faults is refused here, where the library would leave products
+ * native. */
 static bool check_rules(const td_options *o)
 {
     td_rules *rules = o->rules.text[0] ? td_rules_read(o->rules.text, o) : NULL;

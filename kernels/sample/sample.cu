@@ -1,6 +1,7 @@
-/* sample.cu - the exact error of single elements of a product. A block has one element at a time: its threads share the
- * terms, whose sum they keep in words of 32 bits (../arithmetic/exact.h), WINDOW words of the sum at a time. Ordinary data
- * need one window. A thread then finishes with a few words: alpha times the sum, plus beta C, minus the C that was
+/* sample.cu - the exact error of single elements of a product. A block has one element at a
+ * time: its threads share the terms, whose sum they keep in words of 32 bits
+ * (../arithmetic/exact.h), WINDOW words of the sum at a time. Ordinary data need one window. A
+ * thread then finishes with a few words: alpha times the sum, plus beta C, minus the C that was
  * computed. */
 #include "sample.h"
 
@@ -10,7 +11,8 @@
 
 enum { WARP = 32, THREADS = 128, WINDOW = 16, MOST_BLOCKS = 1 << 16 };
 
-/* Words for alpha times any sum, beta C and C together: exponents from -3119 to 3123, and room for carries. */
+/* Words for alpha times any sum, beta C and C together: exponents from -3119 to 3123, and room
+ * for carries. */
 enum { TOTAL_WORDS = 208 };
 
 /* Kinds of products of a line that are not finite, as bits. */
@@ -313,7 +315,8 @@ TD_DEVICE scaled unit_of(double c, scaled error)
     return make_scaled(1.0, max(max(of_c, of_error) - 52, -1074));
 }
 
-/* What binary64 may lose below 2^-1022 beyond a relative bound: half of 2^-1074 for each product, the sum, beta C and C. */
+/* What binary64 may lose below 2^-1022 beyond a relative bound: half of 2^-1074 for each
+ * product, the sum, beta C and C. */
 TD_DEVICE scaled loss_below_range(const element &at)
 {
     const whole alpha = whole_of(at.alpha);
@@ -337,8 +340,8 @@ TD_DEVICE bool exceeds(const td_sample_bound &bound, const element &at, scaled e
     return ratio_of(error, allowed) > 1.0 + 0x1p-20; /* sizes are sums in binary64 */
 }
 
-/* Where operands, scalars or C before are not finite: C must be what IEEE arithmetic has it. An infinite alpha times a
- * finite sum, whose sign would count, is left out. */
+/* Where operands, scalars or C before are not finite: C must be what IEEE arithmetic has it. An
+ * infinite alpha times a finite sum, whose sign would count, is left out. */
 TD_DEVICE verdict judge_special(const element &at, unsigned specials)
 {
     const double infinity = td_from_bits64(0x7ff0000000000000ull);

@@ -26,8 +26,8 @@ typedef struct {
     bool has_range; /* one for profilers is to be ended */
 } td_call;
 
-/* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL if Tandem cannot use it, or
- * has no need to; ordinal: its number, or -1. */
+/* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL
+ * if Tandem cannot use it, or has no need to; ordinal: its number, or -1. */
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
                       const td_decision *decision, td_device *device, int ordinal);
 
@@ -38,7 +38,8 @@ td_counters *td_call_counters(td_call *call, const td_device *device);
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
                    const td_decision *decision);
 
-/* After the last kernel of an emulated call, or after the original function of a native one; is_done: C is what was asked for. */
+/* After the last kernel of an emulated call, or after the original function of a native one;
+ * is_done: C is what was asked for. */
 void td_call_end(td_call *call, bool is_done);
 
 /* Instead of the other two, for a call that did not happen. */

@@ -16,7 +16,8 @@
 
 /* ---- failures ---- */
 
-/* What kernels write in host memory; both stay for the life of the process, and can be read when CUDA is gone. */
+/* What kernels write in host memory; both stay for the life of the process, and can be read when
+ * CUDA is gone. */
 typedef struct {
     const volatile td_sample_failure *failure;
     const double *lines; /* NULL: not kept */
@@ -178,7 +179,8 @@ static size_t all_or_none(void *bytes, size_t limit)
     return *(const size_t *)bytes <= limit ? *(const size_t *)bytes : 0;
 }
 
-/* Keeps what beta multiplies. Not in memory that the caller has lent, which the product itself may use. */
+/* Keeps what beta multiplies. Not in memory that the caller has lent, which the product itself
+ * may use. */
 static bool save(td_sampling *s, td_device *device, const td_problem *p)
 {
     td_problem own = *p;

@@ -1,6 +1,6 @@
-/* sampling.h - TANDEM_VERIFY: some elements of a product, or all, compared with the exact ones, on the product's stream and
- * without waiting for it (../../kernels/sample). What was found goes to the call's line of the report; an element beyond its
- * bound is said once in the process. */
+/* sampling.h - TANDEM_VERIFY: some elements of a product, or all, compared with the exact ones,
+ * on the product's stream and without waiting for it (../../kernels/sample). What was found goes
+ * to the call's line of the report; an element beyond its bound is said once in the process. */
 #ifndef TD_SAMPLING_H
 #define TD_SAMPLING_H
 
@@ -16,8 +16,8 @@ typedef struct {
     td_stream stream;
 } td_sampling;
 
-/* Before the product. It stays unverified, as the report then shows, if it is no product of binary64 matrices, is too large, has
- * no record, or there is no memory. device may be NULL. */
+/* Before the product. It stays unverified, as the report then shows, if it is no product of
+ * binary64 matrices, is too large, has no record, or there is no memory. device may be NULL. */
 void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
                        const td_sample_bound *bound, td_device *device, td_record *record);
 

@@ -43,8 +43,9 @@ static cudaError_t find_graph_pool(td_device *d)
     return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
-/* Host memory at *memory, zeros if it is made now, as kernels of this context see it: NULL if that fails. Own memory that is
- * registered, not CUDA's: it can still be read when the context or the process ends. */
+/* Host memory at *memory, zeros if it is made now, as kernels of this context see it: NULL if
+ * that fails. Own memory that is registered, not CUDA's: it can still be read when the context
+ * or the process ends. */
 static void *map_memory(void **memory, size_t bytes)
 {
     enum { PAGE_BYTES = 4096 };

@@ -1,5 +1,6 @@
-/* proven.h - what each mode promises of every element of C, for any finite operands (docs/numerics.md): the `proven` of the
- * rows of the registry. TANDEM_VERIFY holds products against it. Pure: no CUDA calls. */
+/* proven.h - what each mode promises of every element of C, for any finite operands
+ * (docs/numerics.md): the `proven` of the rows of the registry. TANDEM_VERIFY holds products
+ * against it. Pure: no CUDA calls. */
 #ifndef TD_PROVEN_H
 #define TD_PROVEN_H
 

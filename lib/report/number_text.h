@@ -1,5 +1,5 @@
-/* number_text.h - binary64 numbers as text, the same in every locale (printf's have the decimal sign of the application's).
- * Pure: no CUDA calls. */
+/* number_text.h - binary64 numbers as text, the same in every locale (printf's have the decimal
+ * sign of the application's). Pure: no CUDA calls. */
 #ifndef TD_NUMBER_TEXT_H
 #define TD_NUMBER_TEXT_H
 

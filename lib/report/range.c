@@ -19,7 +19,8 @@
 static nvtxDomainHandle_t domain; /* NULL: nobody watches */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* NVTX loads the library that this variable names, and so is not asked in programs that have no environment. */
+/* NVTX loads the library that this variable names, and so is not asked in programs that have no
+ * environment. */
 static void look_for_profiler(void)
 {
     if (td_environment_value("NVTX_INJECTION64_PATH")) domain = nvtxDomainCreateA("Tandem");

@@ -1,5 +1,5 @@
-/* range.h - NVTX ranges of calls, in the domain "Tandem", so that NVIDIA's profilers show which product kernels belong to.
- * Nothing is done unless such a profiler watches the process. */
+/* range.h - NVTX ranges of calls, in the domain "Tandem", so that NVIDIA's profilers show which
+ * product kernels belong to. Nothing is done unless such a profiler watches the process. */
 #ifndef TD_RANGE_H
 #define TD_RANGE_H
 

@@ -38,8 +38,9 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 
-/* Starts the report that o asks for, if any, or the counts that TANDEM_VERIFY needs; o and version (Tandem's) must stay valid. A file that cannot be
- * written gets one line, and the report stays off. Call once, before the other functions. */
+/* Starts the report that o asks for, if any, or the counts that TANDEM_VERIFY needs; o and
+ * version (Tandem's) must stay valid. A file that cannot be written gets one line, and the
+ * report stays off. Call once, before the other functions. */
 void td_report_open(const td_options *o, const char *version);
 
 /* The name of the CUDA device with this number; later names for the same number are ignored. */
@@ -70,7 +71,8 @@ void td_report_add_time(td_record *record, double seconds); /* GPU time of one c
  * each context of a device has its own. */
 void td_report_add_counters(td_record *record, const volatile td_counters *counters);
 
-/* What one call of the record would take in cuBLAS, in seconds, by prediction; asked for once, as td_report_wants_native says. */
+/* What one call of the record would take in cuBLAS, in seconds, by prediction; asked for once,
+ * as td_report_wants_native says. */
 bool td_report_wants_native(const td_record *record);
 void td_report_set_native(td_record *record, double seconds);
 

@@ -23,9 +23,9 @@ struct td_record {
     unsigned number;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
+    /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
+    _Atomic double native_seconds;
     atomic_bool has_native;
-    _Atomic double
-        native_seconds; /* of one call in cuBLAS, predicted; negative: nobody can say; valid if has_native */
     const td_site *site;  /* of the caller; NULL: not told apart */
     td_counted *counters; /* NULL: kernels have counted nothing */
     td_counted *samples;  /* NULL: nothing was verified */

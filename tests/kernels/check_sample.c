@@ -1,6 +1,7 @@
-/* check_sample.c - TANDEM_VERIFY: errors of elements as kernels measure them against those that the reference finds; that
- * every mode keeps what it promises, whatever the data; batches, graphs, device scalars, NaN; and that an element that is
- * made wrong after the product is found, said and left in a file. */
+/* check_sample.c - TANDEM_VERIFY: errors of elements as kernels measure them against those that
+ * the reference finds; that every mode keeps what it promises, whatever the data; batches,
+ * graphs, device scalars, NaN; and that an element that is made wrong after the product is
+ * found, said and left in a file. */
 #include "../support/test.h"
 
 #include <fcntl.h>
@@ -129,7 +130,8 @@ static void check_near(double got, double want, const char *what, const run *r)
           r->engine->name, what, got, want, product_text(&r->p->of));
 }
 
-/* All elements are counted, none is beyond what the mode promises, and errors are the reference's. */
+/* All elements are counted, none is beyond what the mode promises, and errors are the
+ * reference's. */
 static void check_product(const char *mode, const product *of)
 {
     problem p = problem_make(of);

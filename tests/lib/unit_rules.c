@@ -51,12 +51,12 @@ static void first_rule_that_fits_counts(void **state)
                          other = {.object = "other"};
     (void)state;
     td_rules *rules = rules_of("# comment\n"
-                                "m=..127 -> native # small\n"
-                                "\n"
-                                "  m=200..300\tk=64   -> df\r\n"
-                                "function=cublasDgemm* caller=libsolver.so* -> slices:7\n"
-                                "caller=lu_* -> ways:fp64\n"
-                                "m=5000.. n=7 batch=1 -> df");
+                               "m=..127 -> native # small\n"
+                               "\n"
+                               "  m=200..300\tk=64   -> df\r\n"
+                               "function=cublasDgemm* caller=libsolver.so* -> slices:7\n"
+                               "caller=lu_* -> ways:fp64\n"
+                               "m=5000.. n=7 batch=1 -> df");
     assert_non_null(rules);
     assert_true(td_rules_ask_caller(rules));
     const td_entry gemm = TD_ENTRY_cublasDgemm_v2, ex = TD_ENTRY_cublasGemmEx;

@@ -1,5 +1,5 @@
-/* nvtx_tool.c - stands for a profiler: NVTX loads it by NVTX_INJECTION64_PATH, and it prints each domain that is created, and
- * the ranges of "Tandem" with their depth, on stderr. */
+/* nvtx_tool.c - stands for a profiler: NVTX loads it by NVTX_INJECTION64_PATH, and it prints
+ * each domain that is created, and the ranges of "Tandem" with their depth, on stderr. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <string.h>

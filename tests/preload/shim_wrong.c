@@ -1,5 +1,5 @@
-/* shim_wrong.c - a library to preload between a program and cuBLAS, whose cublasDgemm makes one element of C wrong by 2^-20
- * of itself: for tests that such a thing is noticed. */
+/* shim_wrong.c - a library to preload between a program and cuBLAS, whose cublasDgemm makes one
+ * element of C wrong by 2^-20 of itself: for tests that such a thing is noticed. */
 #define _GNU_SOURCE 1
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
