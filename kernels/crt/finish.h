@@ -146,14 +146,21 @@ TD_DEVICE bool td_finish_element(const td_finish &finish, const td_choice &choic
         return td_finish_rounded(finish, choice, x, a, b, alpha, beta, c, result);
 }
 
-/* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */
+/* The bits of the elements of column j in a mask of a subtile. */
+TD_DEVICE unsigned td_column_bits(unsigned mask, int j)
+{
+    return mask >> (TD_SUBTILE * j) & ((1u << TD_SUBTILE) - 1);
+}
+
+/* A column of a subtile in memory, and the bits of the elements that C has: all of them are loaded and stored in halves if
+ * they are aligned for that. */
 struct td_column {
     double *at;
-    int count;
+    unsigned inside;
 
     TD_DEVICE bool is_whole(const td_column &c)
     {
-        return c.count == TD_SUBTILE && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
+        return c.inside == (1u << TD_SUBTILE) - 1 && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
     }
     TD_DEVICE void load(const td_column &c, double *x)
     {
@@ -166,7 +173,7 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count) x[i] = at[i];
+            if (c.inside >> i & 1) x[i] = at[i];
     }
     /* But for elements whose bits in `left` are set. */
     TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
@@ -180,7 +187,7 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count && !(left >> i & 1)) at[i] = x[i];
+            if ((c.inside & ~left) >> i & 1) at[i] = x[i];
     }
 };
 
@@ -204,7 +211,7 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
         }
         is_done = is_done && td_finish_element<kind>(finish, choice, x[i], a[i], b, alpha, beta,
                                                      &c[i], &result[i]);
-        mask |= is_done || i >= column.count ? 0u : 1u << i;
+        mask |= is_done ? 0u : column.inside & 1u << i;
     }
     td_column::store(column, result, mask);
     return mask;
@@ -232,6 +239,7 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     const int rows = min((int)TD_SUBTILE, target.m - row);
     const int cols = min((int)TD_SUBTILE, target.n - col);
     if (rows <= 0 || cols <= 0) return 0;
+    const unsigned whole = td_whole_mask(target, row, col);
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     const td_choice choice = finish.choice[blockIdx.z];
     const td_line *line[2];
@@ -243,11 +251,11 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
     unsigned mask = 0;
     TD_UNROLL_N(1)
-    for (int j = 0; j < cols; j++) {
+    for (int j = 0; j < cols && whole; j++) {
         const unsigned left = td_left_by_ranks(finish, choice, row, col + j);
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
-        const td_column column = {c + (int64_t)j * target.c.ld, rows};
+        const td_column column = {c + (int64_t)j * target.c.ld, td_column_bits(whole, j)};
         mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, left, alpha,
                                        beta)
                 << (TD_SUBTILE * j);
@@ -260,8 +268,15 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
 TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
 {
     const unsigned mask = td_whole_mask(target, row, col);
-    if (mask) *td_target_mask(target, row, col) = (uint16_t)mask;
+    if (row < target.m && col < target.n) *td_target_mask(target, row, col) = (uint16_t)mask;
     return mask;
+}
+
+/* A subtile without elements of C; returns its mask. */
+TD_DEVICE unsigned td_finish_none(const td_target &target, int row, int col)
+{
+    *td_target_mask(target, row, col) = 0;
+    return 0;
 }
 
 /* True if binary64 has room for the sums of two lines; if a second product may have them. */
@@ -305,10 +320,12 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
     td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
 }
 
-/* True if all tiles of C have more than TD_FEW elements. */
+/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest is on the diagonal. */
 TD_DEVICE bool td_are_tiles_large(const td_target &target)
 {
-    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1;
+    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1,
+              least = min(rows, columns);
+    if (target.region.kind != TD_REGION_ALL && least * (least + 1) / 2 <= TD_FEW) return false;
     return rows * columns > TD_FEW;
 }
 
@@ -318,10 +335,10 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
     const int room = finish.choice[blockIdx.z].room;
     if (room != TD_ROOM_FOR_SOME && finish.leaves_tiles == TD_LEAVES_BINARY64 &&
         finish.target.open_count && td_are_tiles_large(finish.target)) {
-        int32_t *const counts = finish.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
+        td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
-        counts[1] = td_tiles(finish.target.m) * td_tiles(finish.target.n);
-        counts[TD_OPEN_COUNTS - 1] = room;
+        counts->dense = td_tiles(finish.target.m) * td_tiles(finish.target.n);
+        counts->room = room;
         return;
     }
     td_each_tile(finish.target, [&](int tile) {

@@ -88,8 +88,8 @@ template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, i
 
 /* Starts the copies of a step: 16 bytes a lane. */
 template <int moduli, class unit>
-TD_DEVICE void fetch_residues(const td_residue_product &product, int n, const warp_place &at,
-                              int8_t *stage)
+TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
+                              const warp_place &at, int8_t *stage)
 {
     const int chunk = 16, chunks = unit::rows / chunk, lane = (int)(threadIdx.x % 32),
               column = lane / chunks, in_column = lane % chunks * chunk,
@@ -98,7 +98,8 @@ TD_DEVICE void fetch_residues(const td_residue_product &product, int n, const wa
                          (int64_t)(at.col + column) * product.ld + at.row + in_column;
     int8_t *const to =
         stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows + in_column;
-    if (at.row + in_column >= product.ld || at.col + column >= n) return;
+    if (at.row + in_column >= product.ld || at.col + column >= target.n) return;
+    if (!td_region_meets(&target.region, at.row, at.col, unit::rows, unit::columns)) return;
     TD_UNROLL
     for (int t = 0; t < moduli; t++, from += product.plane_step)
         td_async_copy16(to + t * PLANE_BYTES, from);
@@ -138,12 +139,13 @@ template <int moduli> struct column_residues {
     }
 };
 
-/* One column. Scales are in the place of an exponent's upper half. Stores the elements of which it is sure how they are rounded, but for
- * those whose bits in `left` are set; returns the bits of the others. */
+/* One column, of which C has the elements whose bits in `inside` are set. Scales are in the place of an exponent's upper half. Stores the
+ * elements of which it is sure how they are rounded, but for those whose bits in `left` are set; returns the bits of the others. */
 template <int moduli>
 TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
-                                        const double (&c0)[TD_SUBTILE], unsigned left, double *c)
+                                        const double (&c0)[TD_SUBTILE], unsigned inside,
+                                        unsigned left, double *c)
 {
     double x[TD_SUBTILE];
     bool is_sure[TD_SUBTILE];
@@ -155,7 +157,7 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     open |= left;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
-    td_column::store({c, own.rows}, x, open);
+    td_column::store({c, inside}, x, open);
     return open;
 }
 
@@ -244,28 +246,31 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
     return first * ((1 << TD_SUBTILE) - 1);
 }
 
-/* Returns the bits of the subtile's elements that cannot be finished so. What C had in the next column is loaded ahead. */
+/* Returns the bits of the subtile's elements that cannot be finished so; `whole` has those that C has. What C had in the next column is
+ * loaded ahead. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
-                                         unsigned left, int64_t ld, const int8_t *stage)
+                                         unsigned whole, unsigned left, int64_t ld,
+                                         const int8_t *stage)
 {
     enum { COLUMN = (1 << TD_SUBTILE) - 1 };
     double next[TD_SUBTILE] = {};
     unsigned open = 0;
     uint64_t scales_b = lines.scales_b;
     double *c = own.c;
-    if (own.beta != 0.0) td_column::load({own.c, own.rows}, next);
+    if (own.beta != 0.0) td_column::load({own.c, td_column_bits(whole, 0)}, next);
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
         const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
         column_residues<moduli> residues;
         column_residues<moduli>::template load<unit>(residues, stage, j);
-        if (own.beta != 0.0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+        if (own.beta != 0.0 && j + 1 < own.cols)
+            td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
         unsigned here = COLUMN;
         if (lines.usual >> j & 1)
-            here =
-                finish_column_double<moduli>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
-                                             c0, left >> (TD_SUBTILE * j) & COLUMN, c);
+            here = finish_column_double<moduli>(
+                own, residues, lines.scale_a, (uint32_t)scales_b << 20, c0,
+                td_column_bits(whole, j), td_column_bits(left, j), c);
         open |= here << (TD_SUBTILE * j);
     }
     return open;
@@ -385,14 +390,16 @@ struct by_rounding {
                                       const records &records, const int8_t *stage)
     {
         if (own.rows <= 0 || own.cols <= 0) return 0;
-        const subtile_lines lines = lines_of<moduli>(records, choice);
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+        if (!whole) return td_finish_none(finish.target, own.row, own.col);
+        const subtile_lines lines = lines_of<moduli>(records, choice);
         unsigned left = 0, open = whole;
         const bool has_product = own.alpha != 0.0;
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
             left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
         if (has_product)
-            open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
+            open = finish_columns_double<moduli, unit>(own, lines, whole, left, finish.target.c.ld,
+                                                       stage);
         open &= whole & ~left;
         const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
         if (usual && __popc(usual) <= FEW_UNSURE)
@@ -438,7 +445,7 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
     td_async_pipeline<STAGES, TD_BY_WARP>(
         steps,
         [&](int stage) {
-            fetch_residues<moduli, unit>(product, target.n, place_of<unit>(units, next++),
+            fetch_residues<moduli, unit>(product, target, place_of<unit>(units, next++),
                                          shared + stage * stage_bytes(moduli));
         },
         [&](int stage) {

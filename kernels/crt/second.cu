@@ -17,12 +17,13 @@ enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINI
 
 TD_DEVICE bool is_worth_it(const td_dense &p)
 {
-    const int32_t *const counts = p.target.open_count + TD_OPEN_COUNTS * blockIdx.z;
-    const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n), dense = counts[1];
+    const td_open_counts *const counts = p.target.open_count + blockIdx.z;
+    const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n),
+                  dense = counts->dense;
     const int64_t lines = (int64_t)p.target.m + p.target.n;
     const int64_t product = COST_OF_LINE * lines + COST_OF_FINISH * dense +
                             COST_OF_PRODUCTS * min(MADE_TOGETHER * dense, tiles);
-    return dense > 0 && (int64_t)(uint32_t)counts[3] * p.cost_of_sum > product;
+    return dense > 0 && (int64_t)(uint32_t)counts->sums * p.cost_of_sum > product;
 }
 
 /* Grid: blocks over lines, 1, batch member. */
@@ -131,9 +132,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     const td_target &target = p.finish.target;
     const int tiles = td_tiles(target.m) * td_tiles(target.n);
     const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
-    const int count = p.finish.choice[blockIdx.z].parameter
-                          ? target.open_count[TD_OPEN_COUNTS * blockIdx.z + 1]
-                          : 0;
+    const int count =
+        p.finish.choice[blockIdx.z].parameter ? target.open_count[blockIdx.z].dense : 0;
     int done = 0;
     if (threadIdx.x == 0) total = 0;
     TD_UNROLL_N(1)

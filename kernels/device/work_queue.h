@@ -5,7 +5,7 @@
 #define TD_WORK_QUEUE_H
 
 #include "portable.h"
-#include "../view/product.h"
+#include "step.h"
 
 /* How soon a block takes its next unit: in time for the end of this one, where units are short, or then. */
 typedef enum { TD_TAKEN_AHEAD, TD_TAKEN_LATE } td_taken;

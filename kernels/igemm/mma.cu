@@ -232,13 +232,14 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
 
 template <class tile> int64_t tiles_of(const td_panels *p)
 {
-    return (p->m + tile::rows - 1) / tile::rows * ((p->n + tile::columns - 1) / tile::columns);
+    return td_region_blocks(&p->region, p->m, p->n, tile::rows, tile::columns);
 }
 
 template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces),
-                    (unsigned)p->batch);
+    const dim3 grid((unsigned)((p->m + tile::rows - 1) / tile::rows *
+                               ((p->n + tile::columns - 1) / tile::columns)),
+                    (unsigned)(p->planes * p->pieces), (unsigned)p->batch);
     return TD_LAUNCH_NEXT(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes,
                           stream, *p);
 }

@@ -104,7 +104,7 @@ template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clu
 {
     const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
               most = units.count > FEW_UNITS * clusters<s>() ? SHORT_STAGES : 2 * SHORT_STAGES;
-    return p.wanted.of || stages > most ? 1 : LANES;
+    return td_leaves_tiles(&p) || stages > most ? 1 : LANES;
 }
 
 /* The place of the unit with that turn, whether it is its place's first, third, ..., and its stages. */
@@ -146,8 +146,8 @@ template <class s>
 TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
                              told_ring &told)
 {
-    return p.batch > 1 || p.wanted.of || lanes > 1 ? index + lanes * clusters<s>()
-                                                   : take_unit<s>(p, turn, count, told);
+    return p.batch > 1 || td_leaves_tiles(&p) || lanes > 1 ? index + lanes * clusters<s>()
+                                                           : take_unit<s>(p, turn, count, told);
 }
 
 template <class s>
@@ -431,7 +431,7 @@ __global__ void __launch_bounds__(s::threads, 1)
 template <class s> int64_t units_of(const td_panels *p, int planes)
 {
     const int columns = s::cluster * s::columns;
-    return (p->m + s::rows - 1) / s::rows * ((p->n + columns - 1) / columns) * planes * p->batch *
+    return td_region_blocks(&p->region, p->m, p->n, s::rows, columns) * planes * p->batch *
            p->pieces;
 }
 

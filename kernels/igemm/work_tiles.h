@@ -57,7 +57,7 @@ TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_c
 {
     const int member = p.batch == 1 ? 0 : index / units.tiles / p.pieces;
     if (p.batch > 1 && member / p.batch >= td_planes_wanted(&p, member % p.batch)) return false;
-    if (!p.wanted.of) return true;
+    if (!td_leaves_tiles(&p)) return true;
     const td_unit unit = td_unit_of(p, units, index);
     return td_has_wanted(&p, unit.member, unit.row, unit.column, tile_rows, tile_columns);
 }

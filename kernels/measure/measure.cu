@@ -70,8 +70,8 @@ struct elements_of_line {
 
 TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch, int line)
 {
-    const td_operand &o = p.operand[which];
-    return {td_member<const double>(o.matrix, p.batch_first + batch) + td_operand_at(o, line, 0),
+    const td_view &o = p.operand[which];
+    return {td_member<const double>(o.matrix, p.batch_first + batch) + td_view_at(o, line, 0),
             o.k_step, o.k};
 }
 
@@ -136,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS)
     td_begin_kernel();
     TD_SHARED(line_parts<lines>, parts, );
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_operand &o = p.operand[which];
+    const td_view &o = p.operand[which];
     const int in_strip = (int)blockIdx.x * lines, group = (int)threadIdx.x / lines,
               own = in_strip + (int)threadIdx.x % lines, line = line_first + own;
     if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
@@ -354,7 +354,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         td_tiles_of_block(all.count),
         [&](int stage) {
             const place at = place_of(p, all, next);
-            const td_operand &o = p.operand[at.which];
+            const td_view &o = p.operand[at.which];
             next += (int)gridDim.x;
             needed &= ~(1u << stage);
             if (!needs<again>::of(need, p, at)) return;
@@ -400,7 +400,7 @@ template <int stages> struct stages_of_boxes {
 
 /* Asks for a tile's boxes, by one thread. */
 template <int stages>
-TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operand_boxes &boxes,
+TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_view_boxes &boxes,
                            int stage, stages_of_boxes<stages> &to, uint64_t *tile)
 {
     to.at[stage] = at;
@@ -413,7 +413,7 @@ TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_operan
 template <int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_boxes_kernel(TD_PARAMETER td_measure p, TD_PARAMETER tiles all,
-                         TD_PARAMETER td_operand_boxes boxes)
+                         TD_PARAMETER td_view_boxes boxes)
 {
 #if TD_HAS_BOXES
     TD_SHARED(stages_of_boxes<stages>, shared, );
@@ -456,7 +456,7 @@ enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
-    td_operand_boxes boxes;
+    td_view_boxes boxes;
     if (!td_has_code<measure_boxes_kernel<STAGES>>() ||
         !td_describe_line_boxes<tile_shape>(&boxes, all.count, p->operand, p->operand[0].k,
                                             p->batch_first, p->batch))

@@ -63,10 +63,10 @@ struct lane_place {
         : k_step(p.operand[which_].k_step), k((int)p.operand[which_].k),
           own((int)threadIdx.x % LINES), part((int)threadIdx.x % 32 / LINES), which(which_)
     {
-        const td_operand &o = p.operand[which];
+        const td_view &o = p.operand[which];
         at = reinterpret_cast<const uint64_t *>(
                  td_member<const double>(o.matrix, p.batch_first + batch)) +
-             td_operand_at(o, min(line0 + own, o.lines - 1), part);
+             td_view_at(o, min(line0 + own, o.lines - 1), part);
     }
     /* Of a unit, from l0 on. */
     TD_INSIDE operand_elements unit_at(int l0) const
@@ -172,7 +172,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     if (p.mark) td_wait_for_last();
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
               line0 = ((int)blockIdx.x - 1) * LINES, own = (int)threadIdx.x / 32;
-    const td_operand &o = p.operand[which];
+    const td_view &o = p.operand[which];
     if (p.mark && blockIdx.x == 0 && blockIdx.z == 0) clear_and_mark(p);
     if (line0 < 0 || line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
         td_wait_for_last();
@@ -235,7 +235,7 @@ struct strip {
 TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const strip &at, int batch,
                              units_of_block &units)
 {
-    const td_operand &o = p.operand[at.which];
+    const td_view &o = p.operand[at.which];
     const int own = at.line0 + (int)threadIdx.x / 32;
     const int64_t record = (int64_t)batch * o.lines + min(own, o.lines - 1);
     const bool counts = own < o.lines && threadIdx.x % 32 == 0;

@@ -1,5 +1,6 @@
 /* scan.cu - the exponent range of every line of two operands. */
 #include "../view/access.h"
+#include "range.h"
 
 enum { THREADS = 256 };
 
@@ -29,19 +30,19 @@ TD_DEVICE td_range range_of(magnitudes m)
 }
 
 /* Lines are contiguous in memory: neighbouring threads read neighbouring lines. */
-TD_DEVICE void scan_across(const td_operand &o, const double *data, int line0, int64_t first,
+TD_DEVICE void scan_across(const td_view &o, const double *data, int line0, int64_t first,
                            int64_t end, magnitudes (*seen)[TD_TILE])
 {
     const int column = (int)threadIdx.x / TD_TILE, line = (int)threadIdx.x % TD_TILE;
     magnitudes m = {0, ~0ull};
     if (line0 + line < o.lines)
         for (int64_t l = first + column; l < end; l += THREADS / TD_TILE)
-            magnitudes_add(&m, td_bits64(data[td_operand_at(o, line0 + line, l)]));
+            magnitudes_add(&m, td_bits64(td_view_load(o, data, line0 + line, l)));
     seen[column][line] = m;
 }
 
 /* k is contiguous in memory: a warp reads along a line, eight lines one after another. */
-TD_DEVICE void scan_along(const td_operand &o, const double *data, int line0, int64_t first,
+TD_DEVICE void scan_along(const td_view &o, const double *data, int line0, int64_t first,
                           int64_t end, magnitudes (*seen)[TD_TILE])
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -49,7 +50,7 @@ TD_DEVICE void scan_along(const td_operand &o, const double *data, int line0, in
         magnitudes m = {0, ~0ull};
         if (line0 + line < o.lines)
             for (int64_t l = first + lane; l < end; l += 32)
-                magnitudes_add(&m, td_bits64(data[td_operand_at(o, line0 + line, l)]));
+                magnitudes_add(&m, td_bits64(td_view_load(o, data, line0 + line, l)));
         for (int step = td_skips(line0 + line >= o.lines) ? 0 : 16; step; step /= 2) {
             uint64_t largest = __shfl_xor_sync(0xffffffffu, m.largest, step);
             uint64_t smallest = __shfl_xor_sync(0xffffffffu, m.smallest, step);
@@ -65,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS) scan_kernel(const td_scan scan
 {
     TD_SHARED(magnitudes, seen, [THREADS / TD_TILE][TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
-    const td_operand &o = scan.operand[which];
+    const td_view &o = scan.operand[which];
     const int line0 = (int)blockIdx.x * TD_TILE, padded = td_tiles(o.lines) * TD_TILE;
     const int64_t first = blockIdx.y * scan.chunk, end = min(first + scan.chunk, o.k);
     const bool used = line0 < o.lines && td_scalar_value(scan.alpha) != 0.0;

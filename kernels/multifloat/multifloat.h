@@ -6,7 +6,8 @@
 #ifndef TD_MULTIFLOAT_H
 #define TD_MULTIFLOAT_H
 
-#include "../view/product.h"
+#include "../measure/scan.h"
+#include "../view/target.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,19 +8,31 @@
 #ifndef TD_MULTIFLOAT_PACK_H
 #define TD_MULTIFLOAT_PACK_H
 
+#include "../measure/range.h"
 #include "../view/access.h"
 #include "multifloat.h"
 
 enum { TD_PACK_THREADS = 256, TD_PACK_K = TD_K_TILE };
 
+/* The range of one line from its parts. */
+TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, int line)
+{
+    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
+    const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
+    td_range r = partial[0];
+    for (int i = 1; i < scan.chunks; i++) r = td_range_join(r, partial[(int64_t)i * padded]);
+    if (r.top < r.bottom) r.top = r.bottom = 0;
+    return r;
+}
+
 /* Element l of the packed part of a line; zero in the padding. */
 template <class source>
-TD_DEVICE void td_pack_load(const td_pack &pack, const td_operand &o,
+TD_DEVICE void td_pack_load(const td_pack &pack, const td_view &o,
                             const typename source::element *data, int line, int64_t l, int exponent,
                             typename source::real *component)
 {
     if (line < o.lines && l < pack.k_count)
-        source::split(data[td_operand_at(o, line, pack.k_first + l)], exponent, component);
+        source::split(td_view_load(o, data, line, pack.k_first + l), exponent, component);
     else
         for (int p = 0; p < source::components; p++) component[p] = 0;
 }
@@ -35,7 +47,7 @@ static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const t
     TD_SHARED(real, turned, [components * TD_PACK_K][TD_TILE + 1]);
     TD_SHARED(int, exponent, [TD_TILE]);
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
-    const td_operand &o = pack.scan.operand[which];
+    const td_view &o = pack.scan.operand[which];
     const int line0 = (int)blockIdx.x * TD_TILE, strips = td_tiles(o.lines);
     const int64_t l0 = (int64_t)blockIdx.y * TD_PACK_K;
     const bool used =

@@ -3,6 +3,7 @@
 #include "binary64_sums.h"
 
 #include "../view/raster.h"
+#include "repair.h"
 
 namespace
 {
@@ -30,11 +31,24 @@ struct shared_state {
     int scale[ROWS + COLUMNS]; /* of rows, then columns */
 };
 
-/* A tile's masked elements, by all threads. */
+/* The elements of C that a tile has. */
+TD_DEVICE int elements_of(const td_target &target, int row, int column)
+{
+    const int rows = min((int)TD_TILE, target.m - row),
+              columns = min((int)TD_TILE, target.n - column);
+    int count = 0;
+    if (td_region_holds(&target.region, row, column, rows, columns)) return rows * columns;
+    TD_ROLLED
+    for (int e = 0; e < rows * columns; e++)
+        count += td_region_has(&target.region, row + e % rows, column + e / rows);
+    return count;
+}
+
+/* A tile's masked elements, by all threads. Tiles without elements of C have no masks. */
 TD_DEVICE int count_masked(const td_target &target, td_room room, int row, int column, int *count)
 {
-    if (room) {
-        const int all = min((int)TD_TILE, target.m - row) * min((int)TD_TILE, target.n - column);
+    if (room || !td_has_tile(target, row, column)) {
+        const int all = elements_of(target, row, column);
         __syncthreads();
         if (threadIdx.x == 0) *count = all;
         return all;
@@ -83,7 +97,9 @@ template <class function> TD_DEVICE void each_tile(const td_target &target, func
     for (int i = (int)blockIdx.x; i < rows * n_tiles; i += (int)gridDim.x) {
         int row, column;
         td_tile_of(i, rows, n_tiles, &row, &column);
-        work(td_uniform(step * row + column * m_tiles));
+        if (td_region_meets(&target.region, step * row * TD_TILE, column * TD_TILE, step * TD_TILE,
+                            TD_TILE))
+            work(td_uniform(step * row + column * m_tiles));
     }
 }
 
@@ -93,17 +109,16 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
 {
     TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
-    const int few = td_uniform(counts ? counts[0] : (int)tiles),
-              dense = td_uniform(counts ? counts[1] : 0);
+    td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
+    const int few = td_uniform(counts ? counts->few : (int)tiles),
+              dense = td_uniform(counts ? counts->dense : 0);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
         int tile = list && i < few ? list[i] : i;
         if (i >= few) {
             __syncthreads();
-            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts[2], 1) : 0;
+            if (threadIdx.x == 0) next = dense ? atomicAdd(&counts->taken, 1) : 0;
             __syncthreads();
             tile = next_dense_tile(target, next, dense);
         }
@@ -119,16 +134,27 @@ TD_DEVICE block_place place_of_all(const td_target &target, int tile)
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
               column = tile / m_tiles * TD_TILE,
               rows = has_pairs(target) ? (int)ROWS : (int)TD_TILE;
-    const bool is_whole = target.m - row >= rows && target.n - column >= TD_TILE;
+    const bool is_whole = target.m - row >= rows && target.n - column >= TD_TILE &&
+                          td_region_holds(&target.region, row, column, rows, TD_TILE);
     return {row, column, min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE), is_whole, TD_ROOM};
+}
+
+/* The tile whose block makes a pair of tile rows of which binary64 makes all elements: the upper one, unless only the lower
+ * one has elements of C. */
+TD_DEVICE int leading_tile(const td_target &target, int tile)
+{
+    const int m_tiles = td_tiles(target.m), row = tile % m_tiles, column = tile / m_tiles;
+    return row + 1 < m_tiles && !td_has_tile(target, row * TD_TILE, column * TD_TILE) ? tile + 1
+                                                                                      : tile;
 }
 
 /* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
  * both. rows: 0 if it makes none. */
-TD_DEVICE block_place place_of(const td_target &target, int tile, shared_state &shared)
+TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state &shared)
 {
-    const int m_tiles = td_tiles(target.m), tile_row = tile % m_tiles, other = tile_row ^ 1;
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
+    const int tile = room ? leading_tile(target, listed) : listed, m_tiles = td_tiles(target.m),
+              tile_row = tile % m_tiles, other = tile_row ^ 1;
     block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, false, room};
     __syncthreads();
     const int own = count_masked(target, room, at.row, at.column, &shared.masked[0]);
@@ -219,8 +245,9 @@ TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place 
 {
     const td_target &target = p.target;
     const int bit = column % TD_SUBTILE * TD_SUBTILE + row % TD_SUBTILE;
-    if (!at.is_whole && (row >= target.m || column >= target.n ||
-                         (!at.room && !(*td_target_mask(target, row, column) >> bit & 1))))
+    if (!at.is_whole &&
+        (row >= target.m || column >= target.n || !td_region_has(&target.region, row, column) ||
+         (!at.room && !(*td_target_mask(target, row, column) >> bit & 1))))
         return false;
     if (own.of_special == own.of_others) return true;
     return own.of_special ==
@@ -330,7 +357,10 @@ TD_DEVICE void scale_tile(const td_target &target, int tile)
               columns = min((int)TD_TILE, target.n - at.column);
     for (int e = (int)threadIdx.x; e < at.rows * columns; e += THREADS) {
         double *const c = first + e % at.rows + e / at.rows * target.c.ld;
-        if (e % at.rows < rows) *c = td_scaled(beta, c);
+        const bool is_inside =
+            e % at.rows < rows &&
+            td_region_has(&target.region, at.row + e % at.rows, at.column + e / at.rows);
+        if (is_inside) *c = td_scaled(beta, c);
     }
 }
 
@@ -393,17 +423,17 @@ enum { LEAST_FOR_BOXES = 1 << 21 };
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
     static_assert((int)K_STEP == (int)TD_BOX, "a row of a slab is one of a box");
-    const td_operand &o = p->operand[which];
+    const td_view &o = p->operand[which];
     const int rows = o.k_step != 1 ? (int)K_STEP : which ? (int)COLUMNS : (int)ROWS;
-    return td_describe_operand(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
+    return td_describe_view(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
 /* Runs with boxes if it can. */
 bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stream,
                      cudaError_t *error)
 {
-    const td_operand &a = p->operand[0], &b = p->operand[1];
-    td_operand_boxes boxes;
+    const td_view &a = p->operand[0], &b = p->operand[1];
+    td_view_boxes boxes;
     if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
         !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
         !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))

@@ -8,6 +8,7 @@
 #define TD_BINARY64_H
 
 #include "../view/access.h"
+#include "../measure/line.h"
 
 /* The power of two nearest to sqrt(k), at least 8. */
 TD_HOST_DEVICE int td_binary64_block(int64_t k)

@@ -91,10 +91,7 @@ template <bool along, int lines, int width> struct chunks {
         return along ? element_in_slab(true, row(), column())
                      : element_in_slab(false, column(), row());
     }
-    static TD_INSIDE int64_t in_memory(const td_operand &o)
-    {
-        return row() * row_step(o) + column();
-    }
+    static TD_INSIDE int64_t in_memory(const td_view &o) { return row() * row_step(o) + column(); }
 
     /* The i-th from the first: rows() < ROWS_APART, a power of two, so that bits of the row's number are the one's or the other's. */
     static TD_INSIDE int later(int first, int i)
@@ -103,10 +100,7 @@ template <bool along, int lines, int width> struct chunks {
     }
 
     /* From row to row in memory. */
-    static TD_INSIDE int64_t row_step(const td_operand &o)
-    {
-        return along ? o.line_step : o.k_step;
-    }
+    static TD_INSIDE int64_t row_step(const td_view &o) { return along ? o.line_step : o.k_step; }
 
     /* Starts the copies of a slab that is whole; rows are `step` bytes apart. */
     static TD_INSIDE void copy(const double *from, uint32_t step, shared_place slab)
@@ -119,7 +113,7 @@ template <bool along, int lines, int width> struct chunks {
     }
 
     /* Of one that is not, with zeros for what is not there. */
-    static TD_INSIDE void copy_edge(const td_operand &o, const double *from, int lines_left,
+    static TD_INSIDE void copy_edge(const td_view &o, const double *from, int lines_left,
                                     int elements, double *slab)
     {
         const int rows_left = (along ? lines_left : elements) - row(),
@@ -134,16 +128,16 @@ template <bool along, int lines, int width> struct chunks {
 
 /* The operands of a tile: their matrices, and the first lines. */
 struct tile_operands {
-    const td_operand &a, &b;
+    const td_view &a, &b;
     const double *matrix_a, *matrix_b;
     int row, column;
 
-    TD_INSIDE const double *first_a() const { return matrix_a + td_operand_at(a, row, 0); }
-    TD_INSIDE const double *first_b() const { return matrix_b + td_operand_at(b, column, 0); }
+    TD_INSIDE const double *first_a() const { return matrix_a + td_view_at(a, row, 0); }
+    TD_INSIDE const double *first_b() const { return matrix_b + td_view_at(b, column, 0); }
 };
 
 /* True where pairs of elements can be copied: all of them are aligned. */
-TD_DEVICE bool has_aligned_pairs(const td_operand &o, const double *first)
+TD_DEVICE bool has_aligned_pairs(const td_view &o, const double *first)
 {
     const int64_t across = o.k_step == 1 ? o.line_step : o.k_step;
     return across % 2 == 0 && (reinterpret_cast<uintptr_t>(first) & 15) == 0;
@@ -204,7 +198,7 @@ struct by_threads : passage<stages, along_a, along_b> {
                          double *own_slabs)
         : base(own_ring, own_slabs, tile.a.k), operands(tile)
     {
-        const td_operand &o_a = tile.a, &o_b = tile.b;
+        const td_view &o_a = tile.a, &o_b = tile.b;
         const double *const first_a = tile.first_a(), *const first_b = tile.first_b();
         const int64_t row_a = 8 * (along_a ? o_a.line_step : o_a.k_step),
                       row_b = 8 * (along_b ? o_b.line_step : o_b.k_step);
@@ -263,7 +257,7 @@ template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
     enum { EXISTS = TD_HAS_BOXES };
     enum { FILLERS = 1 };
-    typedef td_operand_boxes parameter;
+    typedef td_view_boxes parameter;
     typedef passage<stages, along_a, along_b> base;
     using base::ring;
     using base::stage;

@@ -4,6 +4,7 @@
 #define TD_EXACT_GROUP_H
 
 #include "../view/access.h"
+#include "repair.h"
 #include "../arithmetic/exact.h"
 
 enum { WARP = 32 };
@@ -42,11 +43,12 @@ TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
     *col = (shares_rows ? fast : slow) + (int)blockIdx.y * SIDE;
 }
 
-/* The masks of a strip's groups; false if no element is masked. All threads take part. */
+/* The masks of a strip's groups; false if no element is masked. All threads take part. Of tiles outside C's region there are none. */
 TD_DEVICE bool load_masks(const td_target &target, int row, int col,
                           uint16_t (*masks)[GROUP_SUBTILES])
 {
     unsigned any = 0;
+    if (!td_region_meets(&target.region, row, col, TD_TILE, SIDE)) return false;
     TD_UNROLL_N(1)
     for (int s = (int)threadIdx.x; s < STRIP * GROUP_SUBTILES; s += (int)blockDim.x) {
         const int group = s / GROUP_SUBTILES, subtile = s % GROUP_SUBTILES;
@@ -121,7 +123,7 @@ TD_DEVICE line_pair pair_at(const td_repair &p, int row, int col)
     line_pair r;
     TD_UNROLL
     for (int o = 0; o < 2; o++) {
-        r.at[o] = operand_data(p, o) + td_operand_at(p.operand[o], o ? col : row, 0);
+        r.at[o] = operand_data(p, o) + td_view_at(p.operand[o], o ? col : row, 0);
         r.step[o] = p.operand[o].k_step;
     }
     r.k = p.operand[0].k;

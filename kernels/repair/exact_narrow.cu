@@ -53,7 +53,7 @@ TD_DEVICE bool find_span(const td_repair &p, int which, int line, range *r)
 
 /* The line and the element of k that a thread loads, of SIDE lines and K_STEP elements: consecutive threads read
  * consecutive memory. */
-TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
+TD_DEVICE void place_of_thread(const td_view &o, int *line, int *l)
 {
     const int slow = (int)threadIdx.x / SIDE, fast = (int)threadIdx.x % SIDE;
     *line = o.k_step == 1 ? slow : fast;
@@ -61,15 +61,14 @@ TD_DEVICE void place_of_thread(const td_operand &o, int *line, int *l)
 }
 
 /* Spans of SIDE lines of an operand. */
-TD_DEVICE void measure_lines(const td_operand &o, const double *data, int line0, int which,
-                             spans &s)
+TD_DEVICE void measure_lines(const td_view &o, const double *data, int line0, int which, spans &s)
 {
     int line, first;
     range r = {NO_TOP, NO_BOTTOM};
     place_of_thread(o, &line, &first);
     if (line0 + line < o.lines)
         for (int64_t l = first; l < o.k; l += K_STEP)
-            measure_number(td_bits64(data[td_operand_at(o, line0 + line, l)]), &r);
+            measure_number(td_bits64(td_view_load(o, data, line0 + line, l)), &r);
     atomicMax(&s.top[which][line], r.top);
     atomicMin(&s.bottom[which][line], r.bottom);
 }
@@ -84,13 +83,13 @@ TD_DEVICE int32_t digit_of(uint64_t m, int shift)
 }
 
 /* K_STEP elements of SIDE lines as digits; zeros past the ends, and something where a line spans too much. */
-TD_DEVICE void load_digits(const td_operand &o, const double *data, int line0, int64_t l0,
+TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int64_t l0,
                            const int *bottom, digits (*slab)[SIDE])
 {
     int line, l, q;
     place_of_thread(o, &line, &l);
     const bool inside = line0 + line < o.lines && l0 + l < o.k;
-    const uint64_t bits = inside ? td_bits64(data[td_operand_at(o, line0 + line, l0 + l)]) : 0;
+    const uint64_t bits = inside ? td_bits64(td_view_load(o, data, line0 + line, l0 + l)) : 0;
     const uint64_t m = td_exact_significand(bits, &q);
     digits r;
     TD_UNROLL

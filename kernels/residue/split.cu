@@ -308,7 +308,7 @@ TD_DEVICE void make_residues(const td_residues &p, const tiles &all, uint64_t *e
         td_tiles_of_block(all.count),
         [&](int stage) {
             const tile_place at = place_of(p.fixed, all, next);
-            const td_operand &o = p.fixed.operand[at.which];
+            const td_view &o = p.fixed.operand[at.which];
             next += (int)gridDim.x;
             td_copy_line_tile<shape>(
                 o, td_member<const double>(o.matrix, p.fixed.batch_first + at.batch), at.line0,
@@ -356,7 +356,7 @@ template <int stages> struct stages_of_boxes {
 /* Asks for a tile's boxes, for fill f, by a warp. */
 template <int stages>
 TD_DEVICE void fetch_boxes(const td_residues &p, const tiles &all, int number, uint32_t *counter,
-                           const td_operand_boxes &boxes, uint32_t f, stages_of_boxes<stages> &to,
+                           const td_view_boxes &boxes, uint32_t f, stages_of_boxes<stages> &to,
                            uint64_t *element)
 {
     const int stage = (int)(f % stages);
@@ -381,7 +381,7 @@ enum { ARRIVALS = 32 + 2 }; /* lanes' copies, boxes, and the number of the next 
  * from f on; the number of the one after the last. */
 template <int stages, int pieces>
 TD_DEVICE uint32_t make_residues_of_boxes(const td_residues &p, const tiles &all, uint32_t *counter,
-                                          const td_operand_boxes &boxes, uint32_t f,
+                                          const td_view_boxes &boxes, uint32_t f,
                                           stages_of_boxes<stages> &shared, uint64_t *element)
 {
     kept_moduli kept = {-1, 0, {}};
@@ -405,7 +405,7 @@ TD_DEVICE uint32_t make_residues_of_boxes(const td_residues &p, const tiles &all
 template <int stages, int blocks>
 static __global__ void __launch_bounds__(THREADS, blocks)
     residues_of_boxes_kernel(TD_PARAMETER td_residues p, TD_PARAMETER tiles all,
-                             TD_PARAMETER td_operand_boxes boxes)
+                             TD_PARAMETER td_view_boxes boxes)
 {
 #if TD_HAS_BOXES
     TD_SHARED(stages_of_boxes<stages>, shared, );
@@ -435,7 +435,7 @@ static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned gri
                             cudaStream_t stream, cudaError_t *error)
 {
     const td_fixed &fixed = p->fixed;
-    td_operand_boxes boxes;
+    td_view_boxes boxes;
     if (fixed.k_first % 2 != 0 || !td_has_code<residues_of_boxes_kernel<STAGES, BLOCKS>>() ||
         !td_describe_line_boxes<shape>(&boxes, all.count, fixed.operand,
                                        fixed.k_first + fixed.k_count, fixed.batch_first,

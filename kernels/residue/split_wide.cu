@@ -86,15 +86,15 @@ TD_DEVICE bool has_residues(const td_residues &p, int batch)
 /* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
 TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
 {
-    const td_operand &o = p.fixed.operand[at.which];
+    const td_view &o = p.fixed.operand[at.which];
     const double *data = td_member<const double>(o.matrix, p.fixed.batch_first + at.batch);
     const int tid = (int)threadIdx.x, inner_size = at.along ? (int)TILE_K : (int)LINES;
     const int inner = tid % inner_size, outer = tid / inner_size, apart = THREADS / inner_size;
     const int64_t step = apart * (at.along ? o.line_step : o.k_step);
     const int lines = o.lines - at.line0;
     const int64_t elements = at.count - at.in_pass;
-    const double *from = data + td_operand_at(o, at.line0 + (at.along ? outer : inner),
-                                              at.first + at.in_pass + (at.along ? inner : outer));
+    const double *from = data + td_view_at(o, at.line0 + (at.along ? outer : inner),
+                                           at.first + at.in_pass + (at.along ? inner : outer));
     TD_UNROLL
     for (int i = 0; i < RUN; i++) {
         const int line = at.along ? outer + i * apart : inner,
@@ -108,7 +108,7 @@ TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double 
 /* Residues of RUN elements of a line. */
 TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const double *tile)
 {
-    const td_operand &o = p.fixed.operand[at.which];
+    const td_view &o = p.fixed.operand[at.which];
     const int own_line = (int)threadIdx.x / RUNS, own_l = (int)threadIdx.x % RUNS * RUN;
     const int line = at.line0 + own_line, place = at.which ? line : td_place_of_line(line);
     const int64_t in_pass = at.in_pass + own_l, l = at.first + in_pass;

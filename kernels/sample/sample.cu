@@ -100,15 +100,21 @@ TD_DEVICE uint64_t hash_of(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Where the sample's element number i is. */
-TD_DEVICE void go_to(const td_sample &s, int64_t i, element *at)
+/* Where the sample's element number i is; false if C has no such element. What a sample has outside
+ * of a triangle, it takes on the other side of the diagonal. */
+TD_DEVICE bool go_to(const td_sample &s, int64_t i, element *at)
 {
     const int64_t all = s.m * s.n * s.batch;
-    const uint64_t place =
-        s.count >= all ? (uint64_t)i : hash_of(s.seed + (uint64_t)i) % (uint64_t)all;
+    const bool takes_all = s.count >= all;
+    const uint64_t place = takes_all ? (uint64_t)i : hash_of(s.seed + (uint64_t)i) % (uint64_t)all;
     at->row = (int64_t)(place % (uint64_t)s.m);
     at->col = (int64_t)(place / (uint64_t)s.m % (uint64_t)s.n);
     at->member = (int64_t)(place / (uint64_t)s.m / (uint64_t)s.n);
+    if (td_region_has(&s.region, at->row, at->col)) return true;
+    const int64_t row = at->row;
+    at->row = at->col;
+    at->col = row;
+    return !takes_all;
 }
 
 TD_DEVICE double *element_of_c(const td_sample &s, const element &at)
@@ -116,10 +122,11 @@ TD_DEVICE double *element_of_c(const td_sample &s, const element &at)
     return td_member<double>(s.c, at.member) + at.row + at.col * s.c.ld;
 }
 
-TD_DEVICE const double *line_of(const td_sample &s, int which, const element &at)
+/* Element l of the row of op(A) or of the column of op(B). */
+TD_DEVICE double load_term(const td_sample &s, int which, const element &at, int64_t l)
 {
-    return td_member<const double>(s.operand[which].matrix, at.member) +
-           td_operand_at(s.operand[which], (int)(which ? at.col : at.row), 0);
+    const double *const data = td_member<const double>(s.operand[which].matrix, at.member);
+    return td_view_load(s.operand[which], data, (int)(which ? at.col : at.row), l);
 }
 
 /* Grid: blocks over elements. */
@@ -128,16 +135,13 @@ static __global__ void __launch_bounds__(THREADS) save_kernel(const td_sample s)
     element at;
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < s.count;
          i += (int64_t)gridDim.x * THREADS) {
-        go_to(s, i, &at);
-        if (td_scalar_value(s.beta) != 0.0) s.before[i] = *element_of_c(s, at);
+        if (go_to(s, i, &at) && td_scalar_value(s.beta) != 0.0) s.before[i] = *element_of_c(s, at);
     }
 }
 
-/* What the product was told, and what it made. */
-TD_DEVICE element load_element(const td_sample &s, int64_t i)
+/* What the product was told, and what it made of element number i, which is at r's place. */
+TD_DEVICE element load_element(const td_sample &s, int64_t i, element r)
 {
-    element r;
-    go_to(s, i, &r);
     r.alpha = td_scalar_value(s.alpha);
     r.beta = s.before ? td_scalar_value(s.beta) : 0.0;
     r.before = r.beta != 0.0 ? s.before[i] : 0.0;
@@ -152,11 +156,9 @@ TD_DEVICE element load_element(const td_sample &s, int64_t i)
 template <class function>
 TD_DEVICE void each_term(const td_sample &s, const element &at, function work)
 {
-    const double *const a = line_of(s, 0, at), *const b = line_of(s, 1, at);
-    const int64_t a_step = s.operand[0].k_step, b_step = s.operand[1].k_step;
     TD_UNROLL_N(4)
     for (int64_t l = threadIdx.x; l < at.k; l += THREADS)
-        work(td_bits64(a[l * a_step]), td_bits64(b[l * b_step]));
+        work(td_bits64(load_term(s, 0, at, l)), td_bits64(load_term(s, 1, at, l)));
 }
 
 TD_DEVICE unsigned special_product(uint64_t a, uint64_t b)
@@ -447,12 +449,11 @@ TD_DEVICE bool note_failure(const td_sample &s, const element &at, const verdict
 /* The failure's row and column; then the host may look. */
 TD_DEVICE void keep_failure(const td_sample &s, const element &at)
 {
-    const double *const a = line_of(s, 0, at), *const b = line_of(s, 1, at);
     const int64_t kept = s.lines ? min(at.k, (int64_t)TD_SAMPLE_LINE) : 0;
     TD_UNROLL_N(1)
     for (int64_t l = threadIdx.x; l < kept; l += THREADS) {
-        s.lines[l] = a[l * s.operand[0].k_step];
-        s.lines[TD_SAMPLE_LINE + l] = b[l * s.operand[1].k_step];
+        s.lines[l] = load_term(s, 0, at, l);
+        s.lines[TD_SAMPLE_LINE + l] = load_term(s, 1, at, l);
     }
     __threadfence_system();
     __syncthreads();
@@ -496,8 +497,10 @@ static __global__ void __launch_bounds__(THREADS) check_kernel(const td_sample s
 {
     TD_SHARED(sample_shared, shared, );
     TD_UNROLL_N(1)
-    for (int64_t i = blockIdx.x; i < s.count; i += gridDim.x)
-        check_element(s, load_element(s, i), shared);
+    for (int64_t i = blockIdx.x; i < s.count; i += gridDim.x) {
+        element at;
+        if (go_to(s, i, &at)) check_element(s, load_element(s, i, at), shared);
+    }
 }
 
 static __global__ void move_kernel(td_sample_counts *from, td_sample_counts *to)

@@ -8,7 +8,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../view/product.h"
+#include "../view/region.h"
+#include "../view/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,11 +51,13 @@ enum { TD_SAMPLE_LINE = 1 << 20 };
 
 /* A product, and which of its elements are measured. */
 typedef struct {
-    td_operand operand[2]; /* all lines, from offset 0 */
+    td_view operand[2]; /* all lines, from offset 0 */
     td_matrix c;
+    td_region region; /* the elements of C that the product makes: of all of C, or of a triangle */
     td_scalar alpha, beta;
     int64_t m, n, batch;
-    int64_t count;  /* elements to measure; all of them, in order, if there are no more */
+    int64_t
+        count; /* elements to measure; if not fewer than m n batch: all that are in the region */
     uint64_t seed;  /* of their places, if there are */
     double *before; /* room for `count` elements of C before the product; NULL: beta is 0 */
     td_sample_bound bound;

@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     td_begin_kernel();
     td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
     const int64_t step = (int64_t)gridDim.x * TILE_K;
-    const td_operand &o = p.fixed.operand[at.which];
+    const td_view &o = p.fixed.operand[at.which];
     at.padded_lines = td_padded_lines(o.lines, at.which);
     if (td_scalar_value(p.fixed.alpha) == 0.0 || !td_wants_estimate(&p.fixed.choice[at.batch]))
         return;

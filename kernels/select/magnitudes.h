@@ -101,12 +101,12 @@ TD_DEVICE int own_line(bool along)
 
 /* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. source: the
  * operand's line that the tile begins with. */
-TD_DEVICE void load_runs(const td_operand &o, const td_fixed_place &at, const double *data,
-                         int source, own_numbers &x)
+TD_DEVICE void load_runs(const td_view &o, const td_fixed_place &at, const double *data, int source,
+                         own_numbers &x)
 {
     const int line = at.line0 + own_line(false);
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
-    const double *from = data + td_operand_at(o, source + own_line(false), at.first + l);
+    const double *from = data + td_view_at(o, source + own_line(false), at.first + l);
     const int64_t left = line < o.lines ? at.count - l : 0;
     TD_UNROLL
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
@@ -132,12 +132,12 @@ TD_DEVICE bool store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixe
 
 /* Of operands that stand along k: warps have lines. source: the operand's line that the tile begins
  * with. */
-TD_DEVICE void load_pairs(const td_operand &o, const td_fixed_place &at, const double *data,
+TD_DEVICE void load_pairs(const td_view &o, const td_fixed_place &at, const double *data,
                           int source, own_numbers &x)
 {
     const int line0 = at.line0 + own_line(true);
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
-    const double *from = data + td_operand_at(o, source + own_line(true), at.first + l0);
+    const double *from = data + td_view_at(o, source + own_line(true), at.first + l0);
     const bool are_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0 && o.line_step % 2 == 0;
     TD_UNROLL
     for (int i = 0; i < OWN_LINES; i++) {
@@ -181,7 +181,7 @@ TD_DEVICE bool store_pairs(const td_fixed &fixed, int64_t k_padded, const td_fix
 /* Of a tile of TD_FIXED_LINES lines by TILE_K, by all threads of a block. */
 TD_DEVICE void load_numbers(const td_fixed &fixed, const td_fixed_place &at, own_numbers &x)
 {
-    const td_operand &o = fixed.operand[at.which];
+    const td_view &o = fixed.operand[at.which];
     const double *const data = td_member<const double>(o.matrix, fixed.batch_first + at.batch);
     const int source = td_sampled_line(fixed.group_step[at.which], at.line0);
     if (at.along)

@@ -9,8 +9,12 @@
 
 #include <stdbool.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../arithmetic/float32.h"
-#include "../view/product.h"
+#include "../device/step.h"
+#include "../measure/line.h"
+#include "../view/target.h"
 #include "prices.h"
 
 #ifdef __cplusplus
@@ -60,7 +64,7 @@ enum { TD_LINE_PAD = 16, TD_K_PAD = 64 };
 
 /* Part of a product that becomes planes. The first line of member z of the part is at line[o] + z * lines_of_member[o]. */
 typedef struct {
-    td_operand operand[2];
+    td_view operand[2];
     td_scalar alpha; /* nothing is read if it is 0 */
     int64_t batch_first;
     int batch;
@@ -142,7 +146,7 @@ enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEP_LINES, TD_STEP_MAGNITUDES, TD_STEP_T
 
 /* Measures whole operands: their lines' records but for the scale, and the shifts. */
 typedef struct {
-    td_operand operand[2];
+    td_view operand[2];
     td_scalar alpha;
     int64_t batch_first;
     int batch;

@@ -46,7 +46,7 @@ TD_HOST_DEVICE int strips_of(int lines) { return (lines + TD_FIXED_LINES - 1) / 
 /* Units are TD_FIXED_LINES lines by TILE_K elements of k: of op(A), then of op(B). */
 TD_DEVICE int magnitude_units(const td_magnitudes &p)
 {
-    const td_operand *const o = p.fixed.operand;
+    const td_view *const o = p.fixed.operand;
     return (strips_of(o[0].lines) + strips_of(o[1].lines)) * stages_of(p.fixed.k_count);
 }
 
@@ -54,7 +54,7 @@ TD_DEVICE void make_magnitudes(const td_magnitudes &p, int unit)
 {
     const int stages = stages_of(p.fixed.k_count), strips = strips_of(p.fixed.operand[0].lines),
               strip = unit / stages, which = strip >= strips;
-    const td_operand &o = p.fixed.operand[which];
+    const td_view &o = p.fixed.operand[which];
     const td_fixed_place at = {which,
                                (int)blockIdx.z,
                                (which ? strip - strips : strip) * TD_FIXED_LINES,

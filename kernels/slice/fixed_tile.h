@@ -29,7 +29,7 @@ TD_DEVICE td_fixed_place td_fixed_place_of_block(const td_fixed &fixed, int tile
     td_fixed_place at;
     at.which = (int)blockIdx.z % 2;
     at.batch = (int)blockIdx.z / 2;
-    const td_operand &o = fixed.operand[at.which];
+    const td_view &o = fixed.operand[at.which];
     at.line0 = (int)blockIdx.y * TD_FIXED_LINES;
     at.padded_lines = (o.lines + TD_LINE_PAD - 1) / TD_LINE_PAD * TD_LINE_PAD;
     at.first = fixed.k_first;
@@ -41,8 +41,8 @@ TD_DEVICE td_fixed_place td_fixed_place_of_block(const td_fixed &fixed, int tile
 
 /* A tile of an operand whose lines are contiguous in memory; zeros past the ends. */
 template <class element, int tile_k>
-TD_DEVICE void td_load_fixed_tile(const td_operand &o, const td_fixed_place &at,
-                                  const element *data, element (&tile)[tile_k][TD_FIXED_LINES + 1])
+TD_DEVICE void td_load_fixed_tile(const td_view &o, const td_fixed_place &at, const element *data,
+                                  element (&tile)[tile_k][TD_FIXED_LINES + 1])
 {
     const int in_tile = (int)threadIdx.x % TD_FIXED_LINES, line = at.line0 + in_tile;
     TD_UNROLL
@@ -50,7 +50,7 @@ TD_DEVICE void td_load_fixed_tile(const td_operand &o, const td_fixed_place &at,
          i += TD_FIXED_THREADS / TD_FIXED_LINES) {
         const int64_t l = at.in_pass + i;
         const bool inside = line < o.lines && l < at.count;
-        tile[i][in_tile] = inside ? data[td_operand_at(o, line, at.first + l)] : element{};
+        tile[i][in_tile] = inside ? td_view_load(o, data, line, at.first + l) : element{};
     }
 }
 

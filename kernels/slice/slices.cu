@@ -113,7 +113,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
                           const typename source::element *data,
                           const typename source::element (*tile)[TD_FIXED_LINES + 1])
 {
-    const td_operand &o = p.fixed.operand[at.which];
+    const td_view &o = p.fixed.operand[at.which];
     const int line = at.line0 + own.line;
     const int64_t l0 = at.in_pass + own.l;
     int scale = 0;
@@ -132,7 +132,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         int shift = 0;
         if (inside) {
             const int64_t l = at.first + l0 + i;
-            x = at.along ? data[td_operand_at(o, line, l)] : tile[own.l + i][own.line];
+            x = at.along ? td_view_load(o, data, line, l) : tile[own.l + i][own.line];
             if (!p.is_ts && p.fixed.shifted[at.batch]) shift = p.fixed.shift[at.batch * o.k + l];
         }
         source::round(x, scale + (at.which ? -shift : shift), w[i]);
@@ -155,7 +155,7 @@ static __global__ void __launch_bounds__(TD_FIXED_THREADS) slices_kernel(const t
 {
     TD_SHARED(typename source::element, tile, [TILE_K][TD_FIXED_LINES + 1]);
     const td_fixed_place at = td_fixed_place_of_block(p.fixed, TILE_K);
-    const td_operand &o = p.fixed.operand[at.which];
+    const td_view &o = p.fixed.operand[at.which];
     if (at.line0 >= at.padded_lines) return;
     const typename source::element *data = NULL;
     if (td_scalar_value(p.fixed.alpha) != 0.0)

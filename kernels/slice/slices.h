@@ -69,7 +69,7 @@ cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
 /* Records of all lines of operands of tandem_ts: their peaks, whether they are special, and scales such that
  * |A'| <= 2^(width + 1). One member; no shifts. */
 typedef struct {
-    td_operand operand[2];
+    td_view operand[2];
     td_line *line[2];
     int width;
 } td_measure_ts;

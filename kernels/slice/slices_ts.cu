@@ -11,7 +11,7 @@ enum { THREADS = 256, LINES = 32, WARPS = THREADS / 32 };
 TD_DEVICE uint32_t magnitude_of(const tandem_ts *x) { return td_bits32(x->x) & 0x7fffffffu; }
 
 /* k is contiguous in memory: a warp reads along a line, several lines one after another. */
-TD_DEVICE void measure_along(const td_operand &o, const tandem_ts *data, int line0,
+TD_DEVICE void measure_along(const td_view &o, const tandem_ts *data, int line0,
                              uint32_t (*seen)[LINES])
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -19,7 +19,7 @@ TD_DEVICE void measure_along(const td_operand &o, const tandem_ts *data, int lin
         uint32_t largest = 0;
         if (line0 + line < o.lines)
             for (int64_t l = lane; l < o.k; l += 32)
-                largest = max(largest, magnitude_of(&data[td_operand_at(o, line0 + line, l)]));
+                largest = max(largest, magnitude_of(&data[td_view_at(o, line0 + line, l)]));
         for (int step = 16; step; step /= 2)
             largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
         if (lane < WARPS) seen[lane][line] = largest;
@@ -27,14 +27,14 @@ TD_DEVICE void measure_along(const td_operand &o, const tandem_ts *data, int lin
 }
 
 /* Lines are contiguous in memory: neighbouring threads read neighbouring lines. */
-TD_DEVICE void measure_across(const td_operand &o, const tandem_ts *data, int line0,
+TD_DEVICE void measure_across(const td_view &o, const tandem_ts *data, int line0,
                               uint32_t (*seen)[LINES])
 {
     const int warp = (int)threadIdx.x / 32, line = (int)threadIdx.x % 32;
     uint32_t largest = 0;
     if (line0 + line < o.lines)
         for (int64_t l = warp; l < o.k; l += WARPS)
-            largest = max(largest, magnitude_of(&data[td_operand_at(o, line0 + line, l)]));
+            largest = max(largest, magnitude_of(&data[td_view_at(o, line0 + line, l)]));
     seen[warp][line] = largest;
 }
 
@@ -58,7 +58,7 @@ TD_DEVICE td_line record_of(uint32_t largest, int width)
 static __global__ void __launch_bounds__(THREADS) measure_kernel(const td_measure_ts p)
 {
     TD_SHARED(uint32_t, seen, [WARPS][LINES]);
-    const td_operand &o = p.operand[blockIdx.y];
+    const td_view &o = p.operand[blockIdx.y];
     const tandem_ts *data = td_member<const tandem_ts>(o.matrix, 0);
     const int line0 = (int)blockIdx.x * LINES, tid = (int)threadIdx.x;
     if (o.k_step == 1)

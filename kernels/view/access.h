@@ -4,15 +4,16 @@
 
 #include "../arithmetic/float32.h"
 #include "../device/portable.h"
-#include "product.h"
+#include "target.h"
 
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
 
-/* Of binary64. */
-TD_DEVICE double td_scalar_value(const td_scalar &s)
+/* A scalar of the type of the matrices' elements: binary64 where no other is named. */
+template <class number = double> TD_DEVICE number td_scalar_value(const td_scalar &s)
 {
-    return s.device ? *static_cast<const double *>(s.device) : s.value.binary64;
+    const void *const host = &s.value;
+    return *static_cast<const number *>(s.device ? s.device : host);
 }
 
 /* First element of a batch member; T is the type of its elements. */
@@ -22,9 +23,17 @@ template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index
     return td_global(static_cast<T *>(matrix.data) + index * matrix.stride);
 }
 
-TD_DEVICE int64_t td_operand_at(const td_operand &o, int line, int64_t l)
+/* Where element l of a line of a plain view is, from the first element of a batch member. */
+TD_DEVICE int64_t td_view_at(const td_view &view, int line, int64_t l)
 {
-    return o.offset + line * o.line_step + l * o.k_step;
+    return view.offset + line * view.line_step + l * view.k_step;
+}
+
+/* Element l of a line; data is the batch member's first element. */
+template <class element>
+TD_DEVICE element td_view_load(const td_view &view, const element *data, int line, int64_t l)
+{
+    return data[td_view_at(view, line, l)];
 }
 
 /* First element of a part of C, for the block's batch member. */
@@ -42,21 +51,29 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
     return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
 }
 
-/* The bits of the elements of a subtile that are in C. */
+/* The bits of the elements of a subtile that C has. */
 TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
 {
+    const td_region &region = target.region;
     unsigned mask = 0;
     for (int j = 0; j < min((int)TD_SUBTILE, target.n - col) && row < target.m; j++)
         mask |= ((1u << min((int)TD_SUBTILE, target.m - row)) - 1) << (TD_SUBTILE * j);
+    if (td_region_holds(&region, row, col, TD_SUBTILE, TD_SUBTILE)) return mask;
+    for (int e = 0; e < TD_SUBTILE * TD_SUBTILE; e++)
+        if (!td_region_has(&region, row + e % TD_SUBTILE, col + e / TD_SUBTILE)) mask &= ~(1u << e);
     return mask;
+}
+
+/* True if C has elements of the tile at (row, col). */
+TD_DEVICE bool td_has_tile(const td_target &target, int row, int col)
+{
+    return td_region_meets(&target.region, row, col, TD_TILE, TD_TILE);
 }
 
 /* The td_room that all elements of the block's member are left to. */
 TD_DEVICE td_room td_room_for_all(const td_target &target)
 {
-    return target.open_count
-               ? (td_room)target.open_count[TD_OPEN_COUNTS * blockIdx.z + TD_OPEN_COUNTS - 1]
-               : TD_ROOM_FOR_SOME;
+    return target.open_count ? (td_room)target.open_count[blockIdx.z].room : TD_ROOM_FOR_SOME;
 }
 
 /* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
@@ -88,12 +105,13 @@ static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int
     return dim3(min(max(1u, (unsigned)TD_TURNS / grid.z), grid.x), grid.y, grid.z);
 }
 
-/* Calls work(tile) for the block's share. */
+/* Calls work(tile) for the block's share of the tiles that C has. */
 template <class function> TD_DEVICE void td_each_tile(const td_target &target, function work)
 {
-    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    const int m_tiles = td_tiles(target.m), tiles = m_tiles * td_tiles(target.n);
     TD_UNROLL_N(1)
-    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) work(tile);
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x)
+        if (td_has_tile(target, tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE)) work(tile);
 }
 
 /* The dense ones come last, or not at all. */
@@ -101,11 +119,10 @@ template <class function>
 TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, function work)
 {
     const int tiles = td_tiles(target.m) * td_tiles(target.n);
-    const int32_t *const counts =
-        target.open_count ? target.open_count + TD_OPEN_COUNTS * blockIdx.z : NULL;
+    const td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
     const int32_t *const own = target.open_tile + blockIdx.z * (int64_t)tiles;
-    const int few = counts ? counts[0] : tiles,
-              count = few + (counts && takes_dense ? counts[1] : 0);
+    const int few = counts ? counts->few : tiles,
+              count = few + (counts && takes_dense ? counts->dense : 0);
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x)
         work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
@@ -118,12 +135,12 @@ enum { TD_TILE_OF_SUMS = 320 };
 TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
-    int32_t *const counts = target.open_count + TD_OPEN_COUNTS * blockIdx.z;
-    const int place = atomicAdd(&counts[is_dense], 1);
+    td_open_counts *const counts = target.open_count + blockIdx.z;
+    const int place = atomicAdd(is_dense ? &counts->dense : &counts->few, 1);
     target.open_tile[blockIdx.z * tiles + (is_dense ? tiles - 1 - place : place)] = tile;
     if (!is_dense || !target.is_dense) return;
     target.is_dense[blockIdx.z * tiles + tile] = 1;
-    atomicAdd(&counts[3], min(count, (int)TD_TILE_OF_SUMS));
+    atomicAdd(&counts->sums, min(count, (int)TD_TILE_OF_SUMS));
 }
 
 /* To be told of a tile before it is listed. */
@@ -188,25 +205,6 @@ TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, boo
 template <class number> struct alignas(16) td_quad {
     number of[TD_SUBTILE];
 };
-
-TD_DEVICE td_range td_range_join(td_range a, td_range b)
-{
-    td_range r;
-    r.top = a.top > b.top ? a.top : b.top;
-    r.bottom = a.bottom < b.bottom ? a.bottom : b.bottom;
-    return r;
-}
-
-/* The range of one line from its parts. */
-TD_DEVICE td_range td_range_of_line(const td_scan &scan, int which, int batch, int line)
-{
-    const int padded = td_tiles(scan.operand[which].lines) * TD_TILE;
-    const td_range *partial = scan.partial[which] + (int64_t)batch * scan.chunks * padded + line;
-    td_range r = partial[0];
-    for (int i = 1; i < scan.chunks; i++) r = td_range_join(r, partial[(int64_t)i * padded]);
-    if (r.top < r.bottom) r.top = r.bottom = 0;
-    return r;
-}
 
 /* alpha sum + beta c as cuBLAS rounds it, c not read if beta is 0. */
 TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c)

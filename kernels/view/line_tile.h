@@ -47,7 +47,7 @@ TD_DEVICE td_pair_of_elements td_load_pair(const uint64_t *from)
 
 /* Neighbouring threads read neighbouring memory. */
 template <class tile, bool along>
-TD_DEVICE void td_copy_tile_by(const td_operand &o, const double *data, int line0, int64_t l0,
+TD_DEVICE void td_copy_tile_by(const td_view &o, const double *data, int line0, int64_t l0,
                                int64_t end, uint64_t *to)
 {
     enum {
@@ -57,7 +57,7 @@ TD_DEVICE void td_copy_tile_by(const td_operand &o, const double *data, int line
     const int own = td_fresh((int)threadIdx.x), inner = own % INNER, outer = own / INNER;
     const int line = line0 + (along ? outer : inner);
     const int64_t l = l0 + (along ? inner : outer), step = APART * (along ? o.line_step : o.k_step);
-    const double *from = data + td_operand_at(o, line, l);
+    const double *from = data + td_view_at(o, line, l);
     const int first = along ? tile::template place<true>(outer, inner)
                             : tile::template place<false>(inner, outer);
     const auto later = [&](int s) { return to + (first ^ s * APART % 8 * 2) + s * APART * TD_BOX; };
@@ -76,7 +76,7 @@ TD_DEVICE void td_copy_tile_by(const td_operand &o, const double *data, int line
 
 /* Starts the copies of elements l0 .. of lines line0 ..; zeros from element `end` on, and past the last line. */
 template <class tile>
-TD_DEVICE void td_copy_line_tile(const td_operand &o, const double *data, int line0, int64_t l0,
+TD_DEVICE void td_copy_line_tile(const td_view &o, const double *data, int line0, int64_t l0,
                                  int64_t end, uint64_t *to)
 {
     if (o.k_step == 1)
@@ -89,7 +89,7 @@ TD_DEVICE void td_copy_line_tile(const td_operand &o, const double *data, int li
 
 /* The same of a batch member's by one thread, which arrives at `full`, as the copies do. */
 template <class tile>
-TD_DEVICE void td_copy_line_boxes(const td_operand &o, const CUtensorMap *map, int batch, int line0,
+TD_DEVICE void td_copy_line_boxes(const td_view &o, const CUtensorMap *map, int batch, int line0,
                                   int l0, uint64_t *to, uint64_t *full)
 {
     const int member = td_box_member(o, batch);
@@ -111,15 +111,14 @@ enum { TD_FEW_FOR_BOXES = 1 << 21 };
 /* Boxes of both operands of `batch` members, so many tiles, up to element `end` of k. False if there are few, or if one's elements cannot
  * be copied so. */
 template <class tile>
-static inline bool td_describe_line_boxes(td_operand_boxes *boxes, int tiles,
-                                          const td_operand *operands, int64_t end,
-                                          int64_t batch_first, int batch)
+static inline bool td_describe_line_boxes(td_view_boxes *boxes, int tiles, const td_view *operands,
+                                          int64_t end, int64_t batch_first, int batch)
 {
     if ((int64_t)tiles * tile::size < TD_FEW_FOR_BOXES) return false;
     for (int i = 0; i < 2; i++) {
         const int rows = operands[i].k_step == 1 ? (int)tile::lines : (int)tile::elements;
-        if (!td_describe_operand(&boxes->of[i], operands[i], end, batch_first, batch, rows,
-                                 TD_BOX_USED_ONCE))
+        if (!td_describe_view(&boxes->of[i], operands[i], end, batch_first, batch, rows,
+                              TD_BOX_USED_ONCE))
             return false;
     }
     return true;

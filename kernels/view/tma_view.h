@@ -5,7 +5,7 @@
 
 #include "../device/tma_copy.h"
 #include "../device/portable.h"
-#include "product.h"
+#include "view.h"
 
 /* 1 in code for devices that copy boxes. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -29,24 +29,25 @@ template <class number> TD_DEVICE number *td_first_box(number *shared)
 
 #if TD_HAS_CUDA_DEVICE
 
-struct td_operand_boxes {
+struct td_view_boxes {
     CUtensorMap of[2];
 };
 
 /* The member's place in a tensor of the operand. */
-TD_DEVICE int td_box_member(const td_operand &o, int batch) { return o.matrix.stride ? batch : 0; }
+TD_DEVICE int td_box_member(const td_view &o, int batch) { return o.matrix.stride ? batch : 0; }
 
 /* Boxes of so many rows of the first `end` elements of k of all lines, of `batch` members. False if the operand's elements cannot be copied
  * in boxes. */
-static inline bool td_describe_operand(CUtensorMap *map, const td_operand &o, int64_t end,
-                                       int64_t batch_first, int batch, int rows, td_box_use use)
+static inline bool td_describe_view(CUtensorMap *map, const td_view &o, int64_t end,
+                                    int64_t batch_first, int batch, int rows, td_box_use use)
 {
     const bool along = o.k_step == 1;
     const int64_t across = 8 * (along ? o.line_step : o.k_step),
                   member = batch > 1 && o.matrix.stride ? 8 * o.matrix.stride : across;
     const double *const first =
         static_cast<const double *>(o.matrix.data) + batch_first * o.matrix.stride + o.offset;
-    if (o.matrix.array || member < 0 || o.k > INT32_MAX - TD_BOX_ALIGNMENT ||
+    if (!td_view_is_plain(&o) || o.matrix.array || member < 0 ||
+        o.k > INT32_MAX - TD_BOX_ALIGNMENT ||
         ((reinterpret_cast<uintptr_t>(first) | (uint64_t)across | (uint64_t)member) & 15) != 0)
         return false;
     const cuuint64_t lines = (cuuint64_t)o.lines, k = (cuuint64_t)end;

@@ -1,8 +1,9 @@
 #include "call.h"
 
-#include "../report/range.h"
-
 #include <stdatomic.h>
+
+#include "../report/range.h"
+#include "lower.h"
 
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
@@ -42,10 +43,11 @@ static void end_range(td_call *call)
 static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
 {
     if (!device || !td_report_wants_native(call->record)) return;
-    const bool is_product = p->kind == TD_PRODUCT && p->type == TD_BINARY64;
-    td_report_set_native(
-        call->record,
-        is_product ? td_model_seconds(&device->model, td_engines[0], (td_parameter){0}, p) : -1.0);
+    td_problem product;
+    const bool is_known = p->type == TD_BINARY64 && td_lower(p, &product);
+    td_report_set_native(call->record, is_known ? td_model_seconds(&device->model, td_engines[0],
+                                                                   (td_parameter){0}, &product)
+                                                : -1.0);
 }
 
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,

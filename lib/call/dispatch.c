@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "lower.h"
 #include "process.h"
 #include "../options/rules.h"
 
@@ -56,7 +57,9 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 {
     td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
-    const td_run_status status = td_engine_run(decision->engine, p, decision->parameter, device,
+    td_problem product;
+    const td_problem *const run = td_lower(p, &product) ? &product : p;
+    const td_run_status status = td_engine_run(decision->engine, run, decision->parameter, device,
                                                td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);

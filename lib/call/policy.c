@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include "lower.h"
+
 #include "../engines/model/cost.h"
 #include "../engines/lu/limits.h"
 #include "../engines/model/prices.h"
@@ -180,9 +182,11 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
-    if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
+    td_problem product;
+    if (!td_lower(p, &product) || p->type != TD_BINARY64)
+        return td_policy_native(td_reason_routine);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
-    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, p, model);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, &product, model);
 }

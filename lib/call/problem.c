@@ -28,8 +28,8 @@ static bool is_product(const td_problem *p)
 static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
-           is_matrix(&p->c, p->n);
+    return (p->triangle == TD_LOWER || p->triangle == TD_UPPER) && is_matrix(&p->a, rows) &&
+           (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
 }
 
 static bool is_triangular(const td_problem *p)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../kernels/view/types.h"
+#include "../../kernels/view/region.h"
+#include "../../kernels/view/view.h"
 
 /* What a type is called, and its size and alignment in bytes. */
 typedef struct {
@@ -60,6 +61,12 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     bool is_hermitian;
+
+    /* Of a product that another routine was lowered to (lower.h): the elements of C that it reads
+     * and writes, and how those of A and B are reached. */
+    td_region_kind region;
+    td_reach reach_a, reach_b;
+
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;

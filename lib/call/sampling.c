@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../engines/tiler.h"
+#include "lower.h"
 #include "../options/file.h"
 #include "../report/number_text.h"
 
@@ -154,16 +155,17 @@ static int64_t count_of(const td_options *o, const td_problem *p)
 static bool can_measure(const td_problem *p, const td_device *device)
 {
     const void *written = p->c.array ? (const void *)p->c.array : p->c.data;
-    return p->kind == TD_PRODUCT && p->type == TD_BINARY64 && td_problem_is_valid(p) &&
-           !td_problem_is_empty(p) && td_device_reaches(device, written);
+    return p->type == TD_BINARY64 && td_problem_is_valid(p) && !td_problem_is_empty(p) &&
+           td_device_reaches(device, written);
 }
 
 static td_sample sample_of(const td_problem *p, int64_t count)
 {
     static atomic_ullong products;
     return (td_sample){
-        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .c = p->c,
+        .region = {p->region, 0},
         .alpha = p->alpha,
         .beta = p->beta,
         .m = p->m,
@@ -203,9 +205,11 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
     if (!o->verify || !device || slot >= TD_SAMPLE_SLOTS) return;
     watch(o, device);
     look_for_failures();
-    const int64_t count = can_measure(p, device) ? count_of(o, p) : 0;
+    td_problem product;
+    const bool is_product = td_lower(p, &product) && can_measure(p, device);
+    const int64_t count = is_product ? count_of(o, &product) : 0;
     if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
-    s->sample = sample_of(p, count);
+    s->sample = sample_of(&product, count);
     s->sample.bound = *bound;
     s->sample.slot = slot;
     s->sample.counts = &device->device_samples[slot];

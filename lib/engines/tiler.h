@@ -2,7 +2,7 @@
 #ifndef TD_TILER_H
 #define TD_TILER_H
 
-#include "../../kernels/view/product.h"
+#include "../../kernels/repair/repair.h"
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
 #include "engine.h"
@@ -40,11 +40,15 @@ static inline size_t td_reserve(size_t *end, int64_t bytes)
 }
 
 /* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
-td_operand td_operand_of(const td_problem *p, int which, int64_t first, int lines);
+td_view td_view_of(const td_problem *p, int which, int64_t first, int lines);
 
 /* Rows i .., columns j .. of C, batch members z ..; masks as in td_target. */
 td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
                        uint16_t *masks);
+
+/* True if C has elements of the part of m x n elements that begins at (i, j): those of other parts
+ * are neither read nor written. */
+bool td_part_exists(const td_problem *p, int64_t i, int64_t j, int64_t m, int64_t n);
 
 /* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
 td_run_status td_scale_parts(const td_problem *p);

@@ -200,6 +200,15 @@ class Commands(Case):
         more = self.plan('--device', 'NVIDIA H200', '--batch', '1000', '--op', 'TC', 64, 64, 64)[1]
         self.assertGreater(float(more['native']), float(other['native']))
 
+    def test_plan_of_a_triangle(self):
+        h200 = ('--device', 'NVIDIA H200')
+        whole, half = self.plan(4096, 4096, 512, *h200)[1], self.plan('--routine', 'dsyrk', 4096, 512, *h200)[1]
+        for mode in ('native', 'df', 'dd', 'ozaki2', 'fp64'):
+            self.assertLess(float(half[mode]), 0.75 * float(whole[mode]), mode)
+        plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
+        self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')], ['dsyrk', 4096, 4096, 512, 'T'])
+        self.assertEqual(json.loads(self.shown('plan', '--json', 8, 8, 8))['routine'], 'dgemm')
+
     def test_plan_heeds_accuracy_and_strategy(self):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')
         self.assertEqual(self.plan(*h200, '--accuracy', 'faithful')[2][0], 'faithful')
@@ -226,6 +235,12 @@ class Commands(Case):
                             'did you mean NVIDIA H200?')
         self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
         self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
+        dsyrk = ('--routine', 'dsyrk')
+        self.assert_refused(refused(1, 2, 3, '--routine', 'dsymm'), 2, "--routine is 'dsymm'", 'dgemm, dsyrk')
+        self.assert_refused(refused(1, *dsyrk), 2, 'K is missing')
+        self.assert_refused(refused(1, 2, 3, *dsyrk), 2, "'3' is one size too many for dsyrk")
+        self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'", 'one of the letters')
+        self.assert_refused(refused(1, 2, *dsyrk, '--batch', 5), 2, "--batch is '5'", 'dsyrk has no batches')
         self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
 
     def test_options_show_value_and_origin(self):

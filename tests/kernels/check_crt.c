@@ -29,7 +29,8 @@ static void *upload(const void *host, size_t bytes)
 typedef struct {
     double *c;
     uint16_t *masks;
-    int32_t open[MEMBERS * TD_OPEN_COUNTS], *tiles;
+    td_open_counts open[MEMBERS];
+    int32_t *tiles;
     uint8_t *is_dense;  /* of tiles, if exact ones are left to a second product */
     bool has_all_masks; /* not of open tiles alone */
 } crt_result;
@@ -161,9 +162,8 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
     double *const c = upload(d->c, c_bytes);
     uint16_t *const masks = upload(d->masks, mask_bytes);
-    int32_t *const open = upload(result.open, sizeof result.open), *const tiles = upload(
-                                                                       d->masks,
-                                                                       d->tiles * sizeof(int32_t));
+    td_open_counts *const open = upload(result.open, sizeof result.open);
+    int32_t *const tiles = upload(d->masks, d->tiles * sizeof(int32_t));
     uint8_t *const is_dense = upload(result.is_dense, d->tiles);
     td_choice *const choice = upload(d->choice, sizeof d->choice);
     uint8_t *const ranks = upload(d->ranks, d->residues);
@@ -207,11 +207,11 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
 /* True if a member's tile is among the open ones. */
 static bool is_open(const crt_result *result, int z, int tile, int tiles)
 {
-    const int32_t *const counts = result->open + z * TD_OPEN_COUNTS;
+    const td_open_counts *const counts = result->open + z;
     const int32_t *const own = result->tiles + (int64_t)z * tiles;
-    for (int i = 0; i < counts[0]; i++)
+    for (int i = 0; i < counts->few; i++)
         if (own[i] == tile) return true;
-    for (int i = 0; i < counts[1]; i++)
+    for (int i = 0; i < counts->dense; i++)
         if (own[tiles - 1 - i] == tile) return true;
     return false;
 }
@@ -271,7 +271,7 @@ static void check_way(const crt_case *p, const crt_data *d, const crt_result *wh
           crt_text(p));
     CHECK(memcmp(whole->is_dense, got.is_dense, d->tiles) == 0, "way %d: dense tiles: %s", (int)how,
           crt_text(p));
-    dense_tiles += whole->open[3] > 0;
+    dense_tiles += whole->open[0].sums > 0;
     free_result(&got);
 }
 

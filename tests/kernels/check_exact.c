@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../kernels/view/product.h"
+#include "../../kernels/repair/repair.h"
 #include "../support/bits.h"
 #include "support/checked.h"
 #include "support/device.h"
@@ -116,9 +116,9 @@ static void masked_free(masked *t)
 }
 
 /* Lines are the rows of a column-major matrix, or its columns. */
-static td_operand operand(const test_matrix *x, double *storage, bool lines_are_rows)
+static td_view operand(const test_matrix *x, double *storage, bool lines_are_rows)
 {
-    return (td_operand){
+    return (td_view){
         .matrix = {.data = device_data(x, storage), .ld = x->ld},
         .line_step = lines_are_rows ? 1 : x->ld,
         .k_step = lines_are_rows ? x->ld : 1,

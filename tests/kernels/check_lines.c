@@ -108,7 +108,7 @@ typedef struct {
     unsigned long long *planes;
 } result;
 
-static result run(const lines_case *c, const td_operand *operand, bool whole)
+static result run(const lines_case *c, const td_view *operand, bool whole)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
                   spreads = c->batch * (int64_t)sizeof(td_spread),
@@ -277,15 +277,15 @@ static void take_rounded(const lines_case *c, const result *of, bool looks)
 static int check(const lines_case *c, uint64_t seed)
 {
     test_random r = random_start(seed);
-    td_operand operand[2];
+    td_view operand[2];
     int32_t shifted[8];
     int count = 0;
     for (int o = 0; o < 2; o++)
-        operand[o] = (td_operand){.matrix = upload(c, o, &r),
-                                  .line_step = c->along[o] ? c->ld[o] : 1,
-                                  .k_step = c->along[o] ? 1 : c->ld[o],
-                                  .k = c->k,
-                                  .lines = (int)c->lines[o]};
+        operand[o] = (td_view){.matrix = upload(c, o, &r),
+                               .line_step = c->along[o] ? c->ld[o] : 1,
+                               .k_step = c->along[o] ? 1 : c->ld[o],
+                               .k = c->k,
+                               .lines = (int)c->lines[o]};
     const result got = run(c, operand, true), want = run(c, operand, false);
     device_check_clean("measuring lines");
     if (c->counted) take_rounded(c, &got, false);

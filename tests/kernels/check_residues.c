@@ -292,13 +292,13 @@ static void *upload(const void *host, size_t bytes)
     return device;
 }
 
-static td_operand operand_of(const residue_case *p, int o, void *data)
+static td_view operand_of(const residue_case *p, int o, void *data)
 {
-    return (td_operand){.matrix = {.data = data, .stride = (int64_t)p->lines[o] * p->k},
-                        .line_step = p->is_along[o] ? p->k : 1,
-                        .k_step = p->is_along[o] ? 1 : p->lines[o],
-                        .k = p->k,
-                        .lines = p->lines[o]};
+    return (td_view){.matrix = {.data = data, .stride = (int64_t)p->lines[o] * p->k},
+                     .line_step = p->is_along[o] ? p->k : 1,
+                     .k_step = p->is_along[o] ? 1 : p->lines[o],
+                     .k = p->k,
+                     .lines = p->lines[o]};
 }
 
 /* The map asked for, and the tiles counted, or neither. */

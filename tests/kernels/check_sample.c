@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/call/lower.h"
 #include "../../lib/call/sampling.h"
 #include "../../lib/engines/engine.h"
 #include "../../lib/report/report_internal.h"
@@ -77,9 +78,11 @@ static void run_free(run *r)
 static void multiply(run *r, void (*meanwhile)(run *r))
 {
     td_sampling sampling = {0};
+    td_problem product;
     td_device *device = td_device_current();
     td_sampling_begin(&sampling, &options, &r->gemm, &r->record->key.bound, device, r->record);
-    CHECK(td_engine_run(r->engine, &r->gemm, r->parameter, device, device->workspace_bytes, NULL) ==
+    CHECK(td_lower(&r->gemm, &product), "no product");
+    CHECK(td_engine_run(r->engine, &product, r->parameter, device, device->workspace_bytes, NULL) ==
               TD_RUN_DONE,
           "%s failed", r->engine->name);
     if (meanwhile) meanwhile(r);
@@ -247,6 +250,41 @@ static void batches_are_verified(void **unused)
     check_batch(1);
 }
 
+/* Of C only a triangle is made: nothing else of it is looked at, which is all NaN. */
+static void triangles_are_verified(void **unused)
+{
+    enum { ORDER = 12 };
+    (void)unused;
+    for (int upper = 0; upper < 2; upper++) {
+        const product of = {.data = "both signs",
+                            .m = ORDER,
+                            .n = ORDER,
+                            .k = 30,
+                            .alpha = 0.7,
+                            .beta = -0.5,
+                            .seed = 14};
+        problem p = problem_make(&of);
+        for (int64_t j = 0; j < ORDER; j++)
+            for (int64_t i = 0; i < ORDER; i++)
+                if (upper ? i > j : i < j) *matrix_at(&p.c, i, j) = (double)NAN;
+        for (int all = 0; all < 2; all++) {
+            run r = run_make("faithful", &p);
+            r.gemm.kind = TD_RANK_K;
+            r.gemm.triangle = upper ? TD_UPPER : TD_LOWER;
+            r.gemm.m = 0;
+            verify(all ? TD_VERIFY_ALL : 40);
+            multiply(&r, NULL);
+            const td_sample_counts s = counts_of(&r);
+            CHECK(s.elements == (all ? ORDER * (ORDER + 1) / 2 : 40), "%llu elements", s.elements);
+            CHECK(s.outside == 0 && s.special == 0, "%llu outside, %llu special", s.outside,
+                  s.special);
+            CHECK(s.worst > 0 && s.worst_ulps <= 0.5, "%g, %g ulps", s.worst, s.worst_ulps);
+            run_free(&r);
+        }
+        problem_free(&p);
+    }
+}
+
 /* What C was before the product is of the moment, in each run of a graph. */
 static void graphs_are_verified(void **unused)
 {
@@ -327,7 +365,7 @@ static void what_is_no_product_stays_unverified(void **unused)
     td_sampling_begin(&sampling, &options, &r.gemm, &r.record->key.bound, td_device_current(),
                       r.record);
     td_sampling_end(&sampling, false); /* C is not what was asked for */
-    r.gemm.kind = TD_RANK_K;
+    r.gemm.kind = TD_TRIANGULAR_SOLVE;
     td_sampling_begin(&sampling, &options, &r.gemm, &r.record->key.bound, td_device_current(),
                       r.record);
     td_sampling_end(&sampling, true);
@@ -479,6 +517,7 @@ int main(void)
         cmocka_unit_test(modes_keep_what_they_promise),
         cmocka_unit_test(a_sample_is_as_large_as_asked),
         cmocka_unit_test(batches_are_verified),
+        cmocka_unit_test(triangles_are_verified),
         cmocka_unit_test(graphs_are_verified),
         cmocka_unit_test(special_elements_have_no_error),
         cmocka_unit_test(operands_that_do_not_count_are_not_read),

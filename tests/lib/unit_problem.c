@@ -220,6 +220,8 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p.is_pedantic = true;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
     p = valid(TD_RANK_K);
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    p = valid(TD_RANK_2K);
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
     p = valid(TD_PRODUCT);
     p.type = TD_COMPLEX_BINARY64;

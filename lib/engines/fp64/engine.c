@@ -16,7 +16,7 @@ static cudaError_t run_part(const td_problem *p, int64_t i, int64_t j, int64_t z
     const int m = (int)td_smaller(p->m - i, TD_MAX_PART_LINES),
               n = (int)td_smaller(p->n - j, TD_MAX_PART_LINES),
               batch = (int)td_smaller(p->batch - z, TD_MAX_PART_MEMBERS);
-    const td_repair all = {.operand = {td_operand_of(p, 0, i, m), td_operand_of(p, 1, j, n)},
+    const td_repair all = {.operand = {td_view_of(p, 0, i, m), td_view_of(p, 1, j, n)},
                            .target = td_target_of(p, i, j, z, m, n, NULL),
                            .kind = TD_REPAIR_BINARY64,
                            .makes_all = true};
@@ -32,6 +32,7 @@ static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_de
     for (int64_t z = 0; z < p->batch; z += TD_MAX_PART_MEMBERS)
         for (int64_t j = 0; j < p->n; j += TD_MAX_PART_LINES)
             for (int64_t i = 0; i < p->m; i += TD_MAX_PART_LINES) {
+                if (!td_part_exists(p, i, j, TD_MAX_PART_LINES, TD_MAX_PART_LINES)) continue;
                 if (!td_cuda_ok(run_part(p, i, j, z)))
                     return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
                 touched = true;

@@ -264,7 +264,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_problem *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
     td_scan scan = {
-        .operand = {td_operand_of(p, 0, part->i, part->m), td_operand_of(p, 1, part->j, part->n)},
+        .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
         .chunks = plan->chunks,
         .chunk = plan->chunk,
         .batch_first = part->z,
@@ -307,6 +307,7 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
     for (part.z = 0; part.z < p->batch; part.z += plan->batch)
         for (part.j = 0; part.j < p->n; part.j += plan->n)
             for (part.i = 0; part.i < p->m; part.i += plan->m) {
+                if (!td_part_exists(p, part.i, part.j, plan->m, plan->n)) continue;
                 part.batch = (int)td_smaller(plan->batch, p->batch - part.z);
                 part.n = (int)td_smaller(plan->n, p->n - part.j);
                 part.m = (int)td_smaller(plan->m, p->m - part.i);

@@ -56,7 +56,7 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_measure measure = {
-        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
@@ -105,8 +105,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
         .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
         .next_unit = counts.next_unit,
         .stream = p->stream,
-        .fixed = {.operand = {td_operand_of(p, 0, part->i, part->m),
-                              td_operand_of(p, 1, part->j, part->n)},
+        .fixed = {.operand = {td_view_of(p, 0, part->i, part->m),
+                              td_view_of(p, 1, part->j, part->n)},
                   .alpha = p->alpha,
                   .batch_first = part->z,
                   .batch = part->batch,
@@ -125,8 +125,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    s.finish.target.open_count =
-        counts.tiles + (int64_t)TD_OPEN_COUNTS * part->number * plan->batch;
+    s.finish.target.open_count = counts.tiles + part->number * plan->batch;
     s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -153,13 +152,27 @@ static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number
     return part;
 }
 
+/* True if C has elements of the part of that number. */
+static bool has_part(const td_ozaki_product *product, int number)
+{
+    const ozaki_part part = part_of(product, 0, number);
+    return td_part_exists(product->p, part.i, part.j, part.m, part.n);
+}
+
+/* Tiles of a member that C has elements of. */
+static int64_t tiles_of(const td_problem *p)
+{
+    const td_region region = {p->region, 0};
+    return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE);
+}
+
 /* Blocks that rank a member's elements, of all parts. */
 static int ranking_blocks(const td_ozaki_product *product, int batch)
 {
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        blocks += td_rank_blocks(part.m, part.n, batch);
+        if (has_part(product, i)) blocks += td_rank_blocks(part.m, part.n, batch);
     }
     return blocks;
 }
@@ -178,7 +191,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
         .estimate = {.finish = s.finish,
                      .choose = choose_of(product, part->batch),
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
-                     .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
+                     .tiles = tiles_of(p),
                      .open = counts.ranking.open,
                      .met = counts.ranking.met,
                      .ranked = counts.ranking.ranked},
@@ -210,6 +223,7 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
                              .batch = (int)td_smaller(plan->batch, p->batch - z)};
     td_estimate_part estimate = estimate_of(product, &part, true);
     const int parts = (int)td_ozaki_parts_of(plan, p);
+    estimate.estimate.finish.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
     estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
@@ -288,10 +302,12 @@ static cudaError_t run_members(td_ozaki_product *product, int64_t z)
     cudaError_t error = decide(product, z);
     if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
+        if (!has_part(product, i)) continue;
         const ozaki_part part = part_of(product, z, i);
         error = estimate_part(product, &part, true);
     }
     for (int i = 0; i < parts && error == cudaSuccess; i++) {
+        if (!has_part(product, i)) continue;
         const ozaki_part part = part_of(product, z, i);
         error = run_part(product, &part);
     }

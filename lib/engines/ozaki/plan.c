@@ -31,8 +31,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
     c.spread = (td_spread *)end;
     c.steps = (td_step *)(c.spread + plan->batch);
     c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
-    c.tiles = (int32_t *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + plan->batch * TD_OPEN_COUNTS * parts);
+    c.tiles = (td_open_counts *)(c.next_unit + 1);
+    c.nonzero = (uint32_t *)(c.tiles + plan->batch * parts);
     c.words = (int32_t *)td_ozaki_maps(plan, &c, (int)maps) - (int32_t *)memory;
     return c;
 }
@@ -129,6 +129,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
     plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
     plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
+                              p->region == TD_REGION_ALL &&
                               td_is_small_estimate(p->m, p->n, p->k, plan->batch);
     lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {

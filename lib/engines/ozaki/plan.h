@@ -63,9 +63,9 @@ typedef struct {
     td_spread *spread; /* [batch] */
     td_step *steps;    /* [batch][TD_STEPS] */
     uint32_t *next_unit;
-    int32_t *tiles;    /* [part][batch][TD_OPEN_COUNTS] */
-    uint32_t *nonzero; /* [part]: maps; one more for the sample */
-    int64_t words;     /* of 32 bits, in all */
+    td_open_counts *tiles; /* [part][batch] */
+    uint32_t *nonzero;     /* [part]: maps; one more for the sample */
+    int64_t words;         /* of 32 bits, in all */
 } td_ozaki_counts;
 
 /* Those of a product whose counts lie at `memory`. */

@@ -22,9 +22,37 @@ static cudaError_t run_mma(td_device *device, const td_panels *p, cudaStream_t s
     return td_mma_run(p, stream);
 }
 
+/* Columns of C that cuBLAS makes at a time where C is a triangle. */
+enum { TRIANGLE_COLUMNS = 512 };
+
+/* C's columns from `first` on, and of these the rows that the region meets, from a multiple of
+ * TD_LINE_GROUP on, which keeps what cuBLAS wants of pointers; of int8 panels. */
+static td_panels strip_of(const td_panels *p, int64_t first)
+{
+    td_panels strip = *p;
+    const td_region *const region = &p->region;
+    int64_t row = 0, end = p->m;
+    strip.n = td_smaller(TRIANGLE_COLUMNS, p->n - first);
+    if (region->kind == TD_REGION_LOWER)
+        row = td_larger(first - region->below, 0) / TD_LINE_GROUP * TD_LINE_GROUP;
+    else
+        end = td_round_up(td_larger(first + strip.n - region->below, 0), TD_LINE_GROUP);
+    strip.m = td_smaller(end, p->m) - row;
+    strip.a = (const int8_t *)p->a + row * p->ld_a;
+    strip.b = (const int8_t *)p->b + first * p->ld_b;
+    strip.c = (int32_t *)p->c + first * p->ld_c + row;
+    return strip;
+}
+
 static cudaError_t run_cublas(td_device *device, const td_panels *p, cudaStream_t stream)
 {
-    return td_cublas_multiply(device, p, stream) ? cudaSuccess : cudaErrorUnknown;
+    if (p->region.kind == TD_REGION_ALL)
+        return td_cublas_multiply(device, p, stream) ? cudaSuccess : cudaErrorUnknown;
+    for (int64_t j = 0; j < p->n; j += TRIANGLE_COLUMNS) {
+        const td_panels strip = strip_of(p, j);
+        if (strip.m > 0 && !td_cublas_multiply(device, &strip, stream)) return cudaErrorUnknown;
+    }
+    return cudaSuccess;
 }
 
 const td_panel_row td_panel_rows[TD_PANEL_ROWS] = {

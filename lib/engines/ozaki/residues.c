@@ -170,6 +170,7 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t 
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
         .wanted = part->wanted,
+        .region = part->finish.target.region,
         .next_unit = part->next_unit,
         .nonzero = {map_of(part, 0), map_of(part, 1)},
     };
@@ -180,6 +181,7 @@ static bool is_resident(const td_scheme_part *part, const layout *l)
 {
     const int64_t k = part->fixed.operand[0].k;
     const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
+    if (part->finish.target.region.kind != TD_REGION_ALL) return false; /* it makes whole tiles */
     return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
            k <= part->k_pass && td_resident_suits(&panels, &part->finish.target.beta);
 }

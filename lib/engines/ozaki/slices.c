@@ -152,6 +152,7 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
         .line_step = line_step,
     };
     td_panels panels = panels_of(part, l, TD_PANEL_INT8);
+    panels.region = part->finish.target.region;
     panels.a = a;
     panels.ld_a = panels.ld_b = line_step;
     panels.member_a = split.member_step[0];

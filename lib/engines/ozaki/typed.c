@@ -49,7 +49,7 @@ static cudaError_t measure(const ts_product *product)
 {
     const td_problem *p = product->p;
     const td_measure_ts measure = {
-        .operand = {td_operand_of(p, 0, 0, (int)p->m), td_operand_of(p, 1, 0, (int)p->n)},
+        .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .line = {(td_line *)(product->workspace + product->plan.line[0]),
                  (td_line *)(product->workspace + product->plan.line[1])},
         .width = td_ts_slices_width(product->slices, p->k),
@@ -73,7 +73,7 @@ static cudaError_t run_part(ts_product *product, int64_t i, int64_t j)
         .cublas_workspace = product->workspace + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
         .stream = p->stream,
-        .fixed = {.operand = {td_operand_of(p, 0, i, m), td_operand_of(p, 1, j, n)},
+        .fixed = {.operand = {td_view_of(p, 0, i, m), td_view_of(p, 1, j, n)},
                   .alpha.value.binary64 = 1.0,
                   .batch = 1},
         .finish = {.target = td_target_of(p, i, j, 0, m, n, NULL)},

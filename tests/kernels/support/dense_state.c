@@ -72,11 +72,11 @@ static void make_masks(dense_state *s, const dense_case *c)
     const int64_t tiles = s->tiles[0] * s->tiles[1];
     s->masks = calloc((size_t)(tiles * c->batch) * TD_SUBTILES, sizeof *s->masks);
     s->is_dense = calloc((size_t)(tiles * c->batch), 1);
-    s->counts = calloc((size_t)c->batch * TD_OPEN_COUNTS, sizeof *s->counts);
+    s->counts = calloc((size_t)c->batch, sizeof *s->counts);
     s->open = calloc((size_t)(tiles * c->batch), sizeof *s->open);
     CHECK(s->masks && s->is_dense && s->counts && s->open, "out of memory");
     for (int z = 0; z < c->batch; z++) {
-        int32_t *const counts = s->counts + z * TD_OPEN_COUNTS;
+        td_open_counts *const counts = s->counts + z;
         for (int64_t t = 0; t < tiles; t++) {
             int count = 0;
             for (int64_t e = 0; e < TD_TILE * TD_TILE; e++) {
@@ -88,11 +88,11 @@ static void make_masks(dense_state *s, const dense_case *c)
             }
             s->is_dense[z * tiles + t] = count > TD_FEW;
             if (count > TD_FEW)
-                s->open[(z + 1) * tiles - 1 - counts[1]++] = (int32_t)t;
+                s->open[(z + 1) * tiles - 1 - counts->dense++] = (int32_t)t;
             else if (count > 0)
-                s->open[z * tiles + counts[0]++] = (int32_t)t;
+                s->open[z * tiles + counts->few++] = (int32_t)t;
         }
-        counts[3] = c->is_worth ? 1 << 30 : 0; /* what single sums would cost */
+        counts->sums = c->is_worth ? 1 << 30 : 0; /* what single sums would cost */
     }
 }
 
@@ -105,9 +105,9 @@ static td_matrix matrices(dense_state *s, const dense_case *c, const test_matrix
     return (td_matrix){.array = upload(s, at, (int64_t)sizeof at), .ld = m[0]->ld};
 }
 
-static td_operand operand(td_matrix matrix, const test_matrix *x, bool lines_are_rows)
+static td_view operand(td_matrix matrix, const test_matrix *x, bool lines_are_rows)
 {
-    return (td_operand){
+    return (td_view){
         .matrix = matrix,
         .line_step = lines_are_rows ? 1 : x->ld,
         .k_step = lines_are_rows ? x->ld : 1,
@@ -210,7 +210,7 @@ dense_state dense_make(const dense_case *c)
         .alpha.value.binary64 = c->of.alpha,
         .beta.value.binary64 = c->of.beta,
         .masks = upload(&s, s.masks, tiles * TD_SUBTILES * (int64_t)sizeof *s.masks),
-        .open_count = upload(&s, s.counts, c->batch * TD_OPEN_COUNTS * (int64_t)sizeof *s.counts),
+        .open_count = upload(&s, s.counts, c->batch * (int64_t)sizeof *s.counts),
         .open_tile = upload(&s, s.open, tiles * (int64_t)sizeof *s.open),
         .is_dense = reserve(&s, (int64_t)td_dense_scratch_bytes(c->of.m, c->of.n, c->batch)),
     };

@@ -31,8 +31,9 @@ typedef struct {
     int64_t tiles[2];
     uint16_t *masks;
     uint8_t *is_dense;
-    int32_t *counts, *open;
-    td_operand operand[2];
+    td_open_counts *counts;
+    int32_t *open;
+    td_view operand[2];
     td_target target;
     const td_line *line[2];
     int16_t *shift;

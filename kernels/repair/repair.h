@@ -1,0 +1,63 @@
+/* repair.h - elements of C that an engine left out, made from the original operands; and C of products that need no
+ * operands. For host C. */
+#ifndef TD_REPAIR_H
+#define TD_REPAIR_H
+
+#include <cuda_runtime_api.h>
+
+#include "../measure/line.h"
+#include "../measure/scan.h"
+#include "../view/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How elements of C are recomputed. TD_REPAIR_EXACT: as the exact result rounded once, +0 for an
+ * exact 0, where operands and scalars are finite; in dense tiles (td_target), and where they are
+ * not, as sums in binary64 (binary64.h). TD_REPAIR_BINARY64: as sums in binary64; but as the
+ * exact result where operands and scalars are finite and such a sum could overflow, or lose
+ * accuracy because a product or beta C is below 2^-1022. */
+typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
+
+/* The masked elements of C from the operands. Those that are made exactly are taken out of the
+ * masks. */
+typedef struct {
+    td_view operand[2];
+    td_target target;
+    td_repair_kind kind;
+    const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
+    int takes_dense;              /* exact sums are for dense tiles, too */
+    unsigned long long *repaired; /* counts elements; NULL: not counted */
+
+    /* td_binary64_run alone: every element of C is made, and there are no masks. Lines are not known then. */
+    int makes_all;
+
+    /* What is known of the lines, and the shifts along k that are in it ([batch][k], and whether they are: [batch]). The first line
+     * of member z is line[o] + z * lines_of_member[o]. line[0] is NULL if nothing is known. */
+    const td_line *line[2];
+    int64_t lines_of_member[2];
+    const int16_t *shift;
+    const int32_t *shifted;
+} td_repair;
+cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
+
+/* Its parts: exact sums of rows and columns whose bits span little, then of any; and what these leave. */
+cudaError_t td_exact_narrow_run(const td_repair *repair, int batch, cudaStream_t stream);
+cudaError_t td_exact_wide_run(const td_repair *repair, int batch, cudaStream_t stream);
+cudaError_t td_binary64_run(const td_repair *repair, int batch, cudaStream_t stream);
+
+/* C <- beta C, for products with alpha = 0 or k = 0; 0 if beta is 0, without reading C. */
+cudaError_t td_scale_run(const td_target *target, int batch, cudaStream_t stream);
+
+/* Loads these kernels on the current device: once, before the first launch. */
+cudaError_t td_repair_prepare(void);
+cudaError_t td_exact_narrow_prepare(void); /* these three are part of td_repair_prepare */
+cudaError_t td_exact_wide_prepare(void);
+cudaError_t td_binary64_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
