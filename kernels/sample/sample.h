@@ -65,7 +65,8 @@ typedef struct {
     td_sample_counts *counts;   /* in device memory */
     td_sample_failure *failure; /* in host memory, as kernels see it */
 
-    /* The same: TD_SAMPLE_LINE elements of the failure's row, then of its column; NULL: not kept. */
+    /* The same: TD_SAMPLE_LINE elements of the failure's row, then of its column; NULL: not
+     * kept. */
     double *lines;
 } td_sample;
 

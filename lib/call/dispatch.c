@@ -1,6 +1,5 @@
 #include "dispatch.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "lower.h"
@@ -79,9 +78,10 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 
 static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it has faults */
 
-static void read_rules(void)
+void td_dispatch_open(const td_options *o)
 {
-    const td_options *o = td_options_in_force();
+    td_sampling_open(o);
+    if (!o->rules.text[0]) return;
     rules = td_rules_read(o->rules.text, o);
     if (!rules) td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
 }
@@ -89,9 +89,7 @@ static void read_rules(void)
 /* The options for one call; NULL if there are rules with faults. */
 static const td_options *options_of_call(const td_options *o, td_entry entry, const td_problem *p)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!o->rules.text[0]) return o;
-    pthread_once(&once, read_rules);
     if (!rules) return NULL;
     const td_site *site = td_rules_ask_caller(rules) ? td_site_find(p->caller) : NULL;
     const td_options *found = td_rules_find(rules, entry, p, site);

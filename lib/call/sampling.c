@@ -108,36 +108,32 @@ static void look_for_failures(void)
         if (atomic_load_explicit(&is_placed[i], memory_order_acquire)) say_first(&places[i]);
 }
 
-/* False if the folder that is asked for has no absolute name. */
-static bool find_folder(const td_options *o)
+void td_sampling_open(const td_options *o)
 {
     td_file_name name;
-    return !o->verify_dump.text[0] ||
-           (td_file_name_set(&name, o->verify_dump.text) && td_file_name_path(&name, folder));
+    if (o->verify_dump.text[0] &&
+        !(td_file_name_set(&name, o->verify_dump.text) && td_file_name_path(&name, folder)))
+        td_log(TD_LOG_ERROR, "TANDEM_VERIFY_DUMP is '%s' (%s); nothing will be kept there",
+               o->verify_dump.text, td_file_reason(errno));
 }
 
 /* Under the lock, once for each device. */
-static void add_place(const td_options *o, td_device *device)
+static void add_place(td_device *device)
 {
     static bool is_watched;
-    if (!is_watched) {
-        if (!find_folder(o))
-            td_log(TD_LOG_ERROR, "TANDEM_VERIFY_DUMP: '%s' (%s)", o->verify_dump.text,
-                   td_file_reason(errno));
-        (void)atexit(look_for_failures);
-        is_watched = true;
-    }
+    if (!is_watched) (void)atexit(look_for_failures);
+    is_watched = true;
     const bool keeps = folder[0] && td_device_keep_lines(device);
     places[device->ordinal] = (place){device->failure, keeps ? device->lines : NULL};
     atomic_store_explicit(&is_placed[device->ordinal], true, memory_order_release);
 }
 
-static void watch(const td_options *o, td_device *device)
+static void watch(td_device *device)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (atomic_load_explicit(&is_placed[device->ordinal], memory_order_acquire)) return;
     pthread_mutex_lock(&lock);
-    if (!atomic_load(&is_placed[device->ordinal])) add_place(o, device);
+    if (!atomic_load(&is_placed[device->ordinal])) add_place(device);
     pthread_mutex_unlock(&lock);
 }
 
@@ -203,7 +199,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
 {
     const unsigned slot = record ? td_record_number(record) : TD_SAMPLE_SLOTS;
     if (!o->verify || !device || slot >= TD_SAMPLE_SLOTS) return;
-    watch(o, device);
+    watch(device);
     look_for_failures();
     td_problem product;
     const bool is_product = td_lower(p, &product) && can_measure(p, device);

@@ -16,6 +16,9 @@ typedef struct {
     td_stream stream;
 } td_sampling;
 
+/* Finds the folder of TANDEM_VERIFY_DUMP; before all others. */
+void td_sampling_open(const td_options *o);
+
 /* Before the product. It stays unverified, as the report then shows, if it is no product of
  * binary64 matrices, is too large, has no record, or there is no memory. device may be NULL. */
 void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,

@@ -3,10 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Numbers that a size may have, both ends among them. */
 typedef struct {
@@ -166,10 +168,24 @@ static bool read_lines(td_rules *rules, place *at, FILE *file)
     return is_good && !ferror(file);
 }
 
+/* Never waits, as for somebody to write into a FIFO. NULL with errno set. */
+static FILE *open_regular(const char *path)
+{
+    struct stat info;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (descriptor < 0) return NULL;
+    const bool is_regular = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
+    FILE *file = is_regular ? fdopen(descriptor, "r") : NULL;
+    if (file) return file;
+    close(descriptor);
+    errno = is_regular ? ENOMEM : S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+    return NULL;
+}
+
 td_rules *td_rules_read(const char *path, const td_options *o)
 {
     place at = {.path = path, .o = o};
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular(path);
     td_rules *rules = file ? calloc(1, sizeof *rules) : NULL;
     if (!rules)
         td_log(TD_LOG_ERROR, "cannot read the rules '%s' (%s)", path, td_file_reason(errno));

@@ -492,6 +492,7 @@ static int set_up(void **unused)
     CHECK(mkdtemp(folder), "no folder");
     snprintf(log_path, sizeof log_path, "%s/log", folder);
     CHECK(td_options_set(&options, TD_OPTION_VERIFY_DUMP, "dump", folder, TD_ORIGIN_CALL), "dump");
+    td_sampling_open(&options);
     td_log_open(TD_LOG_WARN, log_path);
     td_report_open(&options, "test");
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -150,6 +151,15 @@ static void a_file_that_is_not_there_is_named(void **state)
     const char *said = capture_end(&lines);
     assert_int_equal(lines, 1);
     assert_non_null(strstr(said, "cannot read the rules '/nonexistent/rules' (No such file"));
+
+    assert_int_equal(mkfifo(path, 0600), 0); /* that nobody writes to */
+    capture_begin();
+    assert_null(td_rules_read(path, &options));
+    assert_null(td_rules_read(folder, &options));
+    said = capture_end(&lines);
+    assert_int_equal(lines, 2);
+    assert_non_null(strstr(said, "(Invalid argument)"));
+    assert_non_null(strstr(said, "(Is a directory)"));
 }
 
 int main(void)

@@ -236,6 +236,16 @@ class Preload(unittest.TestCase):
                 (call,) = read_report(self.path("rules"))["calls"]
                 self.assertEqual((call["mode"], call["native_reason"], call["choice"]), (mode, reason, choice))
 
+    def test_names_count_from_where_the_process_starts(self):
+        self.rules("m=70 -> native")
+        process = subprocess.run(
+            [os.path.abspath(client), *ORDINARY], cwd=self.folder.name, capture_output=True, text=True, check=False,
+            env={**os.environ, "LD_PRELOAD": ":".join(map(os.path.abspath, [preload, *stand_ins])), "TANDEM_MODE": "df",
+                 "TANDEM_RULES": "rules"})
+        self.assert_ran(process)
+        self.assertEqual(said(process), [])
+        self.assertEqual(self.what_became_of_c(process), "c other")
+
     def test_faults_of_rules_leave_products_native(self):
         path = self.rules("m=70 -> faithful\nm=70 -> nonsense\n")
         process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_RULES=path, TANDEM_REPORT=self.path("rules"))
