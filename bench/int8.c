@@ -12,6 +12,7 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../kernels/residue/split.h"
+#include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/planes.h"
 #include "ceiling.h"

@@ -8,34 +8,11 @@
 #include "../view/access.h"
 #include "../arithmetic/exact.h"
 #include "../arithmetic/wide.h"
-#include "../repair/binary64.h"
-#include "../select/ozaki.h"
+#include "../measure/room.h"
+#include "../select/error.h"
+#include "finish_types.h"
 
 enum { TD_FINISH_THREADS = TD_SUBTILES };
-
-/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
- * larger part if that is 2^8 times the other. */
-TD_DEVICE int td_log_error_of(int rounding, int rest)
-{
-    return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
-}
-TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
-{
-    return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
-}
-
-/* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
- * half of their root times the other line's norm at most, and half of that line's sum. */
-TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
-{
-    return min(sum, norm + ((rounded + 1) >> 1));
-}
-TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
-{
-    const int by_a = td_log_rounding(a.rounded, b.sum, b.norm) + TD_LOG * b.scale,
-              by_b = td_log_rounding(b.rounded, a.sum, a.norm) + TD_LOG * a.scale;
-    return td_log_error_of(max(by_a, by_b), choice.rest);
-}
 
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
 {
@@ -65,7 +42,8 @@ TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td
     return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
 }
 
-/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. c: C0, not read if beta is 0. */
+/* Makes one element by TD_FINISH_ROUND. Returns false if the element is left to the repair
+ * kernel. c points to C0, which is not read if beta is 0. */
 template <int limbs>
 TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
@@ -175,7 +153,7 @@ struct td_column {
         for (int i = 0; i < TD_SUBTILE; i++)
             if (c.inside >> i & 1) x[i] = at[i];
     }
-    /* But for elements whose bits in `left` are set. */
+    /* Stores a column's elements except those whose bits in `left` are set. */
     TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
     {
         double *const at = td_global(c.at);
@@ -217,7 +195,8 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
     return mask;
 }
 
-/* The bits of what the estimate leaves, of one column of a subtile. */
+/* Returns the bits of the elements of one column of a subtile that the estimate does not
+ * certify. */
 TD_DEVICE unsigned td_left_by_ranks(const td_finish &finish, const td_choice &choice, int row,
                                     int col)
 {
@@ -279,14 +258,17 @@ TD_DEVICE unsigned td_finish_none(const td_target &target, int row, int col)
     return 0;
 }
 
-/* True if binary64 has room for the sums of two lines; if a second product may have them. */
+/* Returns whether the element of two lines may be one of a dense tile: binary64 has room for its
+ * sum or, where a second product follows, neither line is special. */
 TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_line &b)
 {
     if (tiles == TD_LEAVES_BINARY64) return td_fits_binary64(a, b);
     return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
 }
 
-/* So many elements that are left of a tile are few, if those in a mask are among them. A dense tile has none that do not suit. */
+/* Returns the most deferred elements of a tile that are still repaired one by one; a tile with
+ * more is dense and is recomputed as a whole. That is TD_FEW if all elements of `mask` suit a
+ * dense tile, else as many as a tile has. */
 TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
 {
     const td_left_tiles tiles = finish.leaves_tiles;
@@ -303,7 +285,7 @@ TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask
     return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
 }
 
-/* One tile, by TD_FINISH_THREADS threads. */
+/* Finishes one tile; TD_FINISH_THREADS threads take part. */
 template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int tile)
 {
@@ -313,7 +295,7 @@ TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int t
     td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
 }
 
-/* The block's tiles. Grid: blocks over tiles, 1, batch member. */
+/* Finishes the block's tiles. Grid: blocks over tiles, 1, batch member. */
 template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
 {
@@ -329,7 +311,8 @@ TD_DEVICE bool td_are_tiles_large(const td_target &target)
     return rows * columns > TD_FEW;
 }
 
-/* The same of members whose choice is to leave all of C: to binary64, without a word of each tile, if it has room for all. */
+/* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C,
+ * one word says so, and no tile is listed. */
 TD_DEVICE void td_leave_tiles(const td_finish &finish)
 {
     const int room = finish.choice[blockIdx.z].room;

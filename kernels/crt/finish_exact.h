@@ -1,5 +1,6 @@
-/* finish_exact.h - C that is exact and rounded once, by finish_pairs.h: what X may be off by is added to what binary64 arithmetic may, and
- * whole numbers have what that does not decide. For crt.cu. */
+/* finish_exact.h - correctly rounded C by finish_pairs.h. The error of X is added to the error
+ * of the binary64 arithmetic; whole numbers decide the elements whose rounding that sum leaves
+ * open. For crt.cu. */
 #ifndef TD_FINISH_EXACT_H
 #define TD_FINISH_EXACT_H
 
@@ -30,8 +31,9 @@ struct largest_record {
     }
 };
 
-/* What X of a subtile's elements may be off by: by pairs.h, and four times as much as rounding any of its lines costs. If that does not
- * decide how one is rounded, td_exact_room_log says so too. */
+/* Bound of the error of X for a subtile's elements: the error of pairs.h, and four times what
+ * rounding any of the subtile's lines costs. Where this bound does not decide the rounding of an
+ * element, td_exact_room_log does not either. */
 struct subtile_reach {
     double reach;
     uint64_t scales[2]; /* 16 bits each */

@@ -1,4 +1,5 @@
-/* finish_pairs.h - C from the products' residues by pairs.h, and by whole numbers where that is not sure. For crt.cu. */
+/* finish_pairs.h - makes C from the products' residues by binary64 arithmetic (pairs.h), and by
+ * whole numbers where the rounding is not certain. For crt.cu. */
 #ifndef TD_FINISH_PAIRS_H
 #define TD_FINISH_PAIRS_H
 
@@ -7,7 +8,8 @@
 #include "../residue/pieces.h"
 #include "residue_source.h"
 
-/* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
+/* Loads by way of the L2 what kernels before the last one have written. Valid before
+ * td_wait_for_last. */
 template <class type> TD_DEVICE type left_early(const type &from)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -24,8 +26,9 @@ template <class type> TD_DEVICE type left_early(const type &from)
 #endif
 }
 
-/* Blocks of a member; units in a column of C, by the tiles of a unit. Members of the fewest moduli, and of TD_EXACT_MODULI, have single ones where pairs
- * would leave blocks, or lanes, idle. */
+/* How the blocks of a launch share C. blocks: blocks for each member. of[t]: work tiles in a
+ * column of C, where a work tile is t tiles one above the other. Members with the fewest moduli,
+ * and those with TD_EXACT_MODULI, get single tiles where pairs would leave blocks or lanes idle. */
 struct finish_units {
     td_divisor blocks, of[3];
     bool are_single;
@@ -55,8 +58,10 @@ TD_DEVICE subtile subtile_at(const td_finish &finish, int row, int col)
 enum { WARPS = TD_FINISH_THREADS / 32, PLANE_BYTES = 32 * TD_SUBTILE * TD_SUBTILE };
 TD_HOST_DEVICE constexpr int stage_bytes(int moduli) { return WARPS * moduli * PLANE_BYTES; }
 
-/* A block goes through units of one tile, or of two that are above each other, which memory likes: then half of their columns at a
- * time. Of these a warp has eight, or four, whose residues are copied to shared memory ahead: [warp][modulus][slot of a column][row]. */
+/* A block takes work tiles: one tile, or two that stand one above the other, of which it makes
+ * half of the columns at a time because long columns suit memory. A warp has eight or four of
+ * these columns. Their residues are copied ahead to shared memory as [warp][modulus][slot of a
+ * column][row]. */
 template <int tiles_> struct unit_of_tiles {
     enum {
         tiles = tiles_,
@@ -117,7 +122,7 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
     return own;
 }
 
-/* Those of a column of the thread's subtile, modulo the first modulus. */
+/* Returns the place of a column's residues modulo the first modulus, for the thread's subtile. */
 template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8_t *stage, int j)
 {
     const int lane = (int)(threadIdx.x % 32),
@@ -126,7 +131,7 @@ template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8
            lane % unit::lanes * TD_SUBTILE;
 }
 
-/* Of its four elements. */
+/* Loads the residues of the column's four elements. */
 template <int moduli> struct column_residues {
     uint32_t of[moduli];
 
@@ -169,7 +174,8 @@ template <bool is_early> TD_DEVICE td_line record_of(const td_finish &finish, in
     return is_early ? left_early(left) : left;
 }
 
-/* What is needed of the records of its rows and columns. Words, which stay in registers. */
+/* What finishing needs of the records of a subtile's rows and columns, in words that stay in
+ * registers. */
 struct subtile_records {
     struct record {
         int32_t sum, mean;
@@ -238,7 +244,7 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
     return lines;
 }
 
-/* All elements of some columns, whose bits are set. */
+/* Returns the bits of all elements of the columns whose bits are set. */
 TD_DEVICE unsigned bits_of_columns(unsigned columns)
 {
     const unsigned spread = (columns & 3) | (columns & 12) << 6,
@@ -287,7 +293,8 @@ TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, doubl
     return true;
 }
 
-/* Elements of usual columns that are open, one after the other; returns the bits of those that still are. */
+/* Makes the open elements of usual columns one after the other by three parts of X. Returns the
+ * bits of those whose rounding is still not certain. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
                                             unsigned open, int64_t ld, const int8_t *stage)

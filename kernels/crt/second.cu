@@ -1,7 +1,8 @@
 /* second.cu - which members have a second exact product, and C from it. */
 #include "second.h"
 
-#include "../select/choice.h"
+#include "../measure/scale.h"
+#include "../residue/split.h"
 #include "limbs.h"
 #include "../residue/tables_wide.h"
 #include "finish.h"
@@ -12,7 +13,7 @@ enum { THREADS = 256 };
 
 /* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of
  * which so many are made together if one is dense; and C from a tile's residues. An exact sum takes td_dense.cost_of_sum of them
- * (docs/kernels.md, Dense tiles of exact elements). */
+ * (docs/trials.md, Dense tiles of exact elements). */
 enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINISH = 20 };
 
 TD_DEVICE bool is_worth_it(const td_dense &p)
@@ -39,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_d
         const int lines = o ? p.target.n : p.target.m;
         for (int i = first; i < lines; i += step) {
             td_line line = p.from[o][member * p.lines_of_member[o] + i]; /* rounded: no fewer */
-            line.scale = (int16_t)td_scale_by_norm(p.candidate, line);
+            line.scale = (int16_t)td_scale_by_norm(p.candidate.level, line);
             p.line[o][member * lines + i] = line;
         }
     }
@@ -82,7 +83,8 @@ TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_
             td_less_multiple<TD_DENSE_LIMBS>(td_dense_table.less_product, column[e], fraction[e]);
 }
 
-/* The elements in a mask of one column of a subtile; returns the bits of those that are certified. */
+/* Makes the masked elements of one column of a subtile. Returns the bits of those that the
+ * second product certifies. */
 TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, unsigned mask)
 {
     const td_finish &finish = p.finish;

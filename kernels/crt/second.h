@@ -4,13 +4,14 @@
 #ifndef TD_CRT_SECOND_H
 #define TD_CRT_SECOND_H
 
-#include "../residue/split.h"
+#include "crt.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Members whose dense tiles are worth it have `candidate`, others no moduli; those get the scales of their lines. */
+/* Members whose dense tiles are worth a second product get `candidate` as their choice and the
+ * scales of their lines; the other members get a choice of 0 moduli. */
 typedef struct {
     td_target target;
     const td_line *from
@@ -23,8 +24,9 @@ typedef struct {
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 
-/* The elements of dense tiles that the masks have, of rows row .. row + rows - 1 and columns column ..., of which products are:
- * into C, and out of the masks, if they are certified. kind is TD_FINISH_EXACT. */
+/* Makes the masked elements of the dense tiles in rows row .. row + rows - 1 and in the columns
+ * from `column` on that have products. A certified element goes into C and out of the masks.
+ * kind is TD_FINISH_EXACT. */
 typedef struct {
     td_finish finish; /* target is the whole part; line and choice are td_dense's */
     td_residue_product product;
@@ -33,11 +35,8 @@ typedef struct {
 } td_dense_finish;
 cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream);
 
-/* td_residues_run where choices are TD_DENSE_MODULI moduli or none. */
-cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
-
+/* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_dense_prepare(void);
-cudaError_t td_dense_residues_prepare(void); /* part of it */
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #define TD_FUSED_H
 
 #include "../igemm/plane_gemm.h"
-#include "../residue/split.h"
+#include "../crt/crt.h"
 
 #ifdef __cplusplus
 extern "C" {

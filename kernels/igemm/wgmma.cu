@@ -53,7 +53,7 @@ using small = schedule<128, 2, 6, 1>;
 using large_pair = schedule<192, 1, 5, 2>;
 using small_pair = schedule<128, 2, 6, 2>;
 
-/* A unit is a tile for each block of a cluster. */
+/* A work tile of a cluster is one tile of C for each of its blocks. */
 template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::columns>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -216,7 +216,7 @@ TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &bar
     next(to);
 }
 
-/* Of a cluster each block copies some of the rows, to all blocks. */
+/* Each block of a cluster copies some of the rows, to all of its blocks. */
 template <class s>
 TD_DEVICE void copy_rows(int8_t *stage, const CUtensorMap *a, uint64_t *full, int k,
                          const td_unit &tile)
@@ -345,7 +345,8 @@ template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s>
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
 }
 
-/* Every other unit; the steps of those between are passed over. */
+/* Multiplies the team's work tiles, which are every other one, and passes over the steps of
+ * those between. */
 template <class s>
 TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared,
                               barriers<s> &barrier)
@@ -444,8 +445,8 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         return cudaErrorNotSupported;
     const unsigned blocks = s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster,
                                                        units_of<s>(p, p->planes));
-    /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
-     * their places beside them. */
+    /* Products of the bound's magnitudes are not put in place early. Mostly they end at once,
+     * and the blocks of the next kernels, which stay, would get their places beside them. */
     if (p->type == TD_PANEL_LOGARITHM)
         return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,
                          b, *p);
@@ -453,9 +454,12 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                               s::shared_bytes, stream, a, b, *p);
 }
 
-/* Time of the block that has most to do, in those of an element of k of a row of the large tile; of all planes that there may be mostly so many
- * are wanted. The end of one tile and the start of the next take as long as REST elements of k. Rows of small tiles take longer. In pairs
- * rows of large tiles take less and ends more, of small ones it is the other way round; large pairs take a while to begin. (docs/trials.md) */
+/* The constants of cost(), which is the time of the block that has most to do, in the time that
+ * an element of k takes a row of the large tile. It assumes the number of planes that most
+ * members want. The end of one tile and the start of the next take as long as REST elements of
+ * k. A row of a small tile takes longer. In pairs, rows of large tiles take less time and their
+ * ends more; of small tiles the opposite holds. Large pairs take a while to begin
+ * (docs/trials.md). */
 enum {
     REST = 200,
     LARGE_ROWS = large::rows,
@@ -467,7 +471,7 @@ enum {
     LARGE_PAIR_BEGINS = 400000
 };
 
-/* Pairs are not for the estimate, whose blocks mostly end at once. */
+/* Products of the bound's magnitudes have no pairs: their blocks mostly end at once. */
 template <class s, int rows, int rest = REST, int begins = 0>
 int64_t cost(const td_panels *p, int multiprocessors)
 {

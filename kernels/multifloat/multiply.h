@@ -14,7 +14,7 @@
  *
  * What limits the kernels on current GPUs is the register file's read ports: an FFMA with three fresh operands issues
  * at about 0.6 of the full rate. So multiply-accumulates run in groups in lock step, one operation after another, that
- * neighbouring FMAs share an operand; fences keep the compiler from mixing the phases again (docs/kernels.md). */
+ * neighbouring FMAs share an operand; fences keep the compiler from mixing the phases again (docs/kernels/multifloat.md). */
 #ifndef TD_MULTIFLOAT_MULTIPLY_H
 #define TD_MULTIFLOAT_MULTIPLY_H
 

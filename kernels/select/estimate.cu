@@ -7,7 +7,7 @@ namespace
 
 /* What of the next tile is copied while one is ranked; each thread copies what it will read itself. */
 struct fetched_tile {
-    uint32_t bytes[TD_SUBTILE][TD_FINISH_THREADS];
+    uint32_t bytes[TD_SUBTILE][TD_SUBTILES];
     td_line line[2 * TD_TILE];
 };
 
@@ -20,7 +20,7 @@ TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_til
         TD_UNROLL
         for (int j = 0; j < TD_SUBTILE; j++)
             if (own.rows > 0 && j < own.columns)
-                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.finish.ranks.ld);
+                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.ranks.ld);
         if (tid < 2 * TD_TILE) {
             const uint64_t *const line = reinterpret_cast<const uint64_t *>(place_line(p, tile));
             TD_UNROLL
@@ -47,8 +47,8 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 {
     TD_SHARED(rank_state, state, [2]);
     TD_SHARED(fetched_tile, fetched, [2]);
-    const int tiles = td_tiles(p.finish.target.m) * td_tiles(p.finish.target.n),
-              step = (int)gridDim.x, tid = (int)threadIdx.x;
+    const int tiles = td_tiles(p.target.m) * td_tiles(p.target.n), step = (int)gridDim.x,
+              tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
     int tile = (int)blockIdx.x, own = 0;
     unsigned open = 0;
@@ -74,11 +74,12 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 /* Groups of lines of the part that have numbers other than 0 in a stage of k. By all threads. */
 TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 {
-    const int lines = which ? p.finish.target.n : p.finish.target.m, groups = td_groups(lines);
+    const int lines = which ? p.target.n : p.target.m, groups = td_groups(lines);
     int count = 0;
-    for (int first = 0; first < groups; first += TD_FINISH_THREADS) {
+    for (int first = 0; first < groups; first += TD_SUBTILES) {
         const int group = first + (int)threadIdx.x;
-        const int64_t place = td_nonzero_place(lines, p.choose.k, (int)blockIdx.z, group, stage);
+        const int64_t place =
+            td_nonzero_place(lines, p.choose.measured.k, (int)blockIdx.z, group, stage);
         count += __syncthreads_count(group < groups &&
                                      (p.nonzero[which][place] & td_nonzero_bit(stage)) != 0);
     }
@@ -88,7 +89,8 @@ TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 /* Adds up the blocks of magnitudes of both operands that meet. */
 TD_DEVICE void count_blocks(const td_estimate &p)
 {
-    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.k); stage += (int)gridDim.x) {
+    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.measured.k);
+         stage += (int)gridDim.x) {
         const int rows = groups_in_stage(p, 0, stage), columns = groups_in_stage(p, 1, stage);
         if (threadIdx.x == 0 && rows > 0 && columns > 0)
             atomicAdd(&p.met[blockIdx.z], (unsigned long long)rows * (unsigned)columns);
@@ -101,16 +103,15 @@ TD_DEVICE void count_blocks(const td_estimate &p)
 enum { RANK_BLOCKS = 3 * 132, RANK_TURNS = 4 };
 
 /* Grid: td_rank_blocks, 1, batch member. */
-static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
-    rank_kernel(TD_PARAMETER td_estimate p)
+static __global__ void __launch_bounds__(TD_SUBTILES, 3) rank_kernel(TD_PARAMETER td_estimate p)
 {
     td_begin_kernel();
-    if (td_scalar_value(p.choose.alpha) == 0.0) return;
-    const td_choice choice = p.choose.choice[blockIdx.z];
+    if (td_scalar_value(p.choose.measured.alpha) == 0.0) return;
+    const td_choice choice = p.choose.chosen.choice[blockIdx.z];
     if (!td_wants_estimate(&choice)) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open, (td_room)choice.room, 1);
+    close_ranks(p, open, (td_room)choice.room);
 }
 
 int td_rank_blocks(int m, int n, int batch)
@@ -121,9 +122,8 @@ int td_rank_blocks(int m, int n, int batch)
 
 cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n, batch), 1,
-                    (unsigned)batch);
-    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
+    const dim3 grid((unsigned)td_rank_blocks(p->target.m, p->target.n, batch), 1, (unsigned)batch);
+    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_SUBTILES, 0, stream, *p);
 }
 
 cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), rank_kernel); }

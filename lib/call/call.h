@@ -3,6 +3,7 @@
 #ifndef TD_CALL_H
 #define TD_CALL_H
 
+#include "../../kernels/device/counts.h"
 #include "../cuda/device.h"
 #include "entries.h"
 #include "policy.h"

@@ -19,9 +19,10 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
     td_choice_reproducible[], td_choice_rule[];
 
-/* What was predicted where it decided: seconds of cuBLAS, and of the mode that would run else. */
+/* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered; valid if
+ * `mode` is not NULL. */
 typedef struct {
-    const char *mode; /* that would; NULL: nothing was predicted */
+    const char *mode;
     double native, emulated;
 } td_forecast;
 

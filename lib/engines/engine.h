@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../../kernels/device/counts.h"
 #include "../../kernels/sample/sample.h"
 #include "../../kernels/select/prices.h"
 #include "../call/problem.h"

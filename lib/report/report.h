@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../kernels/device/counts.h"
 #include "../engines/engine.h"
 #include "../call/entries.h"
 #include "../options/options.h"

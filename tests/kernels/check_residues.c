@@ -15,6 +15,7 @@
 #include "../../kernels/igemm/plane_gemm.h"
 #include "../../kernels/residue/moduli.h"
 #include "../../kernels/residue/split.h"
+#include "../../kernels/crt/crt.h"
 #include "../support/random.h"
 #include "support/device.h"
 

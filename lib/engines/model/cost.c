@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "../../../kernels/residue/split.h"
+#include "../../../kernels/crt/crt.h"
 
 /* Sizes as the model computes with them. */
 typedef struct {
@@ -72,7 +72,7 @@ TD_COST(fp64)
     cost->blocks = tiles_of(&s, 64.0) / 1.5;
 }
 
-/* ---- formats of several components (docs/kernels.md, "Multiply") ---- */
+/* ---- formats of several components (docs/kernels/multifloat.md) ---- */
 
 /* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of `bytes`. */
 static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_bytes)

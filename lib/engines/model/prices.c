@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "../../../kernels/select/ozaki.h"
+#include "../../../kernels/select/choice.h"
 
 /* What 14 moduli cost stands for this much; and the most that anything may cost: the sums of prices of
  * all tiles then stay far below 64 bits. */

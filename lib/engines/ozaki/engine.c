@@ -1,10 +1,7 @@
 /* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
-#include <stdatomic.h>
-
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/residue/split.h"
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
@@ -26,30 +23,26 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     const td_problem *p = product->p;
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
-    td_choose choose = {.lines = {(int)p->m, (int)p->n},
-                        .batch = batch,
-                        .alpha = p->alpha,
-                        .k = p->k,
-                        .choice = (td_choice *)(at + product->plan.choice),
-                        .spread = counts.spread,
-                        .steps = counts.steps,
-                        .counts_rounded = counts_rounded(product),
-                        .shifted = (const int32_t *)(at + product->plan.shifted),
-                        .planes = product->counters ? &product->counters->planes : NULL};
-    for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
-    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    td_choose choose = {
+        .measured = {.lines = {(int)p->m, (int)p->n},
+                     .batch = batch,
+                     .k = p->k,
+                     .alpha = p->alpha,
+                     .shifted = (const int32_t *)(at + product->plan.shifted),
+                     .extremes = counts.extremes},
+        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
+                   .planes = product->counters ? &product->counters->planes : NULL}};
+    for (int o = 0; o < 2; o++) {
+        choose.chosen.line[o] = (td_line *)(at + product->plan.line[o]);
+        choose.measured.line[o] = choose.chosen.line[o];
+    }
+    product->mode->scheme->choose(product->parameter, p->k, &choose.rule);
     return choose;
 }
 
-/* Not 0, and another one each time: an odd number's multiples, which other data in the same memory will not be by chance. */
-static uint64_t fresh_mark(void)
-{
-    static atomic_ullong count;
-    return (atomic_fetch_add(&count, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* How the lines of batch members z ... are measured. */
-static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
+/* How the lines of batch members z ... are measured, for a rule to choose by. */
+static td_measure measure_of(const td_ozaki_product *product, const td_rule *rule, int64_t z,
+                             int batch)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
@@ -61,19 +54,21 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .batch_first = z,
         .batch = batch,
         .are_short = plan->are_short,
+        .scaling = td_scaling_of(rule, &rule->candidate[0]),
+        .counts_rounded = counts_rounded(product),
+        .extremes = rule->candidates > 1 ? counts.extremes : NULL,
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .steps = counts.steps,
-        .mark = product->is_captured ? 0 : fresh_mark(),
-        .cleared = (uint64_t *)(at + plan->cleared),
+        .begins_early = !product->is_captured,
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts.words,
     };
     for (int o = 0; o < 2; o++) {
-        measure.units[o] = at + plan->units[o];
-        measure.units_again[o] = at + plan->units_again[o];
+        measure.chunks[o] = at + plan->chunks[o];
+        measure.chunks_again[o] = at + plan->chunks_again[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line[o] = (td_line *)(at + plan->line[o]);
@@ -188,7 +183,11 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     return (td_estimate_part){
         .device = product->device,
         .fixed = s.fixed,
-        .estimate = {.finish = s.finish,
+        .estimate = {.target = s.finish.target,
+                     .line = {s.finish.line[0], s.finish.line[1]},
+                     .lines_of_member = {p->m, p->n},
+                     .cut = s.finish.cut,
+                     .ranks = s.finish.ranks,
                      .choose = choose_of(product, part->batch),
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = tiles_of(p),
@@ -199,7 +198,6 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
         .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
-        .steps = counts.steps,
         .stream = p->stream,
     };
 }
@@ -223,7 +221,7 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
                              .batch = (int)td_smaller(plan->batch, p->batch - z)};
     td_estimate_part estimate = estimate_of(product, &part, true);
     const int parts = (int)td_ozaki_parts_of(plan, p);
-    estimate.estimate.finish.target.region = (td_region){0}; /* any pairs of lines will do */
+    estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
     estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
@@ -236,20 +234,14 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     return td_estimate_part_run(&estimate);
 }
 
-/* Lines, shifts and choices of batch members z ..., as far as lines tell, or of all. */
+/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines tell. */
 static cudaError_t decide(const td_ozaki_product *product, int64_t z)
 {
     const ozaki_part part = part_of(product, z, 0);
-    const td_measure measure = measure_of(product, z, part.batch);
     td_choose choose = choose_of(product, part.batch);
-    td_small_estimate estimate;
-    for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
-    if (product->plan.estimates_at_once) {
-        const td_estimate_part whole = estimate_of(product, &part, true);
-        estimate = td_small_estimate_of(&whole);
-    }
-    return td_lines_run(&measure, &choose, product->plan.estimates_at_once ? &estimate : NULL,
-                        product->p->stream);
+    const td_measure measure = measure_of(product, &choose.rule, z, part.batch);
+    for (int o = 0; o < 2; o++) choose.measured.line_again[o] = measure.line_again[o];
+    return td_lines_run(&measure, &choose, product->p->stream);
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
@@ -298,7 +290,7 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
 static cudaError_t run_members(td_ozaki_product *product, int64_t z)
 {
     const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
-    const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
+    const bool estimates = td_ozaki_certifies(product);
     cudaError_t error = decide(product, z);
     if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {

@@ -1,7 +1,7 @@
 /* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/crt/second.h"
+#include "../../../kernels/residue/split.h"
 #include "../../../kernels/fused/fused.h"
 #include "../tiler.h"
 #include "scheme.h"
@@ -101,9 +101,9 @@ static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };
 
-static void choose(td_parameter parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_rule *c)
 {
-    c->rule = TD_SCALE_BY_NORM;
+    c->scale = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);

@@ -3,7 +3,9 @@
 #define TD_SCHEME_H
 
 #include "../../../kernels/arithmetic/logarithm.h"
-#include "../../../kernels/residue/split.h"
+#include "../../../kernels/crt/crt.h"
+#include "../../../kernels/select/fixed.h"
+#include "../../../kernels/select/select.h"
 #include "../engine.h"
 #include "planes.h"
 
@@ -67,8 +69,8 @@ typedef struct {
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);
 
-    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit, share. */
-    void (*choose)(td_parameter parameter, int64_t k, td_choose *choose);
+    /* Sets how lines are scaled, and what is certified, for lines of k elements. */
+    void (*choose)(td_parameter parameter, int64_t k, td_rule *rule);
 
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
     cudaError_t (*multiply)(const td_scheme_part *part);

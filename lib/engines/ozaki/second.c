@@ -133,14 +133,14 @@ static bool is_along_k(const td_dense_part *part)
 
 static cudaError_t choose(const td_dense_part *part)
 {
-    td_choose choose = {0};
-    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &choose);
+    td_rule rule = {0};
+    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &rule);
     const td_dense dense = {
         .target = part->finish.target,
         .from = {part->finish.line[0], part->finish.line[1]},
         .lines_of_member = {part->finish.lines_of_member[0], part->finish.lines_of_member[1]},
         .line = {lines_of(part, 0), lines_of(part, 1)},
-        .candidate = choose.candidate[0],
+        .candidate = rule.candidate[0],
         .choice = choice_of(part),
         .cost_of_sum = is_along_k(part) ? SUM_ALONG_K : SUM_ACROSS_K,
     };

@@ -260,10 +260,10 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 
 /* |A'| <= base^slices / 2, less by a factor of 509/512 for int8, so that digit 0 is at most 127 in magnitude: the others
  * add up to at most 128/255 of its unit. */
-static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
+static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
 {
     const int bits = s->slices * s->bits;
-    c->rule = TD_SCALE_BY_PEAK;
+    c->scale = TD_SCALE_BY_PEAK;
     c->width = bits - 2;
     c->peak_limit = s->type == TD_DIGIT_INT8 ? 253 : TD_LOG;
     c->candidates = 1;
@@ -304,7 +304,7 @@ static td_cut cut_of(const slicing *s)
         const slicing s = slicing_of(of, parameter.count, k);                                      \
         return cut_of(&s);                                                                         \
     }                                                                                              \
-    static void id##_choose(td_parameter parameter, int64_t k, td_choose *c)                       \
+    static void id##_choose(td_parameter parameter, int64_t k, td_rule *c)                         \
     {                                                                                              \
         const slicing s = slicing_of(of, parameter.count, k);                                      \
         choose(&s, parameter.is_given, k, c);                                                      \
