@@ -227,6 +227,6 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     const cublasStatus_t status =
         original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D, Ddesc,
                  algo, workspace, workspaceSizeInBytes, stream);
-    td_wrap_end(&call);
+    td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
     return status;
 }

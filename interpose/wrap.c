@@ -87,10 +87,10 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
     return decide(call);
 }
 
-void td_wrap_end(td_call *call)
+void td_wrap_end(td_call *call, bool is_done)
 {
     td_original_leave();
-    td_call_end(call);
+    td_call_end(call, is_done);
 }
 
 cublasStatus_t td_wrap_status(const td_call *call)

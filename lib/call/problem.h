@@ -82,6 +82,7 @@ typedef struct {
     void *
         lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     size_t lent_bytes;
+    const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is

@@ -19,7 +19,7 @@ DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
 
 class Commands(Case):
-    COMMANDS = 'run, bench, modes, options, plan, calibrate, doctor, help, version'
+    COMMANDS = 'run, bench, report, modes, options, plan, calibrate, doctor, help, version'
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)

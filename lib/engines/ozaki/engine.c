@@ -5,6 +5,7 @@
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "plan.h"
 #include "../tiler.h"
 #include "slices.h"
@@ -403,6 +404,7 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
+        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
         .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
@@ -447,6 +449,7 @@ const td_engine td_engine_faithful = {
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
     .route = faithful_route,
+    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };
