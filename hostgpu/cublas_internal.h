@@ -12,8 +12,12 @@
 
 #include "executor.h"
 
+/* Destroyed handles are kept, for those that are made later: so what is no handle any more is refused. */
 struct cublasContext {
-    unsigned long long context; /* that it was made in, by its life's number */
+    struct cublasContext *next;           /* of all that were made */
+    struct cublasContext *next_destroyed; /* of those that wait to be used again */
+    unsigned is_handle;                   /* IS_HANDLE, or it is none (any more) */
+    unsigned long long context;           /* that it was made in, by its life's number */
     cudaStream_t stream;
     cublasPointerMode_t pointer_mode;
     cublasMath_t math_mode;
@@ -21,6 +25,13 @@ struct cublasContext {
     int sm_count_target;
     cublasEmulationStrategy_t emulation_strategy;
 };
+
+enum { IS_HANDLE = 0x7a9d3c51 };
+
+static inline bool is_handle(cublasHandle_t handle)
+{
+    return handle && handle->is_handle == IS_HANDLE;
+}
 
 /* Every function exists with int sizes and, under a name ending in _64, with int64_t sizes. */
 #define FOR_BOTH_WIDTHS(X)                                                                         \

@@ -1,0 +1,536 @@
+/* client_faults.c - a program that is hostile to its libraries, in the way that its first argument names. It ends with status 0 and
+ * prints "right" if every product that should have given a result gave the bits of the first one; a way that ends the
+ * process otherwise says so beside its function. */
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 96, BYTES = N * N * (int)sizeof(double), THREADS = 4 };
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "client_faults: line %d: %s\n", __LINE__, #condition);                 \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* What one thread multiplies with. */
+typedef struct {
+    cublasHandle_t handle;
+    double *a, *b, *c;
+} work;
+
+static double expected[N * N];
+
+static void fill(double *device, unsigned seed)
+{
+    double *const host = malloc(BYTES);
+    REQUIRE(host);
+    for (int i = 0; i < N * N; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        host[i] = (double)(int)seed / 65536;
+    }
+    REQUIRE(!cudaMemcpy(device, host, BYTES, cudaMemcpyHostToDevice));
+    free(host);
+}
+
+static work make_work(void)
+{
+    work w;
+    REQUIRE(!cublasCreate(&w.handle));
+    REQUIRE(!cudaMalloc((void **)&w.a, BYTES) && !cudaMalloc((void **)&w.b, BYTES) &&
+            !cudaMalloc((void **)&w.c, BYTES));
+    fill(w.a, 1);
+    fill(w.b, 2);
+    return w;
+}
+
+static void free_work(const work *w)
+{
+    REQUIRE(!cudaFree(w->a) && !cudaFree(w->b) && !cudaFree(w->c));
+    REQUIRE(!cublasDestroy(w->handle));
+}
+
+static int multiply(const work *w)
+{
+    const double one = 1, zero = 0;
+    return (int)cublasDgemm(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N, N, &one, w->a, N, w->b, N,
+                            &zero, w->c, N);
+}
+
+static void read_c(const work *w, double *host)
+{
+    REQUIRE(!cudaMemcpy(host, w->c, BYTES, cudaMemcpyDeviceToHost));
+}
+
+/* A product whose bits must be those of the first. */
+static void multiply_right(const work *w)
+{
+    double *host = malloc(BYTES);
+    REQUIRE(host && !multiply(w));
+    read_c(w, host);
+    REQUIRE(!memcmp(host, expected, BYTES));
+    free(host);
+}
+
+static work first_product(void)
+{
+    const work w = make_work();
+    REQUIRE(!multiply(&w));
+    read_c(&w, expected);
+    return w;
+}
+
+static void in_threads(int count, void *(*body)(void *), void *argument)
+{
+    pthread_t thread[256];
+    for (int i = 0; i < count; i++) REQUIRE(!pthread_create(&thread[i], NULL, body, argument));
+    for (int i = 0; i < count; i++) pthread_join(thread[i], NULL);
+}
+
+/* ---- threads that end ---- */
+
+static void *multiply_for_ever(void *unused)
+{
+    const work w = make_work();
+    (void)unused;
+    for (;;) {
+        multiply_right(&w);
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+/* The next product of another thread must not wait for the cancelled one. */
+static void be_cancelled(void)
+{
+    const work w = first_product();
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        REQUIRE(!pthread_create(&thread, NULL, multiply_for_ever, NULL));
+        usleep(1000 * (unsigned)i);
+        REQUIRE(!pthread_cancel(thread) && !pthread_join(thread, NULL));
+        multiply_right(&w);
+    }
+}
+
+/* The process must end, with its exit handlers, when its last thread has. */
+static void leave_main(void)
+{
+    (void)first_product();
+    puts("right");
+    fflush(stdout);
+    pthread_exit(NULL);
+}
+
+static void *multiply_a_little(void *unused)
+{
+    const work w = make_work();
+    (void)unused;
+    for (int i = 0; i < 3; i++) multiply_right(&w);
+    free_work(&w);
+    return NULL;
+}
+
+static void have_many_threads(void)
+{
+    (void)first_product();
+    in_threads(200, multiply_a_little, NULL);
+}
+
+/* exit() while others multiply: its status is that of the argument. */
+static void leave_others_at_work(void)
+{
+    pthread_t thread;
+    (void)first_product();
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(!pthread_create(&thread, NULL, multiply_for_ever, NULL));
+    usleep(20000);
+    puts("right");
+    exit(0);
+}
+
+static void *multiply_on_small_stack(void *w)
+{
+    REQUIRE(!multiply(w));
+    return NULL;
+}
+
+/* The first product of a thread, and of the process, has 64 KiB of stack: OpenBLAS's own variables take 60 KiB of what a
+ * thread is given. */
+enum { STACK_BYTES = (64 + 60) << 10 };
+static void have_small_stacks(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    static double host[N * N];
+    work w = make_work();
+    REQUIRE(!pthread_attr_init(&attributes) &&
+            !pthread_attr_setstacksize(&attributes, STACK_BYTES));
+    REQUIRE(!pthread_create(&thread, &attributes, multiply_on_small_stack, &w));
+    pthread_join(thread, NULL);
+    read_c(&w, host);
+    REQUIRE(!multiply(&w));
+    read_c(&w, expected);
+    REQUIRE(!memcmp(host, expected, BYTES));
+}
+
+/* ---- fork and exec ---- */
+
+/* Children that are forked while others multiply can multiply, and end. */
+static void fork_among_threads(void)
+{
+    pthread_t thread[2];
+    const work w = first_product();
+    for (int i = 0; i < 2; i++) REQUIRE(!pthread_create(&thread[i], NULL, multiply_for_ever, NULL));
+    for (int i = 0; i < 20; i++) {
+        int status = -1;
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            multiply_right(&w);
+            _exit(0);
+        }
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        multiply_right(&w);
+    }
+    for (int i = 0; i < 2; i++)
+        REQUIRE(!pthread_cancel(thread[i]) && !pthread_join(thread[i], NULL));
+}
+
+static char *own_path;
+
+/* Becomes another program after three products, which is this one with the way `once`. */
+static void become_another(void)
+{
+    const work w = first_product();
+    char way[] = "once";
+    char *arguments[] = {own_path, way, NULL};
+    multiply_right(&w);
+    multiply_right(&w);
+    execv(own_path, arguments);
+}
+
+/* ---- ends ---- */
+
+static void multiply_once(void) { (void)first_product(); }
+
+/* Three products, and an end that runs no exit handlers. */
+static void three_products(void)
+{
+    const work w = first_product();
+    multiply_right(&w);
+    multiply_right(&w);
+    puts("right");
+    fflush(stdout);
+}
+
+static void end_at_once(void)
+{
+    three_products();
+    _exit(0);
+}
+
+static void end_quickly(void)
+{
+    three_products();
+    quick_exit(0);
+}
+
+static void abort_now(void)
+{
+    three_products();
+    abort();
+}
+
+static void be_terminated(void)
+{
+    three_products();
+    raise(SIGTERM);
+}
+
+static void be_interrupted(void)
+{
+    three_products();
+    raise(SIGINT);
+}
+
+static void be_killed(void)
+{
+    three_products();
+    raise(SIGKILL);
+}
+
+/* ---- stderr ---- */
+
+static void close_stderr(void)
+{
+    (void)first_product();
+    close(STDERR_FILENO);
+}
+
+/* A file of the program's, named by CLIENT_FILE, gets the number that stderr had. */
+static void reuse_stderr(void)
+{
+    (void)first_product();
+    close(STDERR_FILENO);
+    const int file = open(getenv("CLIENT_FILE"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file != STDERR_FILENO || write(file, "data", 4) != 4) _exit(2);
+}
+
+/* ---- handles, streams, operands ---- */
+
+/* A product that the program gets no result of: the status is printed, for the same program without Tandem gives the same. */
+static void print_status(const char *name, int status) { printf("%s: %d\n", name, status); }
+
+static void use_a_destroyed_handle(void)
+{
+    const work w = first_product();
+    REQUIRE(!cublasDestroy(w.handle));
+    print_status("destroyed", multiply(&w));
+    print_status("destroyed twice", (int)cublasDestroy(w.handle));
+    work again = w;
+    REQUIRE(!cublasCreate(&again.handle));
+    multiply_right(&again);
+    static max_align_t zeros[64];
+    again.handle = (cublasHandle_t)(void *)zeros;
+    print_status("zeroed", multiply(&again));
+    again.handle = NULL;
+    print_status("null", multiply(&again));
+}
+
+static void *destroy_soon(void *handle)
+{
+    usleep(3000);
+    cublasDestroy(handle);
+    return NULL;
+}
+
+/* Products of a handle that another thread destroys succeed until they are refused. */
+static void destroy_in_use(void)
+{
+    work w = first_product();
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        int status = 0;
+        REQUIRE(!pthread_create(&thread, NULL, destroy_soon, w.handle));
+        while (!status) status = multiply(&w);
+        print_status("destroyed meanwhile", status);
+        pthread_join(thread, NULL);
+        REQUIRE(!cublasCreate(&w.handle));
+        multiply_right(&w);
+    }
+}
+
+static void use_a_destroyed_stream(void)
+{
+    cudaStream_t stream;
+    const work w = first_product();
+    REQUIRE(!cudaStreamCreate(&stream) && !cublasSetStream(w.handle, stream));
+    multiply_right(&w);
+    REQUIRE(!cudaStreamDestroy(stream));
+    print_status("dead stream", multiply(&w));
+}
+
+static int multiply_64(const work *w, int64_t m, int64_t n, int64_t k, const double *alpha,
+                       const double *a, const double *b, double *c)
+{
+    const double zero = 0;
+    return (int)cublasDgemm_64(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a, m, b,
+                               k ? k : 1, &zero, c, m);
+}
+
+static void use_wrong_operands(void)
+{
+    const work w = first_product();
+    static double host[N * N];
+    const double one = 1, *const alpha = &one;
+    const int64_t most = INT32_MAX;
+    print_status("host A", multiply_64(&w, N, N, N, alpha, host, w.b, w.c));
+    print_status("host B", multiply_64(&w, N, N, N, alpha, w.a, host, w.c));
+    print_status("host C", multiply_64(&w, N, N, N, alpha, w.a, w.b, host));
+    print_status("A too short", multiply_64(&w, N, N, N, alpha, w.a + 1, w.b, w.c));
+    print_status("B too short", multiply_64(&w, N, N, N, alpha, w.a, w.b + 1, w.c));
+    print_status("C too short", multiply_64(&w, N, N, N, alpha, w.a, w.b, w.c + 1));
+    print_status("m", multiply_64(&w, most, 1, 1, alpha, w.a, w.b, w.c));
+    print_status("n", multiply_64(&w, 1, most, 1, alpha, w.a, w.b, w.c));
+    print_status("k", multiply_64(&w, 1, 1, most, alpha, w.a, w.b, w.c));
+    print_status("m and n", multiply_64(&w, most, most, 1, alpha, w.a, w.b, w.c));
+    print_status("m, n and k", multiply_64(&w, most, most, most, alpha, w.a, w.b, w.c));
+    print_status("m = 2^31 - 64", multiply_64(&w, most - 63, 2, 2, alpha, w.a, w.b, w.c));
+    print_status("m = 2^31", multiply_64(&w, most + 1, 1, 1, alpha, w.a, w.b, w.c));
+    print_status("m = 2^40", multiply_64(&w, INT64_C(1) << 40, 1, 1, alpha, w.a, w.b, w.c));
+    print_status("n = 2^40", multiply_64(&w, 1, INT64_C(1) << 40, 1, alpha, w.a, w.b, w.c));
+    print_status("k = 2^40", multiply_64(&w, 1, 1, INT64_C(1) << 40, alpha, w.a, w.b, w.c));
+    print_status("m = 2^62",
+                 multiply_64(&w, INT64_C(1) << 62, INT64_C(1) << 62, 1, alpha, w.a, w.b, w.c));
+    REQUIRE(!cublasSetPointerMode(w.handle, CUBLAS_POINTER_MODE_DEVICE));
+    print_status("host alpha", multiply_64(&w, N, N, N, alpha, w.a, w.b, w.c));
+    REQUIRE(!cublasSetPointerMode(w.handle, CUBLAS_POINTER_MODE_HOST));
+    multiply_right(&w);
+}
+
+/* One pointer of an array of a batch is NULL, or is not device memory. */
+static void use_a_bad_batch(void)
+{
+    enum { MEMBERS = 3 };
+    const work w = first_product();
+    static double host[N * N];
+    double *bad[] = {NULL, host}, **array[3];
+    const double one = 1, zero = 0;
+    for (int i = 0; i < 3; i++)
+        REQUIRE(!cudaMalloc((void **)&array[i], sizeof(double *) * MEMBERS));
+    for (int operand = 0; operand < 3; operand++)
+        for (int i = 0; i < 2; i++) {
+            double *good[] = {w.a, w.b, w.c};
+            for (int o = 0; o < 3; o++) {
+                double *list[MEMBERS] = {good[o], good[o], good[o]};
+                if (o == operand) list[1] = bad[i];
+                REQUIRE(!cudaMemcpy(array[o], list, sizeof list, cudaMemcpyHostToDevice));
+            }
+            print_status("batch", (int)cublasDgemmBatched(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N,
+                                                          N, &one, (const double *const *)array[0],
+                                                          N, (const double *const *)array[1], N,
+                                                          &zero, array[2], N, MEMBERS));
+        }
+    multiply_right(&w);
+}
+
+/* ---- the caller's own ways out ---- */
+
+static jmp_buf back;
+
+static void jump(void *unused)
+{
+    (void)unused;
+    longjmp(back, 1);
+}
+
+/* Leaves a call of the runtime's by longjmp; products are as before. */
+static void jump_out(void)
+{
+    const work w = first_product();
+    for (int i = 0; i < 3; i++) {
+        if (!setjmp(back)) (void)cudaLaunchHostFunc(NULL, jump, NULL);
+        multiply_right(&w);
+    }
+}
+
+/* ---- streams ---- */
+
+enum { STREAMS = 4, CALLS = 1000, LARGEST = 24 };
+static cudaStream_t streams[STREAMS];
+
+/* Random products, each of which must have the bits of the same one made before. */
+static void *multiply_at_random(void *first)
+{
+    work w = *(const work *)first;
+    static atomic_uint thread_count;
+    unsigned seed = atomic_fetch_add(&thread_count, 1) + 1;
+    double *host = malloc(BYTES), *again = malloc(BYTES);
+    REQUIRE(host && again && !cublasCreate(&w.handle) && !cudaMalloc((void **)&w.c, BYTES));
+    for (int i = 0; i < CALLS; i++) {
+        const double alpha = rand_r(&seed) % 8, beta = 0;
+        const int m = rand_r(&seed) % LARGEST, n = rand_r(&seed) % LARGEST,
+                  k = rand_r(&seed) % LARGEST;
+        REQUIRE(!cublasSetStream(w.handle, streams[rand_r(&seed) % STREAMS]));
+        for (int which = 0; which < 2; which++) {
+            double *const c = which ? again : host;
+            memset(c, 0, BYTES);
+            REQUIRE(!cublasDgemm(w.handle, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &alpha, w.a, N, w.b,
+                                 N, &beta, w.c, N));
+            REQUIRE(!m || !n ||
+                    !cudaMemcpy2D(c, N * sizeof *c, w.c, N * sizeof *c, (size_t)m * sizeof *c,
+                                  (size_t)n, cudaMemcpyDeviceToHost));
+        }
+        REQUIRE(!memcmp(host, again, BYTES));
+    }
+    free(host);
+    free(again);
+    REQUIRE(!cudaFree(w.c) && !cublasDestroy(w.handle));
+    return NULL;
+}
+
+static void use_streams_at_random(void)
+{
+    work w = first_product();
+    for (int i = 0; i < STREAMS; i++) REQUIRE(!cudaStreamCreate(&streams[i]));
+    in_threads(16, multiply_at_random, &w);
+}
+
+/* ---- devices ---- */
+
+/* The device changes between calls, and one is reset. */
+static void change_devices(void)
+{
+    work on[2];
+    on[0] = first_product();
+    REQUIRE(!cudaSetDevice(1));
+    on[1] = make_work();
+    for (int i = 0; i < 6; i++) {
+        REQUIRE(!cudaSetDevice(i % 2));
+        multiply_right(&on[i % 2]);
+    }
+    REQUIRE(!cudaSetDevice(0) && !cudaDeviceReset());
+    print_status("handle of a reset device", multiply(&on[0]));
+    REQUIRE(!cudaSetDevice(1));
+    multiply_right(&on[1]);
+    REQUIRE(!cudaSetDevice(0));
+    on[0] = make_work();
+    multiply_right(&on[0]);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} ways[] = {
+    {"once", multiply_once},
+    {"cancel", be_cancelled},
+    {"leave main", leave_main},
+    {"many threads", have_many_threads},
+    {"exit at work", leave_others_at_work},
+    {"small stacks", have_small_stacks},
+    {"fork", fork_among_threads},
+    {"exec", become_another},
+    {"_exit", end_at_once},
+    {"quick_exit", end_quickly},
+    {"abort", abort_now},
+    {"SIGTERM", be_terminated},
+    {"SIGINT", be_interrupted},
+    {"SIGKILL", be_killed},
+    {"close stderr", close_stderr},
+    {"reuse stderr", reuse_stderr},
+    {"destroyed handle", use_a_destroyed_handle},
+    {"destroyed in use", destroy_in_use},
+    {"destroyed stream", use_a_destroyed_stream},
+    {"operands", use_wrong_operands},
+    {"batch", use_a_bad_batch},
+    {"longjmp", jump_out},
+    {"streams", use_streams_at_random},
+    {"devices", change_devices},
+};
+
+int main(int argc, char **argv)
+{
+    own_path = argv[0];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && argc == 2; i++)
+        if (!strcmp(argv[1], ways[i].name)) {
+            ways[i].run();
+            puts("right");
+            return 0;
+        }
+    return 2;
+}
