@@ -65,10 +65,19 @@ static inline bool is_ld(int64_t ld, int64_t rows) { return ld >= (rows > 1 ? ro
 /* True if the size fits the BLAS below, which counts in int. */
 static inline bool is_small(int64_t size) { return size <= INT32_MAX; }
 
+/* More than any memory holds, and few enough that their bytes can be counted. */
+#define HOSTGPU_MOST_ELEMENTS (INT64_MAX / 64)
+
 /* Elements from the first to behind the last of a rows x columns matrix, and of a vector. */
 static inline size_t matrix_extent(int64_t rows, int64_t columns, int64_t ld)
 {
-    return rows && columns ? (size_t)((columns - 1) * ld + rows) : 0;
+    int64_t extent;
+
+    if (!rows || !columns) return 0;
+    if (__builtin_mul_overflow(columns - 1, ld, &extent) ||
+        __builtin_add_overflow(extent, rows, &extent) || extent > HOSTGPU_MOST_ELEMENTS)
+        return HOSTGPU_MOST_ELEMENTS;
+    return (size_t)extent;
 }
 
 static inline size_t vector_extent(int64_t n, int64_t step)

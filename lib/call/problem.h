@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../kernels/view/types.h"
+#include "../../kernels/view/memory.h"
 
 /* What a type is called, and its size and alignment in bytes. */
 typedef struct {
@@ -84,6 +84,9 @@ bool td_problem_is_empty(const td_problem *p);
 
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
+
+/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs, nothing. Pivots and info are left out. */
+td_memory td_problem_memory(const td_problem *p);
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

@@ -4,8 +4,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../options/environment.h"
+#include "../cuda/device.h"
+#include "../cuda/workspace.h"
 #include "../loader/loaded.h"
+#include "../loader/originals.h"
+#include "../loader/owners.h"
+#include "../options/environment.h"
 #include "../report/report.h"
 #include "../report/timer.h"
 #include "../version.h"
@@ -13,22 +17,32 @@
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
+/* What a child of fork() must not find taken by a thread that it does not have. A thread that has one of these takes none
+ * that is before it, and may take those of timer and report. */
+static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_libraries_lock,
+                                           &td_owners_lock};
+enum { GUARDED = sizeof guarded / sizeof *guarded };
+
 static void before_fork(void)
 {
+    for (int i = 0; i < GUARDED; i++) pthread_mutex_lock(guarded[i]);
     td_timer_before_fork();
     td_report_before_fork();
 }
 
-static void in_parent(void)
+static void after_fork(bool is_child)
 {
-    td_report_after_fork(false);
-    td_timer_after_fork(false);
+    td_report_after_fork(is_child);
+    td_timer_after_fork(is_child);
+    for (int i = GUARDED; i-- > 0;) pthread_mutex_unlock(guarded[i]);
 }
+
+static void in_parent(void) { after_fork(false); }
 
 static void in_child(void)
 {
-    td_report_after_fork(true);
-    td_timer_after_fork(true);
+    after_fork(true);
+    td_workspace_after_fork();
 }
 
 /* A program that finds no GPU ends before its first product. */

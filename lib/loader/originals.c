@@ -25,7 +25,7 @@ struct td_library {
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_libraries_lock = PTHREAD_MUTEX_INITIALIZER;
 static td_library libraries[MOST_LIBRARIES]; /* under the lock */
 static _Atomic(td_library *) own;
 static _Atomic(td_function) between[TD_ORIGINAL_COUNT]; /* of what is preloaded after Tandem */
@@ -48,19 +48,25 @@ static bool is_cublas(const td_image *image)
     return false;
 }
 
+/* The place of a library in the table; NULL if that is full. */
+static td_library *library_of(const struct link_map *map)
+{
+    td_library *library = NULL;
+    pthread_mutex_lock(&td_libraries_lock);
+    for (int i = 0; i < MOST_LIBRARIES && !library; i++)
+        if (!libraries[i].map || libraries[i].map == map) library = &libraries[i];
+    if (library) library->map = map;
+    pthread_mutex_unlock(&td_libraries_lock);
+    return library;
+}
+
 /* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
 static td_library *refer_to(const char *path, bool may_load)
 {
     struct link_map *map = NULL;
-    td_library *library = NULL;
     void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
     if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < MOST_LIBRARIES && !library; i++)
-        if (!libraries[i].map || libraries[i].map == map) library = &libraries[i];
-    if (library) library->map = map;
-    pthread_mutex_unlock(&lock);
-    return library;
+    return library_of(map);
 }
 
 /* Who asks for what, and where it is. */
@@ -68,6 +74,7 @@ typedef struct {
     const void *caller;
     const char *name;
     char path[PATH_BYTES]; /* "": nowhere */
+    const void *dynamic;   /* an address in it */
 } search;
 
 static const td_image *newest(const td_images *images, const char *name)
@@ -89,14 +96,22 @@ static void look_up(const td_images *images, void *of)
     if (!found && images->count > 0)
         found = td_images_bound(images, &images->image[0], s->name, tandem);
     if (!found) found = newest(images, s->name);
-    if (found) snprintf(s->path, sizeof s->path, "%s", found->path);
+    if (!found) return;
+    snprintf(s->path, sizeof s->path, "%s", found->path);
+    s->dynamic = found->dynamic;
 }
 
 static td_library *find_library(const void *caller, td_original which)
 {
     search s = {.caller = caller, .name = names[which], .path = ""};
     td_images_visit(look_up, &s);
-    return s.path[0] ? refer_to(s.path, false) : NULL;
+    if (!s.path[0]) return NULL;
+    td_library *library = refer_to(s.path, false);
+    if (library) return library;
+    /* Without memory there is no reference, and the library stays loaded because its user does. */
+    Dl_info unused;
+    void *map = NULL;
+    return dladdr1(s.dynamic, &unused, &map, RTLD_DL_LINKMAP) && map ? library_of(map) : NULL;
 }
 
 td_library *td_library_own(void)

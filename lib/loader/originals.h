@@ -4,6 +4,7 @@
 #ifndef TD_ORIGINALS_H
 #define TD_ORIGINALS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "../call/entries.h"
@@ -58,5 +59,8 @@ td_function td_original_find(td_library *library, td_original which);
 void td_original_enter(void);
 void td_original_leave(void);
 bool td_original_is_running(void);
+
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_libraries_lock;
 
 #endif
