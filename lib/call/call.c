@@ -2,6 +2,8 @@
 
 #include <stdatomic.h>
 
+#include "process.h"
+
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
 {
@@ -59,6 +61,7 @@ void td_call_end(td_call *call)
     if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
     td_timer_stop(call->timer, call->stream, call->record);
+    td_process_keep_report();
 }
 
 void td_call_drop(td_call *call) { td_timer_drop(call->timer); }

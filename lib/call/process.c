@@ -75,9 +75,20 @@ const td_options *td_options_in_force(void)
 }
 
 /* Registered after the CUDA runtime's own handlers, so that it runs before them. */
-static void finish_at_exit(void) { (void)atexit(td_process_finish); }
+static void finish_at_exit(void)
+{
+    (void)atexit(td_process_finish);
+    (void)at_quick_exit(td_process_finish);
+}
 
 void td_process_watch_exit(void) { pthread_once(&exit_once, finish_at_exit); }
+
+void td_process_keep_report(void)
+{
+    if (!td_report_is_due()) return;
+    td_timer_collect();
+    td_report_write_so_far();
+}
 
 void td_process_finish(void)
 {

@@ -431,7 +431,7 @@ static void jump_out(void)
 
 /* ---- streams ---- */
 
-enum { STREAMS = 4, CALLS = 1000, LARGEST = 24 };
+enum { STREAMS = 4, CALLS = 1000, LARGEST = 12 };
 static cudaStream_t streams[STREAMS];
 
 /* Random products, each of which must have the bits of the same one made before. */
