@@ -72,7 +72,7 @@ static void start_again_in_child(void)
 {
     is_forked = is_moved = true;
     report.is_complete = false;
-    clock_gettime(CLOCK_REALTIME_COARSE, &start);
+    clock_gettime(CLOCK_REALTIME, &start);
     atomic_store(&due, 0);
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
@@ -102,7 +102,7 @@ void td_report_open(const td_options *o, const char *version)
     report.last = &report.first;
     report.is_complete = is_forked = is_moved = false;
     atomic_store(&due, 0);
-    clock_gettime(CLOCK_REALTIME_COARSE, &start); /* the clock of times of files */
+    clock_gettime(CLOCK_REALTIME, &start);
     td_report_run_find(o->report.text, report.run);
     if (!open_destination(true)) return;
     atomic_store_explicit(&is_on, true, memory_order_release);

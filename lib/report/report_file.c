@@ -79,16 +79,32 @@ void td_report_file_share(td_report_file *file, const char *run, const struct ti
     file->start = *start;
 }
 
+/* Reads what a file holds from `offset` on, as far as there is room, with a zero behind it. */
+static void read_part(const char *path, off_t offset, char *text, size_t room)
+{
+    const int descriptor = td_file_open(path, O_RDONLY, 0);
+    const ssize_t length = descriptor < 0 ? 0 : pread(descriptor, text, room - 1, offset);
+    if (descriptor >= 0) close(descriptor);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* True if a report ends with an empty list of calls: there is nothing to lose in it. */
+static bool has_no_calls(const char *path, off_t bytes)
+{
+    static const char empty[] = "\"calls\": [\n  ]\n}\n";
+    char text[sizeof empty];
+    if (bytes < (off_t)strlen(empty)) return true;
+    read_part(path, bytes - (off_t)strlen(empty), text, sizeof text);
+    return strcmp(text, empty) == 0;
+}
+
 /* The run that a report names in its first lines; false if the file is none. */
 static bool read_run(const char *path, char run[TD_RUN_BYTES])
 {
     enum { BEGINNING = 2 * TD_PATH_BYTES };
     static const char member[] = "\n  \"run\": \"";
     char text[BEGINNING];
-    const int descriptor = td_file_open(path, O_RDONLY, 0);
-    const ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, sizeof text - 1);
-    if (descriptor >= 0) close(descriptor);
-    text[length > 0 ? length : 0] = '\0';
+    read_part(path, 0, text, sizeof text);
     const char *at = strstr(text, member);
     if (!at) return false;
     at += strlen(member);
@@ -106,7 +122,7 @@ static bool is_anothers(const td_report_file *file, const char *path, const stru
     char run[TD_RUN_BYTES];
     if (!file->run[0] || !S_ISREG(at->st_mode)) return false;
     if (file->own.st_ino && td_file_is_same(at, &file->own)) return false;
-    if (!read_run(path, run)) return false;
+    if (!read_run(path, run) || has_no_calls(path, at->st_size)) return false;
     return strcmp(run, file->run) == 0 || is_later(at->st_mtim, file->start);
 }
 
