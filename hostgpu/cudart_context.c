@@ -92,6 +92,7 @@ cudaError_t hostgpu_enter(hostgpu_life *life)
 {
     hostgpu_life bound;
 
+    if (!hostgpu_is_device(0)) return cudaErrorNoDevice;
     if (!self.depth) (void)hostgpu_push(hostgpu_primary_context(self.device));
     bound = hostgpu_bound();
     if (!hostgpu_is_primary(bound.context)) {
@@ -196,18 +197,19 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     if (!count) return hostgpu_record(cudaErrorInvalidValue);
     *count = (int)hostgpu_get_settings()->devices;
-    return cudaSuccess;
+    return hostgpu_record(*count ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     if (!device) return hostgpu_record(cudaErrorInvalidValue);
     *device = hostgpu_current_device();
-    return cudaSuccess;
+    return hostgpu_record(hostgpu_is_device(0) ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
+    if (!hostgpu_is_device(0)) return hostgpu_record(cudaErrorNoDevice);
     if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     self.device = device;
     (void)hostgpu_pop();

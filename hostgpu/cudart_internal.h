@@ -21,6 +21,11 @@
 /* cudart_error.c: remembers an error as the calling thread's last one; returns it. */
 cudaError_t hostgpu_record(cudaError_t error);
 
+/* ---- faults.c ---- */
+
+/* Counts a call of the kind; true if a test wants it to fail. */
+bool hostgpu_fails(hostgpu_fault_kind kind);
+
 /* ---- fork.c ---- */
 
 /* The locks of the runtime. A thread that holds one takes none that is above it. */

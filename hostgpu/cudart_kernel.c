@@ -60,6 +60,7 @@ cudaError_t hostgpu_load(const void *function)
     pthread_mutex_lock(&hostgpu_kernels_lock);
     if (!find(function, context)) {
         error = hostgpu_refuse_unsafe();
+        if (!error && hostgpu_fails(HOSTGPU_FAULT_LOAD)) error = cudaErrorNoKernelImageForDevice;
         if (!error && !add(function, context)) error = cudaErrorMemoryAllocation;
     }
     pthread_mutex_unlock(&hostgpu_kernels_lock);

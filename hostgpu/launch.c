@@ -206,6 +206,7 @@ static cudaError_t check(const hostgpu_kernel *kernel)
     if (!hostgpu_is_stream(kernel->stream) || !hostgpu_is_own_stream(kernel->stream))
         return cudaErrorInvalidResourceHandle;
     if (kernel->shared_bytes > hostgpu_shared_limit(kernel->function)) return cudaErrorInvalidValue;
+    if (hostgpu_fails(HOSTGPU_FAULT_LAUNCH)) return cudaErrorLaunchOutOfResources;
     return hostgpu_load(kernel->function);
 }
 
