@@ -111,6 +111,26 @@ class Faults(unittest.TestCase):
     def test_random_calls_in_threads_and_streams(self):
         self.check_right("streams", ["df"])
 
+    def test_any_call_of_the_runtime_may_fail(self):
+        """Each allocation, launch and load, one after another and all of them, and each allocation on the host."""
+        for mode in MODES:
+            with self.subTest(mode):
+                process = run("faults", mode=mode, TANDEM_REPORT="/dev/null", TANDEM_STRATEGY="eager")
+                self.assertEqual(process.returncode, 0, process.stderr)
+                *lines, right = process.stdout.splitlines()
+                counts = dict(line.split(": ") for line in lines)
+                self.assertEqual((right, counts.pop("all of them")), ("right", "0"))
+                self.assertEqual(list(counts), ["allocation", "launch", "load", "host allocation"])
+                for what, count in counts.items():
+                    self.assertGreater(int(count), 0, what)
+
+    def test_no_device(self):
+        plain = run("no device", mode="", HOSTGPU_DEVICES="0")
+        self.assertIn("count: 100\n", plain.stdout)  # cudaErrorNoDevice
+        for mode in MODES:
+            process = run("no device", mode=mode, HOSTGPU_DEVICES="0")
+            self.assertEqual((process.returncode, process.stdout, said(process)), (0, plain.stdout, []))
+
 
 def read(path):
     with open(path, encoding="utf-8") as file:

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N = 96, BYTES = N * N * (int)sizeof(double), THREADS = 4 };
+enum { N = 70, BYTES = N * N * (int)sizeof(double), THREADS = 4 };
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
