@@ -1,4 +1,4 @@
-/* int8 - the rate of the rows that multiply panels of residues (lib/engines/ozaki/planes.h), with random residues.
+/* int8 - the rate of every way to multiply panels of residues (lib/engines/ozaki/route.h), with random residues.
  *
  * Usage: int8 [--csv FILE]
  *
@@ -12,8 +12,10 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../kernels/residue/split.h"
+#include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/planes.h"
+#include "../lib/engines/ozaki/route.h"
 #include "ceiling.h"
 #include "table.h"
 #include "timing.h"
@@ -30,16 +32,11 @@ static const shape shapes[] = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 40
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const double seconds_of_a_line = 0.1;
 
-typedef struct {
-    const td_panel_row *row;
-    td_panels panels;
-} work;
-
 static bool multiply(const void *context)
 {
-    const work *w = context;
+    const td_panels *panels = context;
     bool done = false;
-    CHECK_CUDA(w->row->run(NULL, &w->panels, NULL));
+    CHECK_CUDA(td_panels_run(NULL, panels, NULL));
     done = true;
 out:
     return done;
@@ -63,14 +60,15 @@ out:
     return made;
 }
 
-static bool run_row(const table *out, const td_panel_row *row, const td_panels *panels,
+static bool run_row(const table *out, const td_route_row *row, const td_panels *given,
                     double ceiling)
 {
+    td_panels own = *given, *const panels = &own;
+    panels->gemm = (td_gemm_route)row->value;
     const double operations =
         2.0 * (double)(panels->m * panels->n) * (double)(panels->k * panels->planes);
-    const work w = {row, *panels};
     timing t;
-    if (!timing_measure(multiply, &w, seconds_of_a_line, &t)) return false;
+    if (!timing_measure(multiply, panels, seconds_of_a_line, &t)) return false;
     table_line line = {0};
     table_put(&line, "%s", row->name);
     table_put(&line, "%lld", (long long)panels->m);
@@ -116,9 +114,10 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
                               .pieces = 1,
                               .next_unit = next_unit};
     good = true;
-    for (int i = 0; i < TD_PANEL_ROWS && good; i++)
-        if (td_panel_rows[i].suits(&panels))
-            good = run_row(out, &td_panel_rows[i], &panels, ceiling);
+    const td_route_case any = {.type = TD_PANEL_RESIDUE, .terms.device = td_traits_current()};
+    for (int i = 0; i < TD_ROUTE_ROWS && good; i++)
+        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_rows[i].serves(&any))
+            good = run_row(out, &td_route_rows[i], &panels, ceiling);
 out:
     cudaFree(a);
     cudaFree(b);

@@ -208,16 +208,15 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The i-th block to run: i itself, or with a seed i * step modulo count, which visits every block once. The first block comes first, as on a
- * device: others may wait for it. */
+/* The i-th block to run: i itself, or with a seed i * step + start modulo count, which visits every block once. */
 static uint64_t block_at(uint64_t i, uint64_t count)
 {
     const uint64_t seed = hostgpu_get_settings()->seed;
-    uint64_t step = seed * 0x9e3779b97f4a7c15u % count;
+    uint64_t mixed = seed * 0x9e3779b97f4a7c15u, step = mixed % count;
 
     if (!seed) return i;
     while (greatest_common_divisor(step, count) != 1) step = (step + 1) % count;
-    return (uint64_t)((unsigned __int128)i * step % count);
+    return (uint64_t)(((unsigned __int128)i * step + (mixed >> 32)) % count);
 }
 
 void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)

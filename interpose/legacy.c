@@ -86,13 +86,14 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
         .c = matrix(C, ldc),
         .batch = 1,
         .stream = my_stream,
+        .caller = __builtin_return_address(0),
     };
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    td_wrap_end(&call);
+    td_wrap_end(&call, original != NULL);
 }
 
 void cublasDsyrk(char uplo, char trans, int n, int k, double alpha, const double *A, int lda,
@@ -111,11 +112,12 @@ void cublasDsyrk(char uplo, char trans, int n, int k, double alpha, const double
         .c = matrix(C, ldc),
         .batch = 1,
         .stream = my_stream,
+        .caller = __builtin_return_address(0),
     };
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDsyrk, stream_is_known(), &p, &call)) return;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDsyrk);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDsyrk, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDsyrk) original = TD_ORIGINAL(library, cublasDsyrk);
     if (original) original(uplo, trans, n, k, alpha, A, lda, beta, C, ldc);
-    td_wrap_end(&call);
+    td_wrap_end(&call, original != NULL);
 }

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "lib/engines/model/calibration.h"
+#include "lib/engines/model/device_model.h"
 #include "lib/cuda/device.h"
 #include "tools/clock.h"
 #include "tools/machine.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/help.h"
-#include "tools/tandem.h"
+#include "lib/options/nearest.h"
+#include "tools/say.h"
 
 const command *command_find(const char *name)
 {
@@ -16,13 +16,36 @@ const command *command_find(const char *name)
 
 const char *command_names(void)
 {
-    static char names[128];
+    static char names[160];
     names[0] = '\0';
     for (const command *const *c = commands; *c; c++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", (*c)->name);
     }
     return names;
+}
+
+void command_refuse(const char *name)
+{
+    char question[TD_QUESTION_BYTES];
+    td_nearest search = {.name = name};
+    for (const command *const *c = commands; *c; c++) td_nearest_offer(&search, (*c)->name);
+    complain("unknown command '%s'; allowed: %s%s", name, command_names(),
+             td_nearest_ask(&search, question));
+}
+
+int command_describe(const command *c)
+{
+    const char *space = c->arguments[0] ? " " : "";
+    printf("tandem %s%s%s%s\n%s\n", c->name, c->options[0].name ? " [OPTION...]" : "", space,
+           c->arguments, c->summary);
+    for (const command_option *o = c->options; o < c->options + COMMAND_OPTIONS && o->name; o++) {
+        const int used =
+            printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("%*s%s\n", used < 23 ? 23 - used : 1, "", o->summary);
+    }
+    if (c->details[0]) printf("%s\n", c->details);
+    return 0;
 }
 
 /* Says which argument getopt_long has refused (after it returned '?' or ':'). */
@@ -62,7 +85,7 @@ int command_execute(const command *c, int argc, char **argv)
     /* A program's own options come after its name. */
     const char *letters = c->most < 0 ? "+:h" : ":h";
     for (int o; (o = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
-        if (o == 'h') return help_describe(c);
+        if (o == 'h') return command_describe(c);
         if (o < FIRST_OPTION) return refuse(argv);
         line.values[o - FIRST_OPTION] = optarg ? optarg : "";
     }

@@ -3,7 +3,7 @@
 #ifndef TD_TOOLS_COMMAND_H
 #define TD_TOOLS_COMMAND_H
 
-enum { COMMAND_OPTIONS = 8 };
+enum { COMMAND_OPTIONS = 10 };
 
 typedef struct {
     const char *name; /* without its dashes */
@@ -41,6 +41,12 @@ const command *command_find(const char *name);
 
 /* The names of all, with commas between. */
 const char *command_names(void);
+
+/* Says that there is no command of this name, and which there are. */
+void command_refuse(const char *name);
+
+/* Describes a command on stdout; returns 0. */
+int command_describe(const command *c);
 
 /* Parses argv from the command's own name on and runs it; returns the exit status. */
 int command_execute(const command *c, int argc, char **argv);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/tandem.h"
+#include "tools/say.h"
 
 int help_overview(void)
 {
@@ -17,20 +17,6 @@ int help_overview(void)
     return 0;
 }
 
-int help_describe(const command *c)
-{
-    const char *space = c->arguments[0] ? " " : "";
-    printf("tandem %s%s%s%s\n%s\n", c->name, c->options[0].name ? " [OPTION...]" : "", space,
-           c->arguments, c->summary);
-    for (const command_option *o = c->options; o < c->options + COMMAND_OPTIONS && o->name; o++) {
-        const int used =
-            printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-        printf("%*s%s\n", used < 23 ? 23 - used : 1, "", o->summary);
-    }
-    if (c->details[0]) printf("%s\n", c->details);
-    return 0;
-}
-
 enum { WANTS_MANUAL, WANTS_BASH, WANTS_ZSH, WANTS_FISH };
 
 static int run(const command_line *line)
@@ -41,8 +27,8 @@ static int run(const command_line *line)
     if (line->values[WANTS_FISH]) return help_fish();
     if (line->count == 0) return help_overview();
     const command *c = command_find(line->arguments[0]);
-    if (c) return help_describe(c);
-    refuse_command(line->arguments[0]);
+    if (c) return command_describe(c);
+    command_refuse(line->arguments[0]);
     return EXIT_USAGE;
 }
 

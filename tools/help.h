@@ -4,9 +4,10 @@
 
 #include "tools/command.h"
 
+extern const command command_help;
+
 /* These print on stdout and return 0. */
 int help_overview(void);
-int help_describe(const command *c);
 int help_manual(void); /* tandem.1, for man(1) */
 int help_bash(void);   /* completion, for bash(1) */
 int help_zsh(void);    /* the same for zsh(1): the file _tandem of a folder in fpath */

@@ -6,6 +6,7 @@
 #include <cublas_v2.h>
 
 #include "lib/cuda/device.h"
+#include "lib/engines/model/device_model.h"
 #include "lib/loader/originals.h"
 
 /* Random numbers are made once and repeated; a prime period, so that lines of matrices differ. */
@@ -163,7 +164,7 @@ measure_size measure_larger(measure_size a, measure_size b)
                           a.result > b.result ? a.result : b.result};
 }
 
-const td_model *measure_model(const measure *m) { return &m->device->model; }
+const td_model *measure_model(const measure *m) { return td_device_model(m->device->ordinal); }
 
 static td_problem problem_of(const measure *m, const measure_shape *s)
 {

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/engines/model/calibration.h"
+#include "lib/engines/ozaki/route.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/call/lower.h"
@@ -15,7 +16,7 @@
 #include "tools/tandem.h"
 
 enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE };
-enum { M, N, K, SIZES };
+enum { M, N, K, SIZES, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
@@ -65,9 +66,10 @@ static bool parse_op(char letter, td_op *op)
 
 static bool parse_ops(const char *text, const routine *r, td_problem *p)
 {
-    td_op *const ops[] = {&p->op_a, &p->op_b};
+    td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
     bool is_good = !text || strlen(text) == (size_t)r->op_count;
-    for (int i = 0; text && is_good && i < r->op_count; i++) is_good = parse_op(text[i], ops[i]);
+    for (int i = 0; text && is_good && i < r->op_count && i < MOST_OPS; i++)
+        is_good = parse_op(text[i], ops[i]);
     if (!is_good) complain("--op is '%s'; allowed: %s", text, r->ops);
     return is_good;
 }
@@ -166,6 +168,26 @@ static void print_way(const td_way *way, double seconds, const td_problem *p, do
                td_policy_serves(way, seconds, accuracy, p->k) ? "" : "  too few bits");
 }
 
+/* What a way launches on the model's device; false if there is no choice. */
+static bool find_route(const td_way *way, const td_problem *p, const td_model *model,
+                       td_route *route)
+{
+    const td_traits device = td_traits_of_card(&model->card);
+    return way->engine->route && way->engine->route(p, way->parameter, &device, route);
+}
+
+static void print_routes(const td_problem *p, const td_model *model)
+{
+    char text[TD_ROUTE_TEXT];
+    td_route route;
+    int count;
+    const td_way *way = td_ways(&count);
+    printf("\n");
+    for (int i = 0; i < count; i++)
+        if (find_route(&way[i], p, model, &route))
+            printf("route of %s: %s\n", way[i].text, td_route_print(&route, text));
+}
+
 static void print_decision(const td_decision *d)
 {
     printf("\nauto: %s, %s", d->text, d->reason ? d->reason : d->choice);
@@ -194,6 +216,7 @@ static void print_plan(const td_options *o, const routine *r, const td_problem *
     for (int i = 0; i < count; i++) print_way(&way[i], seconds[i], p, seconds[0], o->accuracy);
     const td_decision d = td_policy_choose(o, p, model);
     print_decision(&d);
+    print_routes(p, model);
 }
 
 /* ---- the same as JSON ---- */
@@ -207,15 +230,32 @@ static void print_json_number(const char *name, double value)
         printf(", \"%s\": %.9g", name, value);
 }
 
+/* A member for each stage, or null if there is no choice. */
+static void print_json_route(const td_way *way, const td_problem *p, const td_model *model)
+{
+    td_route route;
+    if (!find_route(way, p, model, &route)) {
+        printf(", \"route\": null");
+        return;
+    }
+    td_json_member members[TD_STAGES + 1] = {{NULL, NULL}};
+    for (int i = 0; i < TD_STAGES; i++)
+        members[i] = (td_json_member){td_stage_names[i], td_route_name((td_stage)i, route.of[i])};
+    td_json_print_members(stdout, ", \"route\": {", members);
+    printf("}");
+}
+
 static void print_json_way(const td_way *way, double seconds, const td_problem *p,
-                           td_option_accuracy accuracy)
+                           const td_model *model, td_option_accuracy accuracy)
 {
     const bool has_bits = way->engine->bits != NULL;
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", seconds);
     print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
-    printf(", \"is_accurate_enough\": %s}",
+    printf(", \"is_accurate_enough\": %s",
            td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
+    print_json_route(way, p, model);
+    printf("}");
 }
 
 static void print_json(const td_options *o, const routine *r, const td_problem *p,
@@ -248,7 +288,7 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     printf("},\n  \"modes\": [");
     for (int i = 0; i < count; i++) {
         printf("%s\n    {", i ? "," : "");
-        print_json_way(&way[i], seconds[i], p, o->accuracy);
+        print_json_way(&way[i], seconds[i], p, model, o->accuracy);
     }
     printf("\n  ]\n}\n");
 }

@@ -1,44 +1,15 @@
 #include "tools/tandem.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "include/tandem.h"
-#include "lib/options/nearest.h"
+#include "tools/help.h"
 
 const command *const commands[] = {
-    &command_run,       &command_bench,  &command_modes, &command_options, &command_plan,
-    &command_calibrate, &command_doctor, &command_help,  &command_version, NULL};
-
-__attribute__((format(printf, 2, 0))) static void print_line(const char *kind, const char *format,
-                                                             va_list arguments)
-{
-    fprintf(stderr, "tandem: %s", kind);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
-}
-
-#define DEFINE_LINE(name, kind)                                                                    \
-    void name(const char *format, ...)                                                             \
-    {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, format);                                                               \
-        print_line(kind, format, arguments);                                                       \
-        va_end(arguments);                                                                         \
-    }
-DEFINE_LINE(say, "")
-DEFINE_LINE(warn_of, "warn: ")
-DEFINE_LINE(complain, "error: ")
-
-void refuse_command(const char *name)
-{
-    char question[TD_QUESTION_BYTES];
-    td_nearest search = {.name = name};
-    for (const command *const *c = commands; *c; c++) td_nearest_offer(&search, (*c)->name);
-    complain("unknown command '%s'; allowed: %s%s", name, command_names(),
-             td_nearest_ask(&search, question));
-}
+    &command_run,  &command_bench,     &command_report, &command_modes, &command_options,
+    &command_plan, &command_calibrate, &command_doctor, &command_help,  &command_version,
+    NULL};
 
 static int print_version(const command_line *line)
 {
@@ -71,6 +42,6 @@ int main(int argc, char **argv)
     }
     const command *found = find_command(argv[1]);
     if (found) return command_execute(found, argc - 1, argv + 1);
-    refuse_command(argv[1]);
+    command_refuse(argv[1]);
     return EXIT_USAGE;
 }

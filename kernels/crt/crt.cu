@@ -39,7 +39,7 @@ TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const
 }
 
 /* Finishes members of any number of moduli, on devices with much binary64 arithmetic. */
-static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                          TD_PARAMETER finish_units units, int least, int most)
 {
@@ -81,7 +81,7 @@ TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_fi
 }
 
 /* Finishes members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
-static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
+static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                         TD_PARAMETER finish_units units, int least, int most)
 {
@@ -101,19 +101,19 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, DOUBLE_BLOCKS)
 static const struct {
     int least, most;
     td_finish_kind kind;
-    td_crt crt;
+    bool is_limbs;     /* TD_CRT_LIMBS, or both of TD_CRT_PAIRS... */
     int blocks, bytes; /* that stay on a multiprocessor, if not 0; of dynamic shared memory */
     void (*kernel)(td_residue_product, td_finish, finish_units, int, int);
 } finish_kernels[] = {
-    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_DOUBLE, DOUBLE_BLOCKS, DOUBLE_BYTES,
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, TD_CRT_PAIRS_BLOCKS, TD_CRT_PAIRS_BYTES,
      finish_double_kernel},
-    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE, 0, 0,
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, 0, 0,
      finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
-    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, TD_CRT_WHOLE, 0, 0,
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, 0, 0,
      finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_DOUBLE, DOUBLE_BLOCKS, DOUBLE_BYTES,
-     finish_exact_kernel},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, TD_CRT_WHOLE, 0, 0,
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, false, TD_CRT_PAIRS_BLOCKS,
+     TD_CRT_PAIRS_BYTES, finish_exact_kernel},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, true, 0, 0,
      finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
 };
 
@@ -155,30 +155,12 @@ static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
     return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
 }
 
-bool td_has_much_binary64(void)
-{
-    int device = 0, ratio = 0; /* of binary32 to binary64 operations */
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device) ==
-               cudaSuccess &&
-           ratio <= 2;
-}
-
-static finish_units units_of(const td_target &target, unsigned blocks, int places)
+static finish_units units_of(const td_target &target, unsigned blocks, td_crt_route crt)
 {
     const int tiles = td_tiles(target.m), pairs = (tiles + 1) / 2;
     return {td_divisor_of((int)blocks),
             {td_divisor_of(1), td_divisor_of(tiles), td_divisor_of(pairs)},
-            pairs * td_tiles(target.n) < places || 2 * pairs > tiles + tiles / 4};
-}
-
-td_crt td_crt_of_device(void)
-{
-    int most = 0;
-    return td_has_much_binary64() && td_block_shared_bytes(&most) == cudaSuccess &&
-                   most >= DOUBLE_BYTES
-               ? TD_CRT_DOUBLE
-               : TD_CRT_WHOLE;
+            crt == TD_CRT_PAIRS};
 }
 
 cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
@@ -193,11 +175,11 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
                                        : td_grid_of_turns(finish->target, 1, batch);
         const int places = max(1, one.blocks * multiprocessors / batch);
         if (one.blocks) grid.x = min(grid.x, (unsigned)places);
-        if (one.kind == finish->kind && one.crt == product->crt && one.least <= most &&
-            one.most >= least && error == cudaSuccess)
+        if (one.kind == finish->kind && one.is_limbs == (product->crt == TD_CRT_LIMBS) &&
+            one.least <= most && one.most >= least && error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
-                                   *finish, units_of(finish->target, grid.x, places), one.least,
-                                   one.most);
+                                   *finish, units_of(finish->target, grid.x, product->crt),
+                                   one.least, one.most);
     }
     return error;
 }

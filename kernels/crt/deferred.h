@@ -3,7 +3,7 @@
 #ifndef TD_DEFERRED_H
 #define TD_DEFERRED_H
 
-#include "../residue/split.h"
+#include "crt.h"
 
 /* A tile of LEFT_SIDE x LEFT_SIDE elements has LEFT_WORDS words of 32 bits, and a bit for each
  * of its octets. Bit `lane` of a word belongs to an octet of that lane: a warp's word covers
@@ -11,7 +11,7 @@
  * warp are neighbours. fused.cu writes the words; they are valid until finish_deferred.h has
  * read them. */
 enum {
-    LEFT_SIDE = 128,
+    LEFT_SIDE = TD_FUSED_SIDE,
     OCTET = 8,
     LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
     LEFT_WORDS_OF_WARP = 8

@@ -8,35 +8,11 @@
 #include "../view/access.h"
 #include "../arithmetic/exact.h"
 #include "../arithmetic/wide.h"
-#include "../repair/binary64.h"
-#include "../select/ozaki.h"
+#include "../measure/room.h"
+#include "../select/error.h"
+#include "finish_types.h"
 
 enum { TD_FINISH_THREADS = TD_SUBTILES };
-
-/* Returns the logarithm (TD_LOG) of a bound of X's error for two lines. The logarithm of a sum
- * is less than 2 / TD_LOG above that of its larger part if that part is 2^8 times the other. */
-TD_DEVICE int td_log_error_of(int rounding, int rest)
-{
-    return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
-}
-TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
-{
-    return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
-}
-
-/* Returns a smaller bound of X's error for lines that know how many of their elements are
- * rounded; X must be all of A' B'. By Cauchy and Schwarz, rounding `count` elements of a line
- * adds at most half of sqrt(count) times the other line's norm, and half of that line's sum. */
-TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
-{
-    return min(sum, norm + ((rounded + 1) >> 1));
-}
-TD_DEVICE int td_log_error_counted(td_line a, td_line b, const td_choice &choice)
-{
-    const int by_a = td_log_rounding(a.rounded, b.sum, b.norm) + TD_LOG * b.scale,
-              by_b = td_log_rounding(b.rounded, a.sum, a.norm) + TD_LOG * a.scale;
-    return td_log_error_of(max(by_a, by_b), choice.rest);
-}
 
 TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
 {
@@ -154,8 +130,8 @@ TD_DEVICE unsigned td_column_bits(unsigned mask, int j)
     return mask >> (TD_SUBTILE * j) & ((1u << TD_SUBTILE) - 1);
 }
 
-/* A column of a subtile in memory, and the bits of the elements that C has: all of them are loaded and stored in halves if
- * they are aligned for that. */
+/* A column of a subtile in memory, and the bits of the elements that C has: if it has all, and they
+ * are aligned for that, they are loaded and stored in halves. */
 struct td_column {
     double *at;
     unsigned inside;
@@ -326,7 +302,8 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
     td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
 }
 
-/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest is on the diagonal. */
+/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest tile is on the
+ * diagonal. */
 TD_DEVICE bool td_are_tiles_large(const td_target &target)
 {
     const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1,

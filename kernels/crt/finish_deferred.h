@@ -5,7 +5,6 @@
 
 #include "finish_pairs.h"
 #include "deferred.h"
-#include "../fused/fused.h"
 
 /* Makes a certified element. The whole-number way is skipped if one test decides the rounding. */
 template <int moduli>

@@ -28,7 +28,7 @@ template <class type> TD_DEVICE type left_early(const type &from)
 
 /* How the blocks of a launch share C. blocks: blocks for each member. of[t]: work tiles in a
  * column of C, where a work tile is t tiles one above the other. Members with the fewest moduli,
- * and those with TD_EXACT_MODULI, get single tiles where pairs would leave blocks or lanes idle. */
+ * and those with TD_EXACT_MODULI, get single tiles where the route says so. */
 struct finish_units {
     td_divisor blocks, of[3];
     bool are_single;
@@ -144,8 +144,9 @@ template <int moduli> struct column_residues {
     }
 };
 
-/* One column, of which C has the elements whose bits in `inside` are set. Scales are in the place of an exponent's upper half. Stores the
- * elements of which it is sure how they are rounded, but for those whose bits in `left` are set; returns the bits of the others. */
+/* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
+ * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
+ * except those whose bits are set in `left`; returns the bits of all others. */
 template <int moduli>
 TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
@@ -252,8 +253,8 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
     return first * ((1 << TD_SUBTILE) - 1);
 }
 
-/* Returns the bits of the subtile's elements that cannot be finished so; `whole` has those that C has. What C had in the next column is
- * loaded ahead. */
+/* Returns the bits of the subtile's elements that cannot be finished in this way; `whole` has the
+ * bits of those that C has. What C held in the next column is loaded ahead. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
                                          unsigned whole, unsigned left, int64_t ld,
@@ -421,9 +422,9 @@ struct by_rounding {
     }
 };
 
-/* Tiles that are copied ahead, and blocks of a multiprocessor that share its memory. */
-enum { DOUBLE_BLOCKS = 2, DOUBLE_BYTES = 2 * stage_bytes(TD_LEAST_PAIRED) };
-static_assert(stage_bytes(TD_MOST_PAIRED) <= DOUBLE_BYTES, "one stage of any");
+/* Two tiles are copied ahead. */
+static_assert(TD_CRT_PAIRS_BYTES == 2 * stage_bytes(TD_LEAST_PAIRED), "what routes count with");
+static_assert(stage_bytes(TD_MOST_PAIRED) <= TD_CRT_PAIRS_BYTES, "one stage of any");
 
 template <class how, int moduli, class unit>
 TD_DEVICE void finish_units_double(const td_residue_product &product, const td_finish &finish,
@@ -431,7 +432,7 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     enum {
-        STAGES = 2 * stage_bytes(moduli) <= DOUBLE_BYTES ? 2 : 1,
+        STAGES = 2 * stage_bytes(moduli) <= TD_CRT_PAIRS_BYTES ? 2 : 1,
         TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
     };
     const td_target &target = finish.target;

@@ -15,7 +15,9 @@
 #ifndef TD_PAIRS_H
 #define TD_PAIRS_H
 
+#include "../measure/line.h"
 #include "../residue/tables.h"
+#include "../view/target.h"
 
 /* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
 enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = TD_EXACT_MODULI, TD_PAIRS = TD_MOST_PAIRED / 2 };

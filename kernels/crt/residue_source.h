@@ -3,8 +3,8 @@
 #define TD_RESIDUE_SOURCE_H
 
 #include "limbs.h"
+#include "crt.h"
 #include "finish.h"
-#include "../residue/split.h"
 
 /* limbs_: of X; columns: limbs of P / G; fixed: the number of moduli, 0: known at run time. */
 template <int limbs_, int columns, int fixed> struct residue_source {

@@ -1,7 +1,8 @@
 /* second.cu - which members have a second exact product, and C from it. */
 #include "second.h"
 
-#include "../select/choice.h"
+#include "../measure/scale.h"
+#include "../residue/split.h"
 #include "limbs.h"
 #include "../residue/tables_wide.h"
 #include "finish.h"
@@ -10,20 +11,15 @@
 
 enum { THREADS = 256 };
 
-/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of
- * which so many are made together if one is dense; and C from a tile's residues. An exact sum takes td_dense.cost_of_sum of them
- * (docs/trials.md, Dense tiles of exact elements). */
-enum { COST_OF_LINE = 10, COST_OF_PRODUCTS = 65, MADE_TOGETHER = 6, COST_OF_FINISH = 20 };
-
 TD_DEVICE bool is_worth_it(const td_dense &p)
 {
     const td_open_counts *const counts = p.target.open_count + blockIdx.z;
     const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n),
                   dense = counts->dense;
     const int64_t lines = (int64_t)p.target.m + p.target.n;
-    const int64_t product = COST_OF_LINE * lines + COST_OF_FINISH * dense +
-                            COST_OF_PRODUCTS * min(MADE_TOGETHER * dense, tiles);
-    return dense > 0 && (int64_t)(uint32_t)counts->sums * p.cost_of_sum > product;
+    const int64_t product = p.cost.line * lines + p.cost.finish * dense +
+                            p.cost.tile * min(p.cost.tiles_together * dense, tiles);
+    return dense > 0 && (int64_t)(uint32_t)counts->sums * p.cost.sum > product;
 }
 
 /* Grid: blocks over lines, 1, batch member. */
@@ -39,7 +35,7 @@ static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_d
         const int lines = o ? p.target.n : p.target.m;
         for (int i = first; i < lines; i += step) {
             td_line line = p.from[o][member * p.lines_of_member[o] + i]; /* rounded: no fewer */
-            line.scale = (int16_t)td_scale_by_norm(p.candidate, line);
+            line.scale = (int16_t)td_scale_by_norm(p.candidate.level, line);
             p.line[o][member * lines + i] = line;
         }
     }

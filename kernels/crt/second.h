@@ -4,11 +4,18 @@
 #ifndef TD_CRT_SECOND_H
 #define TD_CRT_SECOND_H
 
-#include "../residue/split.h"
+#include "crt.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What the second product costs, in cycles of a multiprocessor for each element of k: the residues
+ * of a line; a tile's products, where `tiles_together` tiles are made together if one is dense; C
+ * from a tile's residues; and an exact sum of one element, which the second product replaces. */
+typedef struct {
+    int line, tile, tiles_together, finish, sum;
+} td_dense_cost;
 
 /* Members whose dense tiles are worth a second product get `candidate` as their choice and the
  * scales of their lines; the other members get a choice of 0 moduli. */
@@ -20,7 +27,7 @@ typedef struct {
     td_line *line[2]; /* [batch][rows, columns of the target] */
     td_choice candidate;
     td_choice *choice; /* [batch] */
-    int cost_of_sum;   /* see second.cu */
+    td_dense_cost cost;
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 
@@ -35,11 +42,8 @@ typedef struct {
 } td_dense_finish;
 cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream);
 
-/* Does what td_residues_run does, for choices of TD_DENSE_MODULI moduli or none. */
-cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
-
+/* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_dense_prepare(void);
-cudaError_t td_dense_residues_prepare(void); /* part of it */
 
 #ifdef __cplusplus
 }

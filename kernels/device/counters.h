@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../view/types.h"
+#include "counts.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,15 +4,16 @@
 
 #include "portable.h"
 
-/* Adds `share` to a counter; true for the block that makes it `all`, which then sees what the others wrote before they added
- * theirs. All threads of the block take part. */
-TD_DEVICE bool td_is_last(int32_t *counter, int share, int all)
+/* Adds 1 to a counter that is 0 before the kernel. Returns true in the block that makes it `blocks`:
+ * that block sees all that the other blocks wrote before they called. All threads of the block take
+ * part. */
+TD_DEVICE bool td_is_last(int32_t *counter, int blocks)
 {
     TD_SHARED(int, is_last, );
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        is_last = atomicAdd(counter, share) + share == all;
+        is_last = atomicAdd(counter, 1) + 1 == blocks;
         __threadfence();
     }
     __syncthreads();

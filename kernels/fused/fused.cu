@@ -292,25 +292,6 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-/* By how many microseconds an H200 is done sooner (docs/trials.md, fitted to whole calls). Two kernels, of which one makes residues that the
- * other reads, have small units: theirs is the time of `tiles` for each multiprocessor, not of whole rounds. Tiles of this one take longer
- * for each element of k, and if C0 counts. */
-static double time_saved(double tiles, double k, bool has_c0)
-{
-    return tiles * (1 + 0.0457 * k) - ceil(tiles) * ((has_c0 ? 0.0568 : 0.0531) * k - 9) - 8;
-}
-
-bool td_resident_suits(const td_panels *p, const td_scalar *beta)
-{
-    const bool has_c0 = beta->device || beta->value.binary64 != 0.0;
-    int multiprocessors = 0;
-    return p->k <= MOST_RESIDENT_K && p->pieces == 1 && !p->accumulate && !p->wanted.of &&
-           td_has_code<resident_kernel>() && td_crt_of_device() == TD_CRT_DOUBLE &&
-           td_multiprocessors(&multiprocessors) == cudaSuccess &&
-           time_saved((double)tiles_of(p->m, p->n, p->batch) / multiprocessors, (double)p->k,
-                      has_c0) > 0;
-}
-
 cudaError_t td_resident_run(const td_panels *p, const td_residue_product *product,
                             const td_finish *finish, int most_blocks, cudaStream_t stream)
 {
@@ -335,8 +316,6 @@ cudaError_t td_resident_prepare(void)
 }
 
 #else
-
-bool td_resident_suits(const td_panels *, const td_scalar *) { return false; }
 
 cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *, int,
                             cudaStream_t)

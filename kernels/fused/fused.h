@@ -3,7 +3,7 @@
 #define TD_FUSED_H
 
 #include "../igemm/plane_gemm.h"
-#include "../residue/split.h"
+#include "../crt/crt.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,12 +13,9 @@ extern "C" {
 size_t td_left_bytes(int64_t m, int64_t n, int64_t batch);
 td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch);
 
-/* True if products of such panels are made faster so: on devices with much binary64 arithmetic and the instructions for it (sm_90a), of short
- * k and enough tiles. */
-bool td_resident_suits(const td_panels *panels, const td_scalar *beta);
-
-/* panels and finish are of the same product, which has one piece. Residues of what is left are stored, and noted in product->left. By most_blocks
- * blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
+/* panels and finish are of the same product, of one piece and at most TD_FUSED_MOST_K elements of k,
+ * where td_wgmma_exists. Residues of what is left are stored, and noted in product->left. By
+ * most_blocks blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
 cudaError_t td_resident_run(const td_panels *panels, const td_residue_product *product,
                             const td_finish *finish, int most_blocks, cudaStream_t stream);
 

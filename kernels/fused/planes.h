@@ -60,13 +60,13 @@ TD_DEVICE void hold_residues(const block_task &task, int plane, unit_sums<s> &su
     const auto hold = [&](int c, const quad &own) { held[plane][c] = own; };
     if (modulus.p == 256)
         each_chunk<TD_BYTE_OF_SUM, s>(sums, modulus, hold);
-    else if (modulus.short_k >= MOST_RESIDENT_K || task.p.k <= modulus.short_k)
+    else if (modulus.short_k >= TD_FUSED_MOST_K || task.p.k <= modulus.short_k)
         each_chunk<TD_SHORT_SUM, s>(sums, modulus, hold);
     else
         each_chunk<TD_LONG_SUM, s>(sums, modulus, hold);
 }
 
-static_assert(td_make_sum_modulus(td_moduli[HELD]).short_k >= MOST_RESIDENT_K,
+static_assert(td_make_sum_modulus(td_moduli[HELD]).short_k >= TD_FUSED_MOST_K,
               "sums modulo what is kept, and all later ones, are short");
 
 /* ---- tiles ---- */

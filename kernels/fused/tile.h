@@ -21,7 +21,6 @@ enum {
     THREADS = TEAM + GROUP_THREADS,
     COPYING = 64, /* of these that do something else */
     HELD = 8,
-    MOST_RESIDENT_K = 1056, /* longer sums would be long modulo more moduli than one */
     CHUNKS = SIDE * SIDE / (TEAM * TD_LANE_LINES),
     CHUNKS_OF_GROUP = 2,         /* of TD_LINE_GROUP rows */
     MOST_SHARED = 224 << 10,     /* bytes */

@@ -16,8 +16,14 @@ namespace
 /* The large tile takes all registers, and least of what shared memory and the L2 can do; with shorter stages two blocks fit
  * devices with little shared memory. */
 using large = shape<2, 2, 96, 128, 2, 2>;
-using large_in_little = shape<2, 2, 96, 64, 2, 2>;
+using large_short = shape<2, 2, 96, 64, 2, 2>;
 using small = shape<1, 1, 64, 64, 4, 7>;
+static_assert((int)large::rows == (int)TD_MMA_LARGE_ROWS &&
+                  (int)large::columns == (int)TD_MMA_LARGE_COLUMNS &&
+                  (int)large::shared_bytes == (int)TD_MMA_LARGE_BYTES &&
+                  (int)small::rows == (int)TD_MMA_SMALL_SIDE &&
+                  (int)small::columns == (int)TD_MMA_SMALL_SIDE,
+              "those that routes count with");
 
 /* What a block makes. */
 struct job {
@@ -246,16 +252,6 @@ template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream
                           stream, *p);
 }
 
-/* Large tiles are faster unless they are too few for the device, or much of them is outside C. */
-bool suits_large(const td_panels *p, int multiprocessors)
-{
-    const int64_t tiles = tiles_of<large>(p);
-    const int64_t elements = tiles * large::rows * large::columns;
-    const int64_t needed = tiles_of<small>(p) * small::rows * small::columns;
-    return tiles * p->planes * p->pieces * p->batch >= multiprocessors &&
-           2 * elements <= 3 * needed;
-}
-
 template <class tile> cudaError_t prepare(cudaError_t error)
 {
     return td_allow_shared(error, residue_products_kernel<tile>, tile::shared_bytes);
@@ -265,19 +261,21 @@ template <class tile> cudaError_t prepare(cudaError_t error)
 
 cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream)
 {
-    int shared_bytes = 0, multiprocessors = 0;
-    cudaError_t error = td_block_shared_bytes(&shared_bytes);
-    if (error == cudaSuccess) error = td_multiprocessors(&multiprocessors);
-    if (error != cudaSuccess) return error;
-    if (suits_large(panels, multiprocessors))
-        return shared_bytes < large::shared_bytes ? launch<large_in_little>(panels, stream)
-                                                  : launch<large>(panels, stream);
-    return launch<small>(panels, stream);
+    switch (panels->gemm) {
+    case TD_GEMM_MMA_LARGE:
+        return launch<large>(panels, stream);
+    case TD_GEMM_MMA_LARGE_SHORT:
+        return launch<large_short>(panels, stream);
+    case TD_GEMM_MMA_SMALL:
+        return launch<small>(panels, stream);
+    default:
+        return cudaErrorInvalidValue;
+    }
 }
 
 cudaError_t td_mma_prepare(void)
 {
     cudaError_t error = prepare<large>(cudaSuccess);
-    error = prepare<large_in_little>(error);
+    error = prepare<large_short>(error);
     return prepare<small>(error);
 }

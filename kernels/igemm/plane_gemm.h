@@ -1,12 +1,17 @@
-/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. The ways
- * to make one, cuBLAS among them, are the rows of a table in lib/engines/ozaki/planes.h. */
+/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. cuBLAS is
+ * another way to make one (lib/engines/ozaki/planes.h). */
 #ifndef TD_PLANE_GEMM_H
 #define TD_PLANE_GEMM_H
 
 #include <stdbool.h>
 
+#include <cuda_runtime_api.h>
+
 #include "../arithmetic/float32.h"
-#include "../select/ozaki.h"
+#include "../routes.h"
+#include "../select/choice.h"
+#include "../view/planes.h"
+#include "../view/target.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +35,7 @@ typedef struct {
  * want m and n to be multiples of 16. */
 typedef struct {
     td_panel_type type;
+    td_gemm_route gemm; /* who multiplies; one that serves such panels on the current device */
     int64_t m, n, k;
     const void *a, *b; /* [m][ld_a], [n][ld_b] */
     void *c;           /* [n][ld_c] */
@@ -62,22 +68,6 @@ typedef struct {
     size_t workspace_bytes;
 } td_panels;
 
-/* A lane of the tensor cores holds pairs of neighbouring lines, one pair of eight. The lines of A stand in such an order, group by
- * group, that a lane's are neighbours in C: pair j of lane q of four is lines 16 q + 2 j and 16 q + 2 j + 1. */
-enum { TD_LINE_GROUP = 64 };
-TD_BOTH int td_place_of_line(int line)
-{
-    const unsigned i = (unsigned)line, lane = i / 16 % 4, pair = i / 2 % 8;
-    return (int)(i - i % TD_LINE_GROUP + 8 * pair + 2 * lane + i % 2);
-}
-
-/* What the lines of op(A) (0) or op(B) (1) are padded to. */
-TD_BOTH int td_padded_lines(int lines, int which)
-{
-    const int pad = which ? (int)TD_LINE_PAD : (int)TD_LINE_GROUP;
-    return (lines + pad - 1) / pad * pad;
-}
-
 /* Planes of a member that are wanted; on the device. */
 TD_BOTH int td_planes_wanted(const td_panels *p, int member)
 {
@@ -106,42 +96,19 @@ TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t 
     return any != 0;
 }
 
-/* A piece has a multiple of so many elements of k, one at least; the last one may end with k. */
-enum { TD_PIECE_K = 128 };
-
-/* The multiple that `piece` of p->pieces begins with: a piece ends where the next begins. */
+/* The multiple of TD_PIECE_K that `piece` of p->pieces begins with: a piece ends where the next
+ * begins. */
 TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
 {
     const int all = ((int)p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece;
     return p->pieces == 1 ? all : all / p->pieces;
 }
 
-/* td_panels.nonzero: words of a group of lines; groups; words of a member; the word of a stage of TD_PIECE_K elements, and its bit. */
-TD_BOTH int td_nonzero_words(int64_t k)
-{
-    return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));
-}
-TD_BOTH int td_groups(int64_t lines) { return (int)((lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP); }
-TD_BOTH int64_t td_nonzero_of_member(int64_t lines, int64_t k)
-{
-    return (int64_t)td_groups(lines) * td_nonzero_words(k);
-}
-TD_BOTH int64_t td_nonzero_place(int64_t lines, int64_t k, int member, int group, int stage)
-{
-    return member * td_nonzero_of_member(lines, k) + (int64_t)group * td_nonzero_words(k) +
-           stage / 32;
-}
-TD_BOTH uint32_t td_nonzero_bit(int stage) { return 1u << (stage % 32); }
-
-/* Rows of the table: by the tensor cores' instructions for a warp, on any device, the host's too; and for four warps, where
- * the device has them (sm_90a), else td_wgmma_exists is false. */
+/* Enqueue panels whose `gemm` is one of TD_GEMM_MMA_..., and of TD_GEMM_WGMMA_...: the latter where the current device has such
+ * instructions and there is code for them, else td_wgmma_exists is false. */
 cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream);
-bool td_wgmma_exists(void);
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
-
-/* The same by one of its schedules, which differ in their tiles, of residues; for tests. */
-enum { TD_WGMMA_CHOOSES = -1, TD_WGMMA_SCHEDULES = 4 };
-cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream);
+bool td_wgmma_exists(void);
 
 /* Loads the kernels on the current device: once, before the first launch. */
 cudaError_t td_mma_prepare(void);

@@ -48,10 +48,11 @@ template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> st
 
 /* Large tiles need least of shared memory's and the L2's bandwidth, and still less of the L2's two beside each other, whose rows are the same;
  * small ones fill the device. */
-using large = schedule<192, 1, 5, 1>;
-using small = schedule<128, 2, 6, 1>;
-using large_pair = schedule<192, 1, 5, 2>;
-using small_pair = schedule<128, 2, 6, 2>;
+using large = schedule<TD_WGMMA_LARGE_ROWS, 1, 5, 1>;
+using small = schedule<TD_WGMMA_SMALL_ROWS, 2, 6, 1>;
+using large_pair = schedule<TD_WGMMA_LARGE_ROWS, 1, 5, 2>;
+using small_pair = schedule<TD_WGMMA_SMALL_ROWS, 2, 6, 2>;
+static_assert((int)COLUMNS == (int)TD_WGMMA_COLUMNS, "those that routes count with");
 
 /* A work tile of a cluster is one tile of C for each of its blocks. */
 template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::columns>;
@@ -454,34 +455,6 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
                               s::shared_bytes, stream, a, b, *p);
 }
 
-/* The constants of cost(), which is the time of the block that has most to do, in the time that
- * an element of k takes a row of the large tile. It assumes the number of planes that most
- * members want. The end of one tile and the start of the next take as long as REST elements of
- * k. A row of a small tile takes longer. In pairs, rows of large tiles take less time and their
- * ends more; of small tiles the opposite holds. Large pairs take a while to begin
- * (docs/trials.md). */
-enum {
-    REST = 200,
-    LARGE_ROWS = large::rows,
-    SMALL_ROWS = small::rows * 9 / 8,
-    LARGE_PAIR_ROWS = large_pair::rows * 7 / 8,
-    SMALL_PAIR_ROWS = small_pair::rows * 19 / 16,
-    LARGE_PAIR_REST = 300,
-    SMALL_PAIR_REST = 100,
-    LARGE_PAIR_BEGINS = 400000
-};
-
-/* Products of the bound's magnitudes have no pairs: their blocks mostly end at once. */
-template <class s, int rows, int rest = REST, int begins = 0>
-int64_t cost(const td_panels *p, int multiprocessors)
-{
-    const int places = multiprocessors / s::cluster;
-    if (places == 0 || (s::cluster > 1 && p->type == TD_PANEL_LOGARITHM)) return INT64_MAX;
-    const int64_t units = units_of<s>(p, min(p->planes, (int)TD_COMMON_MODULI)),
-                  rounds = (units + places - 1) / places;
-    return begins + rounds * rows * (p->k / p->pieces + rest);
-}
-
 template <class s> cudaError_t prepare(cudaError_t error)
 {
     error = td_load(error, residue_products_kernel<s>);
@@ -489,63 +462,43 @@ template <class s> cudaError_t prepare(cudaError_t error)
     return td_allow_shared(error, residue_products_kernel<s>, s::shared_bytes);
 }
 
-const struct {
-    cudaError_t (*prepare)(cudaError_t error);
-    int64_t (*cost)(const td_panels *, int multiprocessors);
-    cudaError_t (*launch)(const td_panels *, int multiprocessors, cudaStream_t);
-} schedules[TD_WGMMA_SCHEDULES] = {
-    {prepare<large>, cost<large, LARGE_ROWS>, launch<large>},
-    {prepare<small>, cost<small, SMALL_ROWS>, launch<small>},
-    {prepare<large_pair>, cost<large_pair, LARGE_PAIR_ROWS, LARGE_PAIR_REST, LARGE_PAIR_BEGINS>,
-     launch<large_pair>},
-    {prepare<small_pair>, cost<small_pair, SMALL_PAIR_ROWS, SMALL_PAIR_REST>, launch<small_pair>},
-};
-
-int cheapest_schedule(const td_panels *p, int multiprocessors)
-{
-    int64_t least = INT64_MAX;
-    int best = 0;
-    for (int i = 0; i < TD_WGMMA_SCHEDULES; i++) {
-        const int64_t own = schedules[i].cost(p, multiprocessors);
-        if (own >= least) continue;
-        least = own;
-        best = i;
-    }
-    return best;
-}
-
 } // namespace
 
 bool td_wgmma_exists(void) { return td_has_code<residue_products_kernel<large>>(); }
 
-cudaError_t td_wgmma_run_by(const td_panels *panels, int schedule, cudaStream_t stream)
+cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
 {
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    const int own =
-        schedule == TD_WGMMA_CHOOSES ? cheapest_schedule(panels, multiprocessors) : schedule;
-    return schedules[own].launch(panels, multiprocessors, stream);
+    switch (panels->gemm) {
+    case TD_GEMM_WGMMA_LARGE:
+        return launch<large>(panels, multiprocessors, stream);
+    case TD_GEMM_WGMMA_SMALL:
+        return launch<small>(panels, multiprocessors, stream);
+    case TD_GEMM_WGMMA_LARGE_PAIR:
+        return launch<large_pair>(panels, multiprocessors, stream);
+    case TD_GEMM_WGMMA_SMALL_PAIR:
+        return launch<small_pair>(panels, multiprocessors, stream);
+    default:
+        return cudaErrorInvalidValue;
+    }
 }
 
 cudaError_t td_wgmma_prepare(void)
 {
-    cudaError_t error = cudaSuccess;
-    for (const auto &one : schedules) error = one.prepare(error);
-    return error;
+    cudaError_t error = prepare<large>(cudaSuccess);
+    error = prepare<small>(error);
+    error = prepare<large_pair>(error);
+    return prepare<small_pair>(error);
 }
 
 #else
 
 bool td_wgmma_exists(void) { return false; }
 
-cudaError_t td_wgmma_run_by(const td_panels *, int, cudaStream_t) { return cudaErrorNotSupported; }
+cudaError_t td_wgmma_run(const td_panels *, cudaStream_t) { return cudaErrorNotSupported; }
 
 cudaError_t td_wgmma_prepare(void) { return cudaSuccess; }
 
 #endif
-
-cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream)
-{
-    return td_wgmma_run_by(panels, TD_WGMMA_CHOOSES, stream);
-}

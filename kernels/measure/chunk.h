@@ -1,4 +1,4 @@
-/* chunk.h - the first step of measuring lines: what is known of TD_UNIT elements of k of each line of a tile, and the largest
+/* chunk.h - the first step of measuring lines: what is known of TD_CHUNK elements of k of each line of a tile, and the largest
  * exponents along k. For measure.cu. */
 #ifndef TD_CHUNK_H
 #define TD_CHUNK_H
@@ -6,13 +6,13 @@
 #include "../view/access.h"
 #include "../arithmetic/logarithm.h"
 #include "../view/line_tile.h"
-#include "../select/ozaki.h"
+#include "measure.h"
 
-enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_UNIT / PARTS };
+enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_CHUNK / PARTS };
 enum { NO_TOP = -0x7fff };
 
-/* What is known of TD_UNIT elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
-struct unit {
+/* What is known of TD_CHUNK elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
+struct chunk {
     uint32_t squares; /* of the magnitudes */
 
     /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
@@ -27,9 +27,9 @@ enum { FRACTION = 20, ZEROS = 28 };
 /* ---- measuring ---- */
 
 /* As it is in shared memory. */
-typedef td_line_tile<TD_TILE, TD_UNIT, THREADS> tile_shape;
+typedef td_line_tile<TD_TILE, TD_CHUNK, THREADS> tile_shape;
 
-/* A warp has so many lines, a part of a unit of each a lane. */
+/* A warp has so many lines, a part of a chunk of each a lane. */
 enum { WARP_LINES = 32 / PARTS, WARPS = THREADS / 32 };
 static_assert((int)WARP_LINES * WARPS == (int)TD_TILE, "warps have all lines of a tile");
 
@@ -56,7 +56,7 @@ template <bool along> TD_DEVICE int top_of(const uint64_t *tile, int line0, int 
 template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, int *top)
 {
     enum {
-        HALF = TD_UNIT / 2,
+        HALF = TD_CHUNK / 2,
         ROW = TD_BOX
     }; /* from row to row, and from pair to pair by exclusive-or */
     const int lane = td_fresh((int)threadIdx.x % 32),
@@ -85,7 +85,7 @@ template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, 
 TD_DEVICE void clear_tops(int *top)
 {
     TD_UNROLL
-    for (int l = (int)threadIdx.x % 32; l < TD_UNIT; l += 32) top[l] = INT32_MIN;
+    for (int l = (int)threadIdx.x % 32; l < TD_CHUNK; l += 32) top[l] = INT32_MIN;
 }
 
 /* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past the end, and bounds of each TD_BOUND of
@@ -109,7 +109,7 @@ TD_DEVICE seen_tops see_tops(const raised_tops &raised, int l)
 }
 
 /* By the tile's, which each warp has of its lines. l: the thread's element of k; by two warps. */
-TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_UNIT], int l,
+TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_CHUNK], int l,
                           const seen_tops &seen)
 {
     int largest = top[0][l];
@@ -129,12 +129,12 @@ TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_UNIT], 
     if (below > seen.bounds[1]) atomicMax(&bounds[1], below);
 }
 
-/* Of some elements of a unit. */
-struct sums_of_unit {
+/* Of some elements of a chunk. */
+struct sums_of_chunk {
     uint32_t magnitudes, squares;
 };
 
-/* The same; a unit, or a line, is all of its parts. */
+/* The same; a chunk, or a line, is all of its parts. */
 struct summary {
     int peak, low; /* as in td_line, but for a peak of zeros */
     int zeros;     /* how many */
@@ -172,7 +172,7 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
 TD_DEVICE int part_of_element(int l) { return l / 2 % PARTS; }
 TD_DEVICE int element_of_part(int part, int i) { return (i / 2 * PARTS + part) * 2 + i % 2; }
 
-/* A thread's elements of a unit: of a tile in shared memory, which has zeros past the end of k ... */
+/* A thread's elements of a chunk: of a tile in shared memory, which has zeros past the end of k ... */
 template <bool along> struct tile_elements {
     enum { IS_OPERAND = 0 };
     const uint64_t *of[2];      /* where the one or the other are, alternately */
@@ -275,9 +275,9 @@ TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], s
 
 /* What is cut off is never 0. */
 template <bool has_shifts, class elements>
-TD_DEVICE sums_of_unit sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
+TD_DEVICE sums_of_chunk sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
 {
-    sums_of_unit sums = {0, 0};
+    sums_of_chunk sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
         const int shift = has_shifts ? e.shift(i) : 0;
@@ -323,9 +323,9 @@ TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
     return s;
 }
 
-TD_DEVICE sums_of_unit sums_of_normal(const uint64_t *bits, int top)
+TD_DEVICE sums_of_chunk sums_of_normal(const uint64_t *bits, int top)
 {
-    sums_of_unit sums = {0, 0};
+    sums_of_chunk sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
         const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
@@ -358,9 +358,9 @@ template <class elements> TD_DEVICE summary summarise_any(const elements &e)
     return s;
 }
 
-template <class elements> TD_DEVICE sums_of_unit sums_of_any(const elements &e, int top)
+template <class elements> TD_DEVICE sums_of_chunk sums_of_any(const elements &e, int top)
 {
-    sums_of_unit sums = {0, 0};
+    sums_of_chunk sums = {0, 0};
     TD_UNROLL_N(1)
     for (int i = 0; i < e.count; i++) {
         const uint64_t bits = magnitude(e.load(i));
@@ -374,9 +374,9 @@ template <class elements> TD_DEVICE sums_of_unit sums_of_any(const elements &e, 
     return sums;
 }
 
-/* ---- units ---- */
+/* ---- chunks ---- */
 
-TD_DEVICE unit unit_of(const summary &all, const sums_of_unit &sums)
+TD_DEVICE chunk chunk_of(const summary &all, const sums_of_chunk &sums)
 {
     return {sums.squares,
             sums.magnitudes | (uint32_t)(all.peak & 255) << FRACTION |
@@ -393,8 +393,8 @@ TD_DEVICE int height_of(uint64_t magnitude)
     return field == 0x7ff ? 0 : field - 1023 - NO_EXPONENT;
 }
 
-/* A part of a line's unit: what it is, and the upper halves of magnitudes if they are full. */
-struct part_of_unit {
+/* A part of a line's chunk: what it is, and the upper halves of magnitudes if they are full. */
+struct part_of_chunk {
     summary own;
     uint32_t high[PER_THREAD];
     bool is_full, is_normal;
@@ -422,7 +422,7 @@ template <bool has_shifts, class elements> TD_DEVICE other_part summarise_other(
 }
 
 template <class elements>
-TD_DEVICE sums_of_unit sum_other(const elements &e, bool is_normal, int top)
+TD_DEVICE sums_of_chunk sum_other(const elements &e, bool is_normal, int top)
 {
     uint64_t bits[PER_THREAD];
     if (!is_normal) return sums_of_any(e, top);
@@ -437,14 +437,14 @@ TD_DEVICE_CALL other_part summarise_other_away(const elements e)
     return summarise_other<has_shifts>(e);
 }
 template <class elements>
-TD_DEVICE_CALL sums_of_unit sum_other_away(const elements e, bool is_normal, int top)
+TD_DEVICE_CALL sums_of_chunk sum_other_away(const elements e, bool is_normal, int top)
 {
     return sum_other(e, is_normal, top);
 }
 
 /* Returns the smallest height of an operand's elements. */
 template <bool has_shifts, class elements>
-TD_DEVICE int summarise_part(const elements &e, part_of_unit &part)
+TD_DEVICE int summarise_part(const elements &e, part_of_chunk &part)
 {
     other_part other;
     part.is_full = e.count == PER_THREAD && summarise_full<has_shifts>(e, part.high, &part.own);
@@ -465,7 +465,7 @@ TD_DEVICE int summarise_part(const elements &e, part_of_unit &part)
 
 /* Its sums in units of all parts. */
 template <bool has_shifts, class elements>
-TD_DEVICE sums_of_unit sum_part(const elements &e, const part_of_unit &part, const summary &all)
+TD_DEVICE sums_of_chunk sum_part(const elements &e, const part_of_chunk &part, const summary &all)
 {
     const int top = all.peak >> 8;
     if (all.low == TD_SPECIAL) return {0, 0};
@@ -492,7 +492,7 @@ TD_DEVICE summary join_parts(summary s)
     return s;
 }
 
-TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
+TD_DEVICE sums_of_chunk add_parts(sums_of_chunk sums)
 {
     TD_UNROLL
     for (int d = WARP_LINES; d < 32; d *= 2) {
@@ -502,11 +502,11 @@ TD_DEVICE sums_of_unit add_parts(sums_of_unit sums)
     return sums;
 }
 
-/* The units of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not before the tile. Half of a warp's lanes, who
+/* The chunks of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not before the tile. Half of a warp's lanes, who
  * load together, have parts 0 and 2, the others 1 and 3: they find theirs in different banks. */
 template <bool has_shifts, bool along>
 TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines, int left,
-                                     const shifts_of_tile &shifts, unit *to)
+                                     const shifts_of_tile &shifts, chunk *to)
 {
     static_assert((int)PARTS == 4, "a part has two bits");
     if (td_skips(lines <= 0)) return;
@@ -515,11 +515,11 @@ TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines,
     const int count = left / (2 * PARTS) * 2 + min(2, max(0, left % (2 * PARTS) - 2 * part));
     const tile_elements<along> mine(tile, line0 + own, part, count,
                                     has_shifts ? shifts.of[part] : NULL);
-    part_of_unit seen;
+    part_of_chunk seen;
     summarise_part<has_shifts>(mine, seen);
     const summary all = join_parts(seen.own);
-    const sums_of_unit sums = add_parts(sum_part<has_shifts>(mine, seen, all));
-    if (part == 0 && own < lines) to[own] = unit_of(all, sums);
+    const sums_of_chunk sums = add_parts(sum_part<has_shifts>(mine, seen, all));
+    if (part == 0 && own < lines) to[own] = chunk_of(all, sums);
 }
 
 #endif

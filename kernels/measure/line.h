@@ -21,7 +21,7 @@ typedef struct {
     int16_t low;   /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
     int16_t scale; /* set when all lines are measured */
 } td_line;
-/* rounded: logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED if it rounds none. All of TD_UNIT may count if one
+/* rounded: logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED if it rounds none. All of TD_CHUNK may count if one
  * is rounded.
  *
  * A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of both are 0. */

@@ -1,30 +1,30 @@
 /* measure.cu - what the Ozaki family must know of its operands before it cuts them: the norm, the mean magnitude and the exactness
  * of every line, and the shifts along k. Whole numbers throughout. */
 #include "../device/divisor.h"
+#include "extremes.h"
 #include "record.h"
-#include "../select/looseness.h"
 
-size_t td_unit_bytes(void) { return sizeof(unit); }
+size_t td_chunk_bytes(void) { return sizeof(chunk); }
 
-/* ---- units to lines ---- */
+/* ---- chunks to lines ---- */
 
-/* A block has so many lines; groups of its threads share their units. Few lines of many units are spread over more blocks, many lines of few
- * units over fewer, so that all run at a time. */
+/* A block has so many lines; groups of its threads share their chunks. Few lines of many chunks are spread over more blocks, many lines of few
+ * chunks over fewer, so that all run at a time. */
 enum {
     FEW_LINES = 4,
-    MANY_UNITS = 128,
+    MANY_CHUNKS = 128,
     USUAL_LINES = 32,
     MANY_LINES = 128,
-    FEW_UNITS = 16,
+    FEW_CHUNKS = 16,
     MANY_BLOCKS = 512 /* of MANY_LINES */
 };
 
-static int lines_of_block(const td_measure *p, int lines, int units)
+static int lines_of_block(const td_measure *p, int lines, int chunks)
 {
     const int64_t all = (int64_t)lines * 2 * p->batch;
-    if (units > MANY_UNITS) return FEW_LINES;
-    return units <= FEW_UNITS && all >= (int64_t)MANY_BLOCKS * MANY_LINES ? MANY_LINES
-                                                                          : USUAL_LINES;
+    if (chunks > MANY_CHUNKS) return FEW_LINES;
+    return chunks <= FEW_CHUNKS && all >= (int64_t)MANY_BLOCKS * MANY_LINES ? MANY_LINES
+                                                                            : USUAL_LINES;
 }
 
 template <int lines> struct line_parts {
@@ -36,17 +36,17 @@ template <int lines> struct line_parts {
 
 /* The records of some lines, by all threads of a block: the first group has them. */
 template <int lines>
-TD_DEVICE td_line measure_lines(const units_of_line<THREADS / lines> &units, int64_t k,
+TD_DEVICE td_line measure_lines(const chunks_of_line<THREADS / lines> &chunks, int64_t k,
                                 line_parts<lines> &parts)
 {
     enum { GROUPS = THREADS / lines };
     const int line = (int)threadIdx.x % lines, group = (int)threadIdx.x / lines;
-    parts.summaries[group][line] = summarise_units(units);
+    parts.summaries[group][line] = summarise_chunks(chunks);
     __syncthreads();
     summary all = parts.summaries[0][line];
     TD_UNROLL
     for (int i = 1; i < GROUPS; i++) all = join(all, parts.summaries[i][line]);
-    parts.sums[group][line] = sum_units(units, all.peak >> 8);
+    parts.sums[group][line] = sum_chunks(chunks, all.peak >> 8);
     __syncthreads();
     if (group > 0) return {};
     line_sums sums = parts.sums[0][line];
@@ -75,28 +75,28 @@ TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch
             o.k_step, o.k};
 }
 
-/* A warp looks at so many units again. */
+/* A warp looks at so many chunks again. */
 enum { LOOKS = 4 };
 
-/* How many elements a scale rounds, at most. All of a unit count if one is rounded, but where that is a thread's only one: of such units
+/* How many elements a scale rounds, at most. All of a chunk count if one is rounded, but where that is a thread's only one: of such chunks
  * the warp's first ones are looked at. The lanes have lines of one operand. */
 template <int groups>
-TD_DEVICE int64_t count_rounded(const units_of_line<groups> &units, int scale,
+TD_DEVICE int64_t count_rounded(const chunks_of_line<groups> &chunks, int scale,
                                 const elements_of_line &line)
 {
     const int lane = (int)threadIdx.x % 32;
-    const rounded_units found = find_rounded(units, scale);
-    int64_t count = (int64_t)found.count * TD_UNIT;
+    const rounded_chunks found = find_rounded(chunks, scale);
+    int64_t count = (int64_t)found.count * TD_CHUNK;
     if (!line.at) return count;
     unsigned alone = __ballot_sync(~0u, found.count == 1);
     for (int i = 0; i < LOOKS && alone != 0; i++, alone &= alone - 1) {
         const int from = __ffs((int)alone) - 1, last_place = -__shfl_sync(~0u, scale, from);
-        const int64_t l0 = (int64_t)__shfl_sync(~0u, found.any, from) * TD_UNIT + lane;
+        const int64_t l0 = (int64_t)__shfl_sync(~0u, found.any, from) * TD_CHUNK + lane;
         const uint64_t *const at =
             (const uint64_t *)__shfl_sync(~0u, (unsigned long long)line.at, from);
         int rounded = 0;
         TD_UNROLL
-        for (int64_t l = l0; l < l0 + TD_UNIT; l += 32) {
+        for (int64_t l = l0; l < l0 + TD_CHUNK; l += 32) {
             const uint64_t bits = l < line.k ? magnitude(at[l * line.k_step]) : 0;
             rounded += bits != 0 && low_of(bits) < last_place;
         }
@@ -108,15 +108,15 @@ TD_DEVICE int64_t count_rounded(const units_of_line<groups> &units, int scale,
 
 /* Has lines know how many of their elements the first candidate rounds. By all threads of a block. */
 template <int lines>
-TD_DEVICE void note_rounded(const td_choose &c, const units_of_line<THREADS / lines> &units,
-                            const elements_of_line &elements, line_parts<lines> &parts,
-                            td_line *made)
+TD_DEVICE void
+note_rounded(const td_scaling &scaling, const chunks_of_line<THREADS / lines> &chunks,
+             const elements_of_line &elements, line_parts<lines> &parts, td_line *made)
 {
     enum { GROUPS = THREADS / lines };
     const int line = (int)threadIdx.x % lines, group = (int)threadIdx.x / lines;
-    if (group == 0) parts.scale[line] = td_scale_of(c, c.candidate[0], *made);
+    if (group == 0) parts.scale[line] = td_scale_of(scaling, *made);
     __syncthreads();
-    parts.rounded[group][line] = count_rounded(units, parts.scale[line], elements);
+    parts.rounded[group][line] = count_rounded(chunks, parts.scale[line], elements);
     __syncthreads();
     int64_t count = 0;
     TD_UNROLL
@@ -124,14 +124,13 @@ TD_DEVICE void note_rounded(const td_choose &c, const units_of_line<THREADS / li
     made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, elements.k);
 }
 
-/* Lines are made of units as they are, or of units with shifts where there are any, or of both. */
+/* Lines are made of chunks as they are, or of chunks with shifts where there are any, or of both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
 /* Grid: some of the lines from line_first on, 1, batch member * 2 + operand. */
 template <int lines>
 static __global__ void __launch_bounds__(THREADS)
-    lines_kernel(TD_PARAMETER td_measure p, TD_PARAMETER td_choose c, int line_first, int units,
-                 int passes)
+    lines_kernel(TD_PARAMETER td_measure p, int line_first, int chunks, int passes)
 {
     td_begin_kernel();
     TD_SHARED(line_parts<lines>, parts, );
@@ -141,34 +140,36 @@ static __global__ void __launch_bounds__(THREADS)
               own = in_strip + (int)threadIdx.x % lines, line = line_first + own;
     if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
     const bool exists = line < o.lines, counts = exists && group == 0;
-    const int64_t first = (int64_t)batch * units * p.strip_lines + own,
+    const int64_t first = (int64_t)batch * chunks * p.strip_lines + own,
                   record = (int64_t)batch * o.lines + line;
     td_line *const to = &p.line[which][record];
     const auto measure = [&](const void *of_strip, bool is_shifted) {
-        const unit *const from = static_cast<const unit *>(of_strip) + first;
-        const units_of_line<THREADS / lines> own_units = {from, p.strip_lines, group,
-                                                          exists ? units : 0};
-        td_line made = measure_lines<lines>(own_units, o.k, parts);
-        if (c.counts_rounded)
-            note_rounded<lines>(c, own_units,
+        const chunk *const from = static_cast<const chunk *>(of_strip) + first;
+        const chunks_of_line<THREADS / lines> own_chunks = {from, p.strip_lines, group,
+                                                            exists ? chunks : 0};
+        td_line made = measure_lines<lines>(own_chunks, o.k, parts);
+        if (p.counts_rounded)
+            note_rounded<lines>(p.scaling, own_chunks,
                                 is_shifted ? elements_of_line{nullptr, 0, o.k}
                                            : elements_of(p, which, batch, line),
                                 parts, &made);
         return made;
     };
+    const auto see = [&](const td_line &made, td_line_extremes *all) {
+        seen_of_lines seen;
+        if (counts) seen.add(p.scaling, made);
+        raise_extremes(seen, td_skips(lines >= 32 && group > 0), all);
+    };
     if (passes & PLAIN) {
-        const td_line made = measure(p.units[which], false);
+        const td_line made = measure(p.chunks[which], false);
         if (counts) *to = made;
-        if (c.candidates > 1) {
-            seen_of_lines seen;
-            if (counts) seen.add(c, made);
-            raise_spread(seen, td_skips(lines >= 32 && group > 0), &c.spread[batch].of[which]);
-        }
+        if (p.extremes) see(made, &p.extremes[batch].of[which]);
     }
     if (!(passes & AGAIN) || !p.shifted[batch]) return;
     __syncthreads();
-    const td_line again = measure(p.units_again[which], true);
+    const td_line again = measure(p.chunks_again[which], true);
     if (counts) p.line_again[which][record] = again;
+    if (p.extremes) see(again, &p.extremes[batch].again[which]);
     close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
 }
 
@@ -176,51 +177,51 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
 struct tiles {
-    int line_first, of_a, count;         /* of_a: of one matrix */
-    td_divisor units, strips[2], member; /* tiles of a line, of a unit, of a member */
+    int line_first, of_a, count;          /* of_a: of one matrix */
+    td_divisor chunks, strips[2], member; /* tiles of a line, of a chunk, of a member */
 };
 
 static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
-    const int units = (int)((p->operand[0].k + TD_UNIT - 1) / TD_UNIT);
+    const int chunks = (int)((p->operand[0].k + TD_CHUNK - 1) / TD_CHUNK);
     int strips[2];
     for (int o = 0; o < 2; o++)
         strips[o] = td_tiles(max(0, min(lines, p->operand[o].lines - line_first)));
-    const int member = units * (strips[0] + strips[1]);
+    const int member = chunks * (strips[0] + strips[1]);
     return {line_first,
-            units * strips[0],
+            chunks * strips[0],
             member * p->batch,
-            td_divisor_of(units),
+            td_divisor_of(chunks),
             {td_divisor_of(max(1, strips[0])), td_divisor_of(max(1, strips[1]))},
             td_divisor_of(member)};
 }
 
 struct place {
-    int which, batch, in_strip, line0, unit; /* in_strip: of the lines measured together */
+    int which, batch, in_strip, line0, chunk; /* in_strip: of the lines measured together */
 };
 
 TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
 {
-    int in_matrix, unit, strip;
+    int in_matrix, chunk, strip;
     const int batch = td_divide(number, t.member, &in_matrix), which = in_matrix >= t.of_a;
     if (which) in_matrix -= t.of_a;
     if (p.operand[which].k_step == 1)
-        strip = td_divide(in_matrix, t.units, &unit);
+        strip = td_divide(in_matrix, t.chunks, &chunk);
     else
-        unit = td_divide(in_matrix, t.strips[which], &strip);
-    return {which, batch, strip * TD_TILE, t.line_first + strip * TD_TILE, unit};
+        chunk = td_divide(in_matrix, t.strips[which], &strip);
+    return {which, batch, strip * TD_TILE, t.line_first + strip * TD_TILE, chunk};
 }
 
 /* The largest exponents along k of both operands, for a tile's elements of k. */
 struct tops_of_tile {
-    int32_t of[2][TD_UNIT];
+    int32_t of[2][TD_CHUNK];
 };
 
 /* Starts the copies of these. */
 TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &tops)
 {
-    const int o = (int)threadIdx.x / TD_UNIT, own = (int)threadIdx.x % TD_UNIT;
-    const int64_t l = (int64_t)at.unit * TD_UNIT + own, k = p.operand[0].k;
+    const int o = (int)threadIdx.x / TD_CHUNK, own = (int)threadIdx.x % TD_CHUNK;
+    const int64_t l = (int64_t)at.chunk * TD_CHUNK + own, k = p.operand[0].k;
     if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.tops[o][at.batch * k + l]);
 }
 
@@ -228,10 +229,10 @@ TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &top
 TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_tile &tops,
                            shifts_of_tile &shifts)
 {
-    const int own = (int)threadIdx.x, part = part_of_element(own % TD_UNIT),
+    const int own = (int)threadIdx.x, part = part_of_element(own % TD_CHUNK),
               i = own / (2 * PARTS) * 2 + own % 2;
-    const int64_t l0 = (int64_t)at.unit * TD_UNIT, left = p.operand[0].k - l0;
-    if (own < TD_UNIT) {
+    const int64_t l0 = (int64_t)at.chunk * TD_CHUNK, left = p.operand[0].k - l0;
+    if (own < TD_CHUNK) {
         const int shift = own >= left ? 0 : shift_of_tops(tops.of[0][own], tops.of[1][own]);
         shifts.of[part][i / TD_SUBTILE].of[i % TD_SUBTILE] = at.which ? -shift : shift;
         if (own < left && at.which == 0 && at.line0 == 0)
@@ -242,15 +243,15 @@ TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_t
 
 /* What a block's warps leave of a tile for each other. */
 struct shared_tops {
-    int of[WARPS][TD_UNIT];
+    int of[WARPS][TD_CHUNK];
 };
 
 TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
 {
-    const int64_t l0 = (int64_t)at.unit * TD_UNIT, k = p.operand[0].k;
+    const int64_t l0 = (int64_t)at.chunk * TD_CHUNK, k = p.operand[0].k;
     return {p.tops[at.which] + at.batch * k + l0,
             p.bounds[at.which] + 2 * (at.batch * td_bounds(k) + l0 / TD_BOUND),
-            (int)min((int64_t)TD_UNIT, k - l0)};
+            (int)min((int64_t)TD_CHUNK, k - l0)};
 }
 
 /* The largest exponents along k of a tile, raised by two of the block's warps, others each time. All threads take part. */
@@ -259,8 +260,8 @@ TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t
                             unsigned turn, shared_tops &top, function then)
 {
     const int tid = td_fresh((int)threadIdx.x), warp = tid / 32,
-              l = tid - (int)(turn % (THREADS / TD_UNIT)) * TD_UNIT;
-    const bool raises = l >= 0 && l < TD_UNIT;
+              l = tid - (int)(turn % (THREADS / TD_CHUNK)) * TD_CHUNK;
+    const bool raises = l >= 0 && l < TD_CHUNK;
     const seen_tops seen = see_tops(raised_by(p, at), l);
     if (td_skips(at.line0 + warp * WARP_LINES >= p.operand[at.which].lines))
         clear_tops(top.of[warp]);
@@ -271,22 +272,22 @@ TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t
     if (raises) raise_tops(raised_by(p, at), top.of, l, seen);
 }
 
-/* A unit of each line of a strip, a warp those of its own lines. */
+/* A chunk of each line of a strip, a warp those of its own lines. */
 template <bool again, bool along>
-TD_DEVICE void measure_units(const td_measure &p, const place &at, int units, const uint64_t *tile,
-                             const shifts_of_tile &shifts)
+TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
+                              const uint64_t *tile, const shifts_of_tile &shifts)
 {
     const int line = td_fresh((int)threadIdx.x / 32) * WARP_LINES;
-    const int64_t left = p.operand[0].k - (int64_t)at.unit * TD_UNIT;
-    unit *const to = static_cast<unit *>((again ? p.units_again : p.units)[at.which]) +
-                     ((int64_t)at.batch * units + at.unit) * p.strip_lines + at.in_strip + line;
+    const int64_t left = p.operand[0].k - (int64_t)at.chunk * TD_CHUNK;
+    chunk *const to = static_cast<chunk *>((again ? p.chunks_again : p.chunks)[at.which]) +
+                      ((int64_t)at.batch * chunks + at.chunk) * p.strip_lines + at.in_strip + line;
     measure_lines_of_tile<again, along>(tile, line, p.operand[at.which].lines - at.line0 - line,
-                                        (int)min((int64_t)TD_UNIT, left), shifts, to);
+                                        (int)min((int64_t)TD_CHUNK, left), shifts, to);
 }
 
-/* Both of a tile, or its units again. All threads take part. then: called when all of them have measured the tile before. */
+/* Both of a tile, or its chunks again. All threads take part. then: called when all of them have measured the tile before. */
 template <bool again, class function>
-TD_DEVICE void measure_tile(const td_measure &p, const place &at, int units, const uint64_t *tile,
+TD_DEVICE void measure_tile(const td_measure &p, const place &at, int chunks, const uint64_t *tile,
                             unsigned turn, const tops_of_tile &tops, function then)
 {
     TD_SHARED(shared_tops, top, [2]); /* warps may be a tile apart */
@@ -294,10 +295,10 @@ TD_DEVICE void measure_tile(const td_measure &p, const place &at, int units, con
     if (again) find_shifts(p, at, tops, shifts);
     if (p.operand[at.which].k_step == 1) {
         if (!again) measure_tops<true>(p, at, tile, turn, top[turn % 2], then);
-        measure_units<again, true>(p, at, units, tile, shifts);
+        measure_chunks<again, true>(p, at, chunks, tile, shifts);
     } else {
         if (!again) measure_tops<false>(p, at, tile, turn, top[turn % 2], then);
-        measure_units<again, false>(p, at, units, tile, shifts);
+        measure_chunks<again, false>(p, at, chunks, tile, shifts);
     }
 }
 
@@ -318,21 +319,11 @@ template <bool again> struct needs {
             n.member = at.batch;
             n.is_shifted = (p.batch == 1 || may_spread(p, at.batch, 1)) && spreads(p, at.batch);
         }
-        if (again && at.which == 0 && at.line0 == 0 && at.unit == 0 && threadIdx.x == 0)
+        if (again && at.which == 0 && at.line0 == 0 && at.chunk == 0 && threadIdx.x == 0)
             p.shifted[at.batch] = n.is_shifted;
         return !again || n.is_shifted;
     }
 };
-
-/* The first block of all that measures clears what is raised, if the kernel before has not; true for the others: they wait for it before they
- * raise anything. All threads take part. */
-template <bool again> TD_DEVICE bool waits_for_mark(const td_measure &p, const tiles &all)
-{
-    const bool clears = blockIdx.x == 0 && all.line_first == 0;
-    if (again || !p.mark) return false;
-    if (clears) clear_and_mark(p);
-    return !clears;
-}
 
 /* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
  * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
@@ -344,7 +335,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_SHARED(tops_of_tile, tops, [stages]);
     TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
-    const bool waits = waits_for_mark<again>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
@@ -361,15 +351,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             needed |= 1u << stage;
             td_copy_line_tile<tile_shape>(
                 o, td_member<const double>(o.matrix, p.batch_first + at.batch), at.line0,
-                (int64_t)at.unit * TD_UNIT, o.k, tile + stage * tile_shape::size);
+                (int64_t)at.chunk * TD_CHUNK, o.k, tile + stage * tile_shape::size);
             if (again) copy_tops(p, at, tops[stage]);
         },
         [&](int stage) {
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            if (waits && turn == 0) td_wait_for_mark(p.cleared, p.mark);
-            measure_tile<again>(p, at, all.units.by, tile + stage * tile_shape::size, turn++,
+            measure_tile<again>(p, at, all.chunks.by, tile + stage * tile_shape::size, turn++,
                                 tops[stage], [] {});
         });
 }
@@ -405,7 +394,7 @@ TD_DEVICE void fetch_boxes(const td_measure &p, const place &at, const td_view_b
 {
     to.at[stage] = at;
     td_copy_line_boxes<tile_shape>(p.operand[at.which], &boxes.of[at.which], at.batch, at.line0,
-                                   at.unit * TD_UNIT, tile + stage * tile_shape::size,
+                                   at.chunk * TD_CHUNK, tile + stage * tile_shape::size,
                                    &to.full[stage]);
 }
 
@@ -426,7 +415,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     td_wait_for_last();
-    const bool waits = waits_for_mark<false>(p, all);
     if (td_scalar_value(p.alpha) == 0.0) return;
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
@@ -436,13 +424,12 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncwarp();
     };
     for (int s = 0; s < stages - 1; s++) fetch(s, s);
-    if (waits) td_wait_for_mark(p.cleared, p.mark);
     int stage = 0;
     uint32_t parity = 0;
     TD_ROLLED
     for (int step = 0; step < steps; step++) {
         td_barrier_wait(&shared.full[stage], parity);
-        measure_tile<false>(p, shared.at[stage], all.units.by, tile + stage * tile_shape::size,
+        measure_tile<false>(p, shared.at[stage], all.chunks.by, tile + stage * tile_shape::size,
                             (unsigned)step, tops_of_tile{},
                             [&] { fetch(step + stages - 1, stage == 0 ? stages - 1 : stage - 1); });
         stage = stage + 1 == stages ? 0 : stage + 1;
@@ -453,13 +440,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 
+/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the accelerator has more limits than routes
+ * know. */
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
     td_view_boxes boxes;
-    if (!td_has_code<measure_boxes_kernel<STAGES>>() ||
-        !td_describe_line_boxes<tile_shape>(&boxes, all.count, p->operand, p->operand[0].k,
-                                            p->batch_first, p->batch))
+    if (!td_describe_line_boxes<tile_shape>(&boxes, p->operand, p->operand[0].k, p->batch_first,
+                                            p->batch))
         return false;
     *error = TD_LAUNCH_NEXT(measure_boxes_kernel<STAGES>, blocks, THREADS, BOX_BYTES, stream, *p,
                             all, boxes);
@@ -472,7 +460,11 @@ static cudaError_t prepare_boxes(cudaError_t error)
     return td_allow_shared(error, measure_boxes_kernel<STAGES>, BOX_BYTES);
 }
 
+bool td_tma_exists(void) { return td_has_code<measure_boxes_kernel<STAGES>>(); }
+
 #else
+
+bool td_tma_exists(void) { return false; }
 
 static bool measures_boxes(const td_measure *, const tiles &, unsigned, cudaStream_t, cudaError_t *)
 {
@@ -492,14 +484,14 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, STAGES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, all.count);
-    if (!again && measures_boxes(p, all, blocks, stream, &error)) return error;
+    if (!again && p->route == TD_MEASURE_TMA && measures_boxes(p, all, blocks, stream, &error))
+        return error;
     return TD_LAUNCH_NEXT(kernel_of(again, stages), blocks, THREADS, stages * TILE_BYTES, stream,
                           *p, all);
 }
 
 /* Lines as they are, or again; where all are measured together they are made together, after the second time. */
-static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool again,
-                                  cudaStream_t stream)
+static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(p->operand[0].lines, p->operand[1].lines);
     const bool together = lines <= p->strip_lines;
@@ -509,12 +501,12 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
         const tiles all = tiles_of(p, first, count);
         error = measure_tiles(p, all, again, stream);
         if (error != cudaSuccess || (together && !again)) continue;
-        const int own = lines_of_block(p, count, all.units.by);
+        const int own = lines_of_block(p, count, all.chunks.by);
         const dim3 groups((unsigned)((count + own - 1) / own), 1, 2 * (unsigned)p->batch);
         error = TD_LAUNCH_NEXT(own == FEW_LINES     ? lines_kernel<FEW_LINES>
                                : own == USUAL_LINES ? lines_kernel<USUAL_LINES>
                                                     : lines_kernel<MANY_LINES>,
-                               groups, THREADS, 0, stream, *p, *c, first, all.units.by,
+                               groups, THREADS, 0, stream, *p, first, all.chunks.by,
                                together ? PLAIN | AGAIN
                                : again  ? AGAIN
                                         : PLAIN);
@@ -522,27 +514,25 @@ static cudaError_t measure_strips(const td_measure *p, const td_choose *c, bool 
     return error;
 }
 
-cudaError_t td_measure_clear(td_measure *p, cudaStream_t stream)
+cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
 {
-    enum { BLOCKS_OF_CLEAR = 64, MOST_OF_BLOCK = 1 << 14 };
-    const bool begins_early = p->mark != 0;
-    if (begins_early && p->operand[0].k * p->batch <= MOST_OF_BLOCK) return cudaSuccess;
-    p->mark = 0;
-    return begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
-                        : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
+    enum { BLOCKS_OF_CLEAR = 64 };
+    return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
+                           : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }
 
-cudaError_t td_measure_run(const td_measure *p, const td_choose *c, cudaStream_t stream)
+cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
 {
-    td_measure own = *p;
-    cudaError_t error = td_measure_clear(&own, stream);
-    if (error == cudaSuccess) error = measure_strips(&own, c, false, stream);
-    return error == cudaSuccess ? measure_strips(&own, c, true, stream) : error;
+    cudaError_t error = td_measure_clear(p, stream);
+    if (error != cudaSuccess) return error;
+    if (p->route == TD_MEASURE_WHOLE) return td_measure_whole_run(p, stream);
+    error = measure_strips(p, false, stream);
+    return error == cudaSuccess ? measure_strips(p, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, clear_kernel, lines_kernel<FEW_LINES>,
+    cudaError_t error = td_load(td_measure_whole_prepare(), clear_kernel, lines_kernel<FEW_LINES>,
                                 lines_kernel<USUAL_LINES>, lines_kernel<MANY_LINES>);
     for (const int stages : {1, (int)STAGES})
         for (const bool again : {false, true}) {

@@ -43,7 +43,8 @@ TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
     *col = (shares_rows ? fast : slow) + (int)blockIdx.y * SIDE;
 }
 
-/* The masks of a strip's groups; false if no element is masked. All threads take part. Of tiles outside C's region there are none. */
+/* The masks of a strip's groups; false if no element is masked, as in tiles outside C's region. All
+ * threads take part. */
 TD_DEVICE bool load_masks(const td_target &target, int row, int col,
                           uint16_t (*masks)[GROUP_SUBTILES])
 {

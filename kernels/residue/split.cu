@@ -3,12 +3,11 @@
 
 #include "../device/copy_ring.h"
 #include "../device/divisor.h"
-#include "../igemm/plane_gemm.h"
 #include "split_mma.h"
 #include "../view/line_tile.h"
 
 /* A warp has every WARPS-th of a tile's lines, all runs of one at a time. */
-enum { LINES = 16, RUNS = 2, TILE_K = RUNS * RUN, THREADS = 32 * WARPS };
+enum { LINES = TD_SPLIT_LINES, RUNS = TD_SPLIT_K / RUN, TILE_K = RUNS * RUN, THREADS = 32 * WARPS };
 
 /* What all lines of a tile have in common. */
 struct tile_place {
@@ -82,7 +81,8 @@ TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t
                             lane_numbers<pieces> (&numbers)[RUNS])
 {
     const int scale = (int16_t)(record >> 16);
-    if (p.by_binary64 && !is_shifted && (int16_t)record != TD_SPECIAL && td_is_near(scale)) {
+    if (p.round == TD_ROUND_BINARY64 && !is_shifted && (int16_t)record != TD_SPECIAL &&
+        td_is_near(scale)) {
         const double unit = td_near_power(scale - TD_PIECE_BITS * (pieces - 1));
         TD_UNROLL
         for (int j = 0; j < RUNS; j++) {
@@ -431,16 +431,16 @@ static __global__ void __launch_bounds__(THREADS, blocks)
 
 enum { BOX_BYTES = 8 * STAGES * shape::size + TD_BOX_ALIGNMENT };
 
-/* A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
+/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the accelerator has more limits than routes
+ * know. A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
 static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned grid,
                             cudaStream_t stream, cudaError_t *error)
 {
     const td_fixed &fixed = p->fixed;
     td_view_boxes boxes;
-    if (fixed.k_first % 2 != 0 || !td_has_code<residues_of_boxes_kernel<STAGES, BLOCKS>>() ||
-        !td_describe_line_boxes<shape>(&boxes, all.count, fixed.operand,
-                                       fixed.k_first + fixed.k_count, fixed.batch_first,
-                                       fixed.batch))
+    if (fixed.k_first % 2 != 0 ||
+        !td_describe_line_boxes<shape>(&boxes, fixed.operand, fixed.k_first + fixed.k_count,
+                                       fixed.batch_first, fixed.batch))
         return false;
     *error = TD_LAUNCH_NEXT((residues_of_boxes_kernel<STAGES, BLOCKS>), grid, THREADS, BOX_BYTES,
                             stream, *p, all, boxes);
@@ -474,7 +474,7 @@ cudaError_t td_residues_run(const td_residues *p, cudaStream_t stream)
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, bytes, STAGES, &stages);
     if (error != cudaSuccess) return error;
     const unsigned grid = (unsigned)min(BLOCKS * multiprocessors, all.count);
-    if (runs_with_boxes(p, all, grid, stream, &error)) return error;
+    if (p->route == TD_SPLIT_TMA && runs_with_boxes(p, all, grid, stream, &error)) return error;
     return TD_LAUNCH_NEXT(
         (stages == STAGES ? residues_kernel<STAGES, BLOCKS> : residues_kernel<1, BLOCKS>), grid,
         THREADS, stages * bytes, stream, *p, all);

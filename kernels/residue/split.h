@@ -1,8 +1,14 @@
-/* split.h - the residue scheme (Ozaki scheme II): operands into residues, and products modulo p into C. For host C and kernels. */
+/* split.h - the residue scheme (Ozaki scheme II): operands into residues. For host C and kernels. */
 #ifndef TD_SPLIT_H
 #define TD_SPLIT_H
 
-#include "../select/ozaki.h"
+#include <stdbool.h>
+
+#include <cuda_runtime_api.h>
+
+#include "../routes.h"
+#include "../select/fixed.h"
+#include "../view/planes.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,42 +21,20 @@ typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
-    uint32_t *nonzero[2];  /* td_panels.nonzero (../igemm/plane_gemm.h): zeros before; NULL: none */
+    uint32_t *nonzero[2];  /* maps (../view/planes.h): zeros before; NULL: none */
     uint32_t *next_tile;   /* 0 before, and after: blocks that share out the work count; or NULL */
-    bool by_binary64;      /* with the same bits */
+    td_split_route
+        route; /* one that serves on the current device; td_dense_residues_run has one of its own */
+    td_round_route round;
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 
-/* How X is put together, with the same bits: by whole numbers, or by binary64 arithmetic where that is as good. */
-typedef enum { TD_CRT_WHOLE, TD_CRT_DOUBLE } td_crt;
-td_crt td_crt_of_device(void);
+/* The same where choices are TD_DENSE_MODULI moduli or none. */
+cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
 
-/* True on devices whose binary64 arithmetic is at least half as fast as their binary32's. */
-bool td_has_much_binary64(void);
-
-/* What of C a kernel has left of members that td_is_resident says are its own (../crt/deferred.h); `word` is NULL if there is none. */
-typedef struct {
-    uint32_t *word;
-    uint8_t *tile;
-} td_left;
-
-/* Residues of the products, [piece of k][modulus][batch][n][ld], in bytes with a sign, within 5 p / 8 of 0. */
-typedef struct {
-    int8_t *residue;
-    int64_t plane_step, batch_step,
-        piece_step; /* from modulus to modulus, member to member, piece to piece */
-    int64_t ld;     /* a multiple of TD_LINE_GROUP */
-    int pieces;
-    td_crt crt;
-    td_left left;
-} td_residue_product;
-
-/* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added to the first one. */
-cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
-                               const td_finish *finish, int batch, cudaStream_t stream);
-
+/* Loads these kernels on the current device: once, before the first launch. */
 cudaError_t td_residues_prepare(void);
-cudaError_t td_crt_prepare(void);
+cudaError_t td_dense_residues_prepare(void);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,8 @@
 /* split_wide.cu - operands into residues modulo TD_DENSE_MODULI moduli, for dense tiles; split.cu makes those of fewer, faster. */
 #include "../device/async_copy.h"
-#include "../igemm/plane_gemm.h"
-#include "../crt/second.h"
+#include "split.h"
 #include "tables_wide.h"
-#include "../slice/fixed_tile.h"
+#include "../select/fixed_tile.h"
 #include "pieces.h"
 
 /* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their

@@ -7,7 +7,7 @@
 #define TD_TABLES_H
 
 #include "moduli.h"
-#include "../select/ozaki.h"
+#include "../select/choice.h"
 #include "../device/portable.h"
 
 enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P_LIMBS = 5 };

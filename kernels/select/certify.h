@@ -1,14 +1,14 @@
 /* certify.h - the fewest moduli that certify an element by its estimate, and what to choose from how many elements each candidate leaves.
- * For kernels of TD_FINISH_THREADS threads. */
+ * For kernels of TD_SUBTILES threads. */
 #ifndef TD_CERTIFY_H
 #define TD_CERTIFY_H
 
-#include "../igemm/plane_gemm.h"
 #include "../device/last_block.h"
 #include "../device/warp.h"
-#include "choice.h"
+#include "../view/access.h"
+#include "error.h"
 #include "estimate.h"
-#include "../crt/finish.h"
+#include "scales.h"
 
 /* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in TD_PANEL_LOGARITHM; `eighths` is the sum
  * of what they stand for. */
@@ -49,25 +49,24 @@ enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
 /* Of a tile. open: how many elements of each warp's a candidate leaves, c in the lower half of a word, c + 4 in the upper. */
 struct rank_state {
     ranked_lines lines;
-    unsigned open[TD_FINISH_THREADS / 32][4];
+    unsigned open[TD_SUBTILES / 32][4];
 };
 
 /* The first candidate that makes an element exactly, or TD_CHOICES, from what both lines are. */
 TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
 {
     if (max(a, b) == ALWAYS) return 0;
-    if (!p.finish.cut.digits) return max(a, b);
-    return a + b >= p.finish.cut.digits - 1 ? 0 : (int)TD_CHOICES;
+    if (!p.cut.digits) return max(a, b);
+    return a + b >= p.cut.digits - 1 ? 0 : (int)TD_CHOICES;
 }
 
 /* The thread's line of a tile's rows, then columns; those beyond the matrix are as the last. */
 TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
-    const int i = (int)threadIdx.x, m_tiles = td_tiles(p.finish.target.m), which = i / TD_TILE,
+    const int i = (int)threadIdx.x, m_tiles = td_tiles(p.target.m), which = i / TD_TILE,
               first = (which ? tile / m_tiles : tile % m_tiles) * TD_TILE,
-              lines = which ? p.finish.target.n : p.finish.target.m,
-              line = min(first + i % TD_TILE, lines - 1);
-    return p.finish.line[which] + blockIdx.z * p.finish.lines_of_member[which] +
+              lines = which ? p.target.n : p.target.m, line = min(first + i % TD_TILE, lines - 1);
+    return p.line[which] + blockIdx.z * p.lines_of_member[which] +
            td_sampled_line(p.group_step[which], line);
 }
 
@@ -75,35 +74,36 @@ TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 TD_DEVICE bool set_scale(const td_estimate &p, const td_line &line, int c, int scale, int *to)
 {
     *to = TD_LOG * scale;
-    return line.sum + *to < p.choose.candidate[c].rest + 8 * TD_LOG;
+    return line.sum + *to < p.choose.rule.candidate[c].rest + 8 * TD_LOG;
 }
 
 /* By whole warps. */
 TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_lines &all)
 {
-    const td_choice &any = p.choose.candidate[0];
+    const td_rule &rule = p.choose.rule;
+    const td_choice &any = rule.candidate[0];
     const int i = (int)threadIdx.x, which = i / TD_TILE, quad = i % TD_TILE / TD_SUBTILE,
               e = i % TD_SUBTILE;
     int exact = TD_CHOICES;
     bool is_small = false;
-    if (p.choose.rule == TD_SCALE_BY_NORM) {
+    if (rule.scale == TD_SCALE_BY_NORM) {
         TD_UNROLL
         for (int c = TD_CHOICES - 1; c >= 0; c--) {
-            const int scale = td_scale_by_norm(p.choose.candidate[c], line);
-            if (c >= p.choose.candidates) continue;
+            const int scale = td_scale_by_norm(rule.candidate[c].level, line);
+            if (c >= rule.candidates) continue;
             is_small |= set_scale(p, line, c, scale, &all.scale[c][which][quad].of[e]);
             exact = line.low + scale >= 0 ? c : exact;
         }
     } else { /* one candidate */
-        const int scale = td_scale_of(p.choose, any, line), low = line.low + scale;
+        const int scale = td_scale_of(td_scaling_of(&rule, &any), line), low = line.low + scale;
         is_small = set_scale(p, line, 0, scale, &all.scale[0][which][quad].of[e]);
-        exact = !p.finish.cut.digits ? low >= 0 ? 0 : (int)TD_CHOICES
-                : low < 0            ? (int)INEXACT
-                                     : low / p.finish.cut.bits;
+        exact = !p.cut.digits ? low >= 0 ? 0 : (int)TD_CHOICES
+                : low < 0     ? (int)INEXACT
+                              : low / p.cut.bits;
     }
     if (!td_is_counted(line)) exact = ALWAYS;
     const int terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
-    all.unit[which][quad].of[e] = TD_LOG * td_estimate_unit(line);
+    all.unit[which][quad].of[e] = TD_LOG * td_estimate_ulp(line);
     all.sum[which][quad].of[e] = line.sum;
     all.mean[which][quad].of[e] = line.mean - (which ? any.need : 0);
     all.need[which][quad].of[e] = -max(any.need_of_estimate, 52 * TD_LOG - terms);
@@ -113,8 +113,9 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_
     if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
 }
 
-/* A subtile of the ranks: where it begins, how much of it there is (no rows if C has none of its elements), the bits of the elements that C
- * has, and the first sums' logarithms, of which those beyond C may be anything. */
+/* A subtile of the ranks: where it begins; how many rows and columns it has, no rows if C has none
+ * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
+ * may be anything for elements that C has not. */
 struct ranked_subtile {
     uint8_t *at;
     int rows, columns;
@@ -124,13 +125,13 @@ struct ranked_subtile {
 
 TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
 {
-    const td_ranks &ranks = p.finish.ranks;
+    const td_ranks &ranks = p.ranks;
     int row, col;
-    td_subtile_of_tile(p.finish.target, tile, &row, &col);
-    const unsigned inside = td_whole_mask(p.finish.target, row, col);
+    td_subtile_of_tile(p.target, tile, &row, &col);
+    const unsigned inside = td_whole_mask(p.target, row, col);
     return {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
-            inside ? min((int)TD_SUBTILE, p.finish.target.m - row) : 0,
-            min((int)TD_SUBTILE, p.finish.target.n - col),
+            inside ? min((int)TD_SUBTILE, p.target.m - row) : 0,
+            min((int)TD_SUBTILE, p.target.n - col),
             inside,
             {}};
 }
@@ -160,7 +161,7 @@ TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const ranked_subtile &own, 
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) logs.of[i] = log_of_byte(own.bytes[j] >> (8 * i) & 255);
     if (p.sums > 1 && own.rows > 0 && j < own.columns)
-        logs = join_logs(own.at + j * p.finish.ranks.ld, p.sums, p.sum_step);
+        logs = join_logs(own.at + j * p.ranks.ld, p.sums, p.sum_step);
     return logs;
 }
 
@@ -174,7 +175,7 @@ TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_
         least[1] = min(least[1], b.of[i]);
         most = max(most, max(a.of[i], b.of[i]));
     }
-    return p.finish.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
+    return p.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
 }
 
 /* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked for. */
@@ -221,7 +222,7 @@ struct ranked_elements {
     TD_INSIDE unsigned certified(const td_estimate &p, int c) const
     {
         const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
-        const int rest = p.choose.candidate[c].rest;
+        const int rest = p.choose.rule.candidate[c].rest;
         unsigned bits = 0;
         TD_UNROLL
         for (int e = 0; e < ELEMENTS; e++) {
@@ -276,7 +277,7 @@ TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_element
                may_be_exact = lines.may_be_exact[0] | lines.may_be_exact[1] |
                               lines.may_be_exact[2] | lines.may_be_exact[3];
     const td_quad<int> &a = lines.exact[0][own.rows], &b = lines.exact[1][own.columns];
-    const int last = p.choose.candidates - 1,
+    const int last = p.choose.rule.candidates - 1,
               exact_from = may_be_exact ? first_exact(p, a, b) : (int)TD_CHOICES;
     subtile_ranks ranks = {};
     unsigned left = (1u << ELEMENTS) - 1, least = 0;
@@ -305,7 +306,7 @@ TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (of.rows > 0 && j < of.columns)
-            *reinterpret_cast<uint32_t *>(of.at + j * p.finish.ranks.ld) = ranks.of[j];
+            *reinterpret_cast<uint32_t *>(of.at + j * p.ranks.ld) = ranks.of[j];
     return ranks.left;
 }
 
@@ -326,7 +327,7 @@ TD_DEVICE unsigned open_of_tile(const rank_state &state)
 {
     const int tid = (int)threadIdx.x;
     unsigned open = 0;
-    for (int w = 0; w < TD_FINISH_THREADS / 32 && tid < TD_CHOICES; w++)
+    for (int w = 0; w < TD_SUBTILES / 32 && tid < TD_CHOICES; w++)
         open += state.open[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
     return min(open, (unsigned)TD_FEW);
 }
@@ -341,10 +342,10 @@ enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 /* The price of moduli for those lines that were ranked, in ALL_BLOCKS-ths of the price without zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
-    const int rows = p.is_sample ? p.finish.target.m : p.choose.lines[0],
-              columns = p.is_sample ? p.finish.target.n : p.choose.lines[1];
-    const uint64_t all =
-        (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) * (uint64_t)stages_of(p.choose.k);
+    const int rows = p.is_sample ? p.target.m : p.choose.measured.lines[0],
+              columns = p.is_sample ? p.target.n : p.choose.measured.lines[1];
+    const uint64_t all = (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) *
+                         (uint64_t)stages_of(p.choose.measured.k);
     if (!p.nonzero[0]) return ALL_BLOCKS;
     return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
@@ -354,21 +355,21 @@ TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
     const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
-    const td_prices &prices = p.choose.prices;
+    const td_prices &prices = p.choose.rule.prices;
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
                    sum = (unsigned)prices.sums,
                    estimate = p.is_sample ? (unsigned)prices.estimate : 0;
     uint64_t least = elements * (unsigned)prices.binary64;
-    td_choice best = p.choose.candidate[0];
+    td_choice best = p.choose.rule.candidate[0];
     best.parameter = 0;
     best.rank = -1;
-    for (int i = 0; i < p.choose.candidates; i++) {
-        const int further = p.choose.candidate[i].parameter - (int)TD_COMMON_MODULI;
+    for (int i = 0; i < p.choose.rule.candidates; i++) {
+        const int further = p.choose.rule.candidate[i].parameter - (int)TD_COMMON_MODULI;
         const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
         const uint64_t cost = elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * sum;
         if (cost >= least) continue;
         least = cost;
-        best = p.choose.candidate[i];
+        best = p.choose.rule.candidate[i];
     }
     return best;
 }
@@ -379,25 +380,24 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
     if (threadIdx.x == 0) {
         td_choice choice = cheapest(p);
-        if (p.is_sample && choice.parameter > 0) choice = p.choose.candidate[0];
-        choice.room = p.choose.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
-        p.choose.choice[blockIdx.z] = choice;
-        if (p.choose.planes && !p.is_sample)
-            atomicMax(p.choose.planes, (unsigned long long)choice.parameter);
+        if (p.is_sample && choice.parameter > 0) choice = p.choose.rule.candidate[0];
+        choice.room = p.choose.rule.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
+        p.choose.chosen.choice[blockIdx.z] = choice;
+        if (p.choose.chosen.planes && !p.is_sample)
+            atomicMax(p.choose.chosen.planes, (unsigned long long)choice.parameter);
     }
     __syncthreads();
-    for (int o = 0; o < 2 && !p.is_sample && p.choose.choice[blockIdx.z].parameter; o++)
-        td_scale_lines(p.choose, p.choose.choice[blockIdx.z], o, (int)blockIdx.z, (int)threadIdx.x,
-                       (int)blockDim.x);
+    for (int o = 0; o < 2 && !p.is_sample && p.choose.chosen.choice[blockIdx.z].parameter; o++)
+        td_scale_lines(p.choose, p.choose.chosen.choice[blockIdx.z], o, (int)blockIdx.z,
+                       (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what some tiles leave open, `share` of p.blocks, and decides if they are the last ones. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room, int share)
+/* Adds what the block's tiles leave open; the last of p.blocks blocks decides. By all threads. */
+TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
 {
-    if (open && (int)threadIdx.x < p.choose.candidates)
+    if (open && (int)threadIdx.x < p.choose.rule.candidates)
         atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
-    if (p.choose.candidates > 1 && p.blocks > 0 &&
-        td_is_last(&p.ranked[blockIdx.z], share, p.blocks))
+    if (p.choose.rule.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], p.blocks))
         decide(p, room);
 }
 

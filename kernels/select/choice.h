@@ -1,74 +1,72 @@
-/* choice.h - the units and scales of lines; for kernels. */
+/* choice.h - what is decided for a member of a batch, from its data or by the mode's parameter. For host C
+ * and for kernels. */
 #ifndef TD_CHOICE_H
 #define TD_CHOICE_H
 
-#include "../repair/binary64.h"
-#include "ozaki.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Exponent of a line's unit in the estimate: magnitudes are mostly below 2^4 of them. */
-TD_DEVICE int td_estimate_unit(const td_line &line) { return (line.typical >> 8) - 4; }
+#include "../arithmetic/float32.h"
 
-/* TD_SCALE_BY_NORM. */
-TD_DEVICE int td_scale_by_norm(const td_choice &choice, const td_line &line)
+/* The most candidates that there are to choose from. */
+enum { TD_CHOICES = 7 };
+
+typedef struct {
+    int32_t
+        parameter; /* number of moduli, or of slices; 0: all of C is left to the repair kernels */
+    int32_t level; /* TD_SCALE_BY_NORM: td_scaling.limit */
+    int32_t bits;  /* TD_SCALE_BY_DIGITS: log2 of the base */
+
+    /* An element is certified by its lines' means if these are at least so much more than the error
+     * of X, as logarithms (td_finish); INT32_MIN: every element is. */
+    int32_t need;
+    int32_t need_of_estimate; /* the same beside the estimate of abs(A')abs(B') (estimate.h) */
+
+    /* True if abs(A')abs(B') is estimated, and decides this choice among the candidates, and which
+     * elements it certifies. */
+    int32_t is_estimated;
+    int32_t rank; /* the number of this choice among the candidates */
+
+    /* A td_room: what binary64 has for sums of all lines, where these are estimated. */
+    int32_t room;
+
+    /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
+    int32_t rest;
+} td_choice;
+
+/* True if abs(A')abs(B') is to be estimated for a member of the batch: not if all of C is left to
+ * binary64 already. On the device. */
+TD_BOTH bool td_wants_estimate(const td_choice *choice)
 {
-    return td_is_counted(line) ? (choice.level - line.norm) >> 8 : 0;
+    return choice->is_estimated && choice->parameter > 0;
 }
 
-TD_DEVICE int td_scale_of(const td_choose &p, const td_choice &choice, const td_line &line)
+/* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their
+ * own. And moduli of TD_FINISH_EXACT. */
+enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
+
+/* True of members that one kernel multiplies and finishes where it suits their shape
+ * (../fused/fused.h): those of up to so many moduli, of which nothing is estimated. On the device. */
+enum { TD_MOST_RESIDENT = TD_COMMON_MODULI + 2 };
+TD_BOTH bool td_is_resident(const td_choice *choice)
 {
-    if (!td_is_counted(line)) return 0;
-    if (p.rule == TD_SCALE_BY_NORM) return td_scale_by_norm(choice, line);
-    if (p.rule == TD_SCALE_BY_PEAK)
-        return p.width - (line.peak >> 8) - ((line.peak & 255) >= p.peak_limit);
-    return choice.parameter * choice.bits - 2 - (line.peak >> 8);
+    return choice->parameter >= TD_COMMON_MODULI && choice->parameter <= TD_MOST_RESIDENT &&
+           !choice->is_estimated;
 }
 
-/* Digits of a line, from the first to the last that is not 0; 0 if they do not count. */
-TD_DEVICE int td_digits_of(const td_choose &p, const td_choice &choice, const td_line &line)
-{
-    if (p.rule != TD_SCALE_BY_DIGITS || !td_is_counted(line)) return 0;
-    return choice.parameter - max(line.low + line.scale, 0) / choice.bits;
-}
+/* What X is of A' B'. */
+typedef struct {
+    int digits; /* A' and B' have so many, and X only the products of the weights below that (../slice/slices.h); 0: X is all */
+    int bits;   /* log2 of their base */
+    int unit;   /* X counts 2^unit */
+    int by_data; /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
+} td_cut;
 
-/* The lines of a member's operand as they are measured in the end. */
-TD_DEVICE const td_line *td_measured_lines(const td_choose &p, int which, int batch)
-{
-    const bool again = p.line_again[which] && p.shifted[batch];
-    return (again ? p.line_again[which] : p.line[which]) + (int64_t)batch * p.lines[which];
-}
-
-/* Sets lines first, first + step, ... of a member's operand, which are at `from`, with the scales of a choice. */
-TD_DEVICE void td_scale_lines_from(const td_choose &p, const td_choice &choice, const td_line *from,
-                                   int which, int batch, int first, int step)
-{
-    enum { AT_ONCE = 4 }; /* loads under way together */
-    td_line *to = p.line[which] + (int64_t)batch * p.lines[which];
-    const int lines = p.lines[which];
-    int most = 0;
-    TD_ROLLED
-    for (int i = first; i < lines && from != to; i += step) to[i] = from[i];
-    TD_ROLLED
-    for (; first < lines; first += AT_ONCE * step) {
-        int16_t scale[AT_ONCE];
-        TD_UNROLL
-        for (int e = 0; e < AT_ONCE; e++) {
-            td_line line = to[min(first + e * step, lines - 1)];
-            line.scale = scale[e] = (int16_t)td_scale_of(p, choice, line);
-            most = max(most, td_digits_of(p, choice, line));
-        }
-        TD_UNROLL
-        for (int e = 0; e < AT_ONCE; e++)
-            if (first + e * step < lines) to[first + e * step].scale = scale[e];
-    }
-    if (p.planes && (unsigned long long)most > *p.planes)
-        atomicMax(p.planes, (unsigned long long)most);
-}
-
-/* The same of the lines as they are measured in the end. */
-TD_DEVICE void td_scale_lines(const td_choose &p, const td_choice &choice, int which, int batch,
-                              int first, int step)
-{
-    td_scale_lines_from(p, choice, td_measured_lines(p, which, batch), which, batch, first, step);
-}
+/* The first of the candidates that certifies an element, TD_CHOICES if none does:
+ * [batch][column][ld]. */
+typedef struct {
+    uint8_t *of;
+    int64_t ld, batch_step; /* ld is a multiple of TD_LINE_GROUP (../view/planes.h) */
+} td_ranks;
 
 #endif

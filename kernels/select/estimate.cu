@@ -7,7 +7,7 @@ namespace
 
 /* What of the next tile is copied while one is ranked; each thread copies what it will read itself. */
 struct fetched_tile {
-    uint32_t bytes[TD_SUBTILE][TD_FINISH_THREADS];
+    uint32_t bytes[TD_SUBTILE][TD_SUBTILES];
     td_line line[2 * TD_TILE];
 };
 
@@ -20,7 +20,7 @@ TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_til
         TD_UNROLL
         for (int j = 0; j < TD_SUBTILE; j++)
             if (own.rows > 0 && j < own.columns)
-                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.finish.ranks.ld);
+                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.ranks.ld);
         if (tid < 2 * TD_TILE) {
             const uint64_t *const line = reinterpret_cast<const uint64_t *>(place_line(p, tile));
             TD_UNROLL
@@ -41,32 +41,45 @@ TD_DEVICE ranked_subtile take_tile(const td_estimate &p, int tile, const fetched
     return own;
 }
 
+/* The first tile from `tile` on, in steps of the grid, that C has elements of. */
+TD_DEVICE int first_tile(const td_target &target, int tile)
+{
+    const int m_tiles = td_tiles(target.m), tiles = m_tiles * td_tiles(target.n);
+    while (tile < tiles && !td_has_tile(target, tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE))
+        tile += (int)gridDim.x;
+    return tile;
+}
+
 /* Ranks the elements of the block's tiles; adds up what each candidate leaves open of them, TD_FEW of a tile at most. Thread c returns
  * candidate c's. All threads take part. */
 TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 {
     TD_SHARED(rank_state, state, [2]);
     TD_SHARED(fetched_tile, fetched, [2]);
-    const int tiles = td_tiles(p.finish.target.m) * td_tiles(p.finish.target.n),
-              step = (int)gridDim.x, tid = (int)threadIdx.x;
+    const int tiles = td_tiles(p.target.m) * td_tiles(p.target.n), step = (int)gridDim.x,
+              tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
-    int tile = (int)blockIdx.x, own = 0;
+    const td_target &target = p.finish.target;
+    int tile = first_tile(target, (int)blockIdx.x), next = first_tile(target, tile + step), own = 0;
     unsigned open = 0;
     if (tile >= tiles) return 0;
     fetch_tile(p, tile, tiles, fetched[0]);
-    fetch_tile(p, tile + step, tiles, fetched[1]);
+    fetch_tile(p, next, tiles, fetched[1]);
     td_async_copy_wait<1>();
     if (has_line) summarise_line(p, fetched[0].line[tid], state[0].lines);
     __syncthreads();
-    for (; tile < tiles; tile += step, own ^= 1) {
+    for (; tile < tiles; own ^= 1) {
+        const int after = first_tile(target, next + step);
         const uint64_t left = rank_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
         count_open(state[own], left);
-        fetch_tile(p, tile + 2 * step, tiles, fetched[own]);
+        fetch_tile(p, after, tiles, fetched[own]);
         td_async_copy_wait<1>();
-        if (has_line && tile + step < tiles)
+        if (has_line && next < tiles)
             summarise_line(p, fetched[own ^ 1].line[tid], state[own ^ 1].lines);
         __syncthreads();
         open += open_of_tile(state[own]);
+        tile = next;
+        next = after;
     }
     return open;
 }
@@ -74,11 +87,12 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
 /* Groups of lines of the part that have numbers other than 0 in a stage of k. By all threads. */
 TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 {
-    const int lines = which ? p.finish.target.n : p.finish.target.m, groups = td_groups(lines);
+    const int lines = which ? p.target.n : p.target.m, groups = td_groups(lines);
     int count = 0;
-    for (int first = 0; first < groups; first += TD_FINISH_THREADS) {
+    for (int first = 0; first < groups; first += TD_SUBTILES) {
         const int group = first + (int)threadIdx.x;
-        const int64_t place = td_nonzero_place(lines, p.choose.k, (int)blockIdx.z, group, stage);
+        const int64_t place =
+            td_nonzero_place(lines, p.choose.measured.k, (int)blockIdx.z, group, stage);
         count += __syncthreads_count(group < groups &&
                                      (p.nonzero[which][place] & td_nonzero_bit(stage)) != 0);
     }
@@ -88,7 +102,8 @@ TD_DEVICE int groups_in_stage(const td_estimate &p, int which, int stage)
 /* Adds up the blocks of magnitudes of both operands that meet. */
 TD_DEVICE void count_blocks(const td_estimate &p)
 {
-    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.k); stage += (int)gridDim.x) {
+    for (int stage = (int)blockIdx.x; stage < stages_of(p.choose.measured.k);
+         stage += (int)gridDim.x) {
         const int rows = groups_in_stage(p, 0, stage), columns = groups_in_stage(p, 1, stage);
         if (threadIdx.x == 0 && rows > 0 && columns > 0)
             atomicAdd(&p.met[blockIdx.z], (unsigned long long)rows * (unsigned)columns);
@@ -97,33 +112,35 @@ TD_DEVICE void count_blocks(const td_estimate &p)
 
 } // namespace
 
-/* So many have places on large devices, one after the other where a batch has many members. */
-enum { RANK_BLOCKS = 3 * 132, RANK_TURNS = 4 };
+/* Blocks that have places on a multiprocessor at a time, and how often where a batch has many members. */
+enum { RANK_PLACES = 3, RANK_TURNS = 4 };
 
 /* Grid: td_rank_blocks, 1, batch member. */
-static __global__ void __launch_bounds__(TD_FINISH_THREADS, 3)
+static __global__ void __launch_bounds__(TD_SUBTILES, RANK_PLACES)
     rank_kernel(TD_PARAMETER td_estimate p)
 {
     td_begin_kernel();
-    if (td_scalar_value(p.choose.alpha) == 0.0) return;
-    const td_choice choice = p.choose.choice[blockIdx.z];
+    if (td_scalar_value(p.choose.measured.alpha) == 0.0) return;
+    const td_choice choice = p.choose.chosen.choice[blockIdx.z];
     if (!td_wants_estimate(&choice)) return;
     const unsigned open = rank_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open, (td_room)choice.room, 1);
+    close_ranks(p, open, (td_room)choice.room);
 }
 
-int td_rank_blocks(int m, int n, int batch)
+int td_rank_blocks(int m, int n, int batch, int multiprocessors)
 {
-    return (int)min((int64_t)max(1, RANK_TURNS * RANK_BLOCKS / batch),
-                    min((int64_t)RANK_BLOCKS, (int64_t)td_tiles(m) * td_tiles(n)));
+    const int64_t places = (int64_t)RANK_PLACES * multiprocessors;
+    return (int)min(max((int64_t)1, RANK_TURNS * places / batch),
+                    min(places, (int64_t)td_tiles(m) * td_tiles(n)));
 }
 
 cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)td_rank_blocks(p->finish.target.m, p->finish.target.n, batch), 1,
-                    (unsigned)batch);
-    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_FINISH_THREADS, 0, stream, *p);
+    const dim3 grid(
+        (unsigned)td_rank_blocks(p->target.m, p->target.n, batch, p->multiprocessors), 1,
+        (unsigned)batch);
+    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_SUBTILES, 0, stream, *p);
 }
 
 cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), rank_kernel); }

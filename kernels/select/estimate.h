@@ -7,7 +7,9 @@
 #ifndef TD_ESTIMATE_H
 #define TD_ESTIMATE_H
 
-#include "ozaki.h"
+#include "../view/planes.h"
+#include "fixed.h"
+#include "select.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +27,7 @@ static inline int64_t td_estimate_length(int64_t k)
     return (length + TD_K_PAD - 1) / TD_K_PAD * TD_K_PAD;
 }
 
-/* u and v of a part: [batch][place of line][k_padded], op(A)'s lines as td_place_of_line (../igemm/plane_gemm.h) says, zeros in the
+/* u and v of a part: [batch][place of line][k_padded], op(A)'s lines as td_place_of_line (../view/planes.h) says, zeros in the
  * padding. Nothing is done for members whose choice is not estimated. fixed.k_first .. of k; scales need not be set. */
 typedef struct {
     td_fixed fixed;
@@ -39,12 +41,17 @@ cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stre
  * its candidates is chosen and scales are set, if there is more than one. A sample only tells whether all of C is to be left to
  * binary64, which then is chosen; else nothing is, and the estimate is to be made of all. */
 typedef struct {
-    td_finish finish; /* ranks.of: the logarithms of the first sum too */
+    td_target target;       /* the part of C: its sizes alone count */
+    const td_line *line[2]; /* the first line of member z is line[o] + z * lines_of_member[o] */
+    int64_t lines_of_member[2];
+    td_cut cut;
+    td_ranks ranks;   /* of: the logarithms of the first sum too */
     td_choose choose; /* of the whole product */
     int64_t sum_step; /* from one sum to the next */
     int sums;
-    int blocks;    /* of all parts, td_rank_blocks(m, n, batch) each; 0: the choice stands */
-    int64_t tiles; /* of all parts */
+    int multiprocessors;      /* of the device */
+    int blocks;               /* of all parts, td_rank_blocks() each; 0: the choice stands */
+    int64_t tiles;            /* of all parts */
     unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
     unsigned long long *met;  /* [batch]: the same */
     int32_t *ranked;          /* [batch]: the same */
@@ -53,17 +60,8 @@ typedef struct {
     const uint32_t
         *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
 } td_estimate;
-int td_rank_blocks(int m, int n, int batch); /* of a member */
+int td_rank_blocks(int m, int n, int batch, int multiprocessors); /* of a member */
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
-
-/* All of it, magnitudes and their product too, for the kernels that choose by lines (td_lines_run), of products that are one part with
- * one sum, and not large. Lines of magnitudes have no padding, and stand in their own order. */
-struct td_small_estimate {
-    td_magnitudes magnitudes; /* with a map */
-    td_estimate estimate;     /* blocks counts tiles, unless it is 0 */
-    td_step *steps;           /* td_measure.steps */
-};
-bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 cudaError_t td_magnitudes_prepare(void);
 cudaError_t td_estimate_prepare(void); /* all */

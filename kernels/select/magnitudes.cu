@@ -1,5 +1,4 @@
 /* magnitudes.cu - the int8 magnitudes of both operands, whose product is the estimate (estimate.h). */
-#include "../igemm/plane_gemm.h"
 #include "estimate.h"
 #include "magnitudes.h"
 

@@ -2,10 +2,10 @@
 #ifndef TD_MAGNITUDES_H
 #define TD_MAGNITUDES_H
 
-#include "../igemm/plane_gemm.h"
-#include "choice.h"
+#include "../view/planes.h"
 #include "estimate.h"
-#include "../slice/fixed_tile.h"
+#include "fixed_tile.h"
+#include "scales.h"
 
 /* A tile is so many elements of k of TD_FIXED_LINES lines. A thread makes a run of neighbours of a line; of operands that stand along
  * k, pairs, PAIRS_APART apart, of its warp's lines. */
@@ -45,7 +45,7 @@ TD_DEVICE int exponent_of(const td_fixed &fixed, const td_fixed_place &at, int l
     if (line >= fixed.operand[at.which].lines) return NO_MAGNITUDES;
     const td_line &record = fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] +
                                                  td_sampled_line(fixed.group_step[at.which], line)];
-    return td_is_counted(record) ? -td_estimate_unit(record) : (int)NO_MAGNITUDES;
+    return td_is_counted(record) ? -td_estimate_ulp(record) : (int)NO_MAGNITUDES;
 }
 
 /* What shifts, if there are any, add to that of element l of the pass. */

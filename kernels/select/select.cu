@@ -1,6 +1,5 @@
 /* select.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
-#include "small_estimate.h"
-#include "looseness.h"
+#include "choose.h"
 
 enum { THREADS = 256 };
 
@@ -8,7 +7,7 @@ enum { THREADS = 256 };
 enum { PAIRS_OF_REPAIR = 230 };
 
 /* What costs least, pairs of slices and repairs, if elements of C are 2^(-lost / TD_LOG) of the product of peaks. */
-TD_DEVICE td_choice cheapest_digits(const td_choose &p, int64_t lost)
+TD_DEVICE td_choice cheapest_digits(const td_rule &p, int64_t lost)
 {
     int64_t least = 0;
     int best = 0;
@@ -25,13 +24,13 @@ TD_DEVICE td_choice cheapest_digits(const td_choose &p, int64_t lost)
     return p.candidate[best];
 }
 
-/* Sums over the lines of an operand, of lines that are no zeros, and of those of them that have a mean. */
-struct spreads {
+/* Sums over the lines of an operand that are no zeros, and over those of them that have a mean. */
+struct flatness {
     unsigned long long norm, mean; /* of norm - peak, of peak - mean */
     unsigned lines, lines_with_mean;
 };
 
-TD_DEVICE void add_spreads(const td_choose &p, int which, spreads *seen)
+TD_DEVICE void add_flatness(const td_measured &p, int which, flatness *seen)
 {
     const td_line *const lines = td_measured_lines(p, which, (int)blockIdx.z);
     for (int i = (int)threadIdx.x; i < p.lines[which]; i += (int)blockDim.x) {
@@ -53,7 +52,7 @@ TD_DEVICE int64_t mean_of(unsigned long long sum, unsigned count)
 /* By how much elements of C are smaller than the product of peaks. Independent numbers of a size make sums of 1 / sqrt(k) of the
  * product of norms. Where norms are little more than peaks, sizes spread so far that a sum is its largest term: of
  * lognormal numbers, 2 - sqrt(2) of what is between peak and mean below both peaks. Samples were half-way between the two. */
-TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
+TD_DEVICE int64_t lost_of(const td_rule &p, const flatness *seen)
 {
     const int64_t flat =
         mean_of(seen[0].norm, seen[0].lines) + mean_of(seen[1].norm, seen[1].lines);
@@ -67,95 +66,76 @@ TD_DEVICE int64_t lost_of(const td_choose &p, const spreads *seen)
 static __global__ void __launch_bounds__(4 * THREADS) choose_digits_kernel(TD_PARAMETER td_choose p)
 {
     td_begin_kernel();
-    TD_SHARED(spreads, seen, [2]);
-    const bool has_lines = td_scalar_value(p.alpha) != 0.0;
+    TD_SHARED(flatness, seen, [2]);
+    const bool has_lines = td_scalar_value(p.measured.alpha) != 0.0;
     if (threadIdx.x < 2) seen[threadIdx.x] = {};
     __syncthreads();
-    for (int o = 0; o < 2 && has_lines; o++) add_spreads(p, o, &seen[o]);
+    for (int o = 0; o < 2 && has_lines; o++) add_flatness(p.measured, o, &seen[o]);
     __syncthreads();
-    if (threadIdx.x == 0) p.choice[blockIdx.z] = cheapest_digits(p, lost_of(p, seen));
+    if (threadIdx.x == 0)
+        p.chosen.choice[blockIdx.z] = cheapest_digits(p.rule, lost_of(p.rule, seen));
 }
 
-/* What is seen of the lines of a member that is shifted, by all of its blocks: those with shifts are looked at now. */
-TD_DEVICE void look_again(const td_choose &p, int batch)
-{
-    enum { MOST_UNITS = 32 };
-    const int lines = max(p.lines[0], p.lines[1]),
-              units = min((int)MOST_UNITS, (lines + THREADS - 1) / THREADS);
-    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_AGAIN], 2 * units, [&](int unit) {
-        const int which = unit % 2, first = unit / 2 * THREADS + (int)threadIdx.x;
-        raise_spread(see_lines(p, batch, {which, first, units * THREADS}), false,
-                     &p.spread[batch].again[which]);
-    });
-}
-
-/* The choice of a member, by each of its blocks. */
+/* Returns the choice of a member, which each of its blocks finds for itself. */
 TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
 {
-    const bool has_lines = td_scalar_value(p.alpha) != 0.0, is_open = has_lines && p.candidates > 1,
-               again = is_open && p.line_again[0] && p.shifted[batch];
-    if (again) look_again(p, batch);
-    td_spread_of_lines seen[2] = {};
+    const td_measured &m = p.measured;
+    const bool has_lines = td_scalar_value(m.alpha) != 0.0,
+               is_open = has_lines && p.rule.candidates > 1,
+               again = is_open && m.line_again[0] && m.shifted[batch];
+    td_line_extremes seen[2] = {};
     for (int o = 0; o < 2 && is_open; o++)
-        seen[o] = again ? p.spread[batch].again[o] : p.spread[batch].of[o];
-    return choice_of_lines(p, has_lines, seen);
+        seen[o] = again ? m.extremes[batch].again[o] : m.extremes[batch].of[o];
+    return choice_of_lines(p.rule, has_lines, m.k, seen);
 }
 
-/* Chooses, unless that is done, and sets scales, or goes on to the estimate, if that is made here: estimate.steps is not NULL.
+/* Chooses, unless choose_digits_kernel has, and sets the scales of all lines.
  * Grid: an even number of blocks, half of them for op(A)'s lines, 1, batch member. */
-static __global__ void __launch_bounds__(THREADS, 2)
-    scale_kernel(TD_PARAMETER td_choose p, TD_PARAMETER td_small_estimate estimate)
+static __global__ void __launch_bounds__(THREADS, 2) scale_kernel(TD_PARAMETER td_choose p)
 {
-    TD_DYNAMIC_SHARED(small_estimate_shared, shared);
     td_begin_kernel();
     const int which = (int)blockIdx.x % 2, batch = (int)blockIdx.z, tid = (int)threadIdx.x,
               block = (int)blockIdx.x / 2, blocks = (int)gridDim.x / 2;
-    const bool is_chosen = p.rule == TD_SCALE_BY_DIGITS;
-    const td_choice choice = is_chosen ? p.choice[batch] : choose_member(p, batch);
-    const bool goes_on = estimate.steps && choice.is_estimated;
-    if (!is_chosen && !(goes_on && p.candidates > 1) && blockIdx.x == 0 && tid == 0)
-        leave_choice(p, batch, choice);
-    if (td_scalar_value(p.alpha) == 0.0) return;
-    if (!goes_on) {
-        td_scale_lines(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
-        return;
-    }
-    td_do_step(&p.steps[batch * TD_STEPS + TD_STEP_LINES], 2 * blocks, [&](int unit) {
-        td_scale_lines(p, choice, unit % 2, batch, unit / 2 * THREADS + tid, blocks * THREADS);
-    });
-    estimate_member(estimate, (td_room)choice.room, *shared);
+    const bool is_chosen = p.rule.scale == TD_SCALE_BY_DIGITS;
+    const td_choice choice = is_chosen ? p.chosen.choice[batch] : choose_member(p, batch);
+    if (!is_chosen && blockIdx.x == 0 && tid == 0) leave_choice(p, batch, choice);
+    if (td_scalar_value(p.measured.alpha) == 0.0) return;
+    td_scale_lines(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
 }
 
-cudaError_t td_choose_run(const td_choose *p, const td_small_estimate *estimate,
-                          cudaStream_t stream)
+cudaError_t td_choose_run(const td_choose *p, cudaStream_t stream)
 {
-    const int lines = max(p->lines[0], p->lines[1]), batch = p->batch,
-              strips = min((int)MOST_BLOCKS / 2, (lines + THREADS - 1) / THREADS),
-              half = estimate ? max(strips, MOST_BLOCKS / 2 / batch) : strips;
-    const dim3 grid(2 * (unsigned)half, 1, (unsigned)batch);
+    enum { MOST_BLOCKS = 128 }; /* for the lines of one operand of a member */
+    const td_measured &m = p->measured;
+    const int lines = max(m.lines[0], m.lines[1]),
+              blocks = min((int)MOST_BLOCKS, (lines + THREADS - 1) / THREADS);
+    const dim3 grid(2 * (unsigned)blocks, 1, (unsigned)m.batch);
     cudaError_t error = cudaSuccess;
-    if (p->rule == TD_SCALE_BY_DIGITS)
-        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)batch), 4 * THREADS, 0,
+    if (p->rule.scale == TD_SCALE_BY_DIGITS)
+        error = TD_LAUNCH_NEXT(choose_digits_kernel, dim3(1, 1, (unsigned)m.batch), 4 * THREADS, 0,
                                stream, *p);
     if (error != cudaSuccess) return error;
-    return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, estimate ? sizeof(small_estimate_shared) : 0,
-                          stream, *p, estimate ? *estimate : td_small_estimate{});
+    return TD_LAUNCH_NEXT(scale_kernel, grid, THREADS, 0, stream, *p);
 }
 
-/* The most products of which an estimate takes about as long here as by kernels of its own. */
-static const double SMALL_ESTIMATE = 0x1p33;
-
-bool td_is_small_estimate(int64_t m, int64_t n, int64_t k, int64_t batch)
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *p, cudaStream_t stream)
 {
-    int bytes = 0;
-    return k <= TD_ESTIMATE_K &&
-           (double)m * (double)n * (double)k * (double)batch <= SMALL_ESTIMATE &&
-           td_block_shared_bytes(&bytes) == cudaSuccess &&
-           bytes >= (int)sizeof(small_estimate_shared);
+    cudaError_t error = td_measure_run(measure, stream);
+    if (error == cudaSuccess && measure->route == TD_MEASURE_WHOLE) {
+        error = td_choose_whole_run(measure, p, stream);
+        if (p->rule.scale != TD_SCALE_BY_DIGITS) return error;
+    }
+    return error == cudaSuccess ? td_choose_run(p, stream) : error;
 }
 
 cudaError_t td_choose_prepare(void)
 {
-    const cudaError_t error = td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
-    return td_allow_shared(error, scale_kernel, (int)sizeof(small_estimate_shared));
+    return td_load(cudaSuccess, choose_digits_kernel, scale_kernel);
+}
+
+cudaError_t td_lines_prepare(void)
+{
+    cudaError_t error = td_measure_prepare();
+    if (error == cudaSuccess) error = td_choose_prepare();
+    return error == cudaSuccess ? td_choose_whole_prepare() : error;
 }

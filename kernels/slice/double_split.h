@@ -6,7 +6,9 @@
 #ifndef TD_DOUBLE_SPLIT_H
 #define TD_DOUBLE_SPLIT_H
 
-#include "../select/ozaki.h"
+#include <cuda_runtime_api.h>
+
+#include "../crt/finish_types.h"
 
 #ifdef __cplusplus
 extern "C" {

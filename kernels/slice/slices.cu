@@ -1,7 +1,7 @@
 /* slices.cu - operands into planes of balanced digits, and sums of digit products into C. */
 #include "../../include/tandem.h"
 #include "../crt/finish.h"
-#include "fixed_tile.h"
+#include "../select/fixed_tile.h"
 #include "sums.h"
 
 /* A tile is so many elements of k; a thread makes digits of QUAD neighbouring elements at a time. */

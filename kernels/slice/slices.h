@@ -9,7 +9,9 @@
 #define TD_SLICE_SLICES_H
 
 #include "../../include/tandem.h"
-#include "../select/ozaki.h"
+#include "../crt/finish_types.h"
+#include "../measure/measure_ts.h"
+#include "../select/fixed.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,15 +67,6 @@ cudaError_t td_slices_add(const td_slice_products *products, cudaStream_t stream
 /* C and masks. */
 cudaError_t td_slices_finish(const td_slice_sums *sums, const td_finish *finish,
                              cudaStream_t stream);
-
-/* Records of all lines of operands of tandem_ts: their peaks, whether they are special, and scales such that
- * |A'| <= 2^(width + 1). One member; no shifts. */
-typedef struct {
-    td_view operand[2];
-    td_line *line[2];
-    int width;
-} td_measure_ts;
-cudaError_t td_measure_ts_run(const td_measure_ts *measure, cudaStream_t stream);
 
 /* C = alpha X 2^-scales + beta C for C of tandem_ts; X is rounded part by part. Elements of special rows and columns become
  * NaN. One member. */

@@ -55,10 +55,12 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
 TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
 {
     const td_region &region = target.region;
-    unsigned mask = 0;
-    for (int j = 0; j < min((int)TD_SUBTILE, target.n - col) && row < target.m; j++)
-        mask |= ((1u << min((int)TD_SUBTILE, target.m - row)) - 1) << (TD_SUBTILE * j);
+    const int rows = min((int)TD_SUBTILE, target.m - row),
+              cols = min((int)TD_SUBTILE, target.n - col);
+    if (rows <= 0 || cols <= 0) return 0;
+    unsigned mask = ((1u << rows) - 1) * 0x1111u & ((1u << (TD_SUBTILE * cols)) - 1);
     if (td_region_holds(&region, row, col, TD_SUBTILE, TD_SUBTILE)) return mask;
+    TD_ROLLED
     for (int e = 0; e < TD_SUBTILE * TD_SUBTILE; e++)
         if (!td_region_has(&region, row + e % TD_SUBTILE, col + e / TD_SUBTILE)) mask &= ~(1u << e);
     return mask;

@@ -105,16 +105,11 @@ TD_DEVICE void td_copy_line_boxes(const td_view &o, const CUtensorMap *map, int 
     }
 }
 
-/* Elements of tiles that take no longer without boxes. */
-enum { TD_FEW_FOR_BOXES = 1 << 21 };
-
-/* Boxes of both operands of `batch` members, so many tiles, up to element `end` of k. False if there are few, or if one's elements cannot
- * be copied so. */
+/* Boxes of both operands of `batch` members, up to element `end` of k. False if one's elements cannot be copied so. */
 template <class tile>
-static inline bool td_describe_line_boxes(td_view_boxes *boxes, int tiles, const td_view *operands,
+static inline bool td_describe_line_boxes(td_view_boxes *boxes, const td_view *operands,
                                           int64_t end, int64_t batch_first, int batch)
 {
-    if ((int64_t)tiles * tile::size < TD_FEW_FOR_BOXES) return false;
     for (int i = 0; i < 2; i++) {
         const int rows = operands[i].k_step == 1 ? (int)tile::lines : (int)tile::elements;
         if (!td_describe_view(&boxes->of[i], operands[i], end, batch_first, batch, rows,

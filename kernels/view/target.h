@@ -9,7 +9,7 @@
 #include "view.h"
 
 /* What is known of all pairs of lines: binary64 has no room for the sums of some, or has room if
- * their elements are scaled (../repair/binary64.h), or has room for them as they are. */
+ * their elements are scaled (../measure/room.h), or has room for them as they are. */
 typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM } td_room;
 
 /* A tile is TD_TILE x TD_TILE elements of C, and has TD_SUBTILES subtiles of TD_SUBTILE x

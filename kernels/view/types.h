@@ -1,4 +1,4 @@
-/* types.h - elements, scalars, matrices and counters as host C and kernels both know them. Needs no CUDA header. */
+/* types.h - elements, scalars, and matrices as host C and kernels both know them. Needs no CUDA header. */
 #ifndef TD_TYPES_H
 #define TD_TYPES_H
 
@@ -55,11 +55,5 @@ typedef struct {
     int64_t ld;     /* leading dimension, in elements */
     int64_t stride; /* distance between matrices of a batch, in elements; 0 shares one matrix */
 } td_matrix;
-
-/* Counters of one call site that kernels increment. */
-typedef struct {
-    unsigned long long repaired; /* elements of C recomputed in binary64 by the repair kernel */
-    unsigned long long planes;   /* most slices or moduli of a product */
-} td_counters;
 
 #endif

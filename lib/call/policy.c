@@ -19,14 +19,21 @@ const char td_reason_capture[] = "no memory for a captured product";
 const char td_reason_large[] = "too large for the mode";
 const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
+const char td_reason_refused[] = "stream refused";
+const char td_reason_operand[] = "operand out of reach";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
+const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
+
+const char td_reason_rule[] = "a rule of TANDEM_RULES";
+const char td_reason_rules[] = "faults in TANDEM_RULES";
 
 const char td_choice_fastest[] = "predicted fastest";
 const char td_choice_faster[] = "predicted faster than native";
 const char td_choice_emulated[] = "predicted fastest mode";
 const char td_choice_reproducible[] = "the same on every device";
+const char td_choice_rule[] = "a rule of TANDEM_RULES";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {

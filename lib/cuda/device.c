@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engines/model/calibration.h"
 #include "../options/log.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
 static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
@@ -43,21 +42,34 @@ static cudaError_t find_graph_pool(td_device *d)
     return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
-/* Own memory that is registered, not CUDA's: it can still be read when the context or the process ends. */
+/* Host memory at *memory, zeros if it is made now, as kernels of this context see it: NULL if
+ * that fails. Own memory that is registered, not CUDA's: it can still be read when the context
+ * or the process ends. */
+static void *map_memory(void **memory, size_t bytes)
+{
+    enum { PAGE_BYTES = 4096 };
+    void *mapped = NULL;
+    if (!*memory) {
+        const size_t whole = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        *memory = aligned_alloc(PAGE_BYTES, whole);
+        if (!*memory) return NULL;
+        memset(*memory, 0, whole);
+    }
+    if (!td_cuda_ok(cudaHostRegister(*memory, bytes, cudaHostRegisterMapped)) ||
+        !td_cuda_ok(cudaHostGetDevicePointer(&mapped, *memory, 0)))
+        return NULL;
+    return mapped;
+}
+
 static cudaError_t find_counters(td_device *d)
 {
-    const size_t bytes = TD_COUNTER_SLOTS * sizeof *d->counters;
-    if (!d->counters) {
-        d->counters = aligned_alloc(4096, bytes);
-        if (!d->counters) return cudaErrorMemoryAllocation;
-        memset(d->counters, 0, bytes);
-    }
-    cudaError_t error = cudaHostRegister(d->counters, bytes, cudaHostRegisterMapped);
-    if (error != cudaSuccess) return error;
-    void *mapped = NULL;
-    error = cudaHostGetDevicePointer(&mapped, d->counters, 0);
-    d->mapped_counters = mapped;
-    if (error == cudaSuccess) error = td_counters_find(&d->device_counters);
+    d->mapped_counters = map_memory((void **)&d->counters, TD_COUNTER_SLOTS * sizeof *d->counters);
+    d->mapped_samples = map_memory((void **)&d->samples, TD_SAMPLE_SLOTS * sizeof *d->samples);
+    d->mapped_failure = map_memory((void **)&d->failure, sizeof *d->failure);
+    if (!d->mapped_counters || !d->mapped_samples || !d->mapped_failure)
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = td_counters_find(&d->device_counters);
+    if (error == cudaSuccess) error = td_sample_find(&d->device_samples);
     return error == cudaSuccess ? td_counters_prepare() : error;
 }
 
@@ -88,41 +100,6 @@ bool td_device_name(int ordinal, td_device_text *name)
     return true;
 }
 
-/* The host device's clocks say nothing: it stands for a card of the table. */
-#ifdef TD_HOSTGPU
-enum { IS_HOST_DEVICE = 1 };
-#else
-enum { IS_HOST_DEVICE = 0 };
-#endif
-
-bool td_device_card(int ordinal, td_card *card)
-{
-    int value[TD_CARD_ATTRIBUTES];
-    td_device_text name;
-    if (!td_device_name(ordinal, &name)) return false;
-    for (int i = 0; i < TD_CARD_ATTRIBUTES; i++)
-        if (!td_cuda_ok(cudaDeviceGetAttribute(
-                &value[i], (enum cudaDeviceAttr)td_card_attributes[i], ordinal)))
-            return false;
-    const td_card *stand_in = IS_HOST_DEVICE ? td_card_known(name.text) : NULL;
-    *card = stand_in ? *stand_in : td_card_of(name.text, value);
-    return true;
-}
-
-static cudaError_t find_model(td_device *d)
-{
-    td_card card;
-    int driver = 0;
-    if (!td_device_card(d->ordinal, &card)) return cudaErrorInvalidDevice;
-    const cudaError_t error = cudaDriverGetVersion(&driver);
-    if (error != cudaSuccess) return error;
-    td_model_make(&d->model, &card);
-    td_calibration_use(&d->model, driver);
-    td_log(TD_LOG_INFO, "device %d: products are predicted by figures %s", d->ordinal,
-           d->model.source);
-    return cudaSuccess;
-}
-
 /* Under the lock. */
 static cudaError_t set_up(td_device *d)
 {
@@ -131,7 +108,6 @@ static cudaError_t set_up(td_device *d)
     if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
     if (error == cudaSuccess) d->pool = pools[d->ordinal];
     if (error == cudaSuccess) error = find_counters(d);
-    if (error == cudaSuccess) error = find_model(d);
     td_capture_restore(mode);
     return error;
 }
@@ -141,6 +117,7 @@ static void begin_life(td_device *d, unsigned life)
 {
     d->ordinal = d->context->ordinal;
     d->graph_stream = NULL;
+    d->mapped_lines = NULL;
     atomic_store(&d->loaded, 0);
     const cudaError_t error = set_up(d);
     d->is_refused = !td_cuda_ok(error);
@@ -174,18 +151,18 @@ td_device *td_device_current(void)
     const unsigned life = atomic_load(&context->life);
     td_device *d = find(context);
     if (!d || atomic_load(&d->life) != life) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&td_devices_lock);
         d = find(context);
         if (!d) d = add(context);
         if (d && atomic_load(&d->life) != life) begin_life(d, life);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&td_devices_lock);
     }
     return d && !d->is_refused ? d : NULL;
 }
 
 bool td_device_allow_graphs(td_device *d)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     bool done = d->graph_stream != NULL;
     if (!done) {
         cudaStream_t stream = NULL;
@@ -195,6 +172,20 @@ bool td_device_allow_graphs(td_device *d)
         td_capture_restore(mode);
         d->graph_stream = stream;
     }
+    pthread_mutex_unlock(&td_devices_lock);
+    return done;
+}
+
+bool td_device_keep_lines(td_device *d)
+{
+    pthread_mutex_lock(&lock);
+    if (!d->mapped_lines) {
+        const td_capture_mode mode = td_capture_allow();
+        d->mapped_lines =
+            map_memory((void **)&d->lines, 2 * (size_t)TD_SAMPLE_LINE * sizeof *d->lines);
+        td_capture_restore(mode);
+    }
+    const bool done = d->mapped_lines != NULL;
     pthread_mutex_unlock(&lock);
     return done;
 }
@@ -227,9 +218,9 @@ static bool load(td_device *d, td_loader *loader, int which)
 bool td_device_load(td_device *device, td_loader *loader, int which)
 {
     if (is_loaded(device, loader, which)) return true;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     const bool done = is_loaded(device, loader, which) || load(device, loader, which);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_devices_lock);
     return done;
 }
 

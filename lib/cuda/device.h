@@ -3,14 +3,15 @@
 #ifndef TD_CUDA_DEVICE_H
 #define TD_CUDA_DEVICE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <cuda_runtime_api.h>
 
 #include "../../kernels/device/counters.h"
+#include "../../kernels/sample/sample.h"
 #include "context.h"
-#include "../engines/model/model.h"
 
 /* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
 typedef cudaError_t td_loader(int which);
@@ -26,7 +27,6 @@ typedef struct td_device {
     size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
     cudaMemPool_t pool;               /* the GPU's, which no reset touches */
     struct td_cublas *cublas;         /* of ../engines/ozaki/cublas.c */
-    td_model model;                   /* what products take on it */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */
     cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */
@@ -41,6 +41,13 @@ typedef struct td_device {
 
     /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
     td_counters *counters, *mapped_counters, *device_counters;
+
+    /* The same of what TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each; the first element outside
+     * of its bound; and room for that one's lines, NULL until td_device_keep_lines() has made
+     * it. These two are in host memory. */
+    td_sample_counts *samples, *mapped_samples, *device_samples;
+    td_sample_failure *failure, *mapped_failure;
+    double *lines, *mapped_lines;
 } td_device;
 
 enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
@@ -56,6 +63,10 @@ bool td_device_load(td_device *device, td_loader *loader, int which);
 /* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
 bool td_device_allow_graphs(td_device *device);
 
+/* Makes the lines of a failure if they are not there; false without memory. Safe in any thread
+ * and during stream capture. */
+bool td_device_keep_lines(td_device *device);
+
 /* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
  * to have. */
 static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
@@ -69,15 +80,14 @@ typedef struct {
 } td_device_text;
 bool td_device_name(int ordinal, td_device_text *name);
 
-/* What CUDA says of a device's speed, or, for one without a speed of its own, what the table of cards says; false if CUDA does
- * not say. */
-bool td_device_card(int ordinal, td_card *card);
-
 /* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
  * managed or registered host memory. */
 bool td_device_reaches(const td_device *device, const void *p);
 
 /* True if the stream is being captured into a graph. */
 bool td_stream_is_capturing(cudaStream_t stream);
+
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_devices_lock;
 
 #endif

@@ -8,11 +8,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../../kernels/device/counts.h"
+#include "../../kernels/sample/sample.h"
 #include "../../kernels/select/prices.h"
 #include "../call/problem.h"
 #include "../call/run_status.h"
 
 typedef struct td_device td_device; /* ../cuda/device.h */
+struct td_traits;                   /* ozaki/route.h */
+struct td_route;
 
 /* What follows a mode's name. */
 typedef struct {
@@ -22,6 +26,9 @@ typedef struct {
 
     /* By which the data choose on the device, for this product; binary64 is 0: as the mode defines. */
     td_prices prices;
+
+    /* Rows of the table of routes (ozaki/route.h) that must not be taken, a bit each: for tests, and of no effect on C. */
+    uint64_t without_routes;
 } td_parameter;
 
 /* What one product takes of a device. Operations: a multiply-add counts two. */
@@ -49,11 +56,19 @@ typedef struct td_engine {
     /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite operands; NULL: nothing is. */
     double (*bits)(td_parameter parameter, int64_t k);
 
+    /* What is proven of the error of any element, for any finite operands; TANDEM_VERIFY holds
+     * products against it. NULL: nothing is. */
+    td_sample_bound (*proven)(td_parameter parameter, int64_t k);
+
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */
+
+    /* Which kernels make a product on a device with these traits (ozaki/route.h). NULL, or false: there are no others. */
+    bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
+                  struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
     cudaError_t (*prepare)(int is_other_way);

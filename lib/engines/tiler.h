@@ -6,19 +6,7 @@
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
 #include "engine.h"
-
-static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t td_larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline int64_t td_round_up(int64_t a, int64_t b) { return td_ceil_div(a, b) * b; }
-
-/* ceil(log2 x) for x >= 1. */
-static inline int td_ceil_log2(int64_t x)
-{
-    int log = 0;
-    while (log < 62 && (INT64_C(1) << log) < x) log++;
-    return log;
-}
+#include "sizes.h"
 
 /* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and its grid in CUDA's limits. */
 enum { TD_MAX_PART_LINES = 1 << 20, TD_MAX_PART_MEMBERS = 32767 };

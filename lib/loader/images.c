@@ -6,6 +6,22 @@
 
 /* ---- one image ---- */
 
+/* Texts are compared here, not by libc: a sanitizer's strcmp cannot be called before that sanitizer has
+ * started, and it asks dlsym, which reads images, while it starts. */
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *part = path;
+    for (const char *at = path; *at; at++)
+        if (*at == '/') part = at + 1;
+    return part;
+}
+
 /* The dynamic linker turns offsets of the dynamic section into addresses in most images, not in all. */
 static const void *address_of(const td_image *image, ElfW(Addr) value)
 {
@@ -28,9 +44,8 @@ static const void *table_of(const td_image *image, ElfW(Sxword) tag)
 static const char *name_of(const td_image *image)
 {
     const ElfW(Dyn) *entry = entry_of(image, DT_SONAME);
-    const char *strings = table_of(image, DT_STRTAB), *slash = strrchr(image->path, '/');
-    if (entry && strings) return strings + entry->d_un.d_val;
-    return slash ? slash + 1 : image->path;
+    const char *strings = table_of(image, DT_STRTAB);
+    return entry && strings ? strings + entry->d_un.d_val : last_part(image->path);
 }
 
 static bool is_function(const ElfW(Sym) * symbol)
@@ -46,7 +61,7 @@ static bool is_called(const td_image *image, uint32_t i, const char *name)
     const ElfW(Sym) *symbols = table_of(image, DT_SYMTAB);
     const char *strings = table_of(image, DT_STRTAB);
     return symbols && strings && is_function(&symbols[i]) &&
-           strcmp(strings + symbols[i].st_name, name) == 0;
+           is_same(strings + symbols[i].st_name, name);
 }
 
 /* The number of a symbol by DT_GNU_HASH, 0 if it is not there: buckets of chains whose last element has bit 0 set; a
@@ -97,6 +112,51 @@ bool td_image_needs(const td_image *image, const char *start)
     return false;
 }
 
+bool td_image_holds(const td_image *image, const void *address)
+{
+    for (int s = 0; s < image->segment_count; s++) {
+        const ElfW(Phdr) *segment = &image->segments[s];
+        const uintptr_t start = image->base + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (uintptr_t)address - start < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static td_image image_of(const struct dl_phdr_info *info)
+{
+    td_image image = {.path = info->dlpi_name ? info->dlpi_name : "",
+                      .base = info->dlpi_addr,
+                      .segments = info->dlpi_phdr,
+                      .segment_count = info->dlpi_phnum};
+    for (int i = 0; i < image.segment_count; i++)
+        if (image.segments[i].p_type == PT_DYNAMIC)
+            image.dynamic = (const ElfW(Dyn) *)(image.base + image.segments[i].p_vaddr);
+    image.name = name_of(&image);
+    return image;
+}
+
+/* ---- one after the other ---- */
+
+typedef struct {
+    bool (*is_last)(const td_image *image, void *context);
+    void *context;
+} walk;
+
+static int walk_one(struct dl_phdr_info *info, size_t size, void *of)
+{
+    const walk *w = of;
+    const td_image image = image_of(info);
+    (void)size;
+    return w->is_last(&image, w->context);
+}
+
+void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context)
+{
+    walk w = {is_last, context};
+    dl_iterate_phdr(walk_one, &w);
+}
+
 /* ---- all of them ---- */
 
 typedef struct {
@@ -118,15 +178,7 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *of)
     visit *v = of;
     (void)size;
     if (v->images.count == v->room) return 1;
-    td_image *image = &v->images.image[v->images.count++];
-    *image = (td_image){.path = info->dlpi_name ? info->dlpi_name : "",
-                        .base = info->dlpi_addr,
-                        .segments = info->dlpi_phdr,
-                        .segment_count = info->dlpi_phnum};
-    for (int i = 0; i < image->segment_count; i++)
-        if (image->segments[i].p_type == PT_DYNAMIC)
-            image->dynamic = (const ElfW(Dyn) *)(image->base + image->segments[i].p_vaddr);
-    image->name = name_of(image);
+    v->images.image[v->images.count++] = image_of(info);
     return 0;
 }
 
@@ -141,34 +193,34 @@ static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
+/* The list of most programs needs no memory: a product or a handle must not fail for want of it. Used in visit_all alone,
+ * under the dynamic linker's lock. */
+enum { ORDINARY_IMAGES = 512 };
+static td_image ordinary[ORDINARY_IMAGES];
+
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context)
 {
     enum { LOADED_MEANWHILE = 64 };
+    td_image *list = NULL;
     visit v = {.body = body, .context = context};
     dl_iterate_phdr(count_one, &v.room);
     v.room += LOADED_MEANWHILE;
-    v.images.image = malloc((size_t)v.room * sizeof *v.images.image);
-    if (!v.images.image) v.room = 0;
+    if (v.room > ORDINARY_IMAGES) list = malloc((size_t)v.room * sizeof *list);
+    if (!list) v.room = ORDINARY_IMAGES;
+    v.images.image = list ? list : ordinary;
     dl_iterate_phdr(visit_all, &v);
-    free(v.images.image);
+    free(list);
 }
 
 const td_image *td_images_find(const td_images *images, const void *address)
 {
-    for (int i = 0; i < images->count; i++) {
-        const td_image *image = &images->image[i];
-        for (int s = 0; s < image->segment_count; s++) {
-            const ElfW(Phdr) *segment = &image->segments[s];
-            const uintptr_t start = image->base + segment->p_vaddr;
-            if (segment->p_type == PT_LOAD && (uintptr_t)address - start < segment->p_memsz)
-                return image;
-        }
-    }
+    for (int i = 0; i < images->count; i++)
+        if (td_image_holds(&images->image[i], address)) return &images->image[i];
     return NULL;
 }
 
 /* Which image stands for a name that another one needs. */
-static const td_image *find_name(const td_images *images, const char *name)
+static td_image *find_name(const td_images *images, const char *name)
 {
     for (int i = 0; i < images->count; i++)
         if (strcmp(images->image[i].name, name) == 0 || strcmp(images->image[i].path, name) == 0)
@@ -176,30 +228,32 @@ static const td_image *find_name(const td_images *images, const char *name)
     return NULL;
 }
 
+/* Appends an image to the search that ends with `last`, unless it is in it; returns the last one now. */
+static td_image *search_later(td_image *last, td_image *image)
+{
+    if (!image || image->is_in_search) return last;
+    image->is_in_search = true;
+    image->next_in_search = NULL;
+    last->next_in_search = image;
+    return image;
+}
+
 const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
                                 const td_image *except)
 {
-    const td_image **queue = calloc((size_t)images->count, sizeof *queue), *found = NULL;
-    bool *is_known = calloc((size_t)images->count, sizeof *is_known);
-    int first = 0, end = 0;
-    if (queue && is_known && from) {
-        is_known[from - images->image] = true;
-        queue[end++] = from;
+    if (!from) return NULL;
+    for (int i = 0; i < images->count; i++) images->image[i].is_in_search = false;
+    td_image *first = &images->image[from - images->image], *last = first;
+    first->is_in_search = true;
+    first->next_in_search = NULL;
+    for (td_image *at = first; at; at = at->next_in_search) {
+        const char *strings = table_of(at, DT_STRTAB);
+        if (at != except && td_image_symbol(at, name)) return at;
+        for (const ElfW(Dyn) *e = at->dynamic; e && e->d_tag != DT_NULL; e++)
+            if (e->d_tag == DT_NEEDED && strings)
+                last = search_later(last, find_name(images, strings + e->d_un.d_val));
     }
-    for (; first < end && !found; first++) {
-        const char *strings = table_of(queue[first], DT_STRTAB);
-        if (queue[first] != except && td_image_symbol(queue[first], name)) found = queue[first];
-        for (const ElfW(Dyn) *e = queue[first]->dynamic; e && e->d_tag != DT_NULL; e++) {
-            if (e->d_tag != DT_NEEDED || !strings) continue;
-            const td_image *needed = find_name(images, strings + e->d_un.d_val);
-            if (!needed || is_known[needed - images->image]) continue;
-            is_known[needed - images->image] = true;
-            queue[end++] = needed;
-        }
-    }
-    free(queue);
-    free(is_known);
-    return found;
+    return NULL;
 }
 
 bool td_image_is_needed(const td_images *images, const td_image *image)

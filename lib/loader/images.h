@@ -9,13 +9,17 @@
 #include <stdint.h>
 
 /* One object, while it is loaded. */
-typedef struct {
+typedef struct td_image {
     const char *path; /* "" for the program itself */
     const char *name; /* DT_SONAME, or else the last part of the path */
     uintptr_t base;
     const ElfW(Phdr) * segments;
     int segment_count;
     const ElfW(Dyn) * dynamic;
+
+    /* Of td_images_bound. */
+    struct td_image *next_in_search; /* the one that is looked at after this one */
+    bool is_in_search;
 } td_image;
 
 /* All of them, in the order in which they were loaded: the program, what is preloaded, and what these need. */
@@ -24,8 +28,17 @@ typedef struct {
     int count;
 } td_images;
 
-/* Calls body while nothing is loaded or unloaded; body must neither. Without memory it sees no images. */
+/* Calls body while nothing is loaded or unloaded; body must neither. Where there is no memory for a list of more
+ * than 512 it sees the first 512. */
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context);
+
+/* Calls is_last for one image after the other until it returns true, while nothing is loaded or unloaded;
+ * is_last must not load or unload either. Needs no memory and, like td_image_holds and td_image_symbol, calls
+ * no function that a sanitizer or an allocator could stand before, so that these may call it as they start. */
+void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context);
+
+/* True if the address is in a segment of the image. */
+bool td_image_holds(const td_image *image, const void *address);
 
 /* The image that holds an address; NULL if none does. */
 const td_image *td_images_find(const td_images *images, const void *address);

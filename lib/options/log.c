@@ -125,14 +125,14 @@ static void log_line(td_log_level level, const char *suffix, const char *format,
     errno = saved_errno;
 }
 
-static bool is_dropped(td_log_level level)
+bool td_log_is_on(td_log_level level)
 {
-    return (int)level > atomic_load_explicit(&threshold, memory_order_relaxed);
+    return (int)level <= atomic_load_explicit(&threshold, memory_order_relaxed);
 }
 
 void td_log(td_log_level level, const char *format, ...)
 {
-    if (is_dropped(level)) return;
+    if (!td_log_is_on(level)) return;
     va_list arguments;
     va_start(arguments, format);
     log_line(level, "", format, arguments);
@@ -141,7 +141,7 @@ void td_log(td_log_level level, const char *format, ...)
 
 void td_log_capped(atomic_uint *seen, unsigned cap, td_log_level level, const char *format, ...)
 {
-    if (is_dropped(level)) return;
+    if (!td_log_is_on(level)) return;
     /* Looking before counting keeps the counter from wrapping round. */
     if (atomic_load_explicit(seen, memory_order_relaxed) >= cap) return;
     const unsigned before = atomic_fetch_add_explicit(seen, 1, memory_order_relaxed);

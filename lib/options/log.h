@@ -5,6 +5,7 @@
 #define TD_LOG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 typedef enum {
     TD_LOG_ERROR, /* something asked for was not done */
@@ -20,6 +21,9 @@ extern const char *const td_log_level_names[TD_LOG_LEVEL_COUNT];
  * stands for the process id, or to stderr if file is NULL. A file that cannot be written, now or
  * later, gets one line, and stderr its place. Until the first call: warn, stderr. */
 void td_log_open(td_log_level level, const char *file);
+
+/* True if lines of a level are not dropped: for what costs time to find out. */
+bool td_log_is_on(td_log_level level);
 
 /* One line; line ends and other control characters in the text become '?', a long text is cut. */
 void td_log(td_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -188,6 +188,38 @@ static void print_log(const void *value, char *text, size_t bytes)
              log->file);
 }
 
+/* Elements to verify */
+
+static bool parse_verify(const char *text, void *value)
+{
+    static const char sample[] = "sample";
+    td_option_verify *count = value;
+    size_t number = 0;
+    *count = strcmp(text, "full") == 0 ? TD_VERIFY_ALL : 0;
+    if (*count || strcmp(text, "off") == 0) return true;
+    if (strncmp(text, sample, strlen(sample)) != 0) return false;
+    text += strlen(sample);
+    *count = TD_VERIFY_USUAL;
+    if (!*text) return true;
+    if (*text != ':' || !isdigit((unsigned char)text[1]) ||
+        text[1 + strspn(text + 1, "0123456789")] || !parse_number(text + 1, &number) ||
+        number < 1 || number > TD_VERIFY_MOST)
+        return false;
+    *count = (td_option_verify)number;
+    return true;
+}
+
+static void print_verify(const void *value, char *text, size_t bytes)
+{
+    const td_option_verify count = *(const td_option_verify *)value;
+    if (count == 0 || count == TD_VERIFY_ALL)
+        snprintf(text, bytes, "%s", count ? "full" : "off");
+    else if (count == TD_VERIFY_USUAL)
+        snprintf(text, bytes, "sample");
+    else
+        snprintf(text, bytes, "sample:%lld", (long long)count);
+}
+
 /* Any text, or none */
 
 static bool parse_text(const char *text, void *value)
@@ -200,6 +232,20 @@ static void print_text(const void *value, char *text, size_t bytes)
 {
     const td_option_text *from = value;
     snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
+}
+
+/* On or off */
+
+static bool parse_flag(const char *text, void *value)
+{
+    td_option_flag *is_on = value;
+    *is_on = strcmp(text, "on") == 0;
+    return *is_on || strcmp(text, "off") == 0;
+}
+
+static void print_flag(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", *(const td_option_flag *)value ? "on" : "off");
 }
 
 /* Families of entry points */
@@ -250,6 +296,30 @@ static void print_families(const void *value, char *text, size_t bytes)
         if (families >> f & 1) append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
 }
 
+/* Seconds */
+
+enum { MOST_SECONDS = 86400 };
+
+static bool parse_seconds(const char *text, void *value)
+{
+    td_option_seconds *seconds = value;
+    *seconds = TD_NEVER;
+    if (strcmp(text, "never") == 0) return true;
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 5 || text[digits]) return false;
+    *seconds = atoi(text);
+    return *seconds <= MOST_SECONDS;
+}
+
+static void print_seconds(const void *value, char *text, size_t bytes)
+{
+    const td_option_seconds seconds = *(const td_option_seconds *)value;
+    if (seconds == TD_NEVER)
+        snprintf(text, bytes, "never");
+    else
+        snprintf(text, bytes, "%d", seconds);
+}
+
 /* The table, and what walks it */
 
 struct td_option_kind {
@@ -269,6 +339,9 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_bytes = {parse_bytes, print_bytes, NULL},
                                    kind_log = {parse_log, print_log, NULL},
                                    kind_text = {parse_text, print_text, NULL},
+                                   kind_verify = {parse_verify, print_verify, NULL},
+                                   kind_flag = {parse_flag, print_flag, NULL},
+                                   kind_seconds = {parse_seconds, print_seconds, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
 #define ROW(id, kind, field, fallback, allowed, help)                                              \
@@ -349,6 +422,19 @@ static const char *find_value(char *const *environment, const char *name)
     return NULL;
 }
 
+/* Nothing is emulated by options of which one is malformed; what is said and reported stays, where it is not that one. */
+static void keep_only_words(td_options *o)
+{
+    static const td_option_id words[] = {TD_OPTION_LOG, TD_OPTION_REPORT, TD_OPTION_REPORT_EVERY};
+    const td_options read = *o;
+    td_options_set_defaults(o);
+    o->log = read.log;
+    o->report = read.report;
+    o->report_every = read.report_every;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        o->origins[words[i]] = read.origins[words[i]];
+}
+
 static bool parse_all(td_options *o, char *const *environment, const char *consequence)
 {
     bool is_good = true;
@@ -358,7 +444,7 @@ static bool parse_all(td_options *o, char *const *environment, const char *conse
         const char *text = find_value(environment, name);
         if (text && !set(o, id, name, text, TD_ORIGIN_ENVIRONMENT, consequence)) is_good = false;
     }
-    if (!is_good) td_options_set_defaults(o);
+    if (!is_good) keep_only_words(o);
     return is_good;
 }
 

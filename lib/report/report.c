@@ -2,11 +2,13 @@
 #include "report_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <search.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../loader/loaded.h"
@@ -16,34 +18,56 @@ static atomic_bool is_on;
 static td_report report;
 static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
-static bool is_forked; /* this process is a fork() of the one that opened the report */
+static td_report_stderr kept_stderr;
+static struct timespec start; /* of the process, as its files have times */
+static bool is_forked; /* this process is a fork() of the one that opened the report, and ... */
+static bool is_moved;  /* ... has not looked yet where its own goes */
+static _Atomic(int64_t)
+    due; /* when a product writes the report, in milliseconds of the monotonic clock */
+
+/* Held while the report is written; taken before `lock`. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 /* Guards all of the following, the list of records and their counters; not the counts themselves. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree; /* all records, for tsearch(3) */
 static unsigned record_count;
 
+/* False where the report is kept for TANDEM_VERIFY alone. */
+static bool has_destination(void) { return report.options->report.text[0] != '\0'; }
+
 static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
 
 /* is_new: the name counts from where the process is now; false after a fork, which keeps that. */
 static bool open_destination(bool is_new)
 {
-    if (goes_to_stderr()) return true;
-    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
-        td_report_file_open(&file, &file_name))
+    if (goes_to_stderr()) {
+        if (is_new) td_report_stderr_keep(&kept_stderr);
         return true;
+    }
+    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
+        td_report_file_open(&file, &file_name)) {
+        td_report_file_share(&file, report.run, &start);
+        return true;
+    }
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
            report.options->report.text, td_file_reason(errno));
     return false;
 }
 
-static void drop_counters(td_record *record)
+static void drop_list(td_counted **list)
 {
-    while (record->counters) {
-        td_counted *first = record->counters;
-        record->counters = first->next;
+    while (*list) {
+        td_counted *first = *list;
+        *list = first->next;
         free(first);
     }
+}
+
+static void drop_counters(td_record *record)
+{
+    drop_list(&record->counters);
+    drop_list(&record->samples);
 }
 
 static void free_record(void *record)
@@ -56,7 +80,10 @@ static void free_record(void *record)
  * memory, which the child does not have. */
 static void start_again_in_child(void)
 {
-    is_forked = true;
+    is_forked = is_moved = true;
+    report.is_complete = false;
+    clock_gettime(CLOCK_REALTIME, &start);
+    atomic_store(&due, 0);
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
@@ -64,22 +91,32 @@ static void start_again_in_child(void)
     }
 }
 
-void td_report_before_fork(void) { pthread_mutex_lock(&lock); }
+void td_report_before_fork(void)
+{
+    pthread_mutex_lock(&writing);
+    pthread_mutex_lock(&lock);
+}
 
 void td_report_after_fork(bool is_child)
 {
     if (is_child) start_again_in_child();
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&writing);
 }
 
 void td_report_open(const td_options *o, const char *version)
 {
-    if (!o->report.text[0]) return;
+    if (!o->report.text[0] && !o->verify) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
-    is_forked = false;
-    if (!open_destination(true)) return;
+    report.is_complete = is_forked = is_moved = false;
+    atomic_store(&due, 0);
+    clock_gettime(CLOCK_REALTIME, &start);
+    if (o->report.text[0]) {
+        td_report_run_find(o->report.text, report.run);
+        if (!open_destination(true)) return;
+    }
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
@@ -105,6 +142,14 @@ void td_report_set_figures(int number, const char *figures)
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
 
+/* What the mode that runs the call promises. */
+static td_sample_bound bound_of(const td_decision *decision, int64_t k)
+{
+    const td_engine *engine = decision->engine ? decision->engine : td_engines[0];
+    return engine->proven ? engine->proven(decision->parameter, k)
+                          : (td_sample_bound){(double)INFINITY, 0.0};
+}
+
 td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
                                int device)
 {
@@ -114,6 +159,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .reason = decision->reason,
         .choice = decision->choice,
         .forecast = decision->forecast,
+        .bound = bound_of(decision, p->k),
         .device = device,
         .type = p->type,
         .op_a = p->op_a,
@@ -126,6 +172,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
+        .caller = report.options && report.options->sites ? p->caller : NULL,
     };
 }
 
@@ -156,16 +203,18 @@ static int compare_keys(const void *left, const void *right)
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
+    if (a->caller != b->caller) return (uintptr_t)a->caller < (uintptr_t)b->caller ? -1 : 1;
     const int mode = compare_texts(a->mode, b->mode);
     return mode ? mode : compare_texts(a->reason, b->reason);
 }
 
-static td_record *add_record(const td_report_key *key)
+static td_record *add_record(const td_report_key *key, const td_site *site)
 {
     td_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     record->key = *key;
     record->number = record_count;
+    record->site = site;
     if (!tsearch(record, &tree, compare_keys)) {
         free(record);
         return NULL;
@@ -176,16 +225,45 @@ static td_record *add_record(const td_report_key *key)
     return record;
 }
 
+/* The key's record; if it is new and is_added, one is made. */
+static td_record *look_for(const td_report_key *key, bool is_added, const td_site *site)
+{
+    pthread_mutex_lock(&lock);
+    td_record *const *found = tfind(key, &tree, compare_keys);
+    td_record *record = found ? *found : is_added ? add_record(key, site) : NULL;
+    pthread_mutex_unlock(&lock);
+    return record;
+}
+
 td_record *td_report_find(const td_report_key *key)
 {
     _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    pthread_mutex_lock(&lock);
-    td_record *const *found = tfind(key, &tree, compare_keys);
-    td_record *record = found ? *found : add_record(key);
-    pthread_mutex_unlock(&lock);
+    td_record *record = look_for(key, !key->caller, NULL);
+    if (!record && key->caller) record = look_for(key, true, td_site_find(key->caller));
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
+}
+
+bool td_report_wants_native(const td_record *record)
+{
+    return record && !atomic_load_explicit(&record->has_native, memory_order_relaxed);
+}
+
+void td_report_set_native(td_record *record, double seconds)
+{
+    atomic_store_explicit(&record->native_seconds, seconds, memory_order_relaxed);
+    atomic_store_explicit(&record->has_native, true, memory_order_release);
+}
+
+bool td_report_describe(unsigned number, char text[TD_CALL_TEXT])
+{
+    pthread_mutex_lock(&lock);
+    const td_record *record = report.first;
+    while (record && record->number != number) record = record->next;
+    if (record) td_report_print_call(&record->key, text);
+    pthread_mutex_unlock(&lock);
+    return record != NULL;
 }
 
 unsigned td_record_number(const td_record *record) { return record->number; }
@@ -213,32 +291,52 @@ void td_report_add_time(td_record *record, double seconds)
     atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
 }
 
-/* Under the lock. */
-static bool has_counters(const td_record *record, const volatile td_counters *counters)
+/* Adds counts to a list that does not have them. */
+static void add_counts(td_counted **list, const volatile void *counts)
 {
-    const td_counted *c = record->counters;
-    while (c && c->counters != counters) c = c->next;
-    return c != NULL;
-}
-
-void td_report_add_counters(td_record *record, const volatile td_counters *counters)
-{
-    if (!record) return;
     pthread_mutex_lock(&lock);
-    if (!has_counters(record, counters)) {
-        td_counted *added = malloc(sizeof *added);
-        if (added) {
-            *added = (td_counted){counters, record->counters};
-            record->counters = added;
-        }
+    const td_counted *known = *list;
+    while (known && known->counts != counts) known = known->next;
+    td_counted *added = known ? NULL : malloc(sizeof *added);
+    if (added) {
+        *added = (td_counted){counts, *list};
+        *list = added;
     }
     pthread_mutex_unlock(&lock);
 }
 
+void td_report_add_counters(td_record *record, const volatile td_counters *counters)
+{
+    if (record) add_counts(&record->counters, counters);
+}
+
+void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples)
+{
+    if (record) add_counts(&record->samples, samples);
+}
+
+static const volatile td_counters *counters_of(const td_counted *c) { return c->counts; }
+
 unsigned long long td_record_repaired(const td_record *record)
 {
     unsigned long long sum = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) sum += c->counters->repaired;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->repaired;
+    return sum;
+}
+
+td_sample_counts td_record_samples(const td_record *record)
+{
+    td_sample_counts sum = {0};
+    for (const td_counted *c = record->samples; c; c = c->next) {
+        const volatile td_sample_counts *of = c->counts;
+        sum.elements += of->elements;
+        sum.special += of->special;
+        sum.outside += of->outside;
+        sum.sum += of->sum;
+        sum.sum_ulps += of->sum_ulps;
+        if (of->worst > sum.worst) sum.worst = of->worst;
+        if (of->worst_ulps > sum.worst_ulps) sum.worst_ulps = of->worst_ulps;
+    }
     return sum;
 }
 
@@ -246,7 +344,7 @@ unsigned long long td_record_planes(const td_record *record)
 {
     unsigned long long most = 0;
     for (const td_counted *c = record->counters; c; c = c->next) {
-        const unsigned long long planes = c->counters->planes;
+        const unsigned long long planes = counters_of(c)->planes;
         if (planes > most) most = planes;
     }
     return most;
@@ -263,6 +361,10 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
         totals.is_counted |= record->count != 0 && record->counters;
+        const td_sample_counts samples = td_record_samples(record);
+        totals.verified += samples.elements;
+        totals.outside += samples.outside;
+        totals.is_verified |= samples.elements != 0;
     }
     return totals;
 }
@@ -294,38 +396,80 @@ static bool is_without_calls(void)
 static bool has_cublas(char why[TD_LOADED_TEXT])
 {
     const td_loaded loaded = td_loaded_cublas();
-    td_loaded_explain(&loaded, report.is_host_device, why);
+    td_loaded_explain(&loaded, report.is_host_device, TD_SEES_DLSYM && report.options->dlsym, why);
     return td_loaded_is_used(&loaded, report.is_host_device);
 }
 
-static void write_out(bool is_empty, const char *text, size_t length)
+static bool write_out(bool is_empty, const char *text, size_t length)
 {
-    if (goes_to_stderr())
-        (void)td_file_write(STDERR_FILENO, text, length);
-    else if (!td_report_file_write(&file, is_empty, text, length))
-        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
-               td_file_reason(errno));
+    if (goes_to_stderr()) return td_report_stderr_write(&kept_stderr, text, length);
+    if (td_report_file_write(&file, is_empty, text, length)) return true;
+    td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
+           td_file_reason(errno));
+    return false;
 }
 
-void td_report_write(void)
+/* The report as it is now; false, and a line in the log, if it cannot be written. */
+static bool compose_and_write(bool is_empty)
+{
+    size_t length = 0;
+    if (is_moved && !open_destination(false)) return is_on = false; /* %p has another value now */
+    is_moved = false;
+    char *text = compose(goes_to_stderr(), &length);
+    const bool is_written = text && write_out(is_empty, text, length);
+    if (!text) td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
+    free(text);
+    return is_written;
+}
+
+/* Under `writing`. */
+static void write_at_end(void)
 {
     char why[TD_LOADED_TEXT];
-    if (!is_on) return;
     const bool is_empty = is_without_calls();
+    report.is_complete = true;
     if (is_empty && is_forked) return;
     if (is_empty && !goes_to_stderr() && !has_cublas(why)) {
         td_log(TD_LOG_INFO, "no report in '%s': %s made no call that Tandem intercepts: %s",
                file.path, program_invocation_short_name, why);
         return;
     }
-    if (is_forked && !open_destination(false)) return; /* %p has another value now */
-    size_t length = 0;
-    char *text = compose(goes_to_stderr(), &length);
-    if (text)
-        write_out(is_empty, text, length);
-    else
-        td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
-    free(text);
+    (void)compose_and_write(is_empty);
+}
+
+void td_report_write(void)
+{
+    if (!is_on || !has_destination()) return;
+    pthread_mutex_lock(&writing);
+    write_at_end();
+    pthread_mutex_unlock(&writing);
+}
+
+static int64_t milliseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool td_report_is_due(void)
+{
+    if (!atomic_load_explicit(&is_on, memory_order_acquire) || goes_to_stderr() ||
+        !has_destination() || report.options->report_every == TD_NEVER)
+        return false;
+    const int64_t now = milliseconds_now();
+    int64_t planned = atomic_load_explicit(&due, memory_order_relaxed);
+    return now >= planned &&
+           atomic_compare_exchange_strong(&due, &planned,
+                                          now + (int64_t)report.options->report_every * 1000);
+}
+
+void td_report_write_so_far(void)
+{
+    pthread_mutex_lock(&writing);
+    /* What cannot be written is tried again at the end alone. */
+    if (!report.is_complete && !compose_and_write(false)) atomic_store(&due, INT64_MAX);
+    pthread_mutex_unlock(&writing);
 }
 
 void td_report_close(void)
@@ -335,4 +479,6 @@ void td_report_close(void)
     tree = NULL;
     record_count = 0;
     report = (td_report){0};
+    if (kept_stderr.copy > 0) close(kept_stderr.copy);
+    kept_stderr = (td_report_stderr){.copy = -1};
 }

@@ -5,6 +5,7 @@
 #define TD_VERIFY_VERIFY_H
 
 #include "../cuda/device.h"
+#include "../engines/engine.h"
 #include "eigen_bounds.h"
 #include "../call/problem.h"
 #include "../call/run_status.h"

@@ -152,7 +152,7 @@ class Adding(unittest.TestCase):
         rest = [BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}", "-l:libcudart.so.13",
                 f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"]
         cls.library = root / "libtandem-hostgpu.so"
-        compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.c"))), *library, *rest,
+        compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.[cS]"))), *library, *rest,
                  f"-Wl,--version-script={root / 'interpose/tandem.map'}")
         cls.tandem = root / "tandem"
         compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *library, *rest, *LIBRARIES)

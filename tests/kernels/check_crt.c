@@ -65,7 +65,7 @@ static bool may_be_resident(const crt_case *p)
     const td_choice choice = {.parameter = p->count, .is_estimated = p->is_estimated};
     return td_is_resident(&choice);
 }
-static bool has_resident(void) { return td_wgmma_exists() && td_crt_of_device() == TD_CRT_DOUBLE; }
+static bool has_resident(void) { return td_wgmma_exists(); }
 
 /* All lines are such that only octets are left. */
 static bool is_usual(const crt_case *p)
@@ -128,14 +128,15 @@ static void note_all(const crt_case *p, const td_left *left)
     free(word);
 }
 
-typedef enum { BY_WHOLE_NUMBERS, BY_BINARY64, BY_RESIDENT, BY_NOTES } way;
+typedef enum { BY_LIMBS, BY_PAIRS, BY_PAIRS_TWO_TILES, BY_RESIDENT, BY_NOTES } way;
+static bool is_apart(way how) { return how <= BY_PAIRS_TWO_TILES; }
 
 /* What comes before td_residues_finish. */
 static void leave(const crt_case *p, const crt_data *d, way how, const td_finish *finish,
                   td_residue_product *product)
 {
     void *memory = NULL;
-    if (how == BY_WHOLE_NUMBERS || how == BY_BINARY64) return;
+    if (is_apart(how)) return;
     CHECK_CUDA(cudaMalloc(&memory, td_left_bytes(p->m, p->n, MEMBERS)));
     product->left = td_left_in(memory, p->m, p->n, MEMBERS);
     if (how == BY_RESIDENT) multiply_resident(p, d, finish, product);
@@ -151,14 +152,16 @@ static td_left_tiles leaves_of(const crt_case *p)
 
 static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
 {
-    const td_crt crt = how == BY_WHOLE_NUMBERS ? TD_CRT_WHOLE : TD_CRT_DOUBLE;
+    const td_crt_route crt = how == BY_LIMBS   ? TD_CRT_LIMBS
+                             : how == BY_PAIRS ? TD_CRT_PAIRS
+                                               : TD_CRT_PAIRS_TWO_TILES;
     const size_t c_bytes = d->elements * sizeof(double),
                  mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
     crt_result result = {.c = malloc(c_bytes),
                          .masks = malloc(mask_bytes),
                          .tiles = malloc(d->tiles * sizeof(int32_t)),
                          .is_dense = crt_filled(d->tiles, 0xa5),
-                         .has_all_masks = how == BY_WHOLE_NUMBERS || how == BY_BINARY64};
+                         .has_all_masks = is_apart(how)};
     int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
     double *const c = upload(d->c, c_bytes);
     uint16_t *const masks = upload(d->masks, mask_bytes);
@@ -289,13 +292,12 @@ static td_line *make_exact(const td_line *lines, size_t count)
 
 /* Beside a tie binary64 arithmetic may tell of more elements than whole numbers certify: they are what X is rounded to, and no others
  * are left. */
-static void check_ties(const crt_case *p, const crt_data *d, const crt_result *whole)
+static void check_ties(const crt_case *p, const crt_data *d, const crt_result *whole, way how)
 {
     crt_data of_exact_lines = *d;
     for (int o = 0; o < 2; o++)
         of_exact_lines.line[o] = make_exact(d->line[o], d->lines[o] * MEMBERS);
-    crt_result got = finish_by(p, d, BY_BINARY64),
-               all = finish_by(p, &of_exact_lines, BY_WHOLE_NUMBERS);
+    crt_result got = finish_by(p, d, how), all = finish_by(p, &of_exact_lines, BY_LIMBS);
     for (int z = 0; z < MEMBERS; z++)
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m; i++) {
@@ -317,11 +319,13 @@ static void check_ties(const crt_case *p, const crt_data *d, const crt_result *w
 static void check_case(const crt_case *p)
 {
     crt_data d = crt_make_data(p);
-    crt_result whole = finish_by(p, &d, BY_WHOLE_NUMBERS);
-    if (p->has_ties)
-        check_ties(p, &d, &whole);
-    else
-        check_way(p, &d, &whole, BY_BINARY64);
+    crt_result whole = finish_by(p, &d, BY_LIMBS);
+    for (way how = BY_PAIRS; how <= BY_PAIRS_TWO_TILES; how++) {
+        if (p->has_ties)
+            check_ties(p, &d, &whole, how);
+        else
+            check_way(p, &d, &whole, how);
+    }
     if (may_be_resident(p)) {
         check_way(p, &d, &whole, BY_NOTES);
         if (has_resident()) check_way(p, &d, &whole, BY_RESIDENT);

@@ -1,4 +1,4 @@
-/* check_int8.c - products of residues, and of magnitudes, by every row of the table that makes them, against plain sums: random
+/* check_int8.c - products of residues, and of magnitudes, by every way that makes them on the device, against plain sums: random
  * shapes, members, choices, pieces and maps of zeros, random and extreme numbers; what is not to be written stays, and what is to be
  * passed over holds other numbers than zeros where all lines pass over it.
  *
@@ -11,6 +11,7 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "../../lib/engines/ozaki/planes.h"
+#include "../../lib/engines/ozaki/route.h"
 #include "../support/random.h"
 #include "support/device.h"
 
@@ -362,26 +363,16 @@ static int64_t check_matrix(const int8_case *p, const td_panels *panels, const i
     return -1;
 }
 
-/* A row of the table, or one of the schedules of a row's kernels. */
-typedef struct {
-    const char *name;
-    const td_panel_row *row;
-    int schedule;
-} maker;
-
-static cudaError_t make(const maker *by, const td_panels *panels)
-{
-    return by->row ? by->row->run(NULL, panels, NULL) : td_wgmma_run_by(panels, by->schedule, NULL);
-}
-
-static void check_case(const maker *by, const int8_case *p)
+/* By a row of TD_STAGE_GEMM. */
+static void check_case(const td_route_row *by, const int8_case *p)
 {
     int8_data d = make_data(p);
-    const td_panels panels = panels_of(p, &d);
+    td_panels panels = panels_of(p, &d);
+    panels.gemm = (td_gemm_route)by->value;
     int8_t *got = malloc(d.bytes_c);
     int64_t wrong = -1;
     uint32_t left = 0;
-    CHECK_CUDA(make(by, &panels));
+    CHECK_CUDA(td_panels_run(NULL, &panels, NULL));
     device_check_clean(by->name);
     CHECK_CUDA(cudaMemcpy(got, d.device_c, d.bytes_c, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(&left, d.next_unit, sizeof left, cudaMemcpyDeviceToHost));
@@ -397,24 +388,18 @@ static void check_case(const maker *by, const int8_case *p)
     free_data(&d);
 }
 
-static const td_panels any_residues = {.type = TD_PANEL_RESIDUE};
+/* True if the row makes such products on the device, whatever their shape. */
+static bool serves(const td_route_row *row, bool is_logarithm)
+{
+    const td_route_case c = {.type = is_logarithm ? TD_PANEL_LOGARITHM : TD_PANEL_RESIDUE,
+                             .terms.device = td_traits_current()};
+    return row->stage == TD_STAGE_GEMM && row->serves(&c);
+}
 
 static void check_all_rows(const int8_case *p)
 {
-    for (int i = 0; i < TD_PANEL_ROWS; i++) {
-        const maker by = {td_panel_rows[i].name, &td_panel_rows[i], 0};
-        if (by.row->suits(&any_residues)) check_case(&by, p);
-    }
-}
-
-/* wgmma's schedules, whether they are the ones for such a shape or not. */
-static void check_schedules(const int8_case *p)
-{
-    static const char *const names[TD_WGMMA_SCHEDULES] = {
-        "wgmma, large tiles", "wgmma, small tiles", "wgmma, pairs of large tiles",
-        "wgmma, pairs of small tiles"};
-    if (!td_wgmma_exists() || p->is_logarithm) return;
-    for (int i = 0; i < TD_WGMMA_SCHEDULES; i++) check_case(&(maker){names[i], NULL, i}, p);
+    for (int i = 0; i < TD_ROUTE_ROWS; i++)
+        if (serves(&td_route_rows[i], p->is_logarithm)) check_case(&td_route_rows[i], p);
 }
 
 static void random_shapes(void **unused)
@@ -423,7 +408,6 @@ static void random_shapes(void **unused)
     for (int i = 0; i < cases; i++) {
         const int8_case p = random_case(first_seed + (uint64_t)i);
         check_all_rows(&p);
-        check_schedules(&p);
     }
 }
 
@@ -441,7 +425,7 @@ static void many_units(void **unused)
                              .pieces = 1,
                              .wanted = {TD_MAX_MODULI},
                              .map = (map_kind)(i % MAP_KINDS)};
-        check_schedules(&p);
+        check_all_rows(&p);
     }
 }
 
@@ -479,9 +463,14 @@ static void longest_sums(void **unused)
 static void rows_are_named(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < TD_PANEL_ROWS; i++)
-        test_note("%s%s", td_panel_rows[i].name,
-                  td_panel_rows[i].suits(&any_residues) ? "" : " (not for residues here)");
+    int count = 0;
+    for (int i = 0; i < TD_ROUTE_ROWS; i++) {
+        if (td_route_rows[i].stage != TD_STAGE_GEMM) continue;
+        const bool does = serves(&td_route_rows[i], false);
+        count += does;
+        test_note("%s%s", td_route_rows[i].name, does ? "" : " (not for residues here)");
+    }
+    CHECK(count >= 2, "only %d ways make products of residues", count);
 }
 
 int main(int argc, char **argv)

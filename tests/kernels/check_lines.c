@@ -20,7 +20,7 @@ typedef struct {
     int counted;        /* moduli of which it is counted what they round; 0: none */
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
-    uint64_t mark; /* td_measure.mark */
+    bool begins_early; /* td_measure.begins_early */
 } lines_case;
 
 static struct {
@@ -111,7 +111,7 @@ typedef struct {
 static result run(const lines_case *c, const td_view *operand, bool whole)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
-                  spreads = c->batch * (int64_t)sizeof(td_spread),
+                  extremes = c->batch * (int64_t)sizeof(td_extremes),
                   steps = c->batch * TD_STEPS * (int64_t)sizeof(td_step);
     result of = {.choice = reserve(c->batch * (int64_t)sizeof(td_choice)),
                  .shifted = reserve(c->batch * 4),
@@ -120,50 +120,48 @@ static result run(const lines_case *c, const td_view *operand, bool whole)
     td_measure measure = {.operand = {operand[0], operand[1]},
                           .alpha.value.binary64 = 1.0,
                           .batch = c->batch,
-                          .are_short = td_lines_are_short(c->lines[0], c->lines[1], c->k, c->batch),
+                          .route = whole && c->k <= TD_SHORT_K        ? TD_MEASURE_WHOLE
+                                   : td_tma_exists() && c->is_aligned ? TD_MEASURE_TMA
+                                                                      : TD_MEASURE_THREADS,
+                          .counts_rounded = c->counted != 0,
                           .strip_lines = (int)strip,
                           .shift = of.shift,
                           .shifted = of.shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
-                          .mark = c->mark,
-                          .cleared = reserve(8),
-                          .clear = reserve(spreads + steps),
-                          .clear_count = (spreads + steps) / 4};
-    measure.steps = (td_step *)((char *)measure.clear + spreads);
-    td_choose choose = {.lines = {(int)c->lines[0], (int)c->lines[1]},
-                        .batch = c->batch,
-                        .alpha.value.binary64 = 1.0,
-                        .k = c->k,
-                        .spread = (td_spread *)measure.clear,
-                        .steps = measure.steps,
-                        .shifted = of.shifted,
-                        .choice = of.choice,
-                        .planes = of.planes};
+                          .begins_early = c->begins_early,
+                          .clear = reserve(extremes + steps),
+                          .clear_count = (extremes + steps) / 4};
+    measure.steps = (td_step *)((char *)measure.clear + extremes);
+    td_choose choose = {.measured = {.lines = {(int)c->lines[0], (int)c->lines[1]},
+                                     .batch = c->batch,
+                                     .k = c->k,
+                                     .alpha.value.binary64 = 1.0,
+                                     .extremes = (td_extremes *)measure.clear,
+                                     .shifted = of.shifted},
+                        .chosen = {.choice = of.choice, .planes = of.planes}};
     CHECK_CUDA(cudaMemset(of.planes, 0, 8));
     for (int o = 0; o < 2; o++) {
         const int64_t records = c->lines[o] * c->batch * (int64_t)sizeof(td_line),
-                      units =
-                          td_ceil_div(c->k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes();
-        measure.units[o] = reserve(units);
-        measure.units_again[o] = reserve(units);
+                      chunks = td_ceil_div(c->k, TD_CHUNK) * c->batch * strip *
+                               (int64_t)td_chunk_bytes();
+        measure.chunks[o] = reserve(chunks);
+        measure.chunks_again[o] = reserve(chunks);
         measure.tops[o] = reserve(c->k * c->batch * 4);
         measure.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
-        choose.line[o] = measure.line[o] = of.line[o] = reserve(records);
-        choose.line_again[o] = measure.line_again[o] = reserve(records);
+        of.line[o] = reserve(records);
+        choose.chosen.line[o] = measure.line[o] = of.line[o];
+        choose.measured.line[o] = of.line[o];
+        choose.measured.line_again[o] = measure.line_again[o] = reserve(records);
     }
     if (c->by_digits)
-        td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose);
+        td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose.rule);
     else
         td_scheme_residues.choose(
             (td_parameter){.count = c->counted ? c->counted : 14, .is_given = c->counted != 0},
-            c->k, &choose);
-    choose.counts_rounded = c->counted != 0;
-    if (whole) {
-        CHECK_CUDA(td_lines_run(&measure, &choose, NULL, NULL));
-        return of;
-    }
-    CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+            c->k, &choose.rule);
+    measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
+    if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
+    CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
     return of;
 }
 
@@ -201,7 +199,7 @@ static bool is_rounded(double x, int scale)
 
 /* What a line's scale rounds. */
 typedef struct {
-    int64_t elements, units;
+    int64_t elements, chunks;
 } rounded_of_line;
 
 static rounded_of_line rounded_of(const lines_case *c, int which, int z, int64_t i,
@@ -213,8 +211,8 @@ static rounded_of_line rounded_of(const lines_case *c, int which, int z, int64_t
     for (int64_t l = 0; l < c->k; l++) {
         if (!is_rounded(uploaded(c, which, z, i, l), line->scale)) continue;
         of.elements++;
-        if (l / TD_UNIT != last) of.units++;
-        last = l / TD_UNIT;
+        if (l / TD_CHUNK != last) of.chunks++;
+        last = l / TD_CHUNK;
     }
     return of;
 }
@@ -224,26 +222,26 @@ static int log_of(const lines_case *c, int64_t elements)
     return elements ? td_log_above((uint64_t)td_smaller(elements, c->k)) : (int)TD_NONE_ROUNDED;
 }
 
-/* Lines of which not all elements are rounded, and those that know more than in which units some are. */
+/* Lines of which not all elements are rounded, and those that know more than in which chunks some are. */
 static int partly_rounded, looked_at;
 
-/* What the lines of an operand without shifts say of elements that are rounded: no fewer than there are, and no more than are in units that
- * have any; if `looks`, just as many where there are a few such units. */
+/* What the lines of an operand without shifts say of elements that are rounded: no fewer than there are, and no more than are in chunks that
+ * have any; if `looks`, just as many where there are a few such chunks. */
 static void check_rounded(const lines_case *c, int which, int z, const td_line *line, bool looks)
 {
     enum { LOOKS = 4 };
-    int64_t units = 0;
+    int64_t chunks = 0;
     rounded_of_line *const all = malloc((size_t)c->lines[which] * sizeof *all);
     CHECK(all, "out of memory");
     for (int64_t i = 0; i < c->lines[which]; i++) {
         all[i] = rounded_of(c, which, z, i, &line[i]);
-        units += all[i].units;
+        chunks += all[i].chunks;
     }
     for (int64_t i = 0; i < c->lines[which]; i++) {
         if (line[i].low == TD_SPECIAL || line[i].low == TD_NO_LOW) continue;
         const rounded_of_line of = all[i];
-        const int least = log_of(c, of.elements), most = log_of(c, of.units * TD_UNIT),
-                  exact = of.units < 2 && looks && units <= LOOKS ? least : most;
+        const int least = log_of(c, of.elements), most = log_of(c, of.chunks * TD_CHUNK),
+                  exact = of.chunks < 2 && looks && chunks <= LOOKS ? least : most;
         CHECK(line[i].rounded >= least && line[i].rounded <= exact,
               "line %d of operand %d, member %d: %d rounded, not from %d to %d, k %d", (int)i,
               which, z, line[i].rounded, least, exact, (int)c->k);
@@ -327,7 +325,7 @@ static void random_cases(void **unused)
             c.kind[o] = n % 4 ? random_int(&r, 0, KINDS - 1) : n / 4 % KINDS;
         }
         c.by_digits &= !c.counted;
-        c.mark = random_int(&r, 0, 2) ? 2 * seed + 1 : 0;
+        c.begins_early = random_int(&r, 0, 2) != 0;
         shifted += check(&c, seed);
     }
     test_note("%d cases, %d members shifted, %d lines rounded in part, %d looked at", cases,
@@ -336,7 +334,7 @@ static void random_cases(void **unused)
     CHECK(cases < 100 || (partly_rounded > 0 && looked_at > 0), "no line is rounded in part");
 }
 
-/* Around units, and the longest lines. */
+/* Around chunks, and the longest lines. */
 static void lengths(void **unused)
 {
     (void)unused;
@@ -350,7 +348,7 @@ static void lengths(void **unused)
                             .batch = 1,
                             .kind = {i * 3 % KINDS, i * 3 % KINDS},
                             .counted = (d + i) % 3 ? 0 : TD_EXACT_MODULI,
-                            .mark = (uint64_t)d,
+                            .begins_early = d != 0,
                             .along = {i % 2, i / 2}};
             for (int o = 0; o < 2; o++) c.ld[o] = c.along[o] ? k + 1 : c.lines[o];
             check(&c, 9000 + (uint64_t)(4 * d + i));
@@ -370,7 +368,7 @@ static void boxes(void **unused)
                         .along = {i / 2 % 2, i / 4 % 2},
                         .counted = i % 3 == 1 ? TD_EXACT_MODULI : 0,
                         .is_aligned = true,
-                        .mark = i % 2 ? ~UINT64_C(0) : 0};
+                        .begins_early = i % 2 != 0};
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
     }

@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "../../kernels/arithmetic/float32.h"
+#include "../../kernels/crt/crt.h"
 #include "../../kernels/igemm/plane_gemm.h"
+#include "../../kernels/measure/measure.h"
 #include "../../kernels/residue/moduli.h"
 #include "../../kernels/residue/split.h"
 #include "../support/random.h"
@@ -322,7 +324,8 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
                                       .shifted = shifted,
                                       .choice = choice},
                             .next_tile = has_map ? upload(&next_tile, sizeof next_tile) : NULL,
-                            .by_binary64 = by_binary64};
+                            .route = td_tma_exists() ? TD_SPLIT_TMA : TD_SPLIT_THREADS,
+                            .round = by_binary64 ? TD_ROUND_BINARY64 : TD_ROUND_INT64};
     for (int o = 0; o < 2; o++) {
         const size_t lines = MEMBERS * (size_t)p->lines[o],
                      plane = MEMBERS * (size_t)p->padded[o] * (size_t)p->k_padded;

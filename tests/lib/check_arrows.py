@@ -2,16 +2,34 @@
 
 usage: check_arrows.py SOURCE_ROOT
 
-Every #include "..." of these folders must lead to where the table says. Only one file reads the environment.
+Every #include "..." of these folders must lead to where the table says. Of lib and tools no two modules (a .c file
+with its header) include one another, not even by way of others. Only one file reads the environment.
 """
 
 import os
 import re
 import sys
 
+# The folders of kernels as data flow through them: headers of a folder are for itself and for those after it.
+STAGES = (
+    "device arithmetic view measure select residue igemm crt slice fused multifloat repair lu verify".split()
+)
+
+
+def rows_of_stages():
+    for place, stage in enumerate(STAGES):
+        before = [f"kernels/{name}" for name in STAGES[: place + 1]]
+        yield f"kernels/{stage}", before + ["include", "kernels/routes.h"]
+
+
 # Folder: the folders whose headers it may include, with single files named. A folder stands for all that is in it.
 ARROWS = {
-    "kernels": ["kernels", "include", "hostgpu/kernel.h"],
+    **dict(rows_of_stages()),
+    "kernels/device": ["kernels/device", "hostgpu/kernel.h"],
+    "kernels": [],  # routes.h, which needs nothing
+    "lib/options": ["lib/options", "lib/engines/engine.h", "lib/engines/model/cost.h", "lib/call/entries.h"],
+    "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
+    "lib/cuda": ["lib/cuda", "lib/options/log.h", "lib/call/problem.h", "lib/call/run_status.h", "kernels"],
     "lib/engines": [
         "lib/engines",
         "kernels",
@@ -51,22 +69,24 @@ def folder_of(path):
     return max((folder for folder in ARROWS if is_in(path, [folder])), key=len)
 
 
-def sources(root):
-    for folder in ("kernels", "lib", "interpose", "include"):
+def sources(root, folders):
+    for folder in folders:
         for at, _, names in os.walk(os.path.join(root, folder)):
             for name in sorted(filter(SOURCE.search, names)):
                 yield os.path.relpath(os.path.join(at, name), root)
 
 
 def includes(root, path):
+    """What a file includes: from its own folder, or from the root where that has such a file."""
     with open(os.path.join(root, path), encoding="utf-8") as file:
         for name in INCLUDE.findall(file.read()):
-            yield os.path.normpath(os.path.join(os.path.dirname(path), name))
+            near = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            yield near if os.path.exists(os.path.join(root, near)) or not is_in(path, ["tools"]) else name
 
 
 def wrong_arrows(root):
     count = 0
-    for path in sources(root):
+    for path in sources(root, ("kernels", "lib", "interpose", "include")):
         count += 1
         folder = folder_of(path)
         with open(os.path.join(root, path), encoding="utf-8") as file:
@@ -81,9 +101,34 @@ def wrong_arrows(root):
         yield f"{root} holds only {count} sources: is it Tandem's source folder?"
 
 
+def module_of(path):
+    """A .c file and its header are one; so are a header x_internal.h and x."""
+    return os.path.splitext(path)[0].removesuffix("_internal")
+
+
+def circles(root):
+    """Modules of which each includes the next, and the last the first."""
+    arrows = {}
+    for path in sources(root, ("lib", "tools")):
+        to = arrows.setdefault(module_of(path), set())
+        to |= {module_of(header) for header in includes(root, path)} - {module_of(path)}
+    done = set()
+
+    def walk(module, way):
+        if module in way:
+            yield f"these include one another: {' -> '.join(way[way.index(module):] + [module])}"
+        elif module not in done:
+            for header in sorted(arrows.get(module, ())):
+                yield from walk(header, way + [module])
+            done.add(module)
+
+    for module in sorted(arrows):
+        yield from walk(module, [])
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    lines = list(wrong_arrows(sys.argv[1]))
+    lines = list(wrong_arrows(sys.argv[1])) + list(circles(sys.argv[1]))
     print("\n".join(lines) or "every #include points down")
     sys.exit(1 if lines else 0)

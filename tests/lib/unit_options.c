@@ -57,6 +57,8 @@ static const struct {
     const char *text;
     const char *printed;
 } good[] = {
+    {TD_OPTION_DLSYM, "on", "on"},
+    {TD_OPTION_DLSYM, "off", "off"},
     {TD_OPTION_MODE, "native", "native"},
     {TD_OPTION_MODE, "df", "df"},
     {TD_OPTION_MODE, "slices", "slices"},
@@ -83,12 +85,28 @@ static const struct {
     {TD_OPTION_WORKSPACE, "4096g", "4096G"},
     {TD_OPTION_WORKSPACE, "18446744073709551615", "18446744073709551615"},
     {TD_OPTION_WORKSPACE, "17179869183G", "17179869183G"},
+    {TD_OPTION_VERIFY, "off", "off"},
+    {TD_OPTION_VERIFY, "sample", "sample"},
+    {TD_OPTION_VERIFY, "sample:64", "sample"},
+    {TD_OPTION_VERIFY, "sample:1", "sample:1"},
+    {TD_OPTION_VERIFY, "sample:65536", "sample:65536"},
+    {TD_OPTION_VERIFY, "full", "full"},
+    {TD_OPTION_VERIFY_DUMP, "none", "none"},
+    {TD_OPTION_VERIFY_DUMP, "a folder", "a folder"},
+    {TD_OPTION_SITES, "on", "on"},
+    {TD_OPTION_SITES, "off", "off"},
+    {TD_OPTION_RULES, "none", "none"},
+    {TD_OPTION_RULES, "r.txt", "r.txt"},
     {TD_OPTION_LOG, "error", "error"},
     {TD_OPTION_LOG, "debug", "debug"},
     {TD_OPTION_LOG, "info:/tmp/a:b", "info:/tmp/a:b"},
     {TD_OPTION_REPORT, "none", "none"},
     {TD_OPTION_REPORT, "-", "-"},
     {TD_OPTION_REPORT, "a b.json", "a b.json"},
+    {TD_OPTION_REPORT_EVERY, "10", "10"},
+    {TD_OPTION_REPORT_EVERY, "0", "0"},
+    {TD_OPTION_REPORT_EVERY, "86400", "86400"},
+    {TD_OPTION_REPORT_EVERY, "never", "never"},
     {TD_OPTION_ENTRY, "all", "all"},
     {TD_OPTION_ENTRY, "gemm", "gemm"},
     {TD_OPTION_ENTRY, "gemm_ex,gemm,gemm", "gemm,gemm_ex"},
@@ -124,7 +142,13 @@ static void values_reach_their_fields(void **state)
                            "TANDEM_WORKSPACE=3M",
                            "TANDEM_LOG=info:l.txt",
                            "TANDEM_REPORT=-",
+                           "TANDEM_REPORT_EVERY=7",
                            "TANDEM_ENTRY=gemm_strided",
+                           "TANDEM_DLSYM=off",
+                           "TANDEM_VERIFY=sample:9",
+                           "TANDEM_VERIFY_DUMP=folder",
+                           "TANDEM_SITES=on",
+                           "TANDEM_RULES=r.txt",
                            NULL};
     td_options o;
     (void)state;
@@ -138,7 +162,13 @@ static void values_reach_their_fields(void **state)
     assert_int_equal(o.log.level, TD_LOG_INFO);
     assert_string_equal(o.log.file, "l.txt");
     assert_string_equal(o.report.text, "-");
+    assert_int_equal(o.report_every, 7);
     assert_int_equal(o.families, 1 << TD_FAMILY_gemm_strided);
+    assert_false(o.dlsym);
+    assert_int_equal(o.verify, 9);
+    assert_string_equal(o.verify_dump.text, "folder");
+    assert_true(o.sites);
+    assert_string_equal(o.rules.text, "r.txt");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
 }
@@ -160,6 +190,8 @@ static const struct {
     td_option_id id;
     const char *text;
 } bad[] = {
+    {TD_OPTION_DLSYM, "ON"},
+    {TD_OPTION_DLSYM, "1"},
     {TD_OPTION_MODE, "fd"},
     {TD_OPTION_MODE, "DF"},
     {TD_OPTION_MODE, "df:"},
@@ -212,12 +244,28 @@ static const struct {
     {TD_OPTION_WORKSPACE, "17179869184G"},
     {TD_OPTION_WORKSPACE, "17179869185G"},
     {TD_OPTION_WORKSPACE, "99999999999999999999999999"},
+    {TD_OPTION_VERIFY, "on"},
+    {TD_OPTION_VERIFY, "sample:"},
+    {TD_OPTION_VERIFY, "sample:0"},
+    {TD_OPTION_VERIFY, "sample:65537"},
+    {TD_OPTION_VERIFY, "sample:-1"},
+    {TD_OPTION_VERIFY, "sample: 1"},
+    {TD_OPTION_VERIFY, "sample:1k"},
+    {TD_OPTION_VERIFY, "sample:99999999999999999999"},
+    {TD_OPTION_VERIFY, "samples"},
+    {TD_OPTION_VERIFY, "full:3"},
+    {TD_OPTION_SITES, "yes"},
     {TD_OPTION_LOG, "verbose"},
     {TD_OPTION_LOG, "warning"},
     {TD_OPTION_LOG, "war"},
     {TD_OPTION_LOG, "warn:"},
     {TD_OPTION_LOG, ":file"},
     {TD_OPTION_LOG, "WARN"},
+    {TD_OPTION_REPORT_EVERY, "-1"},
+    {TD_OPTION_REPORT_EVERY, "1.5"},
+    {TD_OPTION_REPORT_EVERY, "86401"},
+    {TD_OPTION_REPORT_EVERY, "100000"},
+    {TD_OPTION_REPORT_EVERY, "10s"},
     {TD_OPTION_ENTRY, "gem"},
     {TD_OPTION_ENTRY, "gemm,"},
     {TD_OPTION_ENTRY, ",gemm"},
@@ -263,6 +311,26 @@ static void too_long_paths_are_refused(void **state)
     capture_end(&lines);
     assert_false(is_good);
     assert_int_equal(lines, 1);
+}
+
+/* What the program's products are counted in, and what is said of them, is as asked. */
+static void a_bad_value_leaves_report_and_log(void **state)
+{
+    char *environment[] = {"TANDEM_MODE=nonsense", "TANDEM_REPORT=r.json", "TANDEM_REPORT_EVERY=3",
+                           "TANDEM_LOG=info", NULL};
+    td_options o;
+    int lines;
+    (void)state;
+    capture_begin();
+    assert_false(td_options_read(&o, environment));
+    capture_end(&lines);
+    assert_int_equal(lines, 1);
+    assert_string_equal(o.mode.engine->name, "native");
+    assert_string_equal(o.report.text, "r.json");
+    assert_int_equal(o.report_every, 3);
+    assert_int_equal(o.log.level, TD_LOG_INFO);
+    assert_int_equal(o.origins[TD_OPTION_REPORT], TD_ORIGIN_ENVIRONMENT);
+    assert_int_equal(o.origins[TD_OPTION_MODE], TD_ORIGIN_DEFAULT);
 }
 
 static void one_bad_value_leaves_only_defaults(void **state)
@@ -366,6 +434,7 @@ int main(void)
         cmocka_unit_test(all_families_are_the_default),
         cmocka_unit_test(bad_values_get_one_line),
         cmocka_unit_test(too_long_paths_are_refused),
+        cmocka_unit_test(a_bad_value_leaves_report_and_log),
         cmocka_unit_test(one_bad_value_leaves_only_defaults),
         cmocka_unit_test(an_empty_value_is_none),
         cmocka_unit_test(a_refused_call_changes_nothing),

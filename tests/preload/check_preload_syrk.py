@@ -29,7 +29,8 @@ def run(tandem=True, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
     environment.update(variables)
-    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300,
+                          check=False)
 
 
 def lines(process):
@@ -86,9 +87,14 @@ class PreloadSyrk(unittest.TestCase):
                 reasons = {None, "invalid arguments", "nothing to compute"}
                 self.assertIn(call["native_reason"], reasons, f"{name} {call}")
             for function in FORMS:
-                emulated = [call for call in calls if call["function"] == function and call["mode"] == name]
+                emulated = [call for call in calls if (call["function"], call["mode"]) == (function, name)]
                 self.assertEqual({(call["uplo"], call["op_a"]) for call in emulated},
                                  {(uplo, op) for uplo in "LU" for op in "NTC"}, name)
+
+    def test_table(self):
+        lines_ = run(TANDEM_MODE="df", TANDEM_REPORT="-").stderr.splitlines()
+        rows = {tuple(line.split()[1:3]) for line in lines_ if " df " in line}
+        self.assertTrue({("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsyrk", "UC")} <= rows, rows)
 
     def test_switched_off(self):
         process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="gemm")

@@ -161,5 +161,5 @@ int main(void)
     for (int e = 0; e < A_SIZE; e++) host_a[e] = sin(e * 1.7) * exp(e % 11 - 5.0);
     cudaMemcpy(a, host_a, sizeof host_a, cudaMemcpyHostToDevice);
     for (int form = 0; form < (int)(sizeof forms / sizeof *forms); form++) check_all(form);
-    return cublasDestroy(handle);
+    return cublasDestroy(handle) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

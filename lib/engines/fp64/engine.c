@@ -1,6 +1,7 @@
 /* engine.c - mode fp64: sums in binary64 in the one order of ../../../kernels/repair/binary64.h, which
  * is the same on every device, for every layout, batch form and stream. Takes no device memory. */
 #include "../model/cost.h"
+#include "../proven.h"
 #include "../tiler.h"
 
 static cudaError_t fp64_prepare(int is_other_way)
@@ -45,6 +46,7 @@ const td_engine td_engine_fp64 = {
     .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding, where nothing over- or underflows",
     .cost = td_cost_fp64,
     .bits = td_bits_fp64,
+    .proven = td_proven_fp64,
     .is_never_faster = true,
     .prepare = fp64_prepare,
     .run = fp64_run,

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#include "../../../kernels/residue/split.h"
+#include "../ozaki/route.h"
+#include "tuning.h"
 
 /* Sizes as the model computes with them. */
 typedef struct {
@@ -62,13 +63,12 @@ TD_COST(native)
 /* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
 TD_COST(fp64)
 {
-    const double share = 0.92; /* of the rate that cuBLAS's products reach */
     const sizes s = sizes_of(p);
     (void)parameter;
     cost->launches = 1.5;
     cost->is_one = true;
     cost->bytes = bytes_of(p, &s);
-    cost->matrix64 = operations_of(&s, 64.0, 8.0) / share;
+    cost->matrix64 = operations_of(&s, 64.0, 8.0) / td_tuned_binary64_share;
     cost->blocks = tiles_of(&s, 64.0) / 1.5;
 }
 
@@ -113,24 +113,20 @@ TD_COST(ds) { td_cost_dd(p, parameter, cost); }
 
 /* ---- residues and slices ---- */
 
-/* Where C has few elements ozaki2 takes one modulus more for a long k. */
 static double moduli_of(const td_problem *p, td_parameter parameter)
 {
-    enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
-    if (parameter.is_given) return (double)parameter.count;
-    return TD_COMMON_MODULI + (p->m * p->n <= SMALL_PRODUCT && p->k > LONG_K);
+    return parameter.is_given ? (double)parameter.count : td_fewest_moduli(p->m, p->n, p->k);
 }
 
 /* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums of residues written, read and
  * joined. */
 static void count_residues(const td_problem *p, double moduli, td_cost *cost)
 {
-    enum { PIECE_K = 4096 };
     const sizes s = sizes_of(p);
     cost->launches = 12.0;
     cost->bytes = bytes_of(p, &s) + (s.a + s.b) * (16.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
     cost->int8 = moduli * operations_of(&s, 128.0, 128.0);
-    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / PIECE_K);
+    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / (double)td_least_slice());
 }
 
 TD_COST(ozaki2) { count_residues(p, moduli_of(p, parameter), cost); }

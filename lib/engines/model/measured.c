@@ -14,15 +14,11 @@ static const row rows[] = {
     {"", "", 0, {0}}};
 #undef MEASURED
 
-void td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS])
+const signed char *td_measured_find(const char *card, int multiprocessors, const char *way)
 {
-    int count;
-    const td_way *ways = td_ways(&count);
-    for (int i = 0; i < TD_MOST_WAYS; i++) factors[i] = NULL;
-    for (const row *r = rows; r->card[0]; r++) {
-        if (strcmp(r->card, card->name) != 0 || r->multiprocessors != card->multiprocessors)
-            continue;
-        for (int i = 0; i < count; i++)
-            if (strcmp(ways[i].text, r->way) == 0) factors[i] = r->factors;
-    }
+    for (const row *r = rows; r->card[0]; r++)
+        if (r->multiprocessors == multiprocessors && strcmp(r->card, card) == 0 &&
+            strcmp(r->way, way) == 0)
+            return r->factors;
+    return NULL;
 }

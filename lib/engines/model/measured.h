@@ -2,9 +2,10 @@
 #ifndef TD_MEASURED_H
 #define TD_MEASURED_H
 
-#include "model.h"
+#include "factors.h"
 
-/* Sets factors[way] for the ways that were measured on such a card, and the others to NULL. */
-void td_measured_find(const td_card *card, const signed char *factors[TD_MOST_WAYS]);
+/* Returns the TD_FACTORS factors that a way, by its text in TANDEM_MODE, has on a card of that name with so many
+ * multiprocessors; NULL if it was not measured there. They stay for the life of the process. */
+const signed char *td_measured_find(const char *card, int multiprocessors, const char *way);
 
 #endif

@@ -218,7 +218,10 @@ void td_model_make(td_model *model, const td_card *card)
     memset(model, 0, sizeof *model);
     model->card = *card;
     model->rates = td_rates_of(card);
-    td_measured_find(card, model->factors);
+    int count;
+    const td_way *ways = td_ways(&count);
+    for (int i = 0; i < count; i++)
+        model->factors[i] = td_measured_find(card->name, card->multiprocessors, ways[i].text);
     const bool is_host = strcmp(card->name, TD_HOST_CARD) == 0;
     snprintf(model->source, sizeof model->source,
              td_model_is_measured(model) ? "measured on another %s%s"

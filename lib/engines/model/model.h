@@ -6,6 +6,7 @@
 #define TD_MODEL_H
 
 #include "../engine.h"
+#include "factors.h"
 
 /* A device, as CUDA describes it. */
 typedef struct {
@@ -55,20 +56,6 @@ const td_way *td_ways(int *count);
 int td_way_of(const td_engine *engine, td_parameter parameter);
 
 /* ---- factors ---- */
-
-/* What products took, over what the rates say: in 32nds of an octave, at most 127 either way. Of single products whose sizes of
- * C are TD_LEAST_SIZE 2^i >= TD_LEAST_SIZE 2^j and whose k is TD_LEAST_SIZE 2^h, at (i (i + 1) / 2 + j) TD_SIZES + h; and, after
- * these, of batches of cubes of TD_LEAST_CUBE 2^i. Between them, and beyond, the model interpolates in the sizes' logarithms. */
-enum {
-    TD_LEAST_SIZE = 64,
-    TD_SIZES = 9,
-    TD_LEAST_CUBE = 16,
-    TD_CUBES = 7,
-    TD_PAIRS = TD_SIZES * (TD_SIZES + 1) / 2,
-    TD_FACTORS = TD_PAIRS * TD_SIZES + TD_CUBES,
-    TD_OCTAVE = 32,
-    TD_MOST_FACTOR = 127
-};
 
 /* The product that factor number `at` belongs to: a cube's batch has about 2^30 multiplications. */
 td_problem td_factor_problem(int at);

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#include "../../../kernels/select/ozaki.h"
+#include "../../../kernels/select/choice.h"
+#include "tuning.h"
 
 /* What 14 moduli cost stands for this much; and the most that anything may cost: the sums of prices of
  * all tiles then stay far below 64 bits. */
@@ -27,11 +28,12 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
     const double native = td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
                  all = td_model_seconds(model, engine, few, p), reading = reading_of(model, p),
                  modulus = td_model_seconds(model, engine, more, p) - all,
-                 residues = fmax(all - reading, 0.5 * all);
-    return (td_prices){.binary64 = price(native / TD_BINARY64_SHARE, residues),
-                       .sums = price(TD_SUMS_SHARE * native / TD_BINARY64_SHARE, residues),
+                 residues = fmax(all - reading, 0.5 * all),
+                 binary64 = td_tuned_native_of_wide_data * native / td_tuned_binary64_share;
+    return (td_prices){.binary64 = price(binary64, residues),
+                       .sums = price(td_tuned_sums_share * binary64, residues),
                        .few = (int32_t)price_of_few,
-                       .more = price(TD_FURTHER_MODULUS * modulus, residues),
-                       .estimate = price(TD_ESTIMATE_MODULI * modulus + reading, residues),
+                       .more = price(td_tuned_further_modulus * modulus, residues),
+                       .estimate = price(td_tuned_estimate_moduli * modulus + reading, residues),
                        .is_unscaled = true};
 }

@@ -7,6 +7,7 @@
 #include "../../../kernels/arithmetic/order.h"
 #include "../../cuda/device.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "../tiler.h"
 
 /* Most elements of k of a part: as TD_MAX_PART_LINES. */
@@ -402,6 +403,7 @@ const td_engine td_engine_df = {
     .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
     .cost = td_cost_df,
     .bits = td_bits_df,
+    .proven = td_proven_df,
     .prepare = df_prepare,
     .run = df_run,
 };
@@ -413,6 +415,7 @@ const td_engine td_engine_ts = {
         "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
     .cost = td_cost_ts,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_ts,
     .prepare = ts_prepare,
     .run = ts_run,
 };
@@ -424,6 +427,7 @@ const td_engine td_engine_dd = {
         "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
     .cost = td_cost_dd,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_dd,
     .prepare = dd_prepare,
     .run = dd_run,
 };
@@ -434,6 +438,7 @@ const td_engine td_engine_ds = {
     .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
     .cost = td_cost_ds,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_ds,
     .prepare = ds_prepare,
     .run = ds_run,
 };

@@ -35,7 +35,7 @@ int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch)
 
 static uint32_t *map_of(const td_estimate_part *part, int which)
 {
-    const td_target *target = &part->estimate.finish.target;
+    const td_target *target = &part->estimate.target;
     const int64_t k = part->fixed.operand[0].k, batch = part->fixed.batch;
     if (td_estimate_map_words(target->m, target->n, k, batch) == 0) return NULL;
     return part->nonzero + (which ? batch * td_nonzero_of_member(target->m, k) : 0);
@@ -51,7 +51,7 @@ static td_magnitudes magnitudes_of(const td_estimate_part *part, int64_t first, 
     magnitudes.plane[0] = (int8_t *)part->workspace;
     magnitudes.plane[1] =
         magnitudes.plane[0] +
-        td_round_up(k * part->fixed.batch * padded_rows(part->estimate.finish.target.m), 256);
+        td_round_up(k * part->fixed.batch * padded_rows(part->estimate.target.m), 256);
     for (int o = 0; o < 2; o++) magnitudes.nonzero[o] = map_of(part, o);
     return magnitudes;
 }
@@ -59,12 +59,12 @@ static td_magnitudes magnitudes_of(const td_estimate_part *part, int64_t first, 
 /* Sums from `first` on. */
 static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t count)
 {
-    const td_target *target = &part->estimate.finish.target;
-    const td_ranks *ranks = &part->estimate.finish.ranks;
+    const td_target *target = &part->estimate.target;
+    const td_ranks *ranks = &part->estimate.ranks;
     const int64_t length = td_estimate_length(part->fixed.operand[0].k), k = count * length,
                   batch = part->fixed.batch;
     const td_magnitudes magnitudes = magnitudes_of(part, first, count);
-    const td_panels panels = {
+    td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
         .m = ranks->ld,
         .n = target->n,
@@ -89,6 +89,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .next_unit = part->next_unit,
         .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},
     };
+    panels.gemm = td_route_gemm(&panels, &part->terms);
     const cudaError_t error = td_magnitudes_run(&magnitudes, part->stream);
     return error == cudaSuccess ? td_panels_run(part->device, &panels, part->stream) : error;
 }
@@ -99,23 +100,14 @@ static td_estimate_part lay_out(const td_estimate_part *given)
     td_estimate_part part = *given;
     part.estimate.sums = (int)td_estimate_sums(part.fixed.operand[0].k);
     for (int o = 0; o < 2; o++) part.estimate.nonzero[o] = map_of(given, o);
-    part.estimate.sum_step = part.estimate.finish.ranks.batch_step * part.fixed.batch;
+    part.estimate.sum_step = part.estimate.ranks.batch_step * part.fixed.batch;
     return part;
-}
-
-td_small_estimate td_small_estimate_of(const td_estimate_part *given)
-{
-    const td_estimate_part part = lay_out(given);
-    td_small_estimate small = {
-        .magnitudes = magnitudes_of(&part, 0, 1), .estimate = part.estimate, .steps = part.steps};
-    if (small.estimate.blocks > 0) small.estimate.blocks = (int)small.estimate.tiles;
-    return small;
 }
 
 cudaError_t td_estimate_part_run(const td_estimate_part *given)
 {
     const td_estimate_part part = lay_out(given);
-    const td_target *target = &part.estimate.finish.target;
+    const td_target *target = &part.estimate.target;
     const int64_t k = part.fixed.operand[0].k, batch = part.fixed.batch, sums = part.estimate.sums;
     int64_t at_once = sums;
     while (at_once > 1 &&

@@ -4,17 +4,18 @@
 
 #include "../../../kernels/select/estimate.h"
 #include "planes.h"
+#include "route.h"
 
-/* A part. The sums, and what is made of them, are in estimate.finish.ranks.of, td_estimate_sum_bytes() of it. */
+/* A part. The sums, and what is made of them, are in estimate.ranks.of, td_estimate_sum_bytes() of it. */
 typedef struct {
     td_device *device;
+    td_route_terms terms;
     td_fixed fixed;
     td_estimate estimate; /* sum_step, sums, nonzero, and ranks but for `of`, are set here */
     char *workspace;      /* 256-byte aligned */
     size_t bytes;         /* of it; at least td_estimate_least_bytes() */
     uint32_t *next_unit;  /* of td_panels */
     uint32_t *nonzero;    /* of td_estimate_map_words(), zeros before */
-    td_step *steps;       /* of td_measure */
     cudaStream_t stream;
 } td_estimate_part;
 
@@ -26,9 +27,6 @@ int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* How the ranks of a part are laid out. */
 td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n);
-
-/* The same for td_lines_run, of a part that is a whole product (td_is_small_estimate). */
-td_small_estimate td_small_estimate_of(const td_estimate_part *part);
 
 /* Enqueues it; members whose choice is not estimated are passed over on the device. */
 cudaError_t td_estimate_part_run(const td_estimate_part *part);

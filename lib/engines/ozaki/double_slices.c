@@ -157,10 +157,10 @@ static int log_of_repaired(int slices, int bits, int64_t k)
            td_log_above((uint64_t)slices);
 }
 
-static void choose(td_parameter parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_rule *c)
 {
     (void)parameter;
-    c->rule = TD_SCALE_BY_DIGITS;
+    c->scale = TD_SCALE_BY_DIGITS;
     c->log_k = td_log_above((uint64_t)k);
     c->candidates = most_slices(k) - LEAST_SLICES + 1;
     for (int i = 0; i < c->candidates; i++) {

@@ -1,13 +1,11 @@
 /* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
  * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
  * decided for whole operands, and every sum is exact. */
-#include <stdatomic.h>
-
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/residue/split.h"
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "plan.h"
 #include "../tiler.h"
 #include "slices.h"
@@ -25,30 +23,26 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     const td_problem *p = product->p;
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
-    td_choose choose = {.lines = {(int)p->m, (int)p->n},
-                        .batch = batch,
-                        .alpha = p->alpha,
-                        .k = p->k,
-                        .choice = (td_choice *)(at + product->plan.choice),
-                        .spread = counts.spread,
-                        .steps = counts.steps,
-                        .counts_rounded = counts_rounded(product),
-                        .shifted = (const int32_t *)(at + product->plan.shifted),
-                        .planes = product->counters ? &product->counters->planes : NULL};
-    for (int o = 0; o < 2; o++) choose.line[o] = (td_line *)(at + product->plan.line[o]);
-    product->mode->scheme->choose(product->parameter, p->k, &choose);
+    td_choose choose = {
+        .measured = {.lines = {(int)p->m, (int)p->n},
+                     .batch = batch,
+                     .k = p->k,
+                     .alpha = p->alpha,
+                     .shifted = (const int32_t *)(at + product->plan.shifted),
+                     .extremes = counts.extremes},
+        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
+                   .planes = product->counters ? &product->counters->planes : NULL}};
+    for (int o = 0; o < 2; o++) {
+        choose.chosen.line[o] = (td_line *)(at + product->plan.line[o]);
+        choose.measured.line[o] = choose.chosen.line[o];
+    }
+    product->mode->scheme->choose(product->parameter, p->k, &choose.rule);
     return choose;
 }
 
-/* Not 0, and another one each time: an odd number's multiples, which other data in the same memory will not be by chance. */
-static uint64_t fresh_mark(void)
-{
-    static atomic_ullong count;
-    return (atomic_fetch_add(&count, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* How the lines of batch members z ... are measured. */
-static td_measure measure_of(const td_ozaki_product *product, int64_t z, int batch)
+/* How the lines of batch members z ... are measured, for a rule to choose by. */
+static td_measure measure_of(const td_ozaki_product *product, const td_rule *rule, int64_t z,
+                             int batch)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
@@ -59,20 +53,22 @@ static td_measure measure_of(const td_ozaki_product *product, int64_t z, int bat
         .alpha = p->alpha,
         .batch_first = z,
         .batch = batch,
-        .are_short = plan->are_short,
+        .route = plan->measure,
+        .scaling = td_scaling_of(rule, &rule->candidate[0]),
+        .counts_rounded = counts_rounded(product),
+        .extremes = rule->candidates > 1 ? counts.extremes : NULL,
         .strip_lines = plan->strip_lines,
         .shift = (int16_t *)(at + plan->shift),
         .shifted = (int32_t *)(at + plan->shifted),
         .rise = (td_rise *)(at + plan->rise),
         .steps = counts.steps,
-        .mark = product->is_captured ? 0 : fresh_mark(),
-        .cleared = (uint64_t *)(at + plan->cleared),
+        .begins_early = !product->is_captured,
         .clear = (int32_t *)(at + plan->counts),
         .clear_count = counts.words,
     };
     for (int o = 0; o < 2; o++) {
-        measure.units[o] = at + plan->units[o];
-        measure.units_again[o] = at + plan->units_again[o];
+        measure.chunks[o] = at + plan->chunks[o];
+        measure.chunks_again[o] = at + plan->chunks_again[o];
         measure.tops[o] = (int32_t *)(at + plan->tops[o]);
         measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
         measure.line[o] = (td_line *)(at + plan->line[o]);
@@ -96,6 +92,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
     td_scheme_part s = {
         .device = product->device,
+        .terms = product->terms,
         .parameter = product->parameter,
         .k_pass = plan->part.k_pass,
         .workspace = at + plan->planes,
@@ -171,7 +168,8 @@ static int ranking_blocks(const td_ozaki_product *product, int batch)
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        if (has_part(product, i)) blocks += td_rank_blocks(part.m, part.n, batch);
+        if (has_part(product, i))
+            blocks += td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
@@ -186,9 +184,15 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
     return (td_estimate_part){
         .device = product->device,
+        .terms = product->terms,
         .fixed = s.fixed,
-        .estimate = {.finish = s.finish,
+        .estimate = {.target = s.finish.target,
+                     .line = {s.finish.line[0], s.finish.line[1]},
+                     .lines_of_member = {p->m, p->n},
+                     .cut = s.finish.cut,
+                     .ranks = s.finish.ranks,
                      .choose = choose_of(product, part->batch),
+                     .multiprocessors = product->terms.device.multiprocessors,
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
                      .tiles = tiles_of(p),
                      .open = counts.ranking.open,
@@ -198,7 +202,6 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
         .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
-        .steps = counts.steps,
         .stream = p->stream,
     };
 }
@@ -222,10 +225,11 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
                              .batch = (int)td_smaller(plan->batch, p->batch - z)};
     td_estimate_part estimate = estimate_of(product, &part, true);
     const int parts = (int)td_ozaki_parts_of(plan, p);
-    estimate.estimate.finish.target.region = (td_region){0}; /* any pairs of lines will do */
+    estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
-    estimate.estimate.blocks = td_rank_blocks(part.m, part.n, part.batch);
+    estimate.estimate.blocks =
+        td_rank_blocks(part.m, part.n, part.batch, product->terms.device.multiprocessors);
     estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
     estimate.estimate.open = counts.of_sample.open;
     estimate.estimate.met = counts.of_sample.met;
@@ -235,20 +239,14 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     return td_estimate_part_run(&estimate);
 }
 
-/* Lines, shifts and choices of batch members z ..., as far as lines tell, or of all. */
+/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines tell. */
 static cudaError_t decide(const td_ozaki_product *product, int64_t z)
 {
     const ozaki_part part = part_of(product, z, 0);
-    const td_measure measure = measure_of(product, z, part.batch);
     td_choose choose = choose_of(product, part.batch);
-    td_small_estimate estimate;
-    for (int o = 0; o < 2; o++) choose.line_again[o] = measure.line_again[o];
-    if (product->plan.estimates_at_once) {
-        const td_estimate_part whole = estimate_of(product, &part, true);
-        estimate = td_small_estimate_of(&whole);
-    }
-    return td_lines_run(&measure, &choose, product->plan.estimates_at_once ? &estimate : NULL,
-                        product->p->stream);
+    const td_measure measure = measure_of(product, &choose.rule, z, part.batch);
+    for (int o = 0; o < 2; o++) choose.measured.line_again[o] = measure.line_again[o];
+    return td_lines_run(&measure, &choose, product->p->stream);
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
@@ -256,6 +254,7 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
                              unsigned long long *repaired)
 {
     const td_dense_part dense = {.device = product->device,
+                                 .terms = product->terms,
                                  .fixed = s->fixed,
                                  .finish = s->finish,
                                  .sizes = product->plan.dense,
@@ -297,7 +296,7 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
 static cudaError_t run_members(td_ozaki_product *product, int64_t z)
 {
     const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
-    const bool estimates = td_ozaki_certifies(product) && !product->plan.estimates_at_once;
+    const bool estimates = td_ozaki_certifies(product);
     cudaError_t error = decide(product, z);
     if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
@@ -350,8 +349,11 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 {
     td_ozaki_product product = {
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
+    const td_traits traits = td_traits_current();
+    product.terms = td_route_terms_of(p, parameter, &traits);
     if (mode->count > 0)
-        product.parameter = (td_parameter){.count = mode->count, .is_given = true};
+        product.parameter = (td_parameter){
+            .count = mode->count, .is_given = true, .without_routes = parameter.without_routes};
     else if (!parameter.is_given && mode->scheme->from_data)
         product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
@@ -361,7 +363,26 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 
 /* ---- modes ---- */
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_)            \
+/* Routes of products by residues; others have one way alone to multiply, cuBLAS. */
+static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                         td_route *route)
+{
+    const td_route_case c = td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
+    *route = td_route_of_case(&c);
+    return true;
+}
+
+static bool faithful_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+                           td_route *route)
+{
+    const td_parameter own = {
+        .count = TD_EXACT_MODULI, .is_given = true, .without_routes = parameter.without_routes};
+    const td_route_case c = td_route_case_of(p, own, TD_FINISH_EXACT, device);
+    *route = td_route_of_case(&c);
+    return !parameter.is_other_way;
+}
+
+#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_, route_)    \
     static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
@@ -382,17 +403,19 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
+        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
+        .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
         .run = id##_run,                                                                           \
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false)
+     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true, ozaki2_route)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
@@ -411,8 +434,9 @@ static cudaError_t faithful_prepare(int other_way)
 static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
                                   size_t workspace_limit, td_counters *counters)
 {
-    return run_mode(p, faithful_mode(parameter.is_other_way), (td_parameter){0}, device,
-                    workspace_limit, counters);
+    const td_parameter own = {.without_routes = parameter.without_routes};
+    return run_mode(p, faithful_mode(parameter.is_other_way), own, device, workspace_limit,
+                    counters);
 }
 
 const td_engine td_engine_faithful = {
@@ -423,6 +447,8 @@ const td_engine td_engine_faithful = {
     .way = "fp64",
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
+    .route = faithful_route,
+    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

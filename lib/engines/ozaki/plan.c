@@ -28,8 +28,8 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
         c.of_sample = ranking_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
         end = (char *)(c.of_sample.ranked + plan->batch);
     }
-    c.spread = (td_spread *)end;
-    c.steps = (td_step *)(c.spread + plan->batch);
+    c.extremes = (td_extremes *)end;
+    c.steps = (td_step *)(c.extremes + plan->batch);
     c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
     c.tiles = (td_open_counts *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + plan->batch * parts);
@@ -54,11 +54,12 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
-                  units_of_line = plan->are_short ? 0 : td_ceil_div(p->k, TD_UNIT),
-                  units = units_of_line * batch * (int64_t)td_unit_bytes();
+                  chunks_of_line =
+                      plan->measure == TD_MEASURE_WHOLE ? 0 : td_ceil_div(p->k, TD_CHUNK),
+                  chunks = chunks_of_line * batch * (int64_t)td_chunk_bytes();
     for (int o = 0; o < 2; o++) {
-        plan->units[o] = td_reserve(&end, units * plan->strip_lines);
-        plan->units_again[o] = td_reserve(&end, units * plan->strip_lines);
+        plan->chunks[o] = td_reserve(&end, chunks * plan->strip_lines);
+        plan->chunks_again[o] = td_reserve(&end, chunks * plan->strip_lines);
         plan->tops[o] = td_reserve(&end, p->k * words);
         plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
     }
@@ -106,16 +107,37 @@ static int sample_lines(int64_t lines, int64_t most, int *step)
     return (int)((sampled - 1) * TD_TILE + td_smaller(lines - last, TD_TILE));
 }
 
+/* A first estimate of a sample costs more than it saves for products of one part with one sum and of
+ * at most so many multiplications. */
+static const double LEAST_SAMPLED_PRODUCTS = 0x1p33;
+
+static bool is_worth_sampling(const td_ozaki_plan *plan, const td_problem *p)
+{
+    return td_ozaki_parts_of(plan, p) > 1 || td_estimate_sums(p->k) > 1 ||
+           (double)p->m * (double)p->n * (double)p->k * (double)plan->batch >
+               LEAST_SAMPLED_PRODUCTS;
+}
+
 /* Products of which the user does not name the mode have a sample, where an estimate is long. */
 static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
     plan->sample.m = 0;
     if (product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
-        plan->estimates_at_once || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
+        !is_worth_sampling(plan, p) || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
         return;
     plan->sample.m = sample_lines(p->m, plan->part.m, &plan->sample.group_step[0]);
     plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
+}
+
+/* Of all lines, of as many members as a part has. */
+static td_measure_route measure_route_of(const td_ozaki_product *product)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    const td_problem *p = product->p;
+    const td_route_case c = {
+        .m = p->m, .n = p->n, .k = p->k, .batch = plan->batch, .terms = product->terms};
+    return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
 }
 
 static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
@@ -127,10 +149,7 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
-    plan->are_short = td_lines_are_short(p->m, p->n, p->k, plan->batch);
-    plan->estimates_at_once = td_ozaki_certifies(product) && td_ozaki_parts_of(plan, p) == 1 &&
-                              p->region == TD_REGION_ALL &&
-                              td_is_small_estimate(p->m, p->n, p->k, plan->batch);
+    plan->measure = measure_route_of(product);
     lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
         const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);
@@ -140,13 +159,11 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
     plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
     plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
-    plan->cleared = td_reserve(&end, (int64_t)sizeof(uint64_t));
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
     lay_out_measure(plan, p, end);
-    /* The kernel that chooses by short lines may still read what is measured where the estimate's magnitudes would be. */
-    lay_out_part(plan, product, plan->are_short && plan->estimates_at_once ? plan->bytes : end);
+    lay_out_part(plan, product, end);
 }
 
 /* Makes what takes the most memory smaller; false if all is as small as it can be. */

@@ -15,14 +15,13 @@ typedef struct {
 
 typedef struct {
     td_scheme_sizes part;
-    int64_t batch;          /* of a part */
-    int strip_lines;        /* measured at a time */
-    bool are_short;         /* lines are measured whole (td_lines_run) */
-    bool estimates_at_once; /* by the kernel that chooses (td_lines_run) */
+    int64_t batch;   /* of a part */
+    int strip_lines; /* measured at a time */
+    td_measure_route measure;
 
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, cleared, counts;
-    size_t units[2], units_again[2], tops[2], bounds[2], line_again[2], rise;
+    size_t line[2], shift, shifted, choice, counts;
+    size_t chunks[2], chunks_again[2], tops[2], bounds[2], line_again[2], rise;
     size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */
 
@@ -42,6 +41,7 @@ typedef struct {
     const td_ozaki_mode *mode;
     td_parameter parameter;
     td_device *device;
+    td_route_terms terms;
     td_counters *counters;
     td_ozaki_plan plan;
     char *workspace;
@@ -60,8 +60,8 @@ typedef struct {
  * and of products of panels that are taken; tiles of which elements are left. */
 typedef struct {
     td_ozaki_ranking ranking, of_sample;
-    td_spread *spread; /* [batch] */
-    td_step *steps;    /* [batch][TD_STEPS] */
+    td_extremes *extremes; /* [batch] */
+    td_step *steps;        /* [batch][TD_STEPS] */
     uint32_t *next_unit;
     td_open_counts *tiles; /* [part][batch] */
     uint32_t *nonzero;     /* [part]: maps; one more for the sample */

@@ -1,18 +1,10 @@
 /* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
  * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
 #include "../../../kernels/residue/moduli.h"
-#include "../../../kernels/crt/second.h"
+#include "../../../kernels/residue/split.h"
 #include "../../../kernels/fused/fused.h"
 #include "../tiler.h"
 #include "scheme.h"
-
-/* Where C has few elements cuBLAS adds up a long k in pieces, and is more accurate than elsewhere. */
-enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048, FEWEST_IF_LONG = 15 };
-
-static int from_data(int64_t m, int64_t n, int64_t k)
-{
-    return m * n <= SMALL_PRODUCT && k > LONG_K ? FEWEST_IF_LONG : TD_COMMON_MODULI;
-}
 
 static int base_moduli(td_parameter parameter) { return parameter.count; }
 static int most_moduli(td_parameter parameter)
@@ -20,8 +12,8 @@ static int most_moduli(td_parameter parameter)
     return parameter.is_given ? parameter.count : TD_MAX_MODULI;
 }
 
-/* True if one kernel may make C of some members (td_is_resident): the fewest moduli are what most products take. */
-static bool may_be_resident(td_parameter parameter)
+/* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are what most products take. */
+static bool may_be_fused(td_parameter parameter)
 {
     return base_moduli(parameter) <= TD_COMMON_MODULI && most_moduli(parameter) >= TD_COMMON_MODULI;
 }
@@ -38,15 +30,15 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
 {
     const int moduli = most_moduli(parameter);
     layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)}, .pieces = 1};
-    if (moduli <= TD_MAX_MODULI) l.pieces = td_panel_pieces(m, n, k_pass, batch);
+    if (moduli <= TD_MAX_MODULI)
+        l.pieces = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
     for (int o = 0; o < 2; o++)
         l.plane[o] = td_reserve(&l.bytes, moduli * l.lines[o] * k_pass * batch);
     l.member_c = l.lines[0] * n;
     l.plane_c = l.member_c * batch;
     l.piece_c = l.plane_c * moduli;
     l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
-    if (may_be_resident(parameter))
-        l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
+    if (may_be_fused(parameter)) l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
     return l;
 }
 
@@ -101,9 +93,9 @@ static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };
 
-static void choose(td_parameter parameter, int64_t k, td_choose *c)
+static void choose(td_parameter parameter, int64_t k, td_rule *c)
 {
-    c->rule = TD_SCALE_BY_NORM;
+    c->scale = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
@@ -127,26 +119,55 @@ static layout layout_of(const td_scheme_part *part)
                    part->fixed.batch);
 }
 
-static cudaError_t split(const td_scheme_part *part, const layout *l, int64_t k_padded)
+/* Which kernels a part takes, in a pass of so many elements of k. */
+static td_route route_of(const td_scheme_part *part, int64_t k_count)
 {
-    td_residues residues = {
-        .fixed = part->fixed, .next_tile = part->next_unit, .by_binary64 = td_has_much_binary64()};
+    const td_target *target = &part->finish.target;
+    const td_route_case c = {
+        .m = target->m,
+        .n = target->n,
+        .k = part->fixed.operand[0].k,
+        .batch = part->fixed.batch,
+        .k_pass = part->k_pass,
+        .k_count = k_count,
+        .least = base_moduli(part->parameter),
+        .most = most_moduli(part->parameter),
+        .kind = part->finish.kind,
+        .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
+        .has_unwanted = part->wanted.of || target->region.kind != TD_REGION_ALL,
+        .type = TD_PANEL_RESIDUE,
+        .rows = td_round_up(target->m, TD_LINE_GROUP),
+        .depth = td_round_up(k_count, TD_K_PAD),
+        .planes = most_moduli(part->parameter),
+        .terms = part->terms,
+    };
+    return td_route_of_case(&c);
+}
+
+static cudaError_t split(const td_scheme_part *part, const td_route *route, const layout *l,
+                         int64_t k_padded)
+{
+    td_residues residues = {.fixed = part->fixed,
+                            .next_tile = part->next_unit,
+                            .route = (td_split_route)route->of[TD_STAGE_SPLIT],
+                            .round = (td_round_route)route->of[TD_STAGE_ROUND]};
     for (int o = 0; o < 2; o++) {
         residues.plane[o] = (int8_t *)(part->workspace + l->plane[o]);
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
         residues.nonzero[o] = map_of(part, o);
     }
-    return most_moduli(part->parameter) > TD_MAX_MODULI
-               ? td_dense_residues_run(&residues, part->stream)
-               : td_residues_run(&residues, part->stream);
+    return residues.route == TD_SPLIT_WIDE ? td_dense_residues_run(&residues, part->stream)
+                                           : td_residues_run(&residues, part->stream);
 }
 
-static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t k_padded)
+static td_panels panels_of(const td_scheme_part *part, const td_route *route, const layout *l,
+                           int64_t k_padded)
 {
     const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
                   batch = part->fixed.batch;
     return (td_panels){
         .type = TD_PANEL_RESIDUE,
+        .gemm = (td_gemm_route)route->of[TD_STAGE_GEMM],
         .m = l->lines[0],
         .n = part->finish.target.n,
         .k = k_padded,
@@ -176,49 +197,51 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, int64_t 
     };
 }
 
-/* True if one kernel does make C of such members. */
-static bool is_resident(const td_scheme_part *part, const layout *l)
+static td_residue_product product_of(const td_scheme_part *part, const td_route *route,
+                                     const layout *l)
 {
-    const int64_t k = part->fixed.operand[0].k;
-    const td_panels panels = panels_of(part, l, td_round_up(k, TD_K_PAD));
-    if (part->finish.target.region.kind != TD_REGION_ALL) return false; /* it makes whole tiles */
-    return may_be_resident(part->parameter) && part->finish.kind == TD_FINISH_ROUND &&
-           k <= part->k_pass && td_resident_suits(&panels, &part->finish.target.beta);
+    const td_target *target = &part->finish.target;
+    td_residue_product product = {
+        .residue = (int8_t *)(part->workspace + l->residue),
+        .plane_step = l->plane_c,
+        .batch_step = l->member_c,
+        .piece_step = l->piece_c,
+        .ld = l->lines[0],
+        .pieces = l->pieces,
+        .crt = (td_crt_route)route->of[TD_STAGE_CRT],
+    };
+    if (route->of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT)
+        product.left =
+            td_left_in(part->workspace + l->left, target->m, target->n, part->fixed.batch);
+    return product;
+}
+
+/* The route of the first pass, which is the only one of products that are fused. */
+static td_route route_of_part(const td_scheme_part *part)
+{
+    return route_of(part, td_smaller(part->k_pass, part->fixed.operand[0].k));
 }
 
 td_residue_product td_scheme_residue_product(const td_scheme_part *part)
 {
     const layout l = layout_of(part);
-    return (td_residue_product){
-        .residue = (int8_t *)(part->workspace + l.residue),
-        .plane_step = l.plane_c,
-        .batch_step = l.member_c,
-        .piece_step = l.piece_c,
-        .ld = l.lines[0],
-        .pieces = l.pieces,
-        .crt = td_crt_of_device(),
-        .left = is_resident(part, &l) ? td_left_in(part->workspace + l.left, part->finish.target.m,
-                                                   part->finish.target.n, part->fixed.batch)
-                                      : (td_left){0},
-    };
+    const td_route route = route_of_part(part);
+    return product_of(part, &route, &l);
 }
 
 /* What writes C is launched last: if something fails, nothing of C has changed. */
-static cudaError_t multiply_planes(const td_scheme_part *part, const layout *l, int64_t k_padded)
-{
-    const td_residue_product product = td_scheme_residue_product(part);
-    td_panels panels = panels_of(part, l, k_padded);
-    panels.leaves_resident = product.left.word != NULL;
-    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
-    if (error != cudaSuccess || !panels.leaves_resident) return error;
-    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
-}
-
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
 {
+    const layout *l = lay;
     const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
-    const cudaError_t error = split(part, lay, k_padded);
-    return error == cudaSuccess ? multiply_planes(part, lay, k_padded) : error;
+    const td_route route = route_of(part, part->fixed.k_count);
+    const td_residue_product product = product_of(part, &route, l);
+    td_panels panels = panels_of(part, &route, l, k_padded);
+    panels.leaves_resident = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
+    cudaError_t error = split(part, &route, l, k_padded);
+    if (error == cudaSuccess) error = td_panels_run(part->device, &panels, part->stream);
+    if (error != cudaSuccess || !panels.leaves_resident) return error;
+    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
 }
 
 static cudaError_t multiply(const td_scheme_part *part)
@@ -245,7 +268,7 @@ static cudaError_t prepare(void)
 const td_scheme td_scheme_residues = {
     .counts_rounded = true,
     .prepare = prepare,
-    .from_data = from_data,
+    .from_data = td_fewest_moduli,
     .most_k = most_k,
     .bytes = bytes,
     .map_words = map_words,

@@ -3,9 +3,12 @@
 #define TD_SCHEME_H
 
 #include "../../../kernels/arithmetic/logarithm.h"
-#include "../../../kernels/residue/split.h"
+#include "../../../kernels/crt/crt.h"
+#include "../../../kernels/select/fixed.h"
+#include "../../../kernels/select/select.h"
 #include "../engine.h"
 #include "planes.h"
+#include "route.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
@@ -14,9 +17,10 @@ typedef struct {
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
     td_wanted_tiles wanted; /* residues: tiles of C that are */
-    int64_t k_pass;         /* a multiple of TD_K_PAD */
-    char *workspace;        /* of scheme->bytes(), 256-byte aligned */
-    uint32_t *nonzero;      /* of scheme->map_words(), zeros before; NULL: none */
+    td_route_terms terms;
+    int64_t k_pass;    /* a multiple of TD_K_PAD */
+    char *workspace;   /* of scheme->bytes(), 256-byte aligned */
+    uint32_t *nonzero; /* of scheme->map_words(), zeros before; NULL: none */
     void *cublas_workspace;
     size_t cublas_bytes;
     uint32_t *next_unit; /* of td_panels, and next_tile of td_residues */
@@ -67,8 +71,8 @@ typedef struct {
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);
 
-    /* How lines are scaled, and what is certified: rule, width, peak_limit, candidates, candidate, limit, share. */
-    void (*choose)(td_parameter parameter, int64_t k, td_choose *choose);
+    /* Sets how lines are scaled, and what is certified, for lines of k elements. */
+    void (*choose)(td_parameter parameter, int64_t k, td_rule *rule);
 
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
     cudaError_t (*multiply)(const td_scheme_part *part);

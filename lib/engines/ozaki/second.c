@@ -1,12 +1,12 @@
 #include "second.h"
 
 #include "../../../kernels/residue/moduli.h"
+#include "../model/tuning.h"
 #include "../tiler.h"
 
 static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
 
-/* Products that take as long, one element of C after the other, as the launches of a second product; bytes of a small one. */
-enum { LEAST_PRODUCTS = 1 << 24, SMALL_BYTES = 512 << 20 };
+enum { SMALL_BYTES = 512 << 20 };
 
 size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
 {
@@ -15,7 +15,7 @@ size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
 
 static bool is_too_small(const td_scheme_sizes *part, int64_t k, int64_t batch)
 {
-    return (double)part->m * (double)part->n * (double)k * (double)batch < LEAST_PRODUCTS;
+    return (double)part->m * (double)part->n * (double)k * (double)batch < td_tuned_second_products;
 }
 
 size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch)
@@ -78,6 +78,7 @@ static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
     const int64_t first[2] = {i, j}, size[2] = {whole->finish.target.m, whole->finish.target.n},
                   row_tiles = td_ceil_div(size[0], TD_TILE);
     td_scheme_part piece = {.device = whole->device,
+                            .terms = whole->terms,
                             .parameter = moduli,
                             .fixed = whole->fixed,
                             .finish = whole->finish,
@@ -123,9 +124,6 @@ static cudaError_t run_piece(const td_dense_part *whole, int64_t i, int64_t j)
     return td_dense_finish_run(&finish, whole->fixed.batch, whole->stream);
 }
 
-/* Cycles of a multiprocessor that an exact sum takes for each element of k, by where these are in memory. */
-enum { SUM_ALONG_K = 2, SUM_ACROSS_K = 5 };
-
 static bool is_along_k(const td_dense_part *part)
 {
     return part->fixed.operand[0].k_step == 1 && part->fixed.operand[1].k_step == 1;
@@ -133,16 +131,21 @@ static bool is_along_k(const td_dense_part *part)
 
 static cudaError_t choose(const td_dense_part *part)
 {
-    td_choose choose = {0};
-    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &choose);
+    td_rule rule = {0};
+    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &rule);
     const td_dense dense = {
         .target = part->finish.target,
         .from = {part->finish.line[0], part->finish.line[1]},
         .lines_of_member = {part->finish.lines_of_member[0], part->finish.lines_of_member[1]},
         .line = {lines_of(part, 0), lines_of(part, 1)},
-        .candidate = choose.candidate[0],
+        .candidate = rule.candidate[0],
         .choice = choice_of(part),
-        .cost_of_sum = is_along_k(part) ? SUM_ALONG_K : SUM_ACROSS_K,
+        .cost = {.line = (int)td_tuned_second_line,
+                 .tile = (int)td_tuned_second_tile,
+                 .tiles_together = (int)td_tuned_second_tiles_together,
+                 .finish = (int)td_tuned_second_finish,
+                 .sum = (int)(is_along_k(part) ? td_tuned_second_sum_along_k
+                                               : td_tuned_second_sum_across_k)},
     };
     return td_dense_choose(&dense, part->fixed.batch, part->stream);
 }

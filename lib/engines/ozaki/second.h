@@ -19,6 +19,7 @@ size_t td_dense_scratch_bytes(int64_t m, int64_t n, int64_t batch);
 
 typedef struct {
     td_device *device;
+    td_route_terms terms;
     td_fixed fixed;        /* of the part, as for the first product */
     td_finish finish;      /* the same */
     td_scheme_sizes sizes; /* of what it is cut into */

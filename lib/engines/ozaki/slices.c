@@ -122,6 +122,7 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
 {
     return (td_panels){
         .type = type,
+        .gemm = TD_GEMM_CUBLAS,
         .planes = 1,
         .batch = part->fixed.batch,
         .pieces = 1,
@@ -170,6 +171,28 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
     return error;
 }
 
+/* Products of all digits of B' with digits of A', which `whole` describes as one product, for the
+ * tiles of a triangle: those of a digit of A' and a digit of B' are a plane. One member. */
+static cudaError_t multiply_triangles(const td_scheme_part *part, const layout *l,
+                                      const td_panels *whole, const td_slices *split)
+{
+    const int64_t count = whole->m / l->lines[0];
+    td_panels digit = *whole;
+    cudaError_t error = cudaSuccess;
+    digit.region = part->finish.target.region;
+    digit.m = l->lines[0];
+    digit.n = l->lines[1];
+    digit.planes = l->s.slices;
+    digit.plane_b = split->slice_step[1];
+    digit.plane_c = l->lines[1] * whole->ld_c;
+    for (int64_t p = 0; p < count && error == cudaSuccess; p++) {
+        digit.a = (const float *)whole->a + p * split->slice_step[0];
+        digit.c = (float *)whole->c + p * l->lines[0];
+        error = td_panels_run(part->device, &digit, part->stream);
+    }
+    return error;
+}
+
 /* Digits p_first .. of A', elements l .. l + count - 1 of the pass: one product of all their lines with those of all
  * digits of B', then the addition by weights. */
 static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, int p_first,
@@ -202,7 +225,10 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
         .p_count = p_count,
         .is_first = part->fixed.k_first + first == 0,
     };
-    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
+    const bool is_triangle =
+        part->finish.target.region.kind != TD_REGION_ALL && part->fixed.batch == 1;
+    const cudaError_t error = is_triangle ? multiply_triangles(part, l, &panels, split)
+                                          : td_panels_run(part->device, &panels, part->stream);
     return error == cudaSuccess ? td_slices_add(&products, part->stream) : error;
 }
 
@@ -260,10 +286,10 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 
 /* |A'| <= base^slices / 2, less by a factor of 509/512 for int8, so that digit 0 is at most 127 in magnitude: the others
  * add up to at most 128/255 of its unit. */
-static void choose(const slicing *s, bool is_given, int64_t k, td_choose *c)
+static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
 {
     const int bits = s->slices * s->bits;
-    c->rule = TD_SCALE_BY_PEAK;
+    c->scale = TD_SCALE_BY_PEAK;
     c->width = bits - 2;
     c->peak_limit = s->type == TD_DIGIT_INT8 ? 253 : TD_LOG;
     c->candidates = 1;
@@ -304,7 +330,7 @@ static td_cut cut_of(const slicing *s)
         const slicing s = slicing_of(of, parameter.count, k);                                      \
         return cut_of(&s);                                                                         \
     }                                                                                              \
-    static void id##_choose(td_parameter parameter, int64_t k, td_choose *c)                       \
+    static void id##_choose(td_parameter parameter, int64_t k, td_rule *c)                         \
     {                                                                                              \
         const slicing s = slicing_of(of, parameter.count, k);                                      \
         choose(&s, parameter.is_given, k, c);                                                      \

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../kernels/select/ozaki.h"
+#include "../../../kernels/crt/finish_types.h"
 
 __extension__ typedef __int128 wide;
 

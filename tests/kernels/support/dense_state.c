@@ -134,10 +134,10 @@ static void measure(dense_state *s, const dense_case *c)
                           .clear_count = 1};
     for (int o = 0; o < 2; o++) {
         const int64_t records = size[o] * c->batch * (int64_t)sizeof(td_line);
-        measure.units[o] =
-            reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
-        measure.units_again[o] =
-            reserve(s, td_ceil_div(k, TD_UNIT) * c->batch * strip * (int64_t)td_unit_bytes());
+        measure.chunks[o] =
+            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
+        measure.chunks_again[o] =
+            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
         measure.tops[o] = reserve(s, k * c->batch * 4);
         measure.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
         measure.line[o] = reserve(s, records);
@@ -147,19 +147,21 @@ static void measure(dense_state *s, const dense_case *c)
     s->shift = measure.shift;
     s->shifted = measure.shifted;
     td_choose choose = {
-        .line = {measure.line[0], measure.line[1]},
-        .line_again = {measure.line_again[0], measure.line_again[1]},
-        .shifted = measure.shifted,
-        .lines = {(int)size[0], (int)size[1]},
-        .batch = c->batch,
-        .alpha = s->target.alpha,
-        .choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
+        .measured = {.line = {measure.line[0], measure.line[1]},
+                     .line_again = {measure.line_again[0], measure.line_again[1]},
+                     .shifted = measure.shifted,
+                     .lines = {(int)size[0], (int)size[1]},
+                     .batch = c->batch,
+                     .k = k,
+                     .alpha = s->target.alpha},
+        .chosen = {.choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
+                   .line = {measure.line[0], measure.line[1]}},
     };
     td_scheme_residues.choose((td_parameter){.count = TD_EXACT_MODULI, .is_given = true}, k,
-                              &choose);
-    choose.counts_rounded = counts_rounded(c);
-    CHECK_CUDA(td_measure_run(&measure, &choose, NULL));
-    CHECK_CUDA(td_choose_run(&choose, NULL, NULL));
+                              &choose.rule);
+    measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
+    measure.counts_rounded = counts_rounded(c);
+    CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
 }
 
 /* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
@@ -239,6 +241,7 @@ void dense_run(dense_state *s, const dense_case *c)
     const int64_t k = c->of.k;
     td_dense_part part = {
         .device = td_device_current(),
+        .terms.device = td_traits_current(),
         .fixed = {.operand = {s->operand[0], s->operand[1]},
                   .alpha = s->target.alpha,
                   .batch = c->batch,

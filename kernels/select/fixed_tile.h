@@ -4,7 +4,8 @@
 #define TD_FIXED_TILE_H
 
 #include "../view/access.h"
-#include "../select/ozaki.h"
+#include "../view/planes.h"
+#include "fixed.h"
 
 enum { TD_FIXED_THREADS = 256, TD_FIXED_LINES = 32 };
 

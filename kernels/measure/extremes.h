@@ -1,0 +1,65 @@
+/* extremes.h - what is seen of all lines of an operand together: the largest of some numbers of their
+ * records. For kernels. */
+#ifndef TD_EXTREMES_H
+#define TD_EXTREMES_H
+
+#include "../device/warp.h"
+#include "scale.h"
+
+/* What td_line_extremes has: the largest looseness, and that of lines that their scale rounds; the
+ * largest exponent, and the largest of those of lowest bits with the other sign, as lines are and as
+ * td_binary64_scale has them; whether any line is special. */
+enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
+
+/* All numbers of td_line_extremes are above NO_LINE. */
+enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
+
+/* By how much the norm and the sum of a line, which bound what rounding costs, are above its mean:
+ * floor((norm + sum) / 2) - mean as logarithms; NO_MEAN for lines without one. */
+TD_DEVICE int looseness_of(const td_line &line)
+{
+    if (line.mean == TD_NO_MEAN) return NO_MEAN;
+    return max(0, ((line.norm + line.sum) >> 1) - line.mean);
+}
+
+/* What a thread has seen of some lines. */
+struct seen_of_lines {
+    int of[TD_EXTREMES] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
+
+    TD_INSIDE void add(const td_scaling &scaling, const td_line &line)
+    {
+        if (line.low == TD_SPECIAL) of[SPECIAL] = 0;
+        if (!td_is_counted(line)) return;
+        of[ALL] = max(of[ALL], looseness_of(line));
+        if (td_scale_of(scaling, line) + line.low < 0)
+            of[ROUNDED] = max(of[ROUNDED], looseness_of(line));
+        of[PEAK] = max(of[PEAK], line.peak >> 8);
+        of[DEPTH] = max(of[DEPTH], -line.low);
+        of[SCALED_DEPTH] = max(of[SCALED_DEPTH], -line.low - td_binary64_scale(line));
+    }
+};
+
+/* Raises, in shared memory, an operand's extremes by what each thread has seen. By whole warps. */
+TD_DEVICE void raise_shared_extremes(const seen_of_lines &mine, td_line_extremes *seen)
+{
+    TD_UNROLL
+    for (int e = 0; e < TD_EXTREMES; e++) {
+        const int most = td_warp_max(mine.of[e] - NO_LINE);
+        if (most && threadIdx.x % 32 == 0) atomicMax(&seen->above[e], most);
+    }
+}
+
+/* Raises extremes that all blocks see. All threads take part; saw_none: true if no thread of the warp
+ * has seen a line. */
+TD_DEVICE void raise_extremes(const seen_of_lines &mine, bool saw_none, td_line_extremes *all)
+{
+    TD_SHARED(td_line_extremes, seen, );
+    const int tid = (int)threadIdx.x;
+    if (tid < TD_EXTREMES) seen.above[tid] = 0;
+    __syncthreads();
+    if (!saw_none) raise_shared_extremes(mine, &seen);
+    __syncthreads();
+    if (tid < TD_EXTREMES && seen.above[tid]) atomicMax(&all->above[tid], seen.above[tid]);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* routes.h - the ways that each stage of a product by residues can take, and what the kernels of a
+ * way are like. All ways of a stage give the same bits. lib/engines/ozaki/route.c chooses one for
+ * each stage; kernels are told. For host C and for kernels. */
+#ifndef TD_ROUTES_H
+#define TD_ROUTES_H
+
+/* How lines are measured: short ones whole, by a warp each, which also chooses; else tile by tile,
+ * which come to shared memory in boxes that the tensor memory accelerator copies, or by loads of
+ * all threads. */
+typedef enum { TD_MEASURE_WHOLE, TD_MEASURE_TMA, TD_MEASURE_THREADS } td_measure_route;
+
+/* Whether abs(A)abs(B) has a lower bound, by an int8 product and a kernel of its own. */
+typedef enum { TD_BOUND_NONE, TD_BOUND_SEPARATE } td_bound_route;
+
+/* How operands become residues: tiles of an operand come to shared memory in boxes that the tensor
+ * memory accelerator copies, or by loads of all threads. TD_SPLIT_WIDE is for more moduli than
+ * TD_MAX_MODULI, which have a kernel of their own. */
+typedef enum { TD_SPLIT_TMA, TD_SPLIT_THREADS, TD_SPLIT_WIDE } td_split_route;
+
+/* Which arithmetic rounds an element to a whole number when it is split: binary64's where its scale
+ * allows that, or int64's. */
+typedef enum { TD_ROUND_BINARY64, TD_ROUND_INT64 } td_round_route;
+
+/* Who multiplies planes of int8: wgmma (the tensor cores' instructions for four warps, of sm_90a),
+ * each block a large or a small tile of C, or pairs of blocks that share rows; mma (those for one
+ * warp, on any device, the host's too), with large tiles, large ones in shorter steps where a block
+ * has little shared memory, or small ones; or cuBLAS. */
+typedef enum {
+    TD_GEMM_WGMMA_LARGE,
+    TD_GEMM_WGMMA_SMALL,
+    TD_GEMM_WGMMA_LARGE_PAIR,
+    TD_GEMM_WGMMA_SMALL_PAIR,
+    TD_GEMM_MMA_LARGE,
+    TD_GEMM_MMA_LARGE_SHORT,
+    TD_GEMM_MMA_SMALL,
+    TD_GEMM_CUBLAS
+} td_gemm_route;
+
+/* How X is put together from its residues: by limbs of whole numbers, or by pairs of binary64 where
+ * these are sure of the result; blocks of the latter work on one tile of C at a time, or on two
+ * that are above each other. */
+typedef enum { TD_CRT_LIMBS, TD_CRT_PAIRS, TD_CRT_PAIRS_TWO_TILES } td_crt_route;
+
+/* Rows and columns of C that a block of each int8 kernel makes, and the shared memory that blocks
+ * of large tiles take. A block of a pair makes what a single one does. */
+enum {
+    TD_WGMMA_LARGE_ROWS = 192,
+    TD_WGMMA_SMALL_ROWS = 128,
+    TD_WGMMA_COLUMNS = 128,
+    TD_MMA_LARGE_ROWS = 128,
+    TD_MMA_LARGE_COLUMNS = 192,
+    TD_MMA_LARGE_BYTES = 2 * (TD_MMA_LARGE_ROWS + TD_MMA_LARGE_COLUMNS) * 128,
+    TD_MMA_SMALL_SIDE = 64
+};
+
+/* Whether the kernel that multiplies also puts C together, of members whose data allow it, or two
+ * kernels do. */
+typedef enum { TD_FUSE_NONE, TD_FUSE_GEMM_CRT } td_fuse_route;
+
+/* Lines and elements of k of a tile that is split at a time; lines that a block measures whole. */
+enum { TD_SPLIT_LINES = 16, TD_SPLIT_K = 128, TD_WHOLE_LINES = 8 };
+
+/* Blocks of TD_CRT_PAIRS that stay on a multiprocessor, and the shared memory of one in bytes. */
+enum { TD_CRT_PAIRS_BLOCKS = 2, TD_CRT_PAIRS_BYTES = 114688 };
+
+/* A block that multiplies and finishes (fused/fused.h) makes square tiles of C of this side, of at
+ * most so many elements of k: longer sums would be long modulo more moduli than one. */
+enum { TD_FUSED_SIDE = 128, TD_FUSED_MOST_K = 1056 };
+
+#endif

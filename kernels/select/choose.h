@@ -1,0 +1,65 @@
+/* choose.h - what the extremes of all lines choose. For kernels. */
+#ifndef TD_CHOOSE_H
+#define TD_CHOOSE_H
+
+#include "../measure/extremes.h"
+#include "scales.h"
+
+/* The extremes of an operand's lines (../measure/extremes.h); NO_LINE where there are none. */
+struct extremes {
+    int all, rounded, peak, depth, scaled_depth;
+    bool has_special;
+};
+TD_DEVICE extremes extremes_of(const td_line_extremes &seen)
+{
+    const int32_t *above = seen.above;
+    return {above[ALL] + NO_LINE,   above[ROUNDED] + NO_LINE,      above[PEAK] + NO_LINE,
+            above[DEPTH] + NO_LINE, above[SCALED_DEPTH] + NO_LINE, above[SPECIAL] != 0};
+}
+
+/* What binary64 has for sums of all lines of both operands. */
+TD_DEVICE td_room room_of(const extremes &a, const extremes &b, int64_t k)
+{
+    if (a.all == NO_LINE || b.all == NO_LINE) return TD_ROOM_IF_SCALED;
+    if (!td_has_room_scaled(-a.scaled_depth, -b.scaled_depth)) return TD_ROOM_FOR_SOME;
+    return !a.has_special && !b.has_special && td_has_room(a.peak + b.peak, -a.depth - b.depth, k)
+               ? TD_ROOM
+               : TD_ROOM_IF_SCALED;
+}
+
+/* Returns the first candidate that certifies all pairs of lines, or candidates_of_lines if none does: a
+ * pair is certified if neither line is rounded, or if both are little loose. */
+TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
+{
+    const int most = max(seen[0].rounded + seen[1].all, seen[0].all + seen[1].rounded);
+    int i = 0;
+    while (i < p.candidates_of_lines && most >= p.candidate[i].level - p.level_of_pair) i++;
+    return i;
+}
+
+/* Returns what lines of k elements choose. seen: of either operand; has_lines: alpha is not 0. */
+TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
+                                    const td_line_extremes *seen)
+{
+    td_choice choice = p.candidate[0];
+    if (!has_lines) choice.is_estimated = 0;
+    if (!has_lines || p.candidates == 1) return choice;
+    const extremes of[2] = {extremes_of(seen[0]), extremes_of(seen[1])};
+    const int i = candidate_of_lines(p, of);
+    if (i < p.candidates_of_lines) {
+        choice = p.candidate[i];
+        choice.is_estimated = 0;
+    }
+    choice.room = room_of(of[0], of[1], k);
+    return choice;
+}
+
+/* By one thread. */
+TD_DEVICE void leave_choice(const td_choose &p, int batch, const td_choice &choice)
+{
+    p.chosen.choice[batch] = choice;
+    if (p.chosen.planes && !(p.rule.candidates > 1 && choice.is_estimated))
+        atomicMax(p.chosen.planes, (unsigned long long)choice.parameter);
+}
+
+#endif

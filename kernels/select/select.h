@@ -1,0 +1,92 @@
+/* select.h - decides how many planes A' and B' are cut into, and sets the scales of lines. What it decides
+ * by, what it is given and what it writes are three structs. For host C and for kernels; every function
+ * enqueues on `stream`, waits for nothing, and returns the launch's status. */
+#ifndef TD_SELECT_H
+#define TD_SELECT_H
+
+#include <cuda_runtime_api.h>
+
+#include "../measure/measure.h"
+#include "choice.h"
+#include "prices.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a mode decides: part of its definition, the same for all members. */
+typedef struct {
+    td_scale_rule scale;
+    int width;      /* TD_SCALE_BY_PEAK: td_scaling.limit */
+    int peak_limit; /* TD_SCALE_BY_PEAK: the same of td_scaling */
+
+    /* 1 candidate: it is taken. More: the first of candidates_of_lines that certifies all pairs of
+     * lines, else what the estimate finds. */
+    int candidates, candidates_of_lines;
+    td_choice candidate[TD_CHOICES];
+    td_prices prices; /* by which the estimate chooses a candidate, or binary64 for all of C */
+
+    /* A pair of lines counts as certified with a candidate if their looseness (../measure/extremes.h)
+     * adds up to less than level - so much. */
+    int level_of_pair;
+
+    /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a candidate,
+     * if elements are as large as the product of both lines' peaks; and of k. */
+    int share[TD_CHOICES];
+    int log_k;
+} td_rule;
+
+/* How lines are scaled with a choice. */
+TD_BOTH td_scaling td_scaling_of(const td_rule *rule, const td_choice *choice)
+{
+    td_scaling scaling = {rule->scale, choice->level, rule->peak_limit};
+    if (rule->scale == TD_SCALE_BY_PEAK) scaling.limit = rule->width;
+    if (rule->scale == TD_SCALE_BY_DIGITS) scaling.limit = choice->parameter * choice->bits - 2;
+    return scaling;
+}
+
+/* What is known of the lines of some members: what td_measure has made. */
+typedef struct {
+    const td_line *line[2];       /* [batch][lines] */
+    const td_line *line_again[2]; /* the same of members that are shifted; NULL: `line` has these */
+    const int32_t *shifted;       /* [batch] */
+    const td_extremes *extremes;  /* [batch], if there are several candidates and no digits */
+    int lines[2];
+    int batch;
+    int64_t k;
+    td_scalar alpha; /* no line is read if it is 0 */
+} td_measured;
+
+/* What is written. */
+typedef struct {
+    td_choice *choice;          /* [batch] */
+    td_line *line[2];           /* [batch][lines]: td_measured's or others, with their scales */
+    unsigned long long *planes; /* raised to what is chosen; NULL: not */
+} td_chosen;
+
+typedef struct {
+    td_rule rule;
+    td_measured measured;
+    td_chosen chosen;
+} td_choose;
+
+cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
+
+/* Measures lines, then chooses. */
+cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
+
+/* Part of it, of lines that are measured whole: measures them again where exponents spread along k,
+ * and chooses, but by digits, which is left to td_choose_run. */
+cudaError_t td_choose_whole_run(const td_measure *measure, const td_choose *choose,
+                                cudaStream_t stream);
+
+/* Loads these kernels on the current device, and those of td_measure: once, before the first launch. */
+cudaError_t td_lines_prepare(void);
+cudaError_t td_choose_prepare(void); /* parts of it */
+cudaError_t td_choose_whole_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

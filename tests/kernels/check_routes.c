@@ -1,0 +1,247 @@
+/* check_routes.c - products by residues with every row of the table of routes in turn forced, for
+ * every product that its predicate allows it for: the bits are those of the route that is chosen.
+ * Rows differ in kernels, tiles, slices of k and arithmetic; the products in moduli, layouts, data,
+ * batches and lengths of k. */
+#include "../support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../kernels/residue/moduli.h"
+#include "../../lib/cuda/device.h"
+#include "../../lib/engines/ozaki/route.h"
+#include "../../lib/options/log.h"
+#include "support/device.h"
+#include "support/problem.h"
+
+/* Members are the same operands with a C of their own, which differs. */
+typedef struct {
+    product of;
+    const char *mode;
+    int batch;
+    bool is_long; /* sanitizers pass over it */
+} routed;
+
+#define PRODUCT(data_, a, b, m_, n_, k_, guard_, alpha_, beta_)                                    \
+    {                                                                                              \
+        .data = data_, .op_a = TANDEM_OP_##a, .op_b = TANDEM_OP_##b, .m = m_, .n = n_, .k = k_,    \
+        .pad_c = 2, .guard = guard_, .alpha = alpha_, .beta = beta_, .seed = m_ + n_ + k_          \
+    }
+
+/* On a device with the tensor memory accelerator the third has operands that it can copy; the
+ * fourth and fifth have slices of k. */
+static const routed products[] = {
+    {PRODUCT("both signs", N, N, 130, 70, 100, 1, 1.0, 0.0), "ozaki2", 1, false},
+    {PRODUCT("wide 2", T, N, 65, 129, 190, 1, -1.5, 0.5), "ozaki2", 2, false},
+    {PRODUCT("both signs", N, T, 192, 256, 128, 2, 1.0, 1.0), "ozaki2:14", 2, false},
+    {PRODUCT("both signs", T, N, 64, 8, 8200, 1, 1.0, 0.0), "ozaki2", 1, true},
+    {PRODUCT("cancelling", N, N, 40, 9, 33000, 1, 2.0, -1.0), "ozaki2", 1, true},
+    {PRODUCT("both signs", N, N, 200, 40, 64, 1, 1.0, 0.25), "ozaki2:18", 1, false},
+    {PRODUCT("both signs", N, T, 129, 65, 70, 1, 0.75, 0.0), "faithful", 2, false},
+    {PRODUCT("cancelling", T, T, 70, 70, 200, 1, 1.0, -1.0), "faithful", 1, false},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+/* How often each row was forced. */
+static int forced[TD_ROUTE_ROWS];
+
+static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
+
+static td_problem gemm_of(const routed *r, const problem *p, double *const to[3])
+{
+    const test_matrix *const from[] = {&p->a, &p->b, &p->c};
+    td_problem gemm = {.kind = TD_PRODUCT,
+                       .type = TD_BINARY64,
+                       .op_a = op_of(r->of.op_a),
+                       .op_b = op_of(r->of.op_b),
+                       .m = r->of.m,
+                       .n = r->of.n,
+                       .k = r->of.k,
+                       .alpha.value.binary64 = r->of.alpha,
+                       .beta.value.binary64 = r->of.beta,
+                       .batch = r->batch};
+    td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
+    for (int x = 0; x < 3; x++)
+        *members[x] = (td_matrix){.data = device_data(from[x], to[x]), .ld = from[x]->ld};
+    gemm.c.stride = (int64_t)p->c.count;
+    return gemm;
+}
+
+/* All members' C, guards included, one after the other. */
+typedef struct {
+    double *c;
+    size_t bytes;
+} result;
+
+/* A product whose operands are on the device, and the mode that multiplies it. */
+typedef struct {
+    problem p;
+    double *to[3];
+    td_problem gemm;
+    const td_engine *engine;
+    td_parameter parameter;
+} prepared;
+
+static prepared prepare(const routed *r)
+{
+    prepared s = {.p = problem_make(&r->of)};
+    s.engine = td_engine_parse(r->mode, &s.parameter);
+    CHECK(s.engine && s.engine->route, "%s has no routes", r->mode);
+    s.to[0] = device_upload(&s.p.a);
+    s.to[1] = device_upload(&s.p.b);
+    CHECK_CUDA(cudaMalloc((void **)&s.to[2], (size_t)r->batch * s.p.c.count * sizeof(double)));
+    s.gemm = gemm_of(r, &s.p, s.to);
+    return s;
+}
+
+static void release(prepared *s)
+{
+    for (int i = 0; i < 3; i++) device_free(s->to[i]);
+    problem_free(&s->p);
+}
+
+static result run(const routed *r, const prepared *s, uint64_t without, const char *what)
+{
+    const size_t member = s->p.c.count * sizeof(double);
+    td_parameter parameter = s->parameter;
+    result got = {.bytes = (size_t)r->batch * member};
+    parameter.without_routes = without;
+    for (int z = 0; z < r->batch; z++)
+        CHECK_CUDA(cudaMemcpy(s->to[2] + (size_t)z * s->p.c.count, s->p.c.storage, member,
+                              cudaMemcpyHostToDevice));
+    td_device *const device = td_device_current();
+    const td_run_status status =
+        td_engine_run(s->engine, &s->gemm, parameter, device, device->workspace_bytes, NULL);
+    CHECK(status == TD_RUN_DONE, "%s ended with %d: %s", what, (int)status, product_text(&r->of));
+    device_check_clean(what);
+    got.c = malloc(got.bytes);
+    CHECK(got.c, "out of memory");
+    CHECK_CUDA(cudaMemcpy(got.c, s->to[2], got.bytes, cudaMemcpyDeviceToHost));
+    return got;
+}
+
+/* Bits of the other rows of that row's stage. */
+static uint64_t without_others(int row)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < TD_ROUTE_ROWS; i++)
+        if (i != row && td_route_rows[i].stage == td_route_rows[row].stage)
+            bits |= UINT64_C(1) << i;
+    return bits;
+}
+
+static td_route route_of(const prepared *s, uint64_t without)
+{
+    const td_traits device = td_traits_current();
+    td_parameter parameter = s->parameter;
+    td_route route;
+    parameter.without_routes = without;
+    CHECK(s->engine->route(&s->gemm, parameter, &device, &route), "%s has no route",
+          s->engine->name);
+    return route;
+}
+
+static void check_product(const routed *r)
+{
+    prepared s = prepare(r);
+    result want = run(r, &s, 0, "the chosen route");
+    for (int row = 0; row < TD_ROUTE_ROWS; row++) {
+        const uint64_t without = without_others(row);
+        const td_route_row *own = &td_route_rows[row];
+        const td_route route = route_of(&s, without);
+        if (route.of[own->stage] != own->value) continue; /* it does not serve */
+        char what[TD_ROUTE_TEXT];
+        result got = run(r, &s, without, td_route_print(&route, what));
+        CHECK(memcmp(got.c, want.c, want.bytes) == 0, "%s gives other bits in %s: %s", what,
+              r->mode, product_text(&r->of));
+        forced[row]++;
+        free(got.c);
+    }
+    free(want.c);
+    release(&s);
+}
+
+static void every_route_has_the_same_bits(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < PRODUCTS; i++)
+        if (!products[i].is_long || !test_is_sanitized()) check_product(&products[i]);
+}
+
+/* Rows that some product of residues may take on any device were taken; others, on a device that
+ * has what they need. */
+static void every_row_was_walked(void **unused)
+{
+    (void)unused;
+    const td_traits device = td_traits_current();
+    for (int row = 0; row < TD_ROUTE_ROWS; row++) {
+        const td_route_row *own = &td_route_rows[row];
+        test_note("%s %s: %d products", td_stage_names[own->stage], own->name, forced[row]);
+        const bool needs_tma = (own->stage == TD_STAGE_MEASURE && own->value == TD_MEASURE_TMA) ||
+                               (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_TMA),
+                   needs_wgmma =
+                       (own->stage == TD_STAGE_GEMM && own->value <= TD_GEMM_WGMMA_SMALL_PAIR) ||
+                       (own->stage == TD_STAGE_FUSE && own->value == TD_FUSE_GEMM_CRT),
+                   needs_shared =
+                       (own->stage == TD_STAGE_GEMM && own->value == TD_GEMM_MMA_LARGE) ||
+                       (own->stage == TD_STAGE_CRT && own->value != TD_CRT_LIMBS),
+                   is_other = (own->stage == TD_STAGE_GEMM && own->value == TD_GEMM_CUBLAS) ||
+                              (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_WIDE),
+                   is_long = own->stage == TD_STAGE_SLICES && own->value > 1;
+        if (is_other || (needs_tma && !device.has_tma) || (needs_wgmma && !device.has_wgmma) ||
+            (needs_shared && device.shared_bytes < TD_CRT_PAIRS_BYTES) ||
+            (is_long && test_is_sanitized()))
+            continue;
+        CHECK(forced[row] > 0, "no product took %s %s", td_stage_names[own->stage], own->name);
+    }
+}
+
+/* How many lines of a file hold a text. */
+static int count_lines(const char *name, const char *text)
+{
+    char line[1024];
+    int count = 0;
+    FILE *const file = fopen(name, "r");
+    CHECK(file, "cannot read %s", name);
+    while (fgets(line, sizeof line, file)) count += strstr(line, text) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* The log has the route of a shape once, however often there are products of it, and only if it
+ * takes such lines. */
+static void routes_are_logged_once(void **unused)
+{
+    (void)unused;
+    char name[] = "check_routes.XXXXXX", line[TD_ROUTE_TEXT + 64], text[TD_ROUTE_TEXT];
+    const routed r = {PRODUCT("both signs", N, N, 31, 17, 65, 1, 1.0, 0.0), "ozaki2", 1, false};
+    const int descriptor = mkstemp(name);
+    CHECK(descriptor >= 0, "no temporary file");
+    close(descriptor);
+    prepared s = prepare(&r);
+    for (int i = 0; i < 4; i++) {
+        td_log_open(i < 1 ? TD_LOG_INFO : TD_LOG_DEBUG, name);
+        result got = run(&r, &s, 0, "a product that is logged");
+        free(got.c);
+    }
+    td_log_open(TD_LOG_WARN, NULL);
+    const td_route route = route_of(&s, 0);
+    snprintf(line, sizeof line, "debug: ozaki2 m=31 n=17 k=65 batch=1: %s",
+             td_route_print(&route, text));
+    const int count = count_lines(name, line);
+    (void)unlink(name);
+    CHECK(count == 1, "the log has %d lines with '%s'", count, line);
+    release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(routes_are_logged_once),
+                                       cmocka_unit_test(every_route_has_the_same_bits),
+                                       cmocka_unit_test(every_row_was_walked)};
+    device_require();
+    if (!td_device_current()) return EXIT_FAILURE;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
