@@ -312,7 +312,7 @@ class Preload(unittest.TestCase):
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
             ({"TANDEM_MODE": "df", "TANDEM_VERIFY": "sample:0"}, ("TANDEM_VERIFY", "sample:0", "65536")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
-            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "syrk"}, ("TANDEM_ENTRY", "syrk", "gemm")),
+            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "hemm"}, ("TANDEM_ENTRY", "hemm", "gemm")),
         ):
             with self.subTest(variables):
                 process = run(client, ORDINARY, **variables)
