@@ -12,8 +12,10 @@ TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE;
 /* A scalar of the type of the matrices' elements: binary64 where no other is named. */
 template <class number = double> TD_DEVICE number td_scalar_value(const td_scalar &s)
 {
-    const void *const host = &s.value;
-    return *static_cast<const number *>(s.device ? s.device : host);
+    if (s.device) return *static_cast<const number *>(s.device);
+    number value;
+    memcpy(&value, &s.value, sizeof value);
+    return value;
 }
 
 /* First element of a batch member; T is the type of its elements. */
