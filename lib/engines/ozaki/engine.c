@@ -169,8 +169,7 @@ static int ranking_blocks(const td_ozaki_product *product, int batch)
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
         if (has_part(product, i))
-            blocks +=
-                td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
+            blocks += td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
