@@ -68,8 +68,7 @@ static td_library *library_of(const struct link_map *map)
     return NULL;
 }
 
-/* The library at a path, loaded already unless it may be loaded now. Its reference is never given
- * back. */
+/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
 static td_library *refer_to(const char *path, bool may_load)
 {
     struct link_map *map = NULL;
