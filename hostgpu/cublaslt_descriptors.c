@@ -1,5 +1,6 @@
-/* cublaslt_descriptors.c - descriptors of operations, matrices and preferences: made, and their attributes set and read. An
- * attribute that is not in a table here is refused with CUBLAS_STATUS_INVALID_VALUE, as by a version that does not know it. */
+/* cublaslt_descriptors.c - descriptors of operations, matrices and preferences: made, and their
+ * attributes set and read. An attribute that is not in a table here is refused with
+ * CUBLAS_STATUS_INVALID_VALUE, as by a version that does not know it. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* cublaslt_internal.h - shared by the files of the stand-in for cublasLt: what its descriptors hold. */
+/* cublaslt_internal.h - shared by the files of the stand-in for cublasLt: what its descriptors
+ * hold. */
 #ifndef HOSTGPU_CUBLASLT_INTERNAL_H
 #define HOSTGPU_CUBLASLT_INTERNAL_H
 

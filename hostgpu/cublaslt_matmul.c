@@ -1,5 +1,6 @@
-/* cublaslt_matmul.c - cublasLtMatmul of the stand-in for cublasLt: products of real binary64 matrices, element by element in
- * plain loops, for tests of small sizes. Epilogues, vectors of alpha and other types are not supported. */
+/* cublaslt_matmul.c - cublasLtMatmul of the stand-in for cublasLt: products of real binary64
+ * matrices, element by element in plain loops, for tests of small sizes. Epilogues, vectors of
+ * alpha and other types are not supported. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name. A wrapped function that is asked of a cuBLAS is
- * answered with an entrance of its wrapper that is bound to that cuBLAS; everything else goes on to the function that the
- * caller would have had, as dlsym_x86_64.S says. Until a function of cuBLAS is asked for, nothing here takes memory or a
- * lock, or calls what a sanitizer or an allocator stands before: these ask dlsym while they start. */
+/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name. A wrapped function that is
+ * asked of a cuBLAS is answered with an entrance of its wrapper that is bound to that cuBLAS;
+ * everything else goes on to the function that the caller would have had, as dlsym_x86_64.S says.
+ * Until a function of cuBLAS is asked for, nothing here takes memory or a lock, or calls what a
+ * sanitizer or an allocator stands before: these ask dlsym while they start. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -226,8 +227,9 @@ static void *answer_own_dlvsym(void *handle, const char *name, const char *versi
     return address_of((td_function)td_own_dlvsym);
 }
 
-/* A library before Tandem that interposes dlsym finds the next one by dlvsym(RTLD_NEXT, "dlsym", VERSION), which passes
- * Tandem's by: that has no version. NULL: the look-up is none of this kind. */
+/* A library before Tandem that interposes dlsym finds the next one by dlvsym(RTLD_NEXT, "dlsym",
+ * VERSION), which passes Tandem's by: that has no version. NULL: the look-up is none of this
+ * kind. */
 static td_function own_function(const void *handle, const char *name, const void *caller)
 {
     if (handle != RTLD_NEXT) return NULL;

@@ -1,12 +1,13 @@
-/* dlsym_x86_64.S - the entrances that C cannot write: dlsym and dlvsym, which must leave their caller's return
- * address where it is, and the bound calls of lib/loader/originals.h. */
+/* dlsym_x86_64.S - the entrances that C cannot write: dlsym and dlvsym, which must leave their
+ * caller's return address where it is, and the bound calls of lib/loader/originals.h. */
 #include "../lib/loader/bound.h"
 
         .text
 
-/* dlsym(handle, name), dlvsym(handle, name, version): asks a C function, which has the caller's return address as a
- * fourth argument, where the look-up goes on, and jumps there with the arguments as they came. The dynamic linker knows by
- * the return address who asks: RTLD_NEXT and RTLD_DEFAULT depend on it. */
+/* dlsym(handle, name), dlvsym(handle, name, version): asks a C function, which has the caller's
+ * return address as a fourth argument, where the look-up goes on, and jumps there with the
+ * arguments as they came. The dynamic linker knows by the return address who asks: RTLD_NEXT and
+ * RTLD_DEFAULT depend on it. */
         .macro  look_up name, route
         .globl  \name
         .hidden td_own_\name, \route
@@ -50,7 +51,7 @@ td_bound_entrances:
         .cfi_startproc
         .set    number, 1
         .rept   TD_MOST_LIBRARIES * TD_BOUND_STRIDE
-        .p2align 4
+        .org    td_bound_entrances + (number - 1) * TD_BOUND_BYTES
         endbr64
         movl    $number, %r11d
         jmp     enter

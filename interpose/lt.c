@@ -1,5 +1,6 @@
-/* lt.c - the wrapper of cublasLtMatmul. It reads the call's descriptors by cublasLt's own functions and describes what is a
- * product of binary64 matrices as a td_problem; everything else goes to cublasLt. */
+/* lt.c - the wrapper of cublasLtMatmul. It reads the call's descriptors by cublasLt's own
+ * functions and describes what is a product of binary64 matrices as a td_problem; everything else
+ * goes to cublasLt. */
 #include <cublasLt.h>
 
 #include "wrap.h"
@@ -33,7 +34,8 @@ typedef struct {
     int32_t compute, scale, pointer_mode, op_a, op_b, op_c, fill, epilogue;
 } operation;
 
-/* True if a pointer that only some types and epilogues have is set; a version that does not know it has none. */
+/* True if a pointer that only some types and epilogues have is set; a version that does not know
+ * it has none. */
 static bool has_pointers(const readers *r, cublasLtMatmulDesc_t from)
 {
     static const cublasLtMatmulDescAttributes_t pointers[] = {
@@ -150,8 +152,8 @@ static bool fit_together(const operation *o, const operands *x)
            x->of_a.batch == d->batch && x->of_b.batch == d->batch && c->batch == d->batch;
 }
 
-/* Columns first, as kernels have matrices: one in rows is its transpose in columns, and a result in rows is
- * D' = op(B)' op(A)'. */
+/* Columns first, as kernels have matrices: one in rows is its transpose in columns, and a result
+ * in rows is D' = op(B)' op(A)'. */
 static td_problem describe(const operation *o, const operands *x)
 {
     const bool is_row_a = x->of_a.order == CUBLASLT_ORDER_ROW,

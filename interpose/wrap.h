@@ -16,8 +16,8 @@
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of cublasLt. *p is complete,
- * stream_known says if p->stream is. */
+/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of
+ * cublasLt. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* Sets the scalars of *p, which has its type: numbers in device memory or on the host. */

@@ -245,8 +245,7 @@ static bool open_page(const char *name, td_report_file *file)
     return false;
 }
 
-static bool write_page(const char *name, td_report_file *file, const merged *m,
-                       const sheet *s)
+static bool write_page(const char *name, td_report_file *file, const merged *m, const sheet *s)
 {
     char *text = NULL;
     size_t length = 0;

@@ -1,6 +1,7 @@
-/* routines.h - THE table of the FP64 routines of cuBLAS, cublasLt and cublasXt: all that has an argument of type D or Z, or
- * takes CUDA_R_64F or CUDA_C_64F. For `tandem doctor --entries` and docs/entries.md; a test compares it with the toolkit's
- * headers. Whether a function is intercepted stands in entries.h alone: a row there is enough. */
+/* routines.h - THE table of the FP64 routines of cuBLAS, cublasLt and cublasXt: all that has an
+ * argument of type D or Z, or takes CUDA_R_64F or CUDA_C_64F. For `tandem doctor --entries` and
+ * docs/entries.md; a test compares it with the toolkit's headers. Whether a function is
+ * intercepted stands in entries.h alone: a row there is enough. */
 #ifndef TD_ROUTINES_H
 #define TD_ROUTINES_H
 

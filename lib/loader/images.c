@@ -6,8 +6,8 @@
 
 /* ---- one image ---- */
 
-/* Texts are compared here, not by libc: a sanitizer's strcmp cannot be called before that sanitizer has
- * started, and it asks dlsym, which reads images, while it starts. */
+/* Texts are compared here, not by libc: a sanitizer's strcmp cannot be called before that
+ * sanitizer has started, and it asks dlsym, which reads images, while it starts. */
 static bool is_same(const char *a, const char *b)
 {
     while (*a && *a == *b) a++, b++;

@@ -1,5 +1,5 @@
-/* check_cublaslt.c - descriptors of the stand-in for cublasLt, and what it refuses. Products, in every order and
- * operation, are compared with exact ones by tests/preload/check_lt.py. */
+/* check_cublaslt.c - descriptors of the stand-in for cublasLt, and what it refuses. Products, in
+ * every order and operation, are compared with exact ones by tests/preload/check_lt.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

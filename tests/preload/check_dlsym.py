@@ -31,29 +31,32 @@ def run(way, *preloaded, of=program, **variables):
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
-    return subprocess.run([of, way, library_12, library_13, opened], env=environment, capture_output=True,
-                          text=True, timeout=300, check=False)
+    with subprocess.Popen([of, way, library_12, library_13, opened], env=environment, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        stdout, stderr = process.communicate(timeout=300)
+    done = subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    done.pid = process.pid
+    return done
 
 
 class Dlsym(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.report = os.path.join(folder.name, "report.json")
+        self.report = os.path.join(folder.name, "%p.json")
 
     def assert_ran(self, process, said=""):
         self.assertEqual((process.returncode, process.stdout, process.stderr), (0, "right\n", said))
 
-    def assert_seen(self, way, count=None):
-        """That Tandem has seen the products: matrices are on the host, so all are native."""
-        with open(self.report, encoding="utf-8") as file:
-            totals = json.load(file)["totals"]
-        self.assertEqual(totals["native"], WAYS[way] if count is None else count)
-        os.remove(self.report)
+    def assert_seen(self, way, process):
+        """That Tandem has seen the process's products: matrices are on the host, so all are native."""
+        with open(self.report.replace("%p", str(process.pid)), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["totals"]["native"], WAYS[way])
 
     def assert_right(self, way, *preloaded, said="", **variables):
-        self.assert_ran(run(way, *preloaded, TANDEM_REPORT=self.report, **variables), said)
-        self.assert_seen(way)
+        process = run(way, *preloaded, TANDEM_REPORT=self.report, **variables)
+        self.assert_ran(process, said)
+        self.assert_seen(way, process)
 
     def test_program_is_right_by_itself(self):
         for way in WAYS:
@@ -71,7 +74,7 @@ class Dlsym(unittest.TestCase):
         for way in WAYS:
             with self.subTest(way):
                 self.assert_ran(run(way, preload, TANDEM_DLSYM="off", TANDEM_REPORT=self.report))
-                self.assertFalse(os.path.exists(self.report))
+                self.assertEqual(os.listdir(os.path.dirname(self.report)), [])
 
     def test_nothing_else_changes(self):
         plain = run("rules")
@@ -110,7 +113,7 @@ class Dlsym(unittest.TestCase):
                     process = run(way, *preloaded, of=sanitized, TANDEM_REPORT=self.report,
                                   ASAN_OPTIONS=f"verify_asan_link_order={order}:detect_leaks=0")
                     self.assert_ran(process)
-                    self.assert_seen(way)
+                    self.assert_seen(way, process)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-/* client_lookup.c - a program that finds cuBLAS 12 and 13 by name. Usage: client_lookup WAY LIBRARY_12 LIBRARY_13
+/* client_lookup.c - a program that finds cuBLAS 12 and 13 by name. Usage: client_lookup WAY
+ * LIBRARY_12 LIBRARY_13
  *
- * WAY says how it opens and asks: local, global, deepbind, versioned, threads, fork; it prints "right" if every product
- * was that of the cuBLAS whose function was asked for. "rules" prints what dlsym and dlvsym answer where no cuBLAS is
- * asked, which must not depend on what is preloaded; "time" how many nanoseconds a look-up takes. */
+ * WAY says how it opens and asks: local, global, deepbind, versioned, threads, fork; it prints
+ * "right" if every product was that of the cuBLAS whose function was asked for. "rules" prints
+ * what dlsym and dlvsym answer where no cuBLAS is asked, which must not depend on what is
+ * preloaded; "time" how many nanoseconds a look-up takes. */
 #include <cublas_api.h>
 #include <dlfcn.h>
 #include <errno.h>

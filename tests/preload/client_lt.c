@@ -1,11 +1,14 @@
-/* client_lt.c - a program that multiplies by cublasLtMatmul. Usage: client_lt MODE linked | looked-up INNER
+/* client_lt.c - a program that multiplies by cublasLtMatmul. Usage: client_lt MODE linked |
+ * looked-up INNER
  *
- * Every order, operation, place of C and of scalars, one matrix and a batch; then calls that no mode can make. A line each:
+ * Every order, operation, place of C and of scalars, one matrix and a batch; then calls that no
+ * mode can make. A line each:
  *
  *   NAME ; status N ; WHAT
  *
- * WHAT: MODE if D has the bits of that mode's definition, `right` if it is near the exact product, `wrong` if it is not,
- * `damaged` if anything but D was written. INNER is a library with a cuBLAS's name: inner_cublas.c. */
+ * WHAT: MODE if D has the bits of that mode's definition, `right` if it is near the exact product,
+ * `wrong` if it is not, `damaged` if anything but D was written. INNER is a library with a
+ * cuBLAS's name: inner_cublas.c. */
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* inner_cublas.c - a library with a cuBLAS's name, one of whose functions calls cublasLtMatmul, as cuBLAS's do. */
+/* inner_cublas.c - a library with a cuBLAS's name, one of whose functions calls cublasLtMatmul, as
+ * cuBLAS's do. */
 #include <cublasLt.h>
 
 __typeof__(cublasLtMatmul) cublasInner;

@@ -1,6 +1,7 @@
-/* shim_dlsym.c - a library to preload that stands before dlsym, as some that watch CUDA programs do. Who asks it for a
- * function of cuBLAS gets one of its own, which is not what Tandem is looking for; built with FORWARDS, it only counts such
- * look-ups, and says at the end whether there were any. */
+/* shim_dlsym.c - a library to preload that stands before dlsym, as some that watch CUDA programs
+ * do. Who asks it for a function of cuBLAS gets one of its own, which is not what Tandem is
+ * looking for; built with FORWARDS, it only counts such look-ups, and says at the end whether
+ * there were any. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
