@@ -1,4 +1,4 @@
-/* driver.c - in the place of libFuzzer: hands all inputs of a folder to the reader, and after each one some hundreds that are made
+/* driver.c - in the place of libFuzzer: hands all inputs of a folder to the reader, and after each one a hundred that are made
  * of it by cutting, changing and doubling, always the same ones.
  *
  * usage: fuzz_NAME FOLDER [VARIANTS] */
@@ -72,7 +72,7 @@ static void run_input(const char *folder, const char *name, int variants)
 
 int main(int argc, char **argv)
 {
-    const int variants = argc > 2 ? atoi(argv[2]) : 300;
+    const int variants = argc > 2 ? atoi(argv[2]) : 100;
     int inputs = 0;
     DIR *folder = argc > 1 ? opendir(argv[1]) : NULL;
     if (!folder) {
