@@ -2,7 +2,8 @@
 
 usage: check_faults.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER OLD_CUBLAS
 
-OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says. The host device is where it can be tried without harm.
+OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says. The host
+device is where it can be tried without harm.
 """
 
 import json
@@ -16,7 +17,7 @@ import unittest
 client, preload, hostgpu, old_cublas = sys.argv[1:5]
 STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
 MODES = ["df", "ts", "dd", "d+s", "fp64", "ozaki2", "ozaki1", "ozaki-sgemm", "faithful", "auto"]
-PATIENCE = 60  # seconds, for what takes two at most
+PATIENCE = 600  # seconds, for what takes some at most: a hang would last for ever
 
 
 def run(*arguments, mode, program=(client,), stand_ins=STAND_INS, **variables):
