@@ -413,7 +413,10 @@ static bool write_out(bool is_empty, const char *text, size_t length)
 static bool compose_and_write(bool is_empty)
 {
     size_t length = 0;
-    if (is_moved && !open_destination(false)) return is_on = false; /* %p has another value now */
+    if (is_moved && !open_destination(false)) { /* %p has another value now */
+        is_on = false;
+        return false;
+    }
     is_moved = false;
     char *text = compose(goes_to_stderr(), &length);
     const bool is_written = text && write_out(is_empty, text, length);

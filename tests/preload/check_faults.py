@@ -1,8 +1,9 @@
 """Programs that cancel, fork, exit and misuse cuBLAS: what they get without Tandem they get with it, and nothing hangs.
 
-usage: check_faults.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+usage: check_faults.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER OLD_CUBLAS
 
-CLIENT, client_faults.c, does what its argument says. The host device is where it can be tried without harm.
+OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says. The host
+device is where it can be tried without harm.
 """
 
 import json
@@ -13,16 +14,16 @@ import sys
 import tempfile
 import unittest
 
-client, preload, hostgpu = sys.argv[1:4]
+client, preload, hostgpu, old_cublas = sys.argv[1:5]
 STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
 MODES = ["df", "ts", "dd", "d+s", "fp64", "ozaki2", "ozaki1", "ozaki-sgemm", "faithful", "auto"]
-PATIENCE = 60  # seconds, for what takes two at most
+PATIENCE = 600  # seconds, for what takes some at most: a hang would last for ever
 
 
-def run(*arguments, mode, program=(client,), **variables):
+def run(*arguments, mode, program=(client,), stand_ins=STAND_INS, **variables):
     """The finished process; mode "": without Tandem."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * bool(mode) + STAND_INS)
+    environment["LD_PRELOAD"] = ":".join([preload] * bool(mode) + stand_ins)
     environment["HOSTGPU_WORKERS"] = "2"
     environment["OPENBLAS_NUM_THREADS"] = "1"
     if mode:
@@ -123,6 +124,16 @@ class Faults(unittest.TestCase):
                 self.assertEqual(list(counts), ["allocation", "launch", "load", "host allocation"])
                 for what, count in counts.items():
                     self.assertGreater(int(count), 0, what)
+
+    def test_a_cublas_that_lacks_functions(self):
+        """Modes that want one of these do without, or leave the product to cuBLAS."""
+        for mode in MODES:
+            with self.subTest(mode), tempfile.TemporaryDirectory() as folder:
+                report = os.path.join(folder, "report.json")
+                process = run("once", mode=mode, stand_ins=[STAND_INS[0], old_cublas], TANDEM_REPORT=report)
+                self.assertEqual((process.returncode, process.stdout), (0, "right\n"), process.stderr)
+                (call,) = read(report)["calls"]
+                self.assertIn(call["native_reason"], (None, "no cuBLAS for the mode", "predicted to gain too little"))
 
     def test_no_device(self):
         plain = run("no device", mode="", HOSTGPU_DEVICES="0")

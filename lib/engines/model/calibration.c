@@ -127,7 +127,7 @@ static bool parse_factors(const char *text, signed char factors[TD_FACTORS])
         char *end;
         if (*text++ != ' ' || isspace((unsigned char)*text)) return false;
         const long factor = strtol(text, &end, 10);
-        if (end == text || labs(factor) > TD_MOST_FACTOR) return false;
+        if (end == text || factor < -TD_MOST_FACTOR || factor > TD_MOST_FACTOR) return false;
         factors[f] = (signed char)factor;
         text = end;
     }

@@ -1,0 +1,20 @@
+/* fuzz_calibration.c - the reader of calibrations. */
+#include <stdlib.h>
+
+#include "fuzz.h"
+#include "lib/engines/model/calibration.h"
+
+void fuzz_one(const uint8_t *data, size_t bytes)
+{
+    enum { DRIVER = 13000 };
+    td_calibration calibration;
+    int line = 0;
+    const td_card *card = td_card_known("NVIDIA H200");
+    if (td_calibration_read(&calibration, card, DRIVER, fuzz_file(data, bytes), &line) !=
+        TD_CALIBRATION_READ)
+        return;
+    for (int way = 0; way < TD_MOST_WAYS; way++)
+        for (int f = 0; f < TD_FACTORS; f++)
+            if (calibration.is_measured[way] && abs(calibration.factors[way][f]) > TD_MOST_FACTOR)
+                abort();
+}
