@@ -1,5 +1,6 @@
-/* certify.h - the fewest moduli that certify an element by its estimate, and what to choose from how many elements each candidate leaves.
- * For kernels of TD_SUBTILES threads. */
+/* certify.h - finds, by an element's estimate, the first candidate (the fewest moduli) that certifies it;
+ * and chooses the candidate that costs least with the elements that it leaves. For kernels of
+ * TD_SUBTILES threads. */
 #ifndef TD_CERTIFY_H
 #define TD_CERTIFY_H
 
@@ -52,7 +53,8 @@ struct rank_state {
     unsigned open[TD_SUBTILES / 32][4];
 };
 
-/* The first candidate that makes an element exactly, or TD_CHOICES, from what both lines are. */
+/* Returns the first candidate that makes an element exactly, or TD_CHOICES; a and b are
+ * ranked_lines.exact of its lines. */
 TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
 {
     if (max(a, b) == ALWAYS) return 0;
@@ -60,7 +62,8 @@ TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
     return a + b >= p.cut.digits - 1 ? 0 : (int)TD_CHOICES;
 }
 
-/* The thread's line of a tile's rows, then columns; those beyond the matrix are as the last. */
+/* The thread's line: threads have a tile's rows, then its columns; the last line stands for those beyond
+ * the matrix. */
 TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.target.m), which = i / TD_TILE,
@@ -70,47 +73,79 @@ TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
            td_sampled_line(p.group_step[which], line);
 }
 
-/* Sets a candidate's scale; true if the line is rounded by less than 2^8 of choice.rest. */
-TD_DEVICE bool set_scale(const td_estimate &p, const td_line &line, int c, int scale, int *to)
+/* The place of the thread's line in each of_lines. */
+struct place_of_line {
+    int which, quad, element;
+
+    TD_INSIDE int &of(of_lines &all) const { return all[which][quad].of[element]; }
+};
+
+TD_DEVICE place_of_line place_of_thread()
 {
-    *to = TD_LOG * scale;
-    return line.sum + *to < p.choose.rule.candidate[c].rest + 8 * TD_LOG;
+    const int i = (int)threadIdx.x;
+    return {i / TD_TILE, i % TD_TILE / TD_SUBTILE, i % TD_SUBTILE};
 }
 
-/* By whole warps. */
+/* What scales make of a line: ranked_lines.exact, and whether any candidate rounds it by less than 2^8 of
+ * choice.rest. */
+struct scaled_line {
+    int exact;
+    bool is_small;
+};
+
+TD_DEVICE bool is_rounded_little(const td_choice &choice, const td_line &line, int scale)
+{
+    return line.sum + TD_LOG * scale < choice.rest + 8 * TD_LOG;
+}
+
+/* TD_SCALE_BY_NORM: sets the scales of a line with each candidate. */
+TD_DEVICE scaled_line scale_by_norms(const td_rule &rule, const td_line &line,
+                                     const place_of_line &at, ranked_lines &all)
+{
+    scaled_line seen = {TD_CHOICES, false};
+    TD_UNROLL
+    for (int c = TD_CHOICES - 1; c >= 0; c--) {
+        const int scale = td_scale_by_norm(rule.candidate[c].level, line);
+        if (c >= rule.candidates) continue;
+        at.of(all.scale[c]) = TD_LOG * scale;
+        seen.is_small |= is_rounded_little(rule.candidate[c], line, scale);
+        if (line.low + scale >= 0) seen.exact = c;
+    }
+    return seen;
+}
+
+/* Other rules: sets the scale of a line with the only candidate. */
+TD_DEVICE scaled_line scale_by_peak(const td_estimate &p, const td_line &line,
+                                    const place_of_line &at, ranked_lines &all)
+{
+    const td_choice &only = p.choose.rule.candidate[0];
+    const int scale = td_scale_of(td_scaling_of(&p.choose.rule, &only), line),
+              low = line.low + scale;
+    const bool is_small = is_rounded_little(only, line, scale);
+    at.of(all.scale[0]) = TD_LOG * scale;
+    if (p.cut.digits) return {low < 0 ? (int)INEXACT : low / p.cut.bits, is_small};
+    return {low >= 0 ? 0 : (int)TD_CHOICES, is_small};
+}
+
+/* Sets what ranking needs of the thread's line. By whole warps. */
 TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_lines &all)
 {
-    const td_rule &rule = p.choose.rule;
-    const td_choice &any = rule.candidate[0];
-    const int i = (int)threadIdx.x, which = i / TD_TILE, quad = i % TD_TILE / TD_SUBTILE,
-              e = i % TD_SUBTILE;
-    int exact = TD_CHOICES;
-    bool is_small = false;
-    if (rule.scale == TD_SCALE_BY_NORM) {
-        TD_UNROLL
-        for (int c = TD_CHOICES - 1; c >= 0; c--) {
-            const int scale = td_scale_by_norm(rule.candidate[c].level, line);
-            if (c >= rule.candidates) continue;
-            is_small |= set_scale(p, line, c, scale, &all.scale[c][which][quad].of[e]);
-            exact = line.low + scale >= 0 ? c : exact;
-        }
-    } else { /* one candidate */
-        const int scale = td_scale_of(td_scaling_of(&rule, &any), line), low = line.low + scale;
-        is_small = set_scale(p, line, 0, scale, &all.scale[0][which][quad].of[e]);
-        exact = !p.cut.digits ? low >= 0 ? 0 : (int)TD_CHOICES
-                : low < 0     ? (int)INEXACT
-                              : low / p.cut.bits;
-    }
-    if (!td_is_counted(line)) exact = ALWAYS;
-    const int terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
-    all.unit[which][quad].of[e] = TD_LOG * td_estimate_ulp(line);
-    all.sum[which][quad].of[e] = line.sum;
-    all.mean[which][quad].of[e] = line.mean - (which ? any.need : 0);
-    all.need[which][quad].of[e] = -max(any.need_of_estimate, 52 * TD_LOG - terms);
-    all.exact[which][quad].of[e] = exact;
+    const td_choice &any = p.choose.rule.candidate[0]; /* need and need_of_estimate are all alike */
+    const place_of_line at = place_of_thread();
+    const scaled_line scaled = p.choose.rule.scale == TD_SCALE_BY_NORM
+                                   ? scale_by_norms(p.choose.rule, line, at, all)
+                                   : scale_by_peak(p, line, at, all);
+    const int exact = td_is_counted(line) ? scaled.exact : (int)ALWAYS,
+              terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
+    at.of(all.unit) = TD_LOG * td_estimate_ulp(line);
+    at.of(all.sum) = line.sum;
+    at.of(all.mean) = line.mean - (at.which ? any.need : 0);
+    at.of(all.need) = -max(any.need_of_estimate, 52 * TD_LOG - terms);
+    at.of(all.exact) = exact;
     const unsigned exacts = __ballot_sync(~0u, exact != TD_CHOICES && exact != INEXACT),
-                   smalls = __ballot_sync(~0u, is_small);
-    if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
+                   smalls = __ballot_sync(~0u, scaled.is_small);
+    const int warp = (int)threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
 }
 
 /* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms, of which those beyond C may be anything. */
@@ -228,7 +263,8 @@ struct ranked_elements {
         return bits;
     }
 
-    /* The same where the error of X is 2 above what rounding costs (td_log_error_of). */
+    /* Those that candidate c certifies, where the error of X is 2 above what rounding costs
+     * (td_log_error_of). */
     TD_INSIDE unsigned certified_usual(int c) const
     {
         const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
@@ -243,13 +279,14 @@ struct ranked_elements {
     }
 };
 
-/* A column of a subtile each: how many candidates leave its elements. And how many elements each candidate leaves, a byte each. */
+/* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and how many
+ * elements each candidate leaves, a byte for each candidate. */
 struct subtile_ranks {
     uint32_t of[TD_SUBTILE];
     uint64_t left;
 };
 
-/* Candidates from first to last leave these elements. */
+/* Notes that candidates `first` to `last` leave these elements. */
 TD_DEVICE void leave(subtile_ranks &ranks, unsigned left, unsigned inside, int first, int last)
 {
     const uint64_t count = (uint64_t)__popc(left & inside);
@@ -261,21 +298,45 @@ TD_DEVICE void leave(subtile_ranks &ranks, unsigned left, unsigned inside, int f
     ranks.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
 }
 
-/* Candidates are better and better (docs/numerics.md): what the last one leaves all do, and what one makes the next ones do. So the first
- * and the last are looked at first. inside: the elements that count. */
+/* How elements of a subtile are asked which candidate makes them. */
+struct element_test {
+    const td_estimate &p;
+    const ranked_elements &own;
+    bool is_usual;  /* no pair of lines is rounded by little: a shorter test does */
+    int exact_from; /* the first candidate that may make an element exactly */
+
+    TD_INSIDE element_test(const td_estimate &p_, const ranked_elements &own_) : p(p_), own(own_)
+    {
+        const ranked_lines &lines = own.lines;
+        const unsigned *const exact = lines.may_be_exact, *const small = lines.is_small;
+        is_usual = !(small[0] | small[1]) || !(small[2] | small[3]);
+        exact_from = exact[0] | exact[1] | exact[2] | exact[3]
+                         ? first_exact(p, lines.exact[0][own.rows], lines.exact[1][own.columns])
+                         : (int)TD_CHOICES;
+    }
+
+    /* Those of some elements that candidate c neither certifies nor makes exactly. */
+    TD_INSIDE unsigned left_by(int c, unsigned elements) const
+    {
+        elements &= ~(is_usual ? own.certified_usual(c) : own.certified(p, c));
+        if (elements && c >= exact_from)
+            elements &= ~exact_elements(p, own.lines.exact[0][own.rows],
+                                        own.lines.exact[1][own.columns], c);
+        return elements;
+    }
+};
+
+/* Finds which candidates leave the elements of a subtile. Candidates are better and better
+ * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So the
+ * first candidate is asked, then the last, then those between while these may make an element that the
+ * first has left. inside: the elements that are in C, and count. */
 TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_elements &own,
                                       unsigned inside)
 {
-    const ranked_lines &lines = own.lines;
-    const bool usual = !(lines.is_small[0] | lines.is_small[1]) ||
-                       !(lines.is_small[2] | lines.is_small[3]),
-               may_be_exact = lines.may_be_exact[0] | lines.may_be_exact[1] |
-                              lines.may_be_exact[2] | lines.may_be_exact[3];
-    const td_quad<int> &a = lines.exact[0][own.rows], &b = lines.exact[1][own.columns];
-    const int last = p.choose.rule.candidates - 1,
-              exact_from = may_be_exact ? first_exact(p, a, b) : (int)TD_CHOICES;
+    const element_test test(p, own);
+    const int last = p.choose.rule.candidates - 1;
     subtile_ranks ranks = {};
-    unsigned left = (1u << ELEMENTS) - 1, least = 0;
+    unsigned left = (1u << ELEMENTS) - 1, least = 0; /* by the one before; by the last */
     TD_ROLLED
     for (int step = 0; step <= last && left; step++) {
         const int c = step == 0 ? 0 : step == 1 ? last : step - 1;
@@ -283,8 +344,7 @@ TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_element
             leave(ranks, left, inside, c, last - 1);
             break;
         }
-        unsigned now = left & ~(usual ? own.certified_usual(c) : own.certified(p, c));
-        if (now && c >= exact_from) now &= ~exact_elements(p, a, b, c);
+        const unsigned now = test.left_by(c, left);
         if (c == last)
             leave(ranks, least = now, inside, last, TD_CHOICES - 1);
         else
@@ -308,7 +368,8 @@ TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
     return ranks.left;
 }
 
-/* What each candidate leaves of a tile, of which `left` is the thread's: two candidates' at a time, each at most 512. By whole warps. */
+/* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's subtile. Two
+ * candidates' counts are added up at a time, each at most 512. By whole warps. */
 TD_DEVICE void count_open(rank_state &state, uint64_t left)
 {
     TD_UNROLL
@@ -320,7 +381,7 @@ TD_DEVICE void count_open(rank_state &state, uint64_t left)
     }
 }
 
-/* TD_FEW at most; thread c returns candidate c's. */
+/* Thread c returns how many elements of the tile candidate c leaves, TD_FEW at most. */
 TD_DEVICE unsigned open_of_tile(const rank_state &state)
 {
     const int tid = (int)threadIdx.x;
