@@ -3,12 +3,12 @@
  * Enqueues 8 x 8 x 8 products in turns through the wrapper and straight through cuBLAS, and prints the medians of many
  * rounds and their difference. This program links Tandem in front of cuBLAS: run it with TANDEM_MODE=native, with
  * and without TANDEM_REPORT. Exit status 1 if the wrapper adds a microsecond or more. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../examples/common.h"
+#include "native.h"
 
 const char program_name[] = "call_overhead";
 
@@ -52,8 +52,7 @@ int main(void)
     double *matrices = NULL;
     dgemm *original = NULL;
     int status = EXIT_FAILURE;
-    void *library = dlopen("libcublas.so.13", RTLD_LAZY),
-         *symbol = library ? dlsym(library, "cublasDgemm_v2") : NULL;
+    void *symbol = native_function("cublasDgemm_v2");
     memcpy(&original, &symbol, sizeof original);
     if (!original || original == cublasDgemm_v2) {
         complain("cuBLAS's own cublasDgemm_v2 is not to be found behind a wrapper");

@@ -7,7 +7,6 @@
  * beta = -0.3. Medians of device times. The roofline is the literature's: one multiply-accumulate costs 16
  * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in
  * front of cuBLAS, and refuses to run where cublasDgemm does not give the bits of mode df: run it with TANDEM_MODE=df. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "../examples/product.h"
 #include "../include/tandem.h"
 #include "ceiling.h"
+#include "native.h"
 
 const char program_name[] = "df_speed";
 
@@ -182,10 +182,9 @@ static bool run_size(bench *b, double ceiling)
 /* cuBLAS's own function, behind Tandem's. */
 static dgemm *find_native(void)
 {
-    void *library = dlopen("libcublas.so.13", RTLD_LAZY),
-         *symbol = library ? dlsym(library, "cublasDgemm_v2") : NULL;
+    void *symbol = native_function("cublasDgemm_v2");
     dgemm *function = NULL;
-    if (!symbol) complain("no cublasDgemm_v2 in libcublas.so.13: %s", dlerror());
+    if (!symbol) complain("no cuBLAS with cublasDgemm_v2 is loaded");
     memcpy(&function, &symbol, sizeof function);
     return function;
 }

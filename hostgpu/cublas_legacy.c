@@ -91,6 +91,25 @@ void cublasDgemm(char op_a, char op_b, int m, int n, int k, double alpha, const 
                                          &alpha, a, lda, b, ldb, &beta, c, ldc));
 }
 
+static cublasFillMode_t fill(char letter)
+{
+    switch (toupper((unsigned char)letter)) {
+    case 'L':
+        return CUBLAS_FILL_MODE_LOWER;
+    case 'U':
+        return CUBLAS_FILL_MODE_UPPER;
+    default:
+        return CUBLAS_FILL_MODE_FULL; /* which updates refuse */
+    }
+}
+
+void cublasDsyrk(char uplo, char op, int n, int k, double alpha, const double *a, int lda,
+                 double beta, double *c, int ldc)
+{
+    hostgpu_record_legacy(cublasDsyrk_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, a,
+                                         lda, &beta, c, ldc));
+}
+
 void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const float *a, int lda,
                  const float *b, int ldb, float beta, float *c, int ldc)
 {

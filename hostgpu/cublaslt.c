@@ -1,5 +1,5 @@
-/* cublaslt.c - the stand-in for cuBLASLt: handles and versions. All other functions are stubs
- * (stub.h): a program that uses them starts, and hears that they are not supported. */
+/* cublaslt.c - the stand-in for cublasLt: handles and versions. Descriptors and products of binary64 matrices have files of
+ * their own; all other functions are stubs (stub.h): a program that uses them starts, and hears that they are not supported. */
 #include <stdlib.h>
 
 #include <cuda_runtime_api.h>

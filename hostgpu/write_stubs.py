@@ -48,14 +48,14 @@ def statements(lines):
 
 
 def functions(lines, prefix):
-    """Name, type and declaring file of the functions whose names begin with the prefix."""
+    """Name, type, arguments and declaring file of the functions whose names begin with the prefix."""
     for at, text in statements(lines):
         found = FUNCTION.fullmatch(ATTRIBUTE.sub("", text).strip())
         if not found or not re.match(prefix, found["name"]):
             continue
         words = found["type"].split()
         if not {"typedef", "static"} & set(words):
-            yield found["name"], " ".join(words), at
+            yield found["name"], " ".join(words), found["rest"], at
 
 
 def stub(name, returned, record):
@@ -92,7 +92,7 @@ def main():
         lines = [(pathlib.Path(at), line) for at, line in preprocess(options.command, header)]
         files |= {str(at) for at, _ in lines if at.is_absolute()}
         declared = ((at.name, line) for at, line in lines if at.name in own)
-        for name, returned, at in functions(declared, options.prefix):
+        for name, returned, _, at in functions(declared, options.prefix):
             stubs[name] = stub(name, returned, records.get(at, records[""]))
     if not stubs:
         sys.exit(f"write_stubs.py: no name of a function begins with {options.prefix} in {', '.join(options.header)}")

@@ -8,6 +8,8 @@
 TD_EXPORT void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha,
                            const double *A, int lda, const double *B, int ldb, double beta,
                            double *C, int ldc);
+TD_EXPORT void cublasDsyrk(char uplo, char trans, int n, int k, double alpha, const double *A,
+                           int lda, double beta, double *C, int ldc);
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
 
 static atomic_int setters;                   /* threads that have set a stream */
@@ -47,6 +49,20 @@ static td_op operation(char letter)
     }
 }
 
+static td_triangle triangle(char letter)
+{
+    switch (letter) {
+    case 'l':
+    case 'L':
+        return TD_LOWER;
+    case 'u':
+    case 'U':
+        return TD_UPPER;
+    default:
+        return (td_triangle)-1;
+    }
+}
+
 static td_matrix matrix(const double *data, int ld)
 {
     return (td_matrix){.data = (void *)(uintptr_t)data, .ld = ld};
@@ -70,11 +86,38 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
         .c = matrix(C, ldc),
         .batch = 1,
         .stream = my_stream,
+        .caller = __builtin_return_address(0),
     };
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
     __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
     if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    td_wrap_end(&call);
+    td_wrap_end(&call, original != NULL);
+}
+
+void cublasDsyrk(char uplo, char trans, int n, int k, double alpha, const double *A, int lda,
+                 double beta, double *C, int ldc)
+{
+    const td_problem p = {
+        .kind = TD_RANK_K,
+        .type = TD_BINARY64,
+        .op_a = operation(trans),
+        .triangle = triangle(uplo),
+        .n = n,
+        .k = k,
+        .alpha.value.binary64 = alpha,
+        .beta.value.binary64 = beta,
+        .a = matrix(A, lda),
+        .c = matrix(C, ldc),
+        .batch = 1,
+        .stream = my_stream,
+        .caller = __builtin_return_address(0),
+    };
+    td_call call;
+    td_library *library = TD_LIBRARY_OF(NULL, cublasDsyrk);
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDsyrk, stream_is_known(), &p, &call)) return;
+    __typeof__(&cublasDsyrk) original = TD_ORIGINAL(library, cublasDsyrk);
+    if (original) original(uplo, trans, n, k, alpha, A, lda, beta, C, ldc);
+    td_wrap_end(&call, original != NULL);
 }

@@ -36,6 +36,12 @@ static td_scalar scalar_at(const void *p, td_type type, bool on_device)
     return s;
 }
 
+void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device)
+{
+    p->alpha = scalar_at(alpha, p->type, on_device);
+    p->beta = scalar_at(beta, p->type, on_device);
+}
+
 /* CUBLAS_PEDANTIC_MATH may have flags beside it. */
 static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0xf) == CUBLAS_PEDANTIC_MATH; }
 
@@ -66,8 +72,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
         *call = td_dispatch_native(entry, p, td_reason_invalid);
         return decide(call);
     }
-    p->alpha = scalar_at(alpha, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
-    p->beta = scalar_at(beta, p->type, mode == CUBLAS_POINTER_MODE_DEVICE);
+    td_wrap_set_scalars(p, alpha, beta, mode == CUBLAS_POINTER_MODE_DEVICE);
     td_wrap_find_loan(handle, p);
     *call = td_dispatch(o, entry, p);
     return decide(call);
@@ -82,10 +87,10 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
     return decide(call);
 }
 
-void td_wrap_end(td_call *call)
+void td_wrap_end(td_call *call, bool is_done)
 {
     td_original_leave();
-    td_call_end(call);
+    td_call_end(call, is_done);
 }
 
 cublasStatus_t td_wrap_status(const td_call *call)

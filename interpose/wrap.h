@@ -16,11 +16,15 @@
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* The same for the functions of cublas.h, which have no handle: *p is complete, stream_known says if p->stream is. */
+/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of cublasLt. *p is complete,
+ * stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
-/* After the original function has returned. */
-void td_wrap_end(td_call *call);
+/* Sets the scalars of *p, which has its type: numbers in device memory or on the host. */
+void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);
+
+/* After the original function has returned; is_done: without an error. */
+void td_wrap_end(td_call *call, bool is_done);
 
 /* The workspace that the handle was given for p->stream, if any. */
 void td_wrap_find_loan(cublasHandle_t handle, td_problem *p);
@@ -30,6 +34,7 @@ cublasStatus_t td_wrap_status(const td_call *call);
 
 /* The rest of a wrapper for a function with a handle, once `p` describes the product. */
 #define TD_WRAP(function, handle, alpha, beta, p, ...)                                             \
+    (p).caller = __builtin_return_address(0);                                                      \
     td_call call;                                                                                  \
     td_library *library = TD_LIBRARY_OF(handle, function);                                         \
     if (!td_wrap_begin(TD_ENTRY_##function, library, handle, alpha, beta, &(p), &call))            \
@@ -37,7 +42,7 @@ cublasStatus_t td_wrap_status(const td_call *call);
     __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
     cublasStatus_t status =                                                                        \
         original ? original(handle, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;                  \
-    td_wrap_end(&call);                                                                            \
+    td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);                                           \
     return status
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "include/tandem.h"
 #include "lib/report/json_text.h"
+#include "tools/html.h"
+#include "tools/sheet.h"
 
 /* ---- columns ---- */
 
@@ -118,6 +120,18 @@ static value of_repaired(const bench *b, const bench_mode *m)
     return count(m->good > 0 && m->is_counted, m->repaired);
 }
 
+static value of_error(const bench *b, const bench_mode *m)
+{
+    (void)b;
+    return number(m->good > 0 && m->is_verified, m->worst_error);
+}
+
+static value of_outside(const bench *b, const bench_mode *m)
+{
+    (void)b;
+    return count(m->good > 0 && m->is_verified, m->outside);
+}
+
 static value of_difference(const bench *b, const bench_mode *m)
 {
     (void)b;
@@ -162,6 +176,8 @@ static const column columns[] = {
     {NULL, "native_reason", 0, of_reason},
     {NULL, "untimed", 0, of_untimed},
     {"repaired", "repaired", 0, of_repaired},
+    {"error", "verified_error", SCIENTIFIC, of_error},
+    {NULL, "outside", 0, of_outside},
     {"difference", NULL, SCIENTIFIC, of_difference_or_output},
     {NULL, "difference", 0, of_difference},
     {NULL, "output", 0, of_output},
@@ -194,37 +210,41 @@ static void show_cell(const column *c, const bench *b, int row, char shown[BENCH
 
 /* ---- table ---- */
 
-static int width_of(const column *c, const bench *b)
+/* What people are shown; false without memory. The first column, words, starts at the left. */
+static bool fill_sheet(sheet *s, const bench *b)
 {
-    size_t width = strlen(c->title);
-    for (int row = 0; row < b->mode_count; row++) {
-        char shown[BENCH_TEXT_BYTES];
-        show_cell(c, b, row, shown);
-        if (strlen(shown) > width) width = strlen(shown);
+    bool is_filled = true;
+    for (int i = 0; i < COLUMNS; i++)
+        if (columns[i].title) is_filled &= sheet_add_column(s, columns[i].title, i == 0);
+    for (int row = 0; is_filled && row < b->mode_count; row++) {
+        int at = 0;
+        is_filled = sheet_add_row(s);
+        for (int i = 0; is_filled && i < COLUMNS; i++) {
+            char shown[BENCH_TEXT_BYTES];
+            if (!columns[i].title) continue;
+            show_cell(&columns[i], b, row, shown);
+            is_filled = sheet_set(s, at++, shown);
+        }
     }
-    return (int)width;
+    for (int i = 0, at = 0; is_filled && i < COLUMNS; i++)
+        if (columns[i].title) {
+            if (columns[i].of == of_error) sheet_hide_if(s, at, "-"); /* nothing was verified */
+            at++;
+        }
+    return is_filled;
 }
 
-/* Row -1 is the titles. The first column, words, starts at the left; the others end at the
- * right. */
-static void print_table_row(FILE *out, const bench *b, int row)
+static void print_sheet(FILE *out, const bench *b, void (*print)(FILE *out, const sheet *s))
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        char shown[BENCH_TEXT_BYTES];
-        const column *c = &columns[i];
-        if (!c->title) continue;
-        snprintf(shown, sizeof shown, "%s", c->title);
-        if (row >= 0) show_cell(c, b, row, shown);
-        const int width = width_of(c, b);
-        fprintf(out, "%s%*s", i ? "  " : "", i ? width : -width, shown);
-    }
-    fprintf(out, "\n");
+    sheet s = {0};
+    if (fill_sheet(&s, b)) print(out, &s);
+    sheet_free(&s);
 }
 
 void bench_print_table(FILE *out, const bench *b, const char *notes)
 {
     if (b->device[0]) fprintf(out, "device: %s\n", b->device);
-    for (int row = -1; row < b->mode_count; row++) print_table_row(out, b, row);
+    print_sheet(out, b, sheet_print);
     if (notes[0]) fprintf(out, "\n%s", notes);
 }
 
@@ -333,89 +353,39 @@ void bench_print_json(FILE *out, const bench *b, const char *notes)
 
 /* ---- HTML ---- */
 
-static void print_html_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else if (*text == '\n')
-            fputs("<br>\n", out);
-        else
-            fputc(*text, out);
-    }
-}
-
-static void print_html_row(FILE *out, const bench *b, int row)
-{
-    const char *kind = row < 0 ? "th" : "td";
-    fprintf(out, "<tr>");
-    for (int i = 0; i < COLUMNS; i++) {
-        char shown[BENCH_TEXT_BYTES];
-        if (!columns[i].title) continue;
-        snprintf(shown, sizeof shown, "%s", columns[i].title);
-        if (row >= 0) show_cell(&columns[i], b, row, shown);
-        fprintf(out, "<%s>", kind);
-        print_html_text(out, shown);
-        fprintf(out, "</%s>", kind);
-    }
-    fprintf(out, "</tr>\n");
-}
-
 /* Bars of the wall times, the products' share of each darker. */
 static void print_html_bars(FILE *out, const bench *b)
 {
-    enum { LEFT = 130, WIDTH = 500, HEIGHT = 26, BAR = 18 };
-    double longest = 0.0;
-    for (int i = 0; i < b->mode_count; i++)
-        if (b->modes[i].wall_seconds > longest) longest = b->modes[i].wall_seconds;
-    if (longest <= 0.0) return;
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
-            LEFT + WIDTH + 100, HEIGHT * b->mode_count);
+    enum { LEFT = 130 };
+    html_bar bars[BENCH_MOST_MODES];
+    char walls[BENCH_MOST_MODES][32];
     for (int i = 0; i < b->mode_count; i++) {
         const bench_mode *m = &b->modes[i];
-        const double scale = WIDTH / longest;
-        const int top = i * HEIGHT, base = top + BAR - 4;
-        fprintf(out, "<text x=\"0\" y=\"%d\">%s</text>\n", base, m->mode);
-        if (m->good == 0) continue;
-        fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#9bbbe0\"/>\n",
-                LEFT, top, scale * m->wall_seconds, BAR);
-        if (m->product_seconds > 0.0)
-            fprintf(out,
-                    "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
-                    "fill=\"#2b5d9b\"/>\n",
-                    LEFT, top,
-                    scale * (m->product_seconds < longest ? m->product_seconds : longest), BAR);
-        fprintf(out, "<text x=\"%.1f\" y=\"%d\">%.3f s</text>\n",
-                LEFT + 6 + scale * m->wall_seconds, base, m->wall_seconds);
+        snprintf(walls[i], sizeof walls[i], "%.3f s", m->wall_seconds);
+        bars[i] = (html_bar){.label = m->mode,
+                             .length = m->good > 0 ? m->wall_seconds : -1.0,
+                             .darker = m->product_seconds,
+                             .value = walls[i]};
     }
-    fprintf(out, "</svg>\n<p>Wall time of a run; darker: time in products on the device.</p>\n");
+    html_print_bars(out, bars, b->mode_count, LEFT);
+    fprintf(out, "<p>Wall time of a run; darker: time in products on the device.</p>\n");
 }
 
 void bench_print_html(FILE *out, const bench *b, const char *notes)
 {
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<title>tandem bench</title>\n<style>\n"
-            "body { font-family: sans-serif; margin: 2em }\n"
-            "table { border-collapse: collapse; margin: 1em 0 }\n"
-            "td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ccc }\n"
-            "td:first-child, th:first-child { text-align: left }\n"
-            "svg { font-size: 13px }\n</style>\n</head>\n<body>\n<h1>tandem bench</h1>\n<p><code>");
+    html_begin(out, "tandem bench");
+    fprintf(out, "<p><code>");
     for (char **word = b->program.command; *word; word++) {
         if (word > b->program.command) fputc(' ', out);
-        print_html_text(out, *word);
+        html_print_text(out, *word);
     }
     fprintf(out, "</code></p>\n<p>Tandem %s%s", tandem_version(), b->device[0] ? ", " : "");
-    print_html_text(out, b->device);
-    fprintf(out, "</p>\n<table>\n");
-    for (int row = -1; row < b->mode_count; row++) print_html_row(out, b, row);
-    fprintf(out, "</table>\n");
+    html_print_text(out, b->device);
+    fprintf(out, "</p>\n");
+    print_sheet(out, b, sheet_print_html);
     print_html_bars(out, b);
     fprintf(out, "<p>");
-    print_html_text(out, notes);
-    fprintf(out, "</p>\n</body>\n</html>\n");
+    html_print_text(out, notes);
+    fprintf(out, "</p>\n");
+    html_end(out);
 }

@@ -20,6 +20,9 @@ typedef struct {
     double seconds; /* on the device, of all calls but the untimed: the timed calls of a line stand
                        for its others; valid if is_timed */
     bool is_timed, is_counted;
+    double worst_error;         /* of verified elements, relative to |A||B|; valid if is_verified */
+    unsigned long long outside; /* of them, beyond their bounds; the same */
+    bool is_verified;
     char device[BENCH_TEXT_BYTES]; /* the first one's name; "": none ran a call */
     bench_reason reasons[BENCH_REASONS];
     int reason_count;

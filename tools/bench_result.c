@@ -61,6 +61,9 @@ static void sum_up_mode(const bench *b, bench_mode *m)
         raise_to(&m->untimed, report->untimed);
         raise_to(&m->repaired, report->repaired);
         m->is_counted |= report->is_counted;
+        m->is_verified |= report->is_verified;
+        raise_to(&m->outside, report->outside);
+        if (report->worst_error > m->worst_error) m->worst_error = report->worst_error;
         find_reason(m, report);
     }
     m->wall_seconds = median(walls, m->good);

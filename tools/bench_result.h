@@ -25,6 +25,9 @@ typedef struct {
     double product_seconds; /* median, on the device; negative: no call was timed */
     unsigned long long calls, emulated, native, untimed, repaired; /* the most of a run */
     bool is_counted;                                               /* repaired is known */
+    double worst_error; /* of all runs, relative to |A||B|: TANDEM_VERIFY; valid if is_verified */
+    unsigned long long outside; /* elements beyond their bounds, the most of a run; the same */
+    bool is_verified;
     const bench_reason *reason; /* why most of the native calls are; NULL: there are none */
     comparison output;          /* with native's; valid if is_compared */
     bool is_compared;

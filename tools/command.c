@@ -16,7 +16,7 @@ const command *command_find(const char *name)
 
 const char *command_names(void)
 {
-    static char names[128];
+    static char names[160];
     names[0] = '\0';
     for (const command *const *c = commands; *c; c++) {
         const size_t used = strlen(names);

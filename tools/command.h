@@ -3,7 +3,7 @@
 #ifndef TD_TOOLS_COMMAND_H
 #define TD_TOOLS_COMMAND_H
 
-enum { COMMAND_OPTIONS = 8 };
+enum { COMMAND_OPTIONS = 10 };
 
 typedef struct {
     const char *name; /* without its dashes */

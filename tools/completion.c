@@ -5,11 +5,13 @@
 #include "lib/engines/model/model.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
+#include "tools/report_merge.h"
 
 /* ---- what an option takes, from the tables of modes, options and devices ---- */
 
 /* A kind of argument is the word that --help shows for it. */
-static const char *const listed_kinds[] = {"MODE", "MODES", "ACCURACY", "STRATEGY", "OPS", "NAME"};
+static const char *const listed_kinds[] = {"MODE", "MODES", "ACCURACY", "STRATEGY",
+                                           "OPS",  "NAME",  "ELEMENTS", "ORDER"};
 enum { LISTED_KINDS = sizeof listed_kinds / sizeof *listed_kinds };
 
 /* Prints a value as a shell's script wants it. */
@@ -45,6 +47,11 @@ static void print_listed(const char *kind, value_printer *print)
     if (strncmp(kind, "MODE", strlen("MODE")) == 0) print_modes(print);
     if (strcmp(kind, "STRATEGY") == 0) print_strategies(print);
     if (strcmp(kind, "OPS") == 0) print_ops(print);
+    for (int i = 0; strcmp(kind, "ORDER") == 0 && i < ORDERS; i++) print(merged_orders[i]);
+    if (strcmp(kind, "ELEMENTS") == 0) {
+        print("sample");
+        print("full");
+    }
     if (strcmp(kind, "ACCURACY") == 0) {
         print("fp64");
         print("faithful");
@@ -107,7 +114,7 @@ static const char bash_body[] =
     "    case $kind in\n"
     "    *COMMAND*) COMPREPLY+=($(compgen -W \"${!arguments[*]}\" -- \"$word\")) ;;\n"
     "    *PROGRAM*) COMPREPLY+=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\")) ;;\n"
-    "    FILE) COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
+    "    FILE*) COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
     "    FOLDER) COMPREPLY+=($(compgen -d -- \"$word\")) ;;\n"
     "    esac\n"
     "}\n"
@@ -189,6 +196,8 @@ static void print_zsh_command(const command *c)
     if (has_program(c))
         printf(" \\\n            '(-):program:_command_names -e'"
                " \\\n            '*::arguments:_normal'");
+    if (strncmp(c->arguments, "FILE", strlen("FILE")) == 0)
+        printf(" \\\n            '*:file:_files'");
     if (strstr(c->arguments, "COMMAND")) {
         printf(" \\\n            ':command:(");
         for (const command *const *named = commands; *named; named++)
@@ -256,6 +265,8 @@ int help_fish(void)
             printf("complete -c tandem -n '__fish_seen_subcommand_from %s' -a "
                    "'(__fish_complete_subcommand --fcs-skip=2)'\n",
                    (*c)->name);
+        if (strncmp((*c)->arguments, "FILE", strlen("FILE")) == 0)
+            printf("complete -c tandem -n '__fish_seen_subcommand_from %s' -F\n", (*c)->name);
         if (strstr((*c)->arguments, "COMMAND")) {
             printf("complete -c tandem -n '__fish_seen_subcommand_from %s' -a '", (*c)->name);
             for (const command *const *named = commands; *named; named++)

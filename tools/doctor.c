@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/report/json_text.h"
+#include "tools/entries.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
 #include "tools/machine.h"
@@ -129,10 +130,31 @@ static void print_json(const finding *f, char *facts)
     printf("\n  ]\n}\n");
 }
 
-enum { WANTS_JSON };
+enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN };
+
+/* The exit status: what is asked for must fit together. */
+static int run_entries(const command_line *line)
+{
+    if (line->count > 0 || (line->values[WANTS_JSON] && line->values[WANTS_MARKDOWN])) {
+        complain("doctor --entries takes --json or --markdown, and no program");
+        return EXIT_USAGE;
+    }
+    if (line->values[WANTS_JSON])
+        entries_print_json();
+    else if (line->values[WANTS_MARKDOWN])
+        entries_print_markdown();
+    else
+        entries_print_lines();
+    return 0;
+}
 
 static int run(const command_line *line)
 {
+    if (line->values[WANTS_ENTRIES]) return run_entries(line);
+    if (line->values[WANTS_MARKDOWN]) {
+        complain("doctor --markdown goes with --entries alone");
+        return EXIT_USAGE;
+    }
     finding f = {.verdict = PRELOAD_FAILS};
     char *facts = NULL;
     size_t length = 0;
@@ -158,6 +180,10 @@ const command command_doctor = {
     .most = -1,
     .summary = "say what this machine has, or whether a program's products can be intercepted",
     .details = "Ends with 0 if it will work and with 1 if it will not.",
-    .options = {[WANTS_JSON] = {"json", NULL, "print it as JSON"}},
+    .options = {[WANTS_JSON] = {"json", NULL, "print it as JSON"},
+                [WANTS_ENTRIES] = {"entries", NULL,
+                                   "list all FP64 functions: intercepted or why not"},
+                [WANTS_MARKDOWN] = {"markdown", NULL,
+                                    "with --entries, write docs/entries.md instead"}},
     .run = run,
 };

@@ -142,14 +142,41 @@ elf_export elf_file_exports(const elf_file *file, const char *symbol)
     return GELF_ST_BIND(found.st_info) == STB_WEAK ? ELF_WEAK_EXPORT : ELF_STRONG_EXPORT;
 }
 
-bool elf_file_contains(const elf_file *file, const char *text)
+/* The next section of loaded data after section (NULL: the first). */
+static Elf_Scn *next_loaded(const elf_file *file, Elf_Scn *section, Elf_Data **data)
 {
     GElf_Shdr header;
+    while ((section = next_section(file, section, SHT_PROGBITS, &header, data)))
+        if (header.sh_flags & SHF_ALLOC && !(header.sh_flags & SHF_EXECINSTR) && (*data)->d_buf)
+            return section;
+    return NULL;
+}
+
+bool elf_file_contains(const elf_file *file, const char *text)
+{
     Elf_Data *data;
-    Elf_Scn *section = NULL;
-    while ((section = next_section(file, section, SHT_PROGBITS, &header, &data))) {
-        if (!(header.sh_flags & SHF_ALLOC) || header.sh_flags & SHF_EXECINSTR) continue;
-        if (data->d_buf && memmem(data->d_buf, data->d_size, text, strlen(text))) return true;
-    }
+    for (Elf_Scn *section = NULL; (section = next_loaded(file, section, &data));)
+        if (memmem(data->d_buf, data->d_size, text, strlen(text))) return true;
     return false;
+}
+
+const char *elf_file_next_text(const elf_file *file, const char *start, elf_position *position)
+{
+    Elf_Data *data = position->section ? elf_rawdata(position->section, NULL) : NULL;
+    for (;;) {
+        if (!data) {
+            position->section = next_loaded(file, position->section, &data);
+            if (!position->section) return NULL;
+            position->from = data->d_buf;
+        }
+        const char *end = (const char *)data->d_buf + data->d_size;
+        const char *text =
+            memmem(position->from, (size_t)(end - position->from), start, strlen(start));
+        if (!text) {
+            data = NULL;
+            continue;
+        }
+        position->from = text + 1;
+        if (memchr(text, '\0', (size_t)(end - text))) return text;
+    }
 }

@@ -43,4 +43,13 @@ elf_export elf_file_exports(const elf_file *file, const char *symbol);
 /* True if the loaded data of the file holds the text. */
 bool elf_file_contains(const elf_file *file, const char *text);
 
+/* A place in the loaded data: start with {NULL}. */
+typedef struct {
+    Elf_Scn *section;
+    const char *from; /* in it */
+} elf_position;
+
+/* The texts of the loaded data, up to a zero byte, that start so, one after the other; NULL at the end. */
+const char *elf_file_next_text(const elf_file *file, const char *start, elf_position *position);
+
 #endif

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "lib/call/entries.h"
+#include "lib/options/options.h"
 #include "tools/elf_file.h"
 #include "tools/loader.h"
 #include "tools/placement.h"
@@ -163,7 +165,24 @@ typedef struct {
     const char *wrapper;   /* the interpreter that is a script itself; "": none */
     char holder[PATH_MAX]; /* a file that holds cuBLAS itself; "": none */
     char opener[PATH_MAX]; /* a file that seems to open cuBLAS with dlopen */
+    int lookups;           /* functions that Tandem intercepts, by name in such files */
+    const char *unseen;    /* why functions that dlsym finds are not seen; NULL: they are */
 } findings;
+
+/* Why the library that will be preloaded does not see what a program looks up with dlsym; NULL: it does. */
+static const char *why_unseen(bool on_host_device)
+{
+    td_options options;
+    elf_file library;
+    char path[PATH_MAX];
+    if (td_options_parse(&options, environ) && !options.dlsym) return "TANDEM_DLSYM is off";
+    if (!placement_find(on_host_device ? PLACEMENT_HOST : PLACEMENT_CUDA, path) ||
+        !elf_file_open(&library, path))
+        return "there is no library to preload";
+    const bool is_there = elf_file_exports(&library, "dlsym") != ELF_NO_EXPORT;
+    elf_file_close(&library);
+    return is_there ? NULL : "this build of Tandem does not stand before dlsym";
+}
 
 /* CUDA's and Tandem's own libraries are what programs call, not callers. */
 static bool is_own(const char *name)
@@ -189,6 +208,24 @@ static void print_imports(const elf_file *file, findings *f)
                 others > 1 ? "s" : "", base_name(file->path));
     f->imports += listed;
     f->others += others;
+}
+
+/* The intercepted functions whose names are texts of a file that opens cuBLAS. */
+static void print_lookups(const elf_file *file, findings *f)
+{
+    bool is_named[TD_ENTRY_COUNT] = {false};
+    elf_position position = {NULL, NULL};
+    int listed = 0;
+    for (const char *text; (text = elf_file_next_text(file, "cublas", &position));)
+        for (int e = 0; e < TD_ENTRY_COUNT; e++)
+            is_named[e] |= strcmp(text, td_entries[e].name) == 0;
+    for (int e = 0; e < TD_ENTRY_COUNT; e++)
+        if (is_named[e])
+            fprintf(f->out, "%s%s", listed++ ? ", " : "looked up:   ", td_entries[e].name);
+    if (listed)
+        fprintf(f->out, " (in %s): %s%s\n", base_name(file->path),
+                f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
+    f->lookups += listed;
 }
 
 /* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
@@ -279,8 +316,10 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
     f->imports_exec |= !is_of_system(file) && imports_any(file, starting);
     if (holds_cublas(file))
         snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
-    else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas"))
+    else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas")) {
         snprintf(f->opener, sizeof f->opener, "%s", base_name(file->path));
+        print_lookups(file, f);
+    }
 }
 
 static preload_verdict conclude(const findings *f, char *reason)
@@ -288,10 +327,22 @@ static preload_verdict conclude(const findings *f, char *reason)
     if (f->holder[0])
         because(reason, "%s holds cuBLAS itself (static linking): calls within it are not seen",
                 f->holder);
-    else if (f->opener[0])
+    else if (f->opener[0] && f->unseen)
         because(reason,
-                "%s opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen",
-                f->opener);
+                "%s opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, "
+                "as %s",
+                f->opener, f->unseen);
+    else if (f->opener[0] && !f->lookups && !f->imports)
+        because(
+            reason,
+            "%s opens cuBLAS with dlopen, but no function that Tandem intercepts is named in it",
+            f->opener);
+    else if (f->opener[0])
+        because(
+            reason,
+            "its products can be intercepted: %s opens cuBLAS with dlopen, and what it looks up "
+            "with dlsym is seen",
+            f->opener);
     else if (f->imports > 0)
         because(reason, "its products can be intercepted");
     else if (f->wrapper[0] && (f->imports_dlopen || f->imports_exec))
@@ -303,7 +354,8 @@ static preload_verdict conclude(const findings *f, char *reason)
         because(reason,
                 "no cuBLAS found, but it loads libraries at run time: those that import "
                 "from cuBLAS are intercepted, functions looked up with dlsym (ctypes) "
-                "are not%s",
+                "%s%s%s",
+                f->unseen ? "are not, as " : "too", f->unseen ? f->unseen : "",
                 f->imports_exec ? "; programs that it starts are preloaded, too" : "");
     else if (f->imports_exec)
         because(reason, "no cuBLAS found, but it starts programs: they are preloaded, too, and "
@@ -314,15 +366,15 @@ static preload_verdict conclude(const findings *f, char *reason)
         because(reason, "it uses no cuBLAS: neither it nor its libraries import from it, load "
                         "libraries at run time or start programs");
 
-    if (f->imports > 0) return PRELOAD_WORKS;
-    if (f->holder[0] || f->opener[0]) return PRELOAD_FAILS;
+    if (f->imports > 0 || (f->lookups > 0 && !f->unseen)) return PRELOAD_WORKS;
+    if (f->holder[0] || (f->opener[0] && f->unseen)) return PRELOAD_FAILS;
     return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
 }
 
 static preload_verdict examine_set(FILE *out, const elf_file *program, const char *wrapper,
                                    const loaded_set *set, bool on_host_device, char *reason)
 {
-    findings f = {.out = out, .wrapper = wrapper};
+    findings f = {.out = out, .wrapper = wrapper, .unseen = why_unseen(on_host_device)};
     stand_ins all = {.count = 0};
     const stand_ins *const on_host = on_host_device ? &all : NULL;
     if (on_host_device) stand_ins_open(&all);

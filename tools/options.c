@@ -62,7 +62,8 @@ static void print_markdown(void)
            "and `tandem run` does not start the program (exit status 2). An unknown `TANDEM_*` "
            "variable\n"
            "gets a warning with the nearest known name. `tandem run --mode`, `--accuracy`,\n"
-           "`--strategy`, `--workspace` and `--report` set `TANDEM_MODE`, `TANDEM_ACCURACY` and so "
+           "`--strategy`, `--workspace`, `--verify`, `--rules` and `--report` set `TANDEM_MODE`, "
+           "`TANDEM_ACCURACY` and so "
            "on for "
            "the\nprogram.\n");
 }

@@ -10,14 +10,41 @@
 #include "lib/engines/ozaki/route.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
+#include "lib/call/lower.h"
 #include "lib/call/policy.h"
 #include "tools/machine.h"
 #include "tools/tandem.h"
 
-enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON };
-enum { M, N, K, SIZES };
+enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE };
+enum { M, N, K, SIZES, MOST_OPS = 2 };
 
 /* ---- the product ---- */
+
+/* Routines, by cuBLAS's names without the prefix: their sizes, how many operations --op takes, and
+ * which these are. The first is what a plan is for if no other is named. */
+typedef struct {
+    const char *name;
+    td_kind kind;
+    int sizes[SIZES], size_count, op_count;
+    const char *ops;
+} routine;
+static const routine routines[] = {
+    {"dgemm", TD_PRODUCT, {M, N, K}, 3, 2, "two of the letters N, T and C, for A and B"},
+    {"dsyrk", TD_RANK_K, {N, K}, 2, 1, "one of the letters N, T and C"},
+};
+
+static const routine *find_routine(const char *name)
+{
+    enum { COUNT = sizeof routines / sizeof *routines };
+    char names[128] = "";
+    for (int i = 0; i < COUNT; i++) {
+        const size_t used = strlen(names);
+        if (!name || strcmp(routines[i].name, name) == 0) return &routines[i];
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", routines[i].name);
+    }
+    complain("--routine is '%s'; allowed: %s", name, names);
+    return NULL;
+}
 
 static bool parse_size(const char *name, const char *text, int64_t *size)
 {
@@ -37,29 +64,62 @@ static bool parse_op(char letter, td_op *op)
     return at != NULL;
 }
 
-static bool parse_ops(const char *text, td_problem *p)
+static bool parse_ops(const char *text, const routine *r, td_problem *p)
+{
+    td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
+    bool is_good = !text || strlen(text) == (size_t)r->op_count;
+    for (int i = 0; text && is_good && i < r->op_count && i < MOST_OPS; i++)
+        is_good = parse_op(text[i], ops[i]);
+    if (!is_good) complain("--op is '%s'; allowed: %s", text, r->ops);
+    return is_good;
+}
+
+static bool parse_sizes(const command_line *line, const routine *r, td_problem *p)
+{
+    static const char *const names[SIZES] = {"M", "N", "K"};
+    int64_t *const sizes[SIZES] = {&p->m, &p->n, &p->k};
+    if (line->count < r->size_count) {
+        complain("%s is missing; see tandem plan --help", names[r->sizes[line->count]]);
+        return false;
+    }
+    if (line->count > r->size_count) {
+        complain("'%s' is one size too many for %s", line->arguments[r->size_count], r->name);
+        return false;
+    }
+    for (int i = 0; i < r->size_count; i++)
+        if (!parse_size(names[r->sizes[i]], line->arguments[i], sizes[r->sizes[i]])) return false;
+    return true;
+}
+
+static bool parse_batch(const char *text, const routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (strlen(text) == 2 && parse_op(text[0], &p->op_a) && parse_op(text[1], &p->op_b))
-        return true;
-    complain("--op is '%s'; allowed: two of the letters N, T and C, for A and B", text);
+    if (r->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
+    complain("--batch is '%s'; %s has no batches", text, r->name);
     return false;
 }
 
-static bool parse_problem(const command_line *line, td_problem *p)
+/* The product that the routine is. */
+static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
-    static const char *const names[] = {"M", "N", "K"};
-    int64_t *const sizes[] = {&p->m, &p->n, &p->k};
-    if (line->count < SIZES) {
-        complain("%s is missing; see tandem plan --help", names[line->count]);
-        return false;
-    }
-    *p = (td_problem){.kind = TD_PRODUCT, .type = TD_BINARY64, .batch = 1};
-    p->alpha.value.binary64 = 1.0;
-    for (int i = 0; i < SIZES; i++)
-        if (!parse_size(names[i], line->arguments[i], sizes[i])) return false;
-    if (line->values[BATCH] && !parse_size("--batch", line->values[BATCH], &p->batch)) return false;
-    return parse_ops(line->values[OP], p);
+    td_problem p = {.kind = r->kind, .type = TD_BINARY64, .batch = 1};
+    p.alpha.value.binary64 = 1.0;
+    return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
+           parse_ops(line->values[OP], r, &p) && td_lower(&p, product);
+}
+
+/* The operations as --op takes them. */
+static void print_ops(const routine *r, const td_problem *p, char text[3])
+{
+    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
+    snprintf(text, 3, "%.*s", r->op_count, ops);
+}
+
+/* Elements of C that the routine makes. */
+static double elements_of(const td_problem *p)
+{
+    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch;
+    return p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0);
 }
 
 /* ---- the device ---- */
@@ -96,7 +156,7 @@ static void find_own(td_model *model)
 static void print_way(const td_way *way, double seconds, const td_problem *p, double native,
                       td_option_accuracy accuracy)
 {
-    const double operations = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
+    const double operations = 2.0 * elements_of(p) * (double)p->k;
     char bits[16] = "-";
     if (way->engine->bits)
         snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
@@ -137,7 +197,8 @@ static void print_decision(const td_decision *d)
     printf("\n");
 }
 
-static void print_plan(const td_options *o, const td_problem *p, const td_model *model)
+static void print_plan(const td_options *o, const routine *r, const td_problem *p,
+                       const td_model *model)
 {
     double seconds[TD_MOST_WAYS];
     char accuracy[TD_OPTION_TEXT_BYTES];
@@ -145,9 +206,10 @@ static void print_plan(const td_options *o, const td_problem *p, const td_model 
     const td_way *way = td_ways(&count);
     td_model_predict(model, p, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
-    printf("product:  %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %c%c, batch %" PRId64
-           "\n",
-           p->m, p->n, p->k, "NTC"[p->op_a], "NTC"[p->op_b], p -> batch);
+    char ops[3];
+    print_ops(r, p, ops);
+    printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
+           r->kind == TD_PRODUCT ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, p->k));
     printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
@@ -196,13 +258,15 @@ static void print_json_way(const td_way *way, double seconds, const td_problem *
     printf("}");
 }
 
-static void print_json(const td_options *o, const td_problem *p, const td_model *model)
+static void print_json(const td_options *o, const routine *r, const td_problem *p,
+                       const td_model *model)
 {
     double seconds[TD_MOST_WAYS];
     char accuracy[TD_OPTION_TEXT_BYTES];
-    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
+    char ops[3];
     int count;
     const td_way *way = td_ways(&count);
+    print_ops(r, p, ops);
     const td_decision d = td_policy_choose(o, p, model);
     td_model_predict(model, p, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
@@ -210,6 +274,7 @@ static void print_json(const td_options *o, const td_problem *p, const td_model 
                           (const td_json_member[]){{"device", model->card.name},
                                                    {"figures", model->source},
                                                    {"accuracy", accuracy},
+                                                   {"routine", r->name},
                                                    {"op", ops},
                                                    {NULL, NULL}});
     printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
@@ -233,7 +298,8 @@ static int run(const command_line *line)
     static td_model model; /* what it reads stays for the life of the process */
     td_problem p;
     td_options o;
-    if (!parse_problem(line, &p) || !td_options_parse(&o, environ)) return EXIT_USAGE;
+    const routine *r = find_routine(line->values[ROUTINE]);
+    if (!r || !parse_problem(line, r, &p) || !td_options_parse(&o, environ)) return EXIT_USAGE;
     if (!td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) return EXIT_USAGE;
     const char *accuracy = line->values[ACCURACY];
     if (accuracy && !td_options_set(&o, TD_OPTION_ACCURACY, "--accuracy", accuracy, TD_ORIGIN_CALL))
@@ -242,7 +308,7 @@ static int run(const command_line *line)
         find_own(&model);
     else if (!find_named(line->values[DEVICE], &model))
         return EXIT_USAGE;
-    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &p, &model);
+    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, r, &p, &model);
     return 0;
 }
 
@@ -252,13 +318,16 @@ const command command_plan = {
     .most = SIZES,
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
-        "C is M x N, and K the terms of a sum. Without --device it is the first GPU of this "
+        "C is M x N, and K the terms of a sum; of dsyrk, which makes a triangle of an N x N "
+        "matrix, "
+        "only N and K are given. Without --device it is the first GPU of this "
         "machine, as "
         "`tandem calibrate` measured it; without a GPU, the card that the host device stands for.",
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
                 [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
                 [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
-                [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"}},
+                [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
+                [ROUTINE] = {"routine", "ROUTINE", "dgemm or dsyrk; dgemm without it"}},
     .run = run,
 };

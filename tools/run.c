@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include "lib/options/options.h"
+#include "lib/options/rules.h"
 #include "tools/launch.h"
 #include "tools/tandem.h"
 
 static const char default_mode[] = "auto";
 
-enum { MODE, ACCURACY, STRATEGY, WORKSPACE, REPORT, HOSTGPU };
+enum { MODE, ACCURACY, STRATEGY, WORKSPACE, VERIFY, RULES, REPORT, HOSTGPU };
 
 /* Options that are variables of the library. */
 static const struct {
@@ -20,6 +21,8 @@ static const struct {
                  {ACCURACY, TD_OPTION_ACCURACY, "--accuracy"},
                  {STRATEGY, TD_OPTION_STRATEGY, "--strategy"},
                  {WORKSPACE, TD_OPTION_WORKSPACE, "--workspace"},
+                 {VERIFY, TD_OPTION_VERIFY, "--verify"},
+                 {RULES, TD_OPTION_RULES, "--rules"},
                  {REPORT, TD_OPTION_REPORT, "--report"}};
 
 /* Checks one option and hands it on to the program. */
@@ -32,6 +35,15 @@ static bool pass_on(td_option_id id, const char *name, const char *text)
            setenv(td_option_table[id].name, text, 1) == 0;
 }
 
+/* A file of rules that has faults is refused here, where the library would leave products
+ * native. */
+static bool check_rules(const td_options *o)
+{
+    td_rules *rules = o->rules.text[0] ? td_rules_read(o->rules.text, o) : NULL;
+    td_rules_free(rules);
+    return rules || !o->rules.text[0];
+}
+
 /* Leaves the options in the environment, where the library reads them. The library also warns of unknown
  * variables, so that this is not done here. */
 static bool set_options(const command_line *line)
@@ -40,7 +52,7 @@ static bool set_options(const command_line *line)
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
         if (!pass_on(passed_on[i].id, passed_on[i].name, line->values[passed_on[i].option]))
             return false;
-    if (!td_options_parse(&o, environ)) return false;
+    if (!td_options_parse(&o, environ) || !check_rules(&o)) return false;
     if (o.origins[TD_OPTION_MODE] == TD_ORIGIN_DEFAULT)
         return pass_on(TD_OPTION_MODE, "the default mode", default_mode);
     if (line->values[ACCURACY] && !o.mode.engine->is_choice)
@@ -80,6 +92,9 @@ const command command_run = {
                        "TANDEM_STRATEGY"},
          [WORKSPACE] = {"workspace", "BYTES",
                         "most device memory used at a time, e.g. 512M: as TANDEM_WORKSPACE"},
+         [VERIFY] = {"verify", "ELEMENTS",
+                     "compare elements of each product with exact ones: sample, sample:N or full"},
+         [RULES] = {"rules", "FILE", "modes for some calls, by shape or caller: as TANDEM_RULES"},
          [REPORT] = {"report", "FILE",
                      "leave counts there at exit: JSON, or a table on stderr for -"},
          [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"}},

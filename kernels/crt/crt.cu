@@ -3,7 +3,8 @@
 #include "finish_deferred.h"
 #include "../igemm/epilogue.h"
 
-/* For members of `least` to `most` moduli, some of them having code of their own. Grid: see td_finish_tiles. */
+/* Finishes members of `least` to `most` moduli by whole numbers; the common numbers of moduli
+ * have code of their own. Grid: see td_finish_tiles. */
 template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish, const finish_units,
@@ -22,7 +23,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
         td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
 }
 
-/* For members of TD_LEAST_PAIRED to MOST_ROUNDED moduli, each with code of its own; false for others, of which there are few: their code would
+/* Finishes a member of TD_LEAST_PAIRED to MOST_ROUNDED moduli by pairs; each number of moduli
+ * has code of its own. Returns false for other members, of which there are few: their code would
  * take registers from these. */
 enum { MOST_ROUNDED = 18 };
 template <int least>
@@ -36,7 +38,7 @@ TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const
     return moduli == least;
 }
 
-/* For members of any moduli. */
+/* Finishes members of any number of moduli, on devices with much binary64 arithmetic. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                          TD_PARAMETER finish_units units, int least, int most)
@@ -78,7 +80,7 @@ TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_fi
         finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish, units, notes);
 }
 
-/* For members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
+/* Finishes members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                         TD_PARAMETER finish_units units, int least, int most)
@@ -119,7 +121,7 @@ static const struct {
 
 enum { FOLD_THREADS = 256, FOLD_BLOCKS = 256 };
 
-/* Four residues of all pieces become the first piece's. */
+/* Adds up four residues of all split-k slices into those of the first slice. */
 TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulus &modulus)
 {
     int32_t sum[TD_SUBTILE] = {};

@@ -1,11 +1,15 @@
-/* deferred.h - notes of what a kernel leaves of C to the next one: whole tiles, and octets, 8 neighbouring rows of a column. For kernels. */
+/* deferred.h - which elements of C the fused kernel defers to the next kernel: whole tiles, and
+ * octets, each of which is 8 neighbouring rows of a column. For kernels. */
 #ifndef TD_DEFERRED_H
 #define TD_DEFERRED_H
 
 #include "crt.h"
 
-/* A tile has LEFT_WORDS words, of which each has an octet of every lane of a warp: every second one of a group of 64 rows, of every column of
- * eight. A warp's LEFT_WORDS_OF_WARP are neighbours. */
+/* A tile of LEFT_SIDE x LEFT_SIDE elements has LEFT_WORDS words of 32 bits, and a bit for each
+ * of its octets. Bit `lane` of a word belongs to an octet of that lane: a warp's word covers
+ * every second octet of a group of 64 rows, in eight columns. The LEFT_WORDS_OF_WARP words of a
+ * warp are neighbours. fused.cu writes the words; they are valid until finish_deferred.h has
+ * read them. */
 enum {
     LEFT_SIDE = TD_FUSED_SIDE,
     OCTET = 8,
@@ -18,7 +22,8 @@ TD_HOST_DEVICE int left_tiles_along(int64_t lines)
     return (int)((lines + LEFT_SIDE - 1) / LEFT_SIDE);
 }
 
-/* Where the octet of a lane is in its tile; `word` is the warp's. */
+/* First row and column, within its tile, of the octet that belongs to a lane's bit of the warp's
+ * word number `word`. */
 struct octet_place {
     int row, column;
 };

@@ -42,7 +42,8 @@ TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td
     return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
 }
 
-/* One element by TD_FINISH_ROUND; false if it is left to the repair kernel. c: C0, not read if beta is 0. */
+/* Makes one element by TD_FINISH_ROUND. Returns false if the element is left to the repair
+ * kernel. c points to C0, which is not read if beta is 0. */
 template <int limbs>
 TD_DEVICE bool td_finish_rounded(const td_finish &finish, const td_choice &choice,
                                  const td_wide<limbs> &x, td_line a, td_line b, double alpha,
@@ -123,14 +124,21 @@ TD_DEVICE bool td_finish_element(const td_finish &finish, const td_choice &choic
         return td_finish_rounded(finish, choice, x, a, b, alpha, beta, c, result);
 }
 
-/* A column of a subtile in memory, its first `count` elements: in halves if all are there and stand right. */
+/* The bits of the elements of column j in a mask of a subtile. */
+TD_DEVICE unsigned td_column_bits(unsigned mask, int j)
+{
+    return mask >> (TD_SUBTILE * j) & ((1u << TD_SUBTILE) - 1);
+}
+
+/* A column of a subtile in memory, and the bits of the elements that C has: if it has all, and they
+ * are aligned for that, they are loaded and stored in halves. */
 struct td_column {
     double *at;
-    int count;
+    unsigned inside;
 
     TD_DEVICE bool is_whole(const td_column &c)
     {
-        return c.count == TD_SUBTILE && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
+        return c.inside == (1u << TD_SUBTILE) - 1 && (reinterpret_cast<uintptr_t>(c.at) & 15) == 0;
     }
     TD_DEVICE void load(const td_column &c, double *x)
     {
@@ -143,9 +151,9 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count) x[i] = at[i];
+            if (c.inside >> i & 1) x[i] = at[i];
     }
-    /* But for elements whose bits in `left` are set. */
+    /* Stores a column's elements except those whose bits in `left` are set. */
     TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
     {
         double *const at = td_global(c.at);
@@ -157,7 +165,7 @@ struct td_column {
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if (i < c.count && !(left >> i & 1)) at[i] = x[i];
+            if ((c.inside & ~left) >> i & 1) at[i] = x[i];
     }
 };
 
@@ -181,13 +189,14 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
         }
         is_done = is_done && td_finish_element<kind>(finish, choice, x[i], a[i], b, alpha, beta,
                                                      &c[i], &result[i]);
-        mask |= is_done || i >= column.count ? 0u : 1u << i;
+        mask |= is_done ? 0u : column.inside & 1u << i;
     }
     td_column::store(column, result, mask);
     return mask;
 }
 
-/* The bits of what the estimate leaves, of one column of a subtile. */
+/* Returns the bits of the elements of one column of a subtile that the estimate does not
+ * certify. */
 TD_DEVICE unsigned td_left_by_ranks(const td_finish &finish, const td_choice &choice, int row,
                                     int col)
 {
@@ -209,6 +218,7 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     const int rows = min((int)TD_SUBTILE, target.m - row);
     const int cols = min((int)TD_SUBTILE, target.n - col);
     if (rows <= 0 || cols <= 0) return 0;
+    const unsigned whole = td_whole_mask(target, row, col);
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     const td_choice choice = finish.choice[blockIdx.z];
     const td_line *line[2];
@@ -220,11 +230,11 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     double *c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
     unsigned mask = 0;
     TD_UNROLL_N(1)
-    for (int j = 0; j < cols; j++) {
+    for (int j = 0; j < cols && whole; j++) {
         const unsigned left = td_left_by_ranks(finish, choice, row, col + j);
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
-        const td_column column = {c + (int64_t)j * target.c.ld, rows};
+        const td_column column = {c + (int64_t)j * target.c.ld, td_column_bits(whole, j)};
         mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, left, alpha,
                                        beta)
                 << (TD_SUBTILE * j);
@@ -237,18 +247,28 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
 TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
 {
     const unsigned mask = td_whole_mask(target, row, col);
-    if (mask) *td_target_mask(target, row, col) = (uint16_t)mask;
+    if (row < target.m && col < target.n) *td_target_mask(target, row, col) = (uint16_t)mask;
     return mask;
 }
 
-/* True if binary64 has room for the sums of two lines; if a second product may have them. */
+/* A subtile without elements of C; returns its mask. */
+TD_DEVICE unsigned td_finish_none(const td_target &target, int row, int col)
+{
+    *td_target_mask(target, row, col) = 0;
+    return 0;
+}
+
+/* Returns whether the element of two lines may be one of a dense tile: binary64 has room for its
+ * sum or, where a second product follows, neither line is special. */
 TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_line &b)
 {
     if (tiles == TD_LEAVES_BINARY64) return td_fits_binary64(a, b);
     return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
 }
 
-/* So many elements that are left of a tile are few, if those in a mask are among them. A dense tile has none that do not suit. */
+/* Returns the most deferred elements of a tile that are still repaired one by one; a tile with
+ * more is dense and is recomputed as a whole. That is TD_FEW if all elements of `mask` suit a
+ * dense tile, else as many as a tile has. */
 TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
 {
     const td_left_tiles tiles = finish.leaves_tiles;
@@ -265,7 +285,7 @@ TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask
     return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
 }
 
-/* One tile, by TD_FINISH_THREADS threads. */
+/* Finishes one tile; TD_FINISH_THREADS threads take part. */
 template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int tile)
 {
@@ -275,21 +295,25 @@ TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int t
     td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
 }
 
-/* The block's tiles. Grid: blocks over tiles, 1, batch member. */
+/* Finishes the block's tiles. Grid: blocks over tiles, 1, batch member. */
 template <td_finish_kind kind, class source>
 TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
 {
     td_each_tile(finish.target, [&](int tile) { td_finish_tile<kind>(finish, from, tile); });
 }
 
-/* True if all tiles of C have more than TD_FEW elements. */
+/* True if all tiles of C have more than TD_FEW elements. Of a triangle the smallest tile is on the
+ * diagonal. */
 TD_DEVICE bool td_are_tiles_large(const td_target &target)
 {
-    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1;
+    const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1,
+              least = min(rows, columns);
+    if (target.region.kind != TD_REGION_ALL && least * (least + 1) / 2 <= TD_FEW) return false;
     return rows * columns > TD_FEW;
 }
 
-/* The same of members whose choice is to leave all of C: to binary64, without a word of each tile, if it has room for all. */
+/* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C,
+ * one word says so, and no tile is listed. */
 TD_DEVICE void td_leave_tiles(const td_finish &finish)
 {
     const int room = finish.choice[blockIdx.z].room;

@@ -1,12 +1,12 @@
-/* finish_deferred.h - C where the kernel that multiplied has left it (deferred.h): octets of which it was not sure how they are rounded, and tiles whose
- * lines are not usual. For crt.cu. */
+/* finish_deferred.h - makes the elements of C that the fused kernel deferred (deferred.h):
+ * octets whose rounding it could not decide, and tiles whose lines are not usual. For crt.cu. */
 #ifndef TD_FINISH_DEFERRED_H
 #define TD_FINISH_DEFERRED_H
 
 #include "finish_pairs.h"
 #include "deferred.h"
 
-/* A certified element: nothing is done in whole numbers if one look tells. */
+/* Makes a certified element. The whole-number way is skipped if one test decides the rounding. */
 template <int moduli>
 TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const td_finish &finish,
                                         int row, int column)
@@ -23,8 +23,8 @@ TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const
                                                        1u << part);
 }
 
-/* Of the octets whose bits are set in the lanes' words, the place of the one with that number. By all lanes; `before` counts those of lower
- * lanes. */
+/* Finds octet number `number` among those whose bits are set in the lanes' words. All lanes take
+ * part; `before` counts the bits in the words of lower lanes. */
 TD_DEVICE octet_place find_octet(uint64_t word, int before, int number)
 {
     int first = 0; /* the last lane with no more than that before it */
@@ -38,7 +38,7 @@ TD_DEVICE octet_place find_octet(uint64_t word, int before, int number)
     return octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
 }
 
-/* Counts of lower lanes, and of all. */
+/* Sums a count over the lower lanes, and over all lanes. */
 TD_DEVICE int count_before(int count, int *all)
 {
     const int lane = (int)threadIdx.x % 32;
@@ -52,8 +52,8 @@ TD_DEVICE int count_before(int count, int *all)
     return sum - count;
 }
 
-/* A warp looks at the words of a tile or two, as many as there are for each, two of a tile a lane; then each lane takes one of the
- * elements of their octets. */
+/* A warp reads the words of one or two tiles, two words of a tile a lane. Then each lane makes
+ * one element of the deferred octets at a time. */
 template <int moduli>
 TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
                                   int rows, int tiles)
@@ -90,7 +90,7 @@ TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_fi
     }
 }
 
-/* Tiles of which all is left, certificates included, by whole numbers. */
+/* Makes deferred tiles by whole numbers, certificates included. */
 TD_DEVICE void finish_tiles_left(const td_residue_product &product, const td_finish &finish,
                                  int moduli, int left_rows, int left_tiles)
 {

@@ -1,5 +1,6 @@
-/* finish_exact.h - C that is exact and rounded once, by finish_pairs.h: what X may be off by is added to what binary64 arithmetic may, and
- * whole numbers have what that does not decide. For crt.cu. */
+/* finish_exact.h - correctly rounded C by finish_pairs.h. The error of X is added to the error
+ * of the binary64 arithmetic; whole numbers decide the elements whose rounding that sum leaves
+ * open. For crt.cu. */
 #ifndef TD_FINISH_EXACT_H
 #define TD_FINISH_EXACT_H
 
@@ -30,8 +31,9 @@ struct largest_record {
     }
 };
 
-/* What X of a subtile's elements may be off by: by pairs.h, and four times as much as rounding any of its lines costs. If that does not
- * decide how one is rounded, td_exact_room_log says so too. */
+/* Bound of the error of X for a subtile's elements: the error of pairs.h, and four times what
+ * rounding any of the subtile's lines costs. Where this bound does not decide the rounding of an
+ * element, td_exact_room_log does not either. */
 struct subtile_reach {
     double reach;
     uint64_t scales[2]; /* 16 bits each */
@@ -81,9 +83,11 @@ template <bool is_plain> struct by_exact_rounding {
         if ((own.row | own.col) % TD_TILE == 0)
             td_begin_tile(finish.target,
                           own.col / TD_TILE * td_tiles(finish.target.m) + own.row / TD_TILE);
-        unsigned open = td_whole_mask(finish.target, own.row, own.col), mask = 0;
+        const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+        if (!whole) return td_finish_none(finish.target, own.row, own.col);
+        unsigned open = whole, mask = 0;
         if (lines.is_usual)
-            open &= finish_columns<moduli, unit>(own, lines, finish.target.c.ld, stage);
+            open &= finish_columns<moduli, unit>(own, lines, whole, finish.target.c.ld, stage);
         if (open)
             mask = finish_elements_whole<TD_FINISH_EXACT, moduli>(product, finish, own.row, own.col,
                                                                   open);
@@ -119,14 +123,14 @@ template <bool is_plain> struct by_exact_rounding {
 
     /* Returns the bits of the elements of which it is not sure. What C had in the next column is loaded ahead. */
     template <int moduli, class unit>
-    TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, int64_t ld,
-                                      const int8_t *stage)
+    TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, unsigned whole,
+                                      int64_t ld, const int8_t *stage)
     {
         const bool has_c0 = !is_plain && own.beta != 0.0;
         double next[TD_SUBTILE] = {};
         unsigned open = 0;
         double *c = own.c;
-        if (has_c0) td_column::load({c, own.rows}, next);
+        if (has_c0) td_column::load({c, td_column_bits(whole, 0)}, next);
         TD_UNROLL_N(1)
         for (int j = 0; j < own.cols; j++, c += ld) {
             const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
@@ -135,13 +139,14 @@ template <bool is_plain> struct by_exact_rounding {
             bool is_sure[TD_SUBTILE];
             unsigned here = 0;
             column_residues<moduli>::template load<unit>(residues, stage, j);
-            if (has_c0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+            if (has_c0 && j + 1 < own.cols)
+                td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
             round_column<moduli>(own, residues, lines, j, c0, x, is_sure);
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
             if (is_plain && here && lines.is_exact)
                 here = td_without_zeros<moduli>(residues.of, here, x);
-            td_column::store({c, own.rows}, x, here);
+            td_column::store({c, td_column_bits(whole, j)}, x, here);
             open |= here << (TD_SUBTILE * j);
         }
         return open;

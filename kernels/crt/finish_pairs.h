@@ -1,4 +1,5 @@
-/* finish_pairs.h - C from the products' residues by pairs.h, and by whole numbers where that is not sure. For crt.cu. */
+/* finish_pairs.h - makes C from the products' residues by binary64 arithmetic (pairs.h), and by
+ * whole numbers where the rounding is not certain. For crt.cu. */
 #ifndef TD_FINISH_PAIRS_H
 #define TD_FINISH_PAIRS_H
 
@@ -7,7 +8,8 @@
 #include "../residue/pieces.h"
 #include "residue_source.h"
 
-/* What a kernel has left that was done before the last one began, by way of the L2: for use before td_wait_for_last. */
+/* Loads by way of the L2 what kernels before the last one have written. Valid before
+ * td_wait_for_last. */
 template <class type> TD_DEVICE type left_early(const type &from)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -24,8 +26,9 @@ template <class type> TD_DEVICE type left_early(const type &from)
 #endif
 }
 
-/* Blocks of a member; units in a column of C, by the tiles of a unit. Members of the fewest moduli, and of TD_EXACT_MODULI, have
- * units of one tile where the route says so. */
+/* How the blocks of a launch share C. blocks: blocks for each member. of[t]: work tiles in a
+ * column of C, where a work tile is t tiles one above the other. Members with the fewest moduli,
+ * and those with TD_EXACT_MODULI, get single tiles where the route says so. */
 struct finish_units {
     td_divisor blocks, of[3];
     bool are_single;
@@ -55,8 +58,10 @@ TD_DEVICE subtile subtile_at(const td_finish &finish, int row, int col)
 enum { WARPS = TD_FINISH_THREADS / 32, PLANE_BYTES = 32 * TD_SUBTILE * TD_SUBTILE };
 TD_HOST_DEVICE constexpr int stage_bytes(int moduli) { return WARPS * moduli * PLANE_BYTES; }
 
-/* A block goes through units of one tile, or of two that are above each other, which memory likes: then half of their columns at a
- * time. Of these a warp has eight, or four, whose residues are copied to shared memory ahead: [warp][modulus][slot of a column][row]. */
+/* A block takes work tiles: one tile, or two that stand one above the other, of which it makes
+ * half of the columns at a time because long columns suit memory. A warp has eight or four of
+ * these columns. Their residues are copied ahead to shared memory as [warp][modulus][slot of a
+ * column][row]. */
 template <int tiles_> struct unit_of_tiles {
     enum {
         tiles = tiles_,
@@ -88,8 +93,8 @@ template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, i
 
 /* Starts the copies of a step: 16 bytes a lane. */
 template <int moduli, class unit>
-TD_DEVICE void fetch_residues(const td_residue_product &product, int n, const warp_place &at,
-                              int8_t *stage)
+TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
+                              const warp_place &at, int8_t *stage)
 {
     const int chunk = 16, chunks = unit::rows / chunk, lane = (int)(threadIdx.x % 32),
               column = lane / chunks, in_column = lane % chunks * chunk,
@@ -98,7 +103,8 @@ TD_DEVICE void fetch_residues(const td_residue_product &product, int n, const wa
                          (int64_t)(at.col + column) * product.ld + at.row + in_column;
     int8_t *const to =
         stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows + in_column;
-    if (at.row + in_column >= product.ld || at.col + column >= n) return;
+    if (at.row + in_column >= product.ld || at.col + column >= target.n) return;
+    if (!td_region_meets(&target.region, at.row, at.col, unit::rows, unit::columns)) return;
     TD_UNROLL
     for (int t = 0; t < moduli; t++, from += product.plane_step)
         td_async_copy16(to + t * PLANE_BYTES, from);
@@ -116,7 +122,7 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
     return own;
 }
 
-/* Those of a column of the thread's subtile, modulo the first modulus. */
+/* Returns the place of a column's residues modulo the first modulus, for the thread's subtile. */
 template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8_t *stage, int j)
 {
     const int lane = (int)(threadIdx.x % 32),
@@ -125,7 +131,7 @@ template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8
            lane % unit::lanes * TD_SUBTILE;
 }
 
-/* Of its four elements. */
+/* Loads the residues of the column's four elements. */
 template <int moduli> struct column_residues {
     uint32_t of[moduli];
 
@@ -138,12 +144,14 @@ template <int moduli> struct column_residues {
     }
 };
 
-/* One column. Scales are in the place of an exponent's upper half. Stores the elements of which it is sure how they are rounded, but for
- * those whose bits in `left` are set; returns the bits of the others. */
+/* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
+ * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
+ * except those whose bits are set in `left`; returns the bits of all others. */
 template <int moduli>
 TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
-                                        const double (&c0)[TD_SUBTILE], unsigned left, double *c)
+                                        const double (&c0)[TD_SUBTILE], unsigned inside,
+                                        unsigned left, double *c)
 {
     double x[TD_SUBTILE];
     bool is_sure[TD_SUBTILE];
@@ -155,7 +163,7 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     open |= left;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
-    td_column::store({c, own.rows}, x, open);
+    td_column::store({c, inside}, x, open);
     return open;
 }
 
@@ -167,7 +175,8 @@ template <bool is_early> TD_DEVICE td_line record_of(const td_finish &finish, in
     return is_early ? left_early(left) : left;
 }
 
-/* What is needed of the records of its rows and columns. Words, which stay in registers. */
+/* What finishing needs of the records of a subtile's rows and columns, in words that stay in
+ * registers. */
 struct subtile_records {
     struct record {
         int32_t sum, mean;
@@ -236,7 +245,7 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
     return lines;
 }
 
-/* All elements of some columns, whose bits are set. */
+/* Returns the bits of all elements of the columns whose bits are set. */
 TD_DEVICE unsigned bits_of_columns(unsigned columns)
 {
     const unsigned spread = (columns & 3) | (columns & 12) << 6,
@@ -244,28 +253,31 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
     return first * ((1 << TD_SUBTILE) - 1);
 }
 
-/* Returns the bits of the subtile's elements that cannot be finished so. What C had in the next column is loaded ahead. */
+/* Returns the bits of the subtile's elements that cannot be finished in this way; `whole` has the
+ * bits of those that C has. What C held in the next column is loaded ahead. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
-                                         unsigned left, int64_t ld, const int8_t *stage)
+                                         unsigned whole, unsigned left, int64_t ld,
+                                         const int8_t *stage)
 {
     enum { COLUMN = (1 << TD_SUBTILE) - 1 };
     double next[TD_SUBTILE] = {};
     unsigned open = 0;
     uint64_t scales_b = lines.scales_b;
     double *c = own.c;
-    if (own.beta != 0.0) td_column::load({own.c, own.rows}, next);
+    if (own.beta != 0.0) td_column::load({own.c, td_column_bits(whole, 0)}, next);
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
         const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
         column_residues<moduli> residues;
         column_residues<moduli>::template load<unit>(residues, stage, j);
-        if (own.beta != 0.0 && j + 1 < own.cols) td_column::load({c + ld, own.rows}, next);
+        if (own.beta != 0.0 && j + 1 < own.cols)
+            td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
         unsigned here = COLUMN;
         if (lines.usual >> j & 1)
-            here =
-                finish_column_double<moduli>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
-                                             c0, left >> (TD_SUBTILE * j) & COLUMN, c);
+            here = finish_column_double<moduli>(
+                own, residues, lines.scale_a, (uint32_t)scales_b << 20, c0,
+                td_column_bits(whole, j), td_column_bits(left, j), c);
         open |= here << (TD_SUBTILE * j);
     }
     return open;
@@ -282,7 +294,8 @@ TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, doubl
     return true;
 }
 
-/* Elements of usual columns that are open, one after the other; returns the bits of those that still are. */
+/* Makes the open elements of usual columns one after the other by three parts of X. Returns the
+ * bits of those whose rounding is still not certain. */
 template <int moduli, class unit>
 TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
                                             unsigned open, int64_t ld, const int8_t *stage)
@@ -385,14 +398,16 @@ struct by_rounding {
                                       const records &records, const int8_t *stage)
     {
         if (own.rows <= 0 || own.cols <= 0) return 0;
-        const subtile_lines lines = lines_of<moduli>(records, choice);
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
+        if (!whole) return td_finish_none(finish.target, own.row, own.col);
+        const subtile_lines lines = lines_of<moduli>(records, choice);
         unsigned left = 0, open = whole;
         const bool has_product = own.alpha != 0.0;
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
             left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
         if (has_product)
-            open = finish_columns_double<moduli, unit>(own, lines, left, finish.target.c.ld, stage);
+            open = finish_columns_double<moduli, unit>(own, lines, whole, left, finish.target.c.ld,
+                                                       stage);
         open &= whole & ~left;
         const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
         if (usual && __popc(usual) <= FEW_UNSURE)
@@ -438,7 +453,7 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
     td_async_pipeline<STAGES, TD_BY_WARP>(
         steps,
         [&](int stage) {
-            fetch_residues<moduli, unit>(product, target.n, place_of<unit>(units, next++),
+            fetch_residues<moduli, unit>(product, target, place_of<unit>(units, next++),
                                          shared + stage * stage_bytes(moduli));
         },
         [&](int stage) {

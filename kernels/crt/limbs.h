@@ -6,7 +6,8 @@
 #include "pairs.h"
 #include "../residue/tables.h"
 
-/* A group's y of four elements. A word has their residues modulo one of `count` moduli. */
+/* Makes y of a group of moduli for four elements. A word has the four elements' residues modulo
+ * one of the `count` moduli. */
 template <int count, int limbs>
 TD_DEVICE void td_add_group(const td_group<limbs> &group, const uint32_t (&residues)[TD_GROUP],
                             uint32_t (&y)[TD_SUBTILE])

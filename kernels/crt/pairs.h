@@ -81,7 +81,8 @@ static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, dou
     }
 }
 
-/* Bits of limb 2^down that are worth from 2^lowest to less than 2^end; rounded if they are more than 53. */
+/* Returns the bits of limb 2^down whose weights are from 2^lowest to less than 2^end, rounded if
+ * they are more than 53. */
 static constexpr double td_bits_between(const uint32_t *limb, int down, int lowest, int end)
 {
     double sum = 0.0;
@@ -91,7 +92,8 @@ static constexpr double td_bits_between(const uint32_t *limb, int down, int lowe
     return sum;
 }
 
-/* Of the same number with the same unit, what is below `high`. */
+/* Cuts what `high` leaves of a number, with the same unit, into its next TD_MIDDLE_BITS bits and
+ * the rest. */
 enum { TD_MIDDLE_BITS = 33 };
 static constexpr td_low_parts td_cut_low(const uint32_t *limb, int down, int unit, double high)
 {
@@ -362,7 +364,8 @@ TD_DEVICE bool td_round_by_parts(const int8_t *residue, int64_t step, double *z)
     return (td_add64(most, td_add64(e, error)) == *z) & (td_add64(most, td_sub64(e, error)) == *z);
 }
 
-/* Of those that are not sure, the ones that are not zeros, which are; zeros have residues that are 0. */
+/* Returns which of the uncertain elements are not zero. Zeros are never certain, and have
+ * residues that are all 0. */
 template <int moduli>
 TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
 {

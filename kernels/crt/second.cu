@@ -78,7 +78,8 @@ TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_
             td_less_multiple<TD_DENSE_LIMBS>(td_dense_table.less_product, column[e], fraction[e]);
 }
 
-/* The elements in a mask of one column of a subtile; returns the bits of those that are certified. */
+/* Makes the masked elements of one column of a subtile. Returns the bits of those that the
+ * second product certifies. */
 TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, unsigned mask)
 {
     const td_finish &finish = p.finish;

@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-/* What the second product costs, in cycles of a multiprocessor for each element of k: residues of a line; a tile's products, of which
- * so many are made together if one is dense; C from a tile's residues; and, instead of all these, an exact sum of one element. */
+/* What the second product costs, in cycles of a multiprocessor for each element of k: the residues
+ * of a line; a tile's products, where `tiles_together` tiles are made together if one is dense; C
+ * from a tile's residues; and an exact sum of one element, which the second product replaces. */
 typedef struct {
     int line, tile, tiles_together, finish, sum;
 } td_dense_cost;
 
-/* Members whose dense tiles are worth it have `candidate`, others no moduli; those get the scales of their lines. */
+/* Members whose dense tiles are worth a second product get `candidate` as their choice and the
+ * scales of their lines; the other members get a choice of 0 moduli. */
 typedef struct {
     td_target target;
     const td_line *from
@@ -29,8 +31,9 @@ typedef struct {
 } td_dense;
 cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream);
 
-/* The elements of dense tiles that the masks have, of rows row .. row + rows - 1 and columns column ..., of which products are:
- * into C, and out of the masks, if they are certified. kind is TD_FINISH_EXACT. */
+/* Makes the masked elements of the dense tiles in rows row .. row + rows - 1 and in the columns
+ * from `column` on that have products. A certified element goes into C and out of the masks.
+ * kind is TD_FINISH_EXACT. */
 typedef struct {
     td_finish finish; /* target is the whole part; line and choice are td_dense's */
     td_residue_product product;

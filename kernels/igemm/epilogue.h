@@ -1,4 +1,5 @@
-/* epilogue.h - sums of products of residues into residues again, on their way from a thread's registers to memory. */
+/* epilogue.h - turns sums of products of residues into residues, on their way from a thread's
+ * registers to memory. */
 #ifndef TD_IGEMM_EPILOGUE_H
 #define TD_IGEMM_EPILOGUE_H
 
@@ -70,7 +71,8 @@ TD_DEVICE uint32_t td_residue_of(int32_t sum, const td_sum_modulus &modulus)
     return c - td_bits32(td_fma(x, modulus.inverse, 0x1.8p23f)) * modulus.p;
 }
 
-/* A lane's sums of a group of lines, which are neighbours in C: pairs, so far apart in its registers. */
+/* Returns the register of a lane's sum for a line of its group. These lines are neighbours in C;
+ * their sums are pairs, `apart` registers from each other. */
 enum { TD_LANE_LINES = 16 };
 template <int apart> TD_BOTH int td_place_of_sum(int line) { return line / 2 * apart + line % 2; }
 
@@ -94,7 +96,7 @@ TD_DEVICE td_quad<uint32_t> td_residues_of_lane(const int32_t *sums, const td_su
     return residues;
 }
 
-/* Adds the residues that are there, which they fit with. */
+/* Adds the residues that memory holds; the sums keep within a residue's range. */
 template <int apart> TD_DEVICE void td_add_residues(int32_t *sums, const int8_t *from)
 {
     const td_quad<uint32_t> old = *reinterpret_cast<const td_quad<uint32_t> *>(from);

@@ -31,7 +31,7 @@ struct job {
     int first, end; /* of k */
 };
 
-/* One panel, from the chunk on that this thread copies first. */
+/* A panel as a thread copies it, from the first chunk of the thread on. */
 struct source {
     const int8_t *chunk;
     int ld, left; /* lines from there to the panel's last one */
@@ -43,7 +43,8 @@ struct source {
         left = lines - 1 - own;
     }
 
-    /* So many lines further; the last one for those beyond the panel: what that gives is not stored. */
+    /* Returns the address `lines` lines further. Lines beyond the panel's end give the last
+     * line; what is computed from these is not stored. */
     TD_INSIDE const int8_t *further(int lines) const
     {
         return chunk + (uint64_t)(uint32_t)min(lines, left) * (uint32_t)ld;
@@ -59,7 +60,8 @@ struct source {
     }
 };
 
-/* What a thread copies: the same chunk of every APART-th line, to stages of [columns, then rows][k_step]. */
+/* What a thread copies to each stage: one chunk of every APART-th line. A stage is [columns,
+ * then rows][k_step]. */
 template <class tile> struct sources {
     enum { APART = tile::threads / tile::chunks };
     static_assert(APART % 8 == 0, "a thread's places differ by whole lines");
@@ -238,13 +240,14 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
 
 template <class tile> int64_t tiles_of(const td_panels *p)
 {
-    return (p->m + tile::rows - 1) / tile::rows * ((p->n + tile::columns - 1) / tile::columns);
+    return td_region_blocks(&p->region, p->m, p->n, tile::rows, tile::columns);
 }
 
 template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)tiles_of<tile>(p), (unsigned)(p->planes * p->pieces),
-                    (unsigned)p->batch);
+    const dim3 grid((unsigned)((p->m + tile::rows - 1) / tile::rows *
+                               ((p->n + tile::columns - 1) / tile::columns)),
+                    (unsigned)(p->planes * p->pieces), (unsigned)p->batch);
     return TD_LAUNCH_NEXT(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes,
                           stream, *p);
 }

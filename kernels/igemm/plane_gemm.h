@@ -54,6 +54,7 @@ typedef struct {
     int pieces;
     int64_t piece_c; /* from one piece's C to the next */
     td_wanted_tiles wanted;
+    td_region region;    /* of C: products of tiles that it does not meet are passed over */
     uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
 
     /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of TD_LINE_GROUP lines, [batch][group of
@@ -75,13 +76,20 @@ TD_BOTH int td_planes_wanted(const td_panels *p, int member)
     return p->leaves_resident && td_is_resident(choice) ? 0 : choice->parameter;
 }
 
+/* True if tiles of C are passed over: those outside a region, or those that are not wanted. */
+TD_BOTH bool td_leaves_tiles(const td_panels *p)
+{
+    return p->wanted.of != NULL || p->region.kind != TD_REGION_ALL;
+}
+
 /* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the device. */
 TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t column, int rows,
                            int columns)
 {
     const td_wanted_tiles *w = &p->wanted;
-    unsigned any = w->of == NULL;
-    if (any) return true;
+    unsigned any = 0;
+    if (!td_region_meets(&p->region, row, column, rows, columns)) return false;
+    if (!w->of) return true;
     for (int64_t j = column; j < column + columns && j < p->n; j += TD_TILE)
         for (int64_t i = row; i < row + rows && i < p->m; i += TD_TILE)
             any |= w->of[member * w->batch_step + j / TD_TILE * w->ld + i / TD_TILE];

@@ -1,23 +1,25 @@
-/* skip.h - what of k the products of a tile go through: stages of TD_PIECE_K elements in which lines of both operands have numbers
- * other than 0. */
+/* skip.h - lists the stages of TD_PIECE_K elements of k in which lines of both operands have
+ * numbers other than 0: a tile's products go through no others. */
 #ifndef TD_SKIP_H
 #define TD_SKIP_H
 
 #include "../device/portable.h"
 #include "plane_gemm.h"
 
-/* Neighbours, after so many that are passed over; and the most of such runs, and one of none. */
+/* A run of `count` neighbouring stages, after `passed` stages of zeros; and the most runs that a
+ * list holds, an empty one at the end included. */
 struct td_stages {
     uint16_t passed, count;
 };
 enum { TD_MOST_RUNS = (TD_RESIDUE_K / TD_PIECE_K + 2) / 2 + 1 };
 
-/* How many are in a list, and where the last one ends. */
+/* How many stages a list has, and where its last run ends. */
 struct td_listed {
     int count, end;
 };
 
-/* Of stages 32 w to 32 w + 31, those in which any of `count` lines from `line` on has numbers other than 0. */
+/* Returns a bit for each of the stages 32 w to 32 w + 31 in which any of `count` lines from
+ * `line` on has numbers other than 0. */
 template <int count>
 TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, int line, int w)
 {
@@ -31,8 +33,9 @@ TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, in
     return any;
 }
 
-/* Lists those of a tile of rows x columns, from `first` up to `end`, the stages before 0 being passed over; where there are none,
- * one all the same: its products are zeros. A run of none comes last. By one thread. */
+/* Lists the stages from `first` up to `end` that a tile of rows x columns needs; the stages
+ * before `first` are passed over. A tile without any needs one stage all the same: its products
+ * are zeros. An empty run ends the list. One thread calls this. */
 template <int rows, int columns>
 TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int column, int first,
                                    int end, td_stages *list)

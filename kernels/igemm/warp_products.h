@@ -165,7 +165,7 @@ template <class tile> TD_DEVICE int place(int line, int chunk)
     return line * tile::k_step + chunk * CHUNK;
 }
 
-/* int16, which compilers multiply and add in pairs, if they leave the loops loops. */
+/* Widens to int16, which compilers multiply and add in pairs as long as the loops stay loops. */
 template <int count> TD_DEVICE void widen(int16_t (&to)[count], const int8_t *from)
 {
     TD_UNROLL_N(1)

@@ -50,7 +50,7 @@ template <int size> TD_DEVICE void next(position<size> &at)
 template <int size> struct ring {
     uint64_t full[size], empty[size];
 
-    /* Of a ring at an address of shared memory. */
+    /* Addresses of a place's barriers, of a ring that begins at an address of shared memory. */
     TD_DEVICE uint32_t full_at(uint32_t ring, int place) { return ring + 8 * (uint32_t)place; }
     TD_DEVICE uint32_t empty_at(uint32_t ring, int place) { return full_at(ring, size + place); }
 };
@@ -143,7 +143,7 @@ TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &
     return last;
 }
 
-/* The last stage's products are made, too. */
+/* Waits until the products of the last stage are made, and releases it. */
 template <class s> TD_DEVICE void end_unit(const unit_operands &from, int last)
 {
     td_products_wait<0>();

@@ -54,7 +54,7 @@ using large_pair = schedule<TD_WGMMA_LARGE_ROWS, 1, 5, 2>;
 using small_pair = schedule<TD_WGMMA_SMALL_ROWS, 2, 6, 2>;
 static_assert((int)COLUMNS == (int)TD_WGMMA_COLUMNS, "those that routes count with");
 
-/* A unit is a tile for each block of a cluster. */
+/* A work tile of a cluster is one tile of C for each of its blocks. */
 template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::columns>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -105,7 +105,7 @@ template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clu
 {
     const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
               most = units.count > FEW_UNITS * clusters<s>() ? SHORT_STAGES : 2 * SHORT_STAGES;
-    return p.wanted.of || stages > most ? 1 : LANES;
+    return td_leaves_tiles(&p) || stages > most ? 1 : LANES;
 }
 
 /* The place of the unit with that turn, whether it is its place's first, third, ..., and its stages. */
@@ -147,8 +147,8 @@ template <class s>
 TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
                              told_ring &told)
 {
-    return p.batch > 1 || p.wanted.of || lanes > 1 ? index + lanes * clusters<s>()
-                                                   : take_unit<s>(p, turn, count, told);
+    return p.batch > 1 || td_leaves_tiles(&p) || lanes > 1 ? index + lanes * clusters<s>()
+                                                           : take_unit<s>(p, turn, count, told);
 }
 
 template <class s>
@@ -217,7 +217,7 @@ TD_DEVICE void enqueue(const queued &unit, position<QUEUE> &to, barriers<s> &bar
     next(to);
 }
 
-/* Of a cluster each block copies some of the rows, to all blocks. */
+/* Each block of a cluster copies some of the rows, to all of its blocks. */
 template <class s>
 TD_DEVICE void copy_rows(int8_t *stage, const CUtensorMap *a, uint64_t *full, int k,
                          const td_unit &tile)
@@ -346,7 +346,8 @@ template <class s> TD_DEVICE void leave(const position<QUEUE> &from, barriers<s>
     if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.unit.empty[from.place]);
 }
 
-/* Every other unit; the steps of those between are passed over. */
+/* Multiplies the team's work tiles, which are every other one, and passes over the steps of
+ * those between. */
 template <class s>
 TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared,
                               barriers<s> &barrier)
@@ -432,7 +433,7 @@ __global__ void __launch_bounds__(s::threads, 1)
 template <class s> int64_t units_of(const td_panels *p, int planes)
 {
     const int columns = s::cluster * s::columns;
-    return (p->m + s::rows - 1) / s::rows * ((p->n + columns - 1) / columns) * planes * p->batch *
+    return td_region_blocks(&p->region, p->m, p->n, s::rows, columns) * planes * p->batch *
            p->pieces;
 }
 
@@ -445,8 +446,8 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         return cudaErrorNotSupported;
     const unsigned blocks = s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster,
                                                        units_of<s>(p, p->planes));
-    /* The estimate's are not put in place early: mostly they end at once, and blocks of the kernels after them, which stay, would get
-     * their places beside them. */
+    /* Products of the bound's magnitudes are not put in place early. Mostly they end at once,
+     * and the blocks of the next kernels, which stay, would get their places beside them. */
     if (p->type == TD_PANEL_LOGARITHM)
         return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,
                          b, *p);

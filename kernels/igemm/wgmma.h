@@ -17,8 +17,9 @@ template <int threads> TD_DEVICE void td_turn_pass(int name)
 
 /* ---- products ---- */
 
-/* Of lines of 128 bytes whose eight chunks of 16 are swapped as the copies do it, from that address of shared memory on, 1024-byte aligned; 32
- * bytes along the lines are 2 more. */
+/* Descriptor of lines of 128 bytes whose eight chunks of 16 are swapped as the copies do it.
+ * `address` is that of shared memory, 1024-byte aligned. 32 bytes further along the lines add 2
+ * to the descriptor. */
 TD_DEVICE uint64_t td_panel_descriptor(uint32_t address)
 {
     const uint64_t swizzle_128 = 1ull << 62, next_8_lines = (1024ull >> 4) << 32,
@@ -32,13 +33,13 @@ TD_DEVICE void td_products_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Until no more than the last `groups` groups of products are under way. */
+/* Waits until no more than the last `groups` groups of products are under way. */
 template <int groups> TD_DEVICE void td_products_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
 
-/* Registers of each thread of a warpgroup. */
+/* Raises or lowers the number of registers of each thread of a warpgroup to `count`. */
 template <int count> TD_DEVICE void td_registers_more()
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
@@ -50,9 +51,11 @@ template <int count> TD_DEVICE void td_registers_less()
 
 /* clang-format off */
 #define TD_REGISTERS_8(bind, d, i) \
-    bind(d[i]), bind(d[i + 1]), bind(d[i + 2]), bind(d[i + 3]), bind(d[i + 4]), bind(d[i + 5]), bind(d[i + 6]), bind(d[i + 7])
+    bind(d[i]), bind(d[i + 1]), bind(d[i + 2]), bind(d[i + 3]), \
+    bind(d[i + 4]), bind(d[i + 5]), bind(d[i + 6]), bind(d[i + 7])
 #define TD_REGISTERS_32(bind, d, i) \
-    TD_REGISTERS_8(bind, d, i), TD_REGISTERS_8(bind, d, i + 8), TD_REGISTERS_8(bind, d, i + 16), TD_REGISTERS_8(bind, d, i + 24)
+    TD_REGISTERS_8(bind, d, i), TD_REGISTERS_8(bind, d, i + 8), \
+    TD_REGISTERS_8(bind, d, i + 16), TD_REGISTERS_8(bind, d, i + 24)
 #define TD_REGISTERS_64(bind, d) TD_REGISTERS_32(bind, d, 0), TD_REGISTERS_32(bind, d, 32)
 #define TD_REGISTERS_96(bind, d) TD_REGISTERS_64(bind, d), TD_REGISTERS_32(bind, d, 64)
 #define TD_ADDED(x) "+r"(x)

@@ -10,7 +10,7 @@ struct td_unit {
     int plane, member, piece, row, column; /* the tile's first elements */
 };
 
-/* Of tiles of tile_rows x tile_columns. */
+/* How the work tiles of a launch are numbered, if tiles are tile_rows x tile_columns. */
 template <int tile_rows, int tile_columns> struct td_units {
     int row_tiles, column_tiles, tiles, count;
 };
@@ -33,7 +33,7 @@ TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_
 {
     int rest = index / units.tiles;
     td_unit unit = {};
-    /* As high as the tiles of all multiprocessors at a time are wide, or so. */
+    /* Tiles are taken in groups of rows, about as high as the tiles that run at a time are wide. */
     td_tile_of(index - rest * units.tiles, units.row_tiles, units.column_tiles, &unit.row,
                &unit.column, 1536 / tile_rows);
     unit.row *= tile_rows;
@@ -50,14 +50,15 @@ TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_
     return unit;
 }
 
-/* Of a single member all units are, unless tiles are left out. */
+/* Returns whether a work tile is wanted. All work tiles of a single member are, unless tiles are
+ * left out. */
 template <int tile_rows, int tile_columns>
 TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
                             int index)
 {
     const int member = p.batch == 1 ? 0 : index / units.tiles / p.pieces;
     if (p.batch > 1 && member / p.batch >= td_planes_wanted(&p, member % p.batch)) return false;
-    if (!p.wanted.of) return true;
+    if (!td_leaves_tiles(&p)) return true;
     const td_unit unit = td_unit_of(p, units, index);
     return td_has_wanted(&p, unit.member, unit.row, unit.column, tile_rows, tile_columns);
 }

@@ -21,7 +21,8 @@ TD_DEVICE int td_binary64_scale(const td_line &line)
     return td_is_counted(line) ? TD_BINARY64_TOP - (line.peak >> 8) : 0;
 }
 
-/* The same of sums of k products of lines as they are, or of many: exponents of both largest and both lowest bits, added up. */
+/* Returns whether sums of k products have room without scales, for two lines or many: the
+ * arguments are the sums of the exponents of both largest and of both lowest bits. */
 TD_DEVICE bool td_has_room(int peaks, int lows, int64_t k)
 {
     return peaks + 2 + 64 - td_clz64((uint64_t)k) <= 1023 && lows >= TD_BINARY64_LEAST;

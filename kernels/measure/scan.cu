@@ -37,7 +37,7 @@ TD_DEVICE void scan_across(const td_view &o, const double *data, int line0, int6
     magnitudes m = {0, ~0ull};
     if (line0 + line < o.lines)
         for (int64_t l = first + column; l < end; l += THREADS / TD_TILE)
-            magnitudes_add(&m, td_bits64(data[td_view_at(o, line0 + line, l)]));
+            magnitudes_add(&m, td_bits64(td_view_load(o, data, line0 + line, l)));
     seen[column][line] = m;
 }
 
@@ -50,7 +50,7 @@ TD_DEVICE void scan_along(const td_view &o, const double *data, int line0, int64
         magnitudes m = {0, ~0ull};
         if (line0 + line < o.lines)
             for (int64_t l = first + lane; l < end; l += 32)
-                magnitudes_add(&m, td_bits64(data[td_view_at(o, line0 + line, l)]));
+                magnitudes_add(&m, td_bits64(td_view_load(o, data, line0 + line, l)));
         for (int step = td_skips(line0 + line >= o.lines) ? 0 : 16; step; step /= 2) {
             uint64_t largest = __shfl_xor_sync(0xffffffffu, m.largest, step);
             uint64_t smallest = __shfl_xor_sync(0xffffffffu, m.smallest, step);

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Exponents of a line: floor(log2) of its largest and of its smallest nonzero element. A line of zeros has 0, 0.
- * top is TD_RANGE_SPECIAL if the line holds a NaN or an infinity. */
+/* Exponents of a line: floor(log2) of its largest and of its smallest nonzero element. A line of
+ * zeros has 0, 0. top is TD_RANGE_SPECIAL if the line holds a NaN or an infinity. */
 typedef struct {
     int16_t top, bottom;
 } td_range;

@@ -39,6 +39,12 @@ template <class format> TD_DEVICE int td_thread_col()
 /* Of column j past the first. */
 TD_DEVICE int td_col_step(int j) { return (j >> 2) * 16 + (j & 3); }
 
+/* True if C has elements of a tile. */
+TD_DEVICE bool td_has_tile_at(const td_target &target, int tile_m, int tile_n)
+{
+    return td_has_tile(target, tile_m * TD_TILE, tile_n * TD_TILE);
+}
+
 /* True if none of the thread's elements of a tile is in C. */
 template <class format>
 TD_DEVICE bool td_is_outside(const td_target &target, int tile_m, int tile_n)
@@ -67,7 +73,8 @@ TD_DEVICE unsigned td_join_column(const td_output &output, const typename format
     unsigned mask = 0;
     TD_UNROLL
     for (int i = 0; i < td_tile<format>::rows; i++) {
-        if (row + i >= output.target.m) continue;
+        if (row + i >= output.target.m || !td_region_has(&output.target.region, row + i, col))
+            continue;
         if (alpha == 0.0) /* there is no sum */
             c[i] = td_scaled(beta, &c[i]);
         else if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))

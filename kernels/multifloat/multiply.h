@@ -14,7 +14,7 @@
  *
  * What limits the kernels on current GPUs is the register file's read ports: an FFMA with three fresh operands issues
  * at about 0.6 of the full rate. So multiply-accumulates run in groups in lock step, one operation after another, that
- * neighbouring FMAs share an operand; fences keep the compiler from mixing the phases again (docs/kernels.md). */
+ * neighbouring FMAs share an operand; fences keep the compiler from mixing the phases again (docs/kernels/multifloat.md). */
 #ifndef TD_MULTIFLOAT_MULTIPLY_H
 #define TD_MULTIFLOAT_MULTIPLY_H
 
@@ -199,6 +199,7 @@ static __global__ void __launch_bounds__(td_tile<format>::threads, format::block
     typename format::sums s;
     value total[elements];
 
+    if (!td_has_tile_at(p.output.target, w.tile_m, w.tile_n)) return; /* the whole block */
     const bool is_idle = td_skips(td_is_outside<format>(p.output.target, w.tile_m, w.tile_n));
     format::clear(s);
     if (steps > 0) td_fetch<format, k_tile>(w, shared);
@@ -269,6 +270,9 @@ static __global__ void __launch_bounds__(td_tile<format>::threads)
                         (blockIdx.z * p.slots * tiles + blockIdx.x) * (TD_TILE * TD_TILE) +
                         threadIdx.x;
     value s[td_tile<format>::elements] = {};
+    int tile_m, tile_n;
+    td_tile_of_block(p.tile_first, m_tiles, n_tiles, &tile_m, &tile_n);
+    if (!td_has_tile_at(p.output.target, tile_m, tile_n)) return;
     for (int t = 0; t < p.slots && !zero; t++) {
         TD_UNROLL
         for (int e = 0; e < td_tile<format>::elements; e++) {
@@ -277,8 +281,6 @@ static __global__ void __launch_bounds__(td_tile<format>::threads)
         }
         slot += tiles * (TD_TILE * TD_TILE);
     }
-    int tile_m, tile_n;
-    td_tile_of_block(p.tile_first, m_tiles, n_tiles, &tile_m, &tile_n);
     td_join_tile<format>(p.output, s, tile_m, tile_n);
 }
 

@@ -32,7 +32,7 @@ TD_DEVICE void td_pack_load(const td_pack &pack, const td_view &o,
                             typename source::real *component)
 {
     if (line < o.lines && l < pack.k_count)
-        source::split(data[td_view_at(o, line, pack.k_first + l)], exponent, component);
+        source::split(td_view_load(o, data, line, pack.k_first + l), exponent, component);
     else
         for (int p = 0; p < source::components; p++) component[p] = 0;
 }

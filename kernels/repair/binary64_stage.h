@@ -4,6 +4,7 @@
 #define TD_BINARY64_STAGE_H
 
 #include "../view/access.h"
+#include "../device/cluster.h"
 #include "../device/copy_ring.h"
 #include "../view/tma_view.h"
 #include "binary64.h"
@@ -30,7 +31,7 @@ enum {
 #define TD_HAS_TENSOR_BINARY64 0
 #endif
 
-/* Memory for this, which begins at td_first_box. */
+/* Returns the bytes of shared memory for a ring of stages, which begins at td_first_box. */
 TD_HOST_DEVICE constexpr int bytes_of_stages(int stages)
 {
     return stages * STAGE_BYTES + TD_BOX_ALIGNMENT;
@@ -102,17 +103,29 @@ template <bool along, int lines, int width> struct chunks {
     /* From row to row in memory. */
     static TD_INSIDE int64_t row_step(const td_view &o) { return along ? o.line_step : o.k_step; }
 
-    /* Starts the copies of a slab that is whole; rows are `step` bytes apart. */
-    static TD_INSIDE void copy(const double *from, uint32_t step, shared_place slab)
+    /* Where the thread's first chunk of a slab is in memory. Lines past the last one are copies of that. */
+    static TD_INSIDE int64_t first(const td_view &o, int last_line)
     {
-        TD_UNROLL
-        for (int i = 0; i < COUNT; i++)
-            td_async_copy<8 * width>(further(slab, later(in_slab(), i)),
-                                     reinterpret_cast<const char *>(from) +
-                                         (uint64_t)step * (uint32_t)(i * ROWS_APART));
+        return along ? min(row(), last_line) * row_step(o) + column()
+                     : row() * row_step(o) + min(column(), last_line + 1 - width);
     }
 
-    /* Of one that is not, with zeros for what is not there. */
+    /* Starts the copies of a slab whose elements of k are all there; rows are `step` bytes apart. at_edge: there may be lines past the
+     * last one. */
+    template <bool at_edge>
+    static TD_INSIDE void copy(const double *from, uint32_t step, int last_line, shared_place slab)
+    {
+        TD_UNROLL
+        for (int i = 0; i < COUNT; i++) {
+            const int rows =
+                along && at_edge ? max(0, min(i * ROWS_APART, last_line - row())) : i * ROWS_APART;
+            td_async_copy<8 * width>(further(slab, later(in_slab(), i)),
+                                     reinterpret_cast<const char *>(from) +
+                                         (uint64_t)step * (uint32_t)rows);
+        }
+    }
+
+    /* Starts the copies of a slab that is not whole, with zeros for what is not there. */
     static TD_INSIDE void copy_edge(const td_view &o, const double *from, int lines_left,
                                     int elements, double *slab)
     {
@@ -136,11 +149,12 @@ struct tile_operands {
     TD_INSIDE const double *first_b() const { return matrix_b + td_view_at(b, column, 0); }
 };
 
-/* True where pairs of elements can be copied: all of them are aligned. */
+/* True where pairs of elements can be copied: all of them are aligned, and no line is without its neighbour. */
 TD_DEVICE bool has_aligned_pairs(const td_view &o, const double *first)
 {
     const int64_t across = o.k_step == 1 ? o.line_step : o.k_step;
-    return across % 2 == 0 && (reinterpret_cast<uintptr_t>(first) & 15) == 0;
+    return across % 2 == 0 && (reinterpret_cast<uintptr_t>(first) & 15) == 0 &&
+           (o.k_step == 1 || o.lines % 2 == 0);
 }
 
 /* Starts the copies of a step of so many elements from l0 on, at the end of k or of the lines. */
@@ -158,9 +172,10 @@ TD_DEVICE_CALL void copy_edges(const tile_operands &t, int64_t l0, int elements,
 enum { PARTS = 4 }; /* in which a step's copies are started, while products run */
 
 /* A block's way through k for a tile: `steps` steps of `elements` elements of k, which are K_STEP, or half as many where blocks of k have
- * no more. All threads call fill(step, part) for all parts, and steps that may be past the last. */
+ * no more. All threads call start() first and end() last, fill(step, part) for all parts, and steps that may be past the last, and
+ * release(step) when they have read a step's elements. */
 template <int stages, bool along_a, bool along_b> struct passage {
-    enum { STAGES = stages, ALONG_A = along_a, ALONG_B = along_b };
+    enum { STAGES = stages, ALONG_A = along_a, ALONG_B = along_b, BLOCKS = 1 };
     td_copy_ring &ring;
     double *slabs;
     int elements;
@@ -174,6 +189,8 @@ template <int stages, bool along_a, bool along_b> struct passage {
     }
 
     TD_INSIDE double *stage(uint32_t step) const { return slabs + (int)(step % stages) * STAGE; }
+    TD_INSIDE void end() { td_ring_end<stages>(ring); }
+    TD_INSIDE void release(uint32_t step) { td_ring_release<stages>(ring, step); }
 };
 
 /* Copied by all threads. */
@@ -181,7 +198,8 @@ struct no_boxes {
 };
 template <int stages, bool along_a, bool along_b>
 struct by_threads : passage<stages, along_a, along_b> {
-    enum { EXISTS = 1, FILLERS = THREADS };
+    enum { EXISTS = 1 };
+    typedef by_threads single;
     typedef no_boxes parameter;
     typedef passage<stages, along_a, along_b> base;
     using base::elements;
@@ -189,9 +207,11 @@ struct by_threads : passage<stages, along_a, along_b> {
     using base::stage;
     using base::steps;
     const tile_operands &operands;
-    uint32_t whole;          /* steps of K_STEP elements of lines that are there */
+    uint32_t whole;          /* steps of K_STEP elements that are there */
     bool has_pairs;          /* pairs are copied in these, else single elements */
     uint32_t step_a, step_b; /* bytes from row to row of chunks */
+    int last_a, last_b;      /* lines of the tile that are there, less one */
+    bool at_edge;            /* there are not all */
     const double *a, *b;     /* the thread's first chunks of the step to be filled next */
 
     TD_INSIDE by_threads(const parameter &, const tile_operands &tile, td_copy_ring &own_ring,
@@ -204,15 +224,16 @@ struct by_threads : passage<stages, along_a, along_b> {
                       row_b = 8 * (along_b ? o_b.line_step : o_b.k_step);
         step_a = (uint32_t)row_a;
         step_b = (uint32_t)row_b;
-        whole = elements == K_STEP && tile.row + ROWS <= o_a.lines &&
-                        tile.column + COLUMNS <= o_b.lines && max(row_a, row_b) <= UINT32_MAX
-                    ? (uint32_t)(o_a.k / K_STEP)
-                    : 0;
+        last_a = min((int)ROWS, o_a.lines - tile.row) - 1;
+        last_b = min((int)COLUMNS, o_b.lines - tile.column) - 1;
+        whole =
+            elements == K_STEP && max(row_a, row_b) <= UINT32_MAX ? (uint32_t)(o_a.k / K_STEP) : 0;
+        at_edge = last_a < (int)ROWS - 1 || last_b < (int)COLUMNS - 1;
         has_pairs = has_aligned_pairs(o_a, first_a) && has_aligned_pairs(o_b, first_b);
-        a = first_a + (has_pairs ? chunks<along_a, ROWS, 2>::in_memory(o_a)
-                                 : chunks<along_a, ROWS, 1>::in_memory(o_a));
-        b = first_b + (has_pairs ? chunks<along_b, COLUMNS, 2>::in_memory(o_b)
-                                 : chunks<along_b, COLUMNS, 1>::in_memory(o_b));
+        a = first_a + (has_pairs ? chunks<along_a, ROWS, 2>::first(o_a, last_a)
+                                 : chunks<along_a, ROWS, 1>::first(o_a, last_a));
+        b = first_b + (has_pairs ? chunks<along_b, COLUMNS, 2>::first(o_b, last_b)
+                                 : chunks<along_b, COLUMNS, 1>::first(o_b, last_b));
     }
 
     /* A chunk's successor in the next step. */
@@ -222,13 +243,20 @@ struct by_threads : passage<stages, along_a, along_b> {
                                                 (along ? 8 : (uint64_t)step) * K_STEP);
     }
 
+    TD_INSIDE void start() { td_ring_start<stages>(ring, THREADS); }
+
     template <bool along, int lines>
-    TD_INSIDE void copy(const double *&from, uint32_t row_step, double *slab)
+    TD_INSIDE void copy(const double *&from, uint32_t row_step, int last_line, double *slab)
     {
-        if (has_pairs)
-            chunks<along, lines, 2>::copy(from, row_step, place_in_shared(slab));
+        const shared_place to = place_in_shared(slab);
+        if (has_pairs && !at_edge)
+            chunks<along, lines, 2>::template copy<false>(from, row_step, last_line, to);
+        else if (has_pairs)
+            chunks<along, lines, 2>::template copy<true>(from, row_step, last_line, to);
+        else if (!at_edge)
+            chunks<along, lines, 1>::template copy<false>(from, row_step, last_line, to);
         else
-            chunks<along, lines, 1>::copy(from, row_step, place_in_shared(slab));
+            chunks<along, lines, 1>::template copy<true>(from, row_step, last_line, to);
         from = later<along>(from, row_step);
     }
 
@@ -244,19 +272,23 @@ struct by_threads : passage<stages, along_a, along_b> {
     {
         if (part == 0 && step < steps) td_ring_claim<stages>(ring, step);
         if (part == 0 && step < steps && step >= whole) copy_end(step);
-        if (part == 1 && step < whole) copy<along_a, ROWS>(a, step_a, stage(step));
-        if (part == 2 && step < whole) copy<along_b, COLUMNS>(b, step_b, stage(step) + SLAB);
+        if (part == 1 && step < whole) copy<along_a, ROWS>(a, step_a, last_a, stage(step));
+        if (part == 2 && step < whole)
+            copy<along_b, COLUMNS>(b, step_b, last_b, stage(step) + SLAB);
         if (part == 3 && step < steps) td_ring_fill<stages>(ring, step);
     }
 };
 
 #if TD_HAS_CUDA_DEVICE
 
+/* Lines of a box, if the operand stands along k: as many as a tile has columns, and half as many as it has rows. */
+enum { BOX_LINES = COLUMNS };
+
 /* Copied in boxes of K_STEP elements of k, by one warp after the other: blocks of k have that many. */
 template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
     enum { EXISTS = TD_HAS_BOXES };
-    enum { FILLERS = 1 };
+    typedef by_boxes single;
     typedef td_view_boxes parameter;
     typedef passage<stages, along_a, along_b> base;
     using base::ring;
@@ -277,23 +309,31 @@ struct by_boxes : passage<stages, along_a, along_b> {
         warp = (uint32_t)td_uniform((int)threadIdx.x / WARP);
     }
 
+    TD_INSIDE void start() { td_ring_start<stages>(ring, 1); }
+
+    /* Calls box(place, x, y) for the boxes of `lines` lines of an operand, of which the first in the slab is `first`. */
+    template <int which, bool along, int lines, class function>
+    TD_INSIDE void each_box(int first, int l0, double *slab, function box)
+    {
+        TD_UNROLL
+        for (int i = first; i < first + lines; i += along ? (int)BOX_LINES : (int)TD_BOX)
+            box(slab + i * K_STEP, along ? l0 : line[which] + i, along ? line[which] + i : l0);
+    }
+
     /* By one thread. */
     template <int which, bool along, int lines>
     TD_INSIDE void copy(int l0, double *slab, uint64_t *full)
     {
-        if (along) {
-            td_copy_box(slab, &boxes.of[which], full, l0, line[which], member[which], 0);
-        } else {
-            TD_UNROLL
-            for (int i = 0; i < lines; i += 16)
-                td_copy_box(slab + i * K_STEP, &boxes.of[which], full, line[which] + i, l0,
-                            member[which], 0);
-        }
+        each_box<which, along, lines>(0, l0, slab, [&](double *to, int x, int y) {
+            td_copy_box(to, &boxes.of[which], full, x, y, member[which], 0);
+        });
     }
+
+    TD_INSIDE bool is_own(uint32_t step) const { return step < steps && step % WARPS == warp; }
 
     TD_INSIDE void fill(uint32_t step, int part)
     {
-        if (part != 0 || step >= steps || step % WARPS != warp) return;
+        if (part != 0 || !is_own(step)) return;
         td_ring_claim<stages>(ring, step);
         if (td_is_elected()) {
             uint64_t *const full = &ring.full[step % stages];
@@ -304,6 +344,76 @@ struct by_boxes : passage<stages, along_a, along_b> {
         __syncwarp();
     }
 };
+
+#if TD_HAS_BOXES
+
+/* Copied in boxes by two blocks of a cluster, whose tiles have the same rows of C and neighbouring columns: each block copies half of the
+ * rows' elements to both. A block's barrier of an empty stage waits for the threads of the block, and for a lane of each warp of the other
+ * one: what a block copies to both has a place in both. Both blocks go through as many tiles, and as many steps. */
+template <int stages, bool along_a, bool along_b>
+struct by_box_pairs : by_boxes<stages, along_a, along_b> {
+    enum { BLOCKS = 2 };
+    typedef by_boxes<stages, along_a, along_b> single;
+    using single::boxes;
+    using single::by_boxes;
+    using single::is_own;
+    using single::member;
+    using single::ring;
+    using single::stage;
+
+    TD_INSIDE void start()
+    {
+        if ((int)threadIdx.x < stages) {
+            td_barrier_start(&ring.full[threadIdx.x], 1);
+            td_barrier_start(&ring.empty[threadIdx.x], THREADS + WARPS);
+            td_barriers_started();
+        }
+        td_cluster_meet();
+    }
+
+    TD_INSIDE void end()
+    {
+        td_cluster_meet();
+        td_ring_end<stages>(ring);
+    }
+
+    TD_INSIDE void release(uint32_t step)
+    {
+        td_ring_release<stages>(ring, step);
+        __syncwarp();
+        if (threadIdx.x % WARP == 0)
+            td_barrier_arrive_in_block(td_shared_address(&ring.empty[step % stages]),
+                                       1 - td_block_of_cluster<2>());
+    }
+
+    TD_INSIDE void fill(uint32_t step, int part)
+    {
+        if (part != 0 || !is_own(step)) return;
+        td_ring_claim<stages>(ring, step);
+        if (td_is_elected()) {
+            uint64_t *const full = &ring.full[step % stages];
+            const int l0 = (int)step * K_STEP;
+            td_barrier_expect(full, STAGE_BYTES);
+            single::template each_box<0, along_a, ROWS / 2>(
+                td_block_of_cluster<2>() * ROWS / 2, l0, stage(step),
+                [&](double *to, int x, int y) {
+                    td_copy_box_to_all<2>(to, &boxes.of[0], full, x, y, member[0], 0);
+                });
+            single::template copy<1, along_b, COLUMNS>(l0, stage(step) + SLAB, full);
+        }
+        __syncwarp();
+    }
+};
+
+#else
+
+template <int stages, bool along_a, bool along_b>
+struct by_box_pairs : by_boxes<stages, along_a, along_b> {
+    enum { EXISTS = 0, BLOCKS = 2 };
+    using by_boxes<stages, along_a, along_b>::by_boxes;
+};
+
+#endif
 
 #endif
 

@@ -251,7 +251,7 @@ TD_DEVICE void take_step(passage &way, uint32_t step, warp_sums &sums, fragments
             if (product == WIDTH - 1 && step + 1 < way.steps)
                 td_ring_wait<passage::STAGES>(way.ring, step + 1);
         });
-    td_ring_release<passage::STAGES>(way.ring, step);
+    way.release(step);
 }
 
 /* The steps of a warp that makes no sums. */
@@ -263,7 +263,7 @@ template <class passage> TD_DEVICE void pass_by(passage &way)
         for (int part = 0; part < PARTS; part++)
             way.fill(step + td_ring_ahead<passage::STAGES>(), part);
         if (step + 1 < way.steps) td_ring_wait<passage::STAGES>(way.ring, step + 1);
-        td_ring_release<passage::STAGES>(way.ring, step);
+        way.release(step);
     }
 }
 
@@ -273,7 +273,7 @@ TD_DEVICE void add_up(passage &way, int block, bool is_idle, const scales &by, w
 {
     const uint32_t steps_of_block = (uint32_t)(block / way.elements);
     fragments own;
-    td_ring_start<passage::STAGES>(way.ring, passage::FILLERS);
+    way.start();
     TD_ROLLED
     for (uint32_t i = 0; i < (uint32_t)td_ring_ahead<passage::STAGES>(); i++) TD_UNROLL
     for (int part = 0; part < PARTS; part++) way.fill(i, part);
@@ -289,7 +289,7 @@ TD_DEVICE void add_up(passage &way, int block, bool is_idle, const scales &by, w
         for (; step < end; step++) take_step<false>(way, step, sums, own, by);
         end_block(total, sums);
     }
-    td_ring_end<passage::STAGES>(way.ring);
+    way.end();
 }
 
 #endif

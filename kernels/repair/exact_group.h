@@ -43,11 +43,13 @@ TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
     *col = (shares_rows ? fast : slow) + (int)blockIdx.y * SIDE;
 }
 
-/* The masks of a strip's groups; false if no element is masked. All threads take part. */
+/* The masks of a strip's groups; false if no element is masked, as in tiles outside C's region. All
+ * threads take part. */
 TD_DEVICE bool load_masks(const td_target &target, int row, int col,
                           uint16_t (*masks)[GROUP_SUBTILES])
 {
     unsigned any = 0;
+    if (!td_region_meets(&target.region, row, col, TD_TILE, SIDE)) return false;
     TD_UNROLL_N(1)
     for (int s = (int)threadIdx.x; s < STRIP * GROUP_SUBTILES; s += (int)blockDim.x) {
         const int group = s / GROUP_SUBTILES, subtile = s % GROUP_SUBTILES;

@@ -68,7 +68,7 @@ TD_DEVICE void measure_lines(const td_view &o, const double *data, int line0, in
     place_of_thread(o, &line, &first);
     if (line0 + line < o.lines)
         for (int64_t l = first; l < o.k; l += K_STEP)
-            measure_number(td_bits64(data[td_view_at(o, line0 + line, l)]), &r);
+            measure_number(td_bits64(td_view_load(o, data, line0 + line, l)), &r);
     atomicMax(&s.top[which][line], r.top);
     atomicMin(&s.bottom[which][line], r.bottom);
 }
@@ -89,7 +89,7 @@ TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int6
     int line, l, q;
     place_of_thread(o, &line, &l);
     const bool inside = line0 + line < o.lines && l0 + l < o.k;
-    const uint64_t bits = inside ? td_bits64(data[td_view_at(o, line0 + line, l0 + l)]) : 0;
+    const uint64_t bits = inside ? td_bits64(td_view_load(o, data, line0 + line, l0 + l)) : 0;
     const uint64_t m = td_exact_significand(bits, &q);
     digits r;
     TD_UNROLL
@@ -109,7 +109,7 @@ TD_DEVICE void add_digits(const digits &a, const digits &b, int64_t (&column)[2 
     for (int j = 0; j < count; j++) column[i + j] += (int64_t)a.digit[i] * b.digit[j];
 }
 
-/* All columns but the last, which has the sign, to 0 .. 2^DIGIT_BITS - 1. */
+/* Brings all columns but the last, which has the sign, to 0 .. 2^DIGIT_BITS - 1. */
 template <int columns> TD_DEVICE void carry_columns(int64_t (&column)[columns])
 {
     TD_UNROLL
@@ -245,7 +245,7 @@ TD_DEVICE void repair_group(const td_repair &p, int row0, int col0, bool is_want
 
 /* ---- elements by themselves ---- */
 
-/* Spans of a row and a column. All threads take part. */
+/* Finds the spans of a row and a column. All threads take part. */
 TD_DEVICE void measure_pair(const line_pair &pair, narrow_shared &shared, range (&r)[2])
 {
     const int tid = (int)threadIdx.x;
@@ -351,7 +351,7 @@ TD_DEVICE bool sum_pair(const line_pair &pair, const range (&r)[2], narrow_share
     return true;
 }
 
-/* Bits that a line may span beyond what its first numbers do. */
+/* Bits by which a line's span may exceed that of its first numbers. */
 enum { SLACK = 16 };
 
 /* Makes the span of a line's first numbers one of `bits` that probably has all: more room below, where numbers close to 0
@@ -388,7 +388,7 @@ TD_DEVICE bool sum_alone(const td_repair &p, int row, int col, narrow_shared &sh
     return is_done;
 }
 
-/* All threads an element, one after the other. */
+/* Makes the masked elements one after the other; all threads share each of them. */
 TD_DEVICE void repair_scattered(const td_repair &p, int row0, int col0, bool is_wanted,
                                 narrow_shared &shared)
 {

@@ -87,7 +87,7 @@ TD_DEVICE bool wide_element(const td_repair &p, int row, int col, bool is_shared
     return is_done;
 }
 
-/* A number of products that takes as long as what follows a sum: some passes over all words. */
+/* So many products take as long as what follows a sum, which is some passes over all words. */
 enum { PASSES = 64 };
 
 /* True if it is faster that all lanes share each element than that each has one of two subtiles. */
@@ -101,7 +101,7 @@ TD_DEVICE bool is_shared_faster(const uint16_t *masks, int64_t k)
     return count * (k / WARP + PASSES) < rounds * (k + PASSES);
 }
 
-/* All masked elements of a group that are left. */
+/* Makes the elements of a group that are still masked. */
 TD_DEVICE void wide_group(const td_repair &p, int row0, int col0, const uint16_t *masks,
                           wide_shared &shared)
 {

@@ -19,6 +19,7 @@ static __global__ void scale_kernel(const td_target target)
     for (int64_t j = blockIdx.x; j < target.n; j += gridDim.x)
         for (int64_t i = threadIdx.x; i < target.m; i += blockDim.x) {
             double *element = c + i + j * target.c.ld;
+            if (!td_region_has(&target.region, i, j)) continue;
             *element = td_scaled(beta, element);
         }
 }

@@ -1,5 +1,5 @@
-/* repair.h - elements of C that an engine left out, made from the original operands; and C of products that need no
- * operands. For host C. */
+/* repair.h - elements of C that an engine left out, made from the original operands; and C of
+ * products that need no operands. For host C. */
 #ifndef TD_REPAIR_H
 #define TD_REPAIR_H
 
@@ -30,11 +30,13 @@ typedef struct {
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
 
-    /* td_binary64_run alone: every element of C is made, and there are no masks. Lines are not known then. */
+    /* td_binary64_run alone: every element of C is made, and there are no masks. Nothing is known
+     * of the lines then. */
     int makes_all;
 
-    /* What is known of the lines, and the shifts along k that are in it ([batch][k], and whether they are: [batch]). The first line
-     * of member z is line[o] + z * lines_of_member[o]. line[0] is NULL if nothing is known. */
+    /* What is known of the lines, and the shifts along k that the records include: [batch][k]; and
+     * whether they do: [batch]. The first line of member z is line[o] + z * lines_of_member[o].
+     * line[0] is NULL if nothing is known. */
     const td_line *line[2];
     int64_t lines_of_member[2];
     const int16_t *shift;
@@ -42,7 +44,8 @@ typedef struct {
 } td_repair;
 cudaError_t td_repair_run(const td_repair *repair, int batch, cudaStream_t stream);
 
-/* Its parts: exact sums of rows and columns whose bits span little, then of any; and what these leave. */
+/* The kernels of td_repair_run: exact sums of rows and columns whose bits span little; exact sums
+ * of any; and binary64 for the elements that both leave. */
 cudaError_t td_exact_narrow_run(const td_repair *repair, int batch, cudaStream_t stream);
 cudaError_t td_exact_wide_run(const td_repair *repair, int batch, cudaStream_t stream);
 cudaError_t td_binary64_run(const td_repair *repair, int batch, cudaStream_t stream);

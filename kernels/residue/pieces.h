@@ -7,7 +7,8 @@
 
 static constexpr uint32_t td_piece_mask = (1u << TD_PIECE_BITS) - 1, td_piece_zero = 1u << 31;
 
-/* What pieces have of bits: no others than td_piece_zero where the number is 0. */
+/* Returns the bits that any of the pieces has. The pieces of a number that is 0 have no bits but
+ * those of td_piece_zero. */
 template <int pieces> TD_DEVICE uint32_t td_bits_of_pieces(const uint32_t (&piece)[pieces])
 {
     uint32_t bits = 0;
@@ -89,7 +90,7 @@ TD_DEVICE uint32_t td_residue_of(uint32_t sum, float inverse, uint32_t minus_p)
     return sum + td_bits32(td_fma(td_from_bits32(sum), inverse, 0x1.8p23f)) * minus_p;
 }
 
-/* Those of four words. */
+/* Returns the residues in the lowest bytes of four words as one word. */
 TD_DEVICE uint32_t td_lowest_bytes(const uint32_t (&word)[4])
 {
     return __byte_perm(__byte_perm(word[0], word[1], 0x0040), __byte_perm(word[2], word[3], 0x0040),

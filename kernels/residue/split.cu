@@ -9,7 +9,7 @@
 /* A warp has every WARPS-th of a tile's lines, all runs of one at a time. */
 enum { LINES = TD_SPLIT_LINES, RUNS = TD_SPLIT_K / RUN, TILE_K = RUNS * RUN, THREADS = 32 * WARPS };
 
-/* What is the same for all lines of a tile. */
+/* What all lines of a tile have in common. */
 struct tile_place {
     int which, batch;
     int line0, in_pass;
@@ -74,7 +74,7 @@ TD_DEVICE lane_numbers<pieces> cut_numbers(const td_fixed &fixed, const tile_pla
     return numbers;
 }
 
-/* Of all runs of a line. */
+/* Makes the pieces of all runs of a line. */
 template <int pieces, bool along>
 TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t record,
                             bool is_shifted, const td_pair_of_elements (&x)[RUNS],
@@ -200,7 +200,8 @@ TD_DEVICE void work_on_tile(const td_residues &p, const uint64_t *element, const
 
 /* ---- tiles ---- */
 
-/* Of both operands of all members: first those that are neighbours in memory, as far as GROUP strips. */
+/* How the tiles of both operands and of all members are numbered: tiles that are neighbours in
+ * memory come one after the other, in groups of GROUP strips. */
 enum { GROUP = 4 };
 struct tiles {
     td_divisor along_k, group, member; /* tiles of a strip, of a group of strips, of a member */
@@ -220,7 +221,7 @@ static tiles tiles_of(const td_fixed &fixed)
             fixed.batch * member};
 }
 
-/* Of the tile with that number. */
+/* Finds the tile with a number. */
 TD_DEVICE tile_place place_of(const td_fixed &fixed, const tiles &t, int number)
 {
     tile_place at;

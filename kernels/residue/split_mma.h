@@ -13,7 +13,8 @@ TD_LANE_CONSTANT(td_residue_weights, td_weights, td_make_residue_weights());
 enum { RUN = 64, LANE_ROWS = 2, LANES = 4, WARPS = 4, FIRST_MODULI = 16, OTHER_MODULI = 4 };
 static_assert((int)TD_MAX_MODULI <= (int)FIRST_MODULI + (int)OTHER_MODULI, "all moduli");
 
-/* Of elements 2 lane and 2 lane + 1 of a run, or, in late lanes of operands that do not stand along k, of the second one first. */
+/* The pieces of elements 2 lane and 2 lane + 1 of a run. In late lanes of operands that do not
+ * stand along k, the second element comes first. */
 template <int pieces> struct lane_numbers {
     uint32_t of[2][pieces];
 };
@@ -33,8 +34,9 @@ template <int pieces> struct lane_moduli {
     float inverse[LANE_ROWS];
 };
 
-/* Those of a lane's modulus of the others: the products' rows are four moduli for one of the four lanes after the other, and the weights of
- * the other lanes are zeros. */
+/* The tensor cores' operands for a lane's modulus among the 17th to the 20th. A product's rows
+ * are four moduli for one of the four lanes after the other; the weights of the other lanes are
+ * zeros. */
 template <int pieces> struct lane_modulus {
     uint32_t weights[pieces][LANE_ROWS], start[2 * LANE_ROWS], minus_p;
     float inverse;
@@ -116,7 +118,7 @@ TD_DEVICE void multiply_bytes(const uint32_t (&x)[2], const uint32_t (&x2)[2], u
 #endif
 }
 
-/* Sums of both rows, of two elements each. */
+/* Sums for both rows of a product, two elements each. */
 template <int pieces>
 TD_DEVICE void add_pieces(const uint32_t (&weights)[pieces][LANE_ROWS], const uint32_t (&start)[4],
                           const uint32_t (&piece)[pieces], uint32_t (&sum)[4])
@@ -128,7 +130,7 @@ TD_DEVICE void add_pieces(const uint32_t (&weights)[pieces][LANE_ROWS], const ui
     }
 }
 
-/* `half` 0 or 1 of those elements that lanes 8 q + j and 8 q + 4 + j have. */
+/* Multiplies `half` 0 or 1 of the elements that lanes 8 q + j and 8 q + 4 + j hold. */
 template <int pieces>
 TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<pieces> *numbers, int j,
                          int half, uint32_t (&sum)[4])
@@ -136,7 +138,8 @@ TD_DEVICE void add_bytes(const lane_moduli<pieces> &own, const lane_numbers<piec
     add_pieces<pieces>(own.weights[j], own.start, numbers->of[half], sum);
 }
 
-/* The same of lanes 8 q + g / 4 and 8 q + 4 + g / 4, and of the two lanes that are two further. */
+/* Multiplies one half of the elements that lanes 8 q + g / 4 and 8 q + 4 + g / 4, and the two
+ * lanes two further, hold. */
 template <int pieces>
 TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own, const lane_numbers<pieces> *numbers,
                                int half, uint32_t (&sum)[4])
@@ -213,7 +216,8 @@ TD_DEVICE void add_other_bytes(const lane_modulus<pieces> &own, const lane_numbe
 
 #endif
 
-/* Of the lane's moduli, and sixteen elements: word w has those of lanes 8 q + 2 w and 8 q + 2 w + 1. */
+/* Returns the residues of sixteen elements modulo the lane's moduli: word w holds the elements
+ * of lanes 8 q + 2 w and 8 q + 2 w + 1. */
 typedef td_quad<uint32_t> lane_residues[LANE_ROWS];
 
 template <int pieces, bool along>
@@ -237,8 +241,10 @@ TD_DEVICE void find_residues(const lane_moduli<pieces> &own, const lane_numbers<
     }
 }
 
-/* Of the lane's other modulus, eight elements. The lane has four pairs of the sixteen from 16 q on, every second one, and gives those that are
- * in the other half to the lane that has the pairs between, for what that has in this one. By whole warps. */
+/* Returns the residues of eight elements modulo the lane's modulus among the 17th to the 20th.
+ * The lane computes four pairs, every second one of the sixteen elements from 16 q on. It gives
+ * the pairs that belong to the other half to the lane that computes the pairs between, and gets
+ * that lane's pairs of its own half. Whole warps take part. */
 template <int pieces, bool along>
 TD_DEVICE uint2 find_other_residues(const lane_modulus<pieces> &own,
                                     const lane_numbers<pieces> *numbers)

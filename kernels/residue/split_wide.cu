@@ -49,7 +49,7 @@ TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_DENSE_WORDS],
     return td_lowest_bytes(r);
 }
 
-/* Of RUN elements, modulo all moduli. */
+/* Makes the residues of RUN elements modulo all moduli. */
 template <int which>
 TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int8_t *at, int64_t step)
 {
@@ -104,7 +104,7 @@ TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double 
     }
 }
 
-/* Residues of RUN elements of a line. */
+/* Makes and stores the residues of RUN elements of a line. */
 TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const double *tile)
 {
     const td_view &o = p.fixed.operand[at.which];
@@ -153,7 +153,7 @@ TD_HOST_DEVICE tiles tiles_of(const td_fixed &fixed)
     return t;
 }
 
-/* Of the tile with that number. */
+/* Finds the tile with a number. */
 TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int number)
 {
     td_fixed_place at;

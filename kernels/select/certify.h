@@ -148,10 +148,13 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_
     if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
 }
 
-/* A subtile of the ranks: where it begins, how much of it is in C, and the first sums' logarithms, of which those beyond C may be anything. */
+/* A subtile of the ranks: where it begins; how many rows and columns it has, no rows if C has none
+ * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
+ * may be anything for elements that C has not. */
 struct ranked_subtile {
     uint8_t *at;
     int rows, columns;
+    unsigned inside;
     uint32_t bytes[TD_SUBTILE];
 };
 
@@ -160,9 +163,11 @@ TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
     const td_ranks &ranks = p.ranks;
     int row, col;
     td_subtile_of_tile(p.target, tile, &row, &col);
+    const unsigned inside = td_whole_mask(p.target, row, col);
     return {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
-            min((int)TD_SUBTILE, p.target.m - row),
+            inside ? min((int)TD_SUBTILE, p.target.m - row) : 0,
             min((int)TD_SUBTILE, p.target.n - col),
+            inside,
             {}};
 }
 
@@ -357,10 +362,7 @@ TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_element
 TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
                                 const ranked_subtile &of)
 {
-    const unsigned in_columns = (1u << TD_SUBTILE * max(0, of.columns)) - 1,
-                   in_rows = ((1u << max(0, of.rows)) - 1) * 0x1111u;
-    const subtile_ranks ranks =
-        rank_elements(p, ranked_elements(p, lines, of), in_rows & in_columns);
+    const subtile_ranks ranks = rank_elements(p, ranked_elements(p, lines, of), of.inside);
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (of.rows > 0 && j < of.columns)

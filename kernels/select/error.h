@@ -6,8 +6,8 @@
 #include "../measure/line.h"
 #include "choice.h"
 
-/* Logarithm of what X of two lines may be off, at least: the logarithm of a sum is less than 2 / TD_LOG above that of its
- * larger part if that is 2^8 times the other. */
+/* Returns the logarithm (TD_LOG) of a bound of X's error for two lines. The logarithm of a sum
+ * is less than 2 / TD_LOG above that of its larger part if that part is 2^8 times the other. */
 TD_DEVICE int td_log_error_of(int rounding, int rest)
 {
     return max(rounding, rest) + (abs(rounding - rest) >= 8 * TD_LOG ? 2 : TD_LOG);
@@ -17,8 +17,9 @@ TD_DEVICE int td_log_error(td_line a, td_line b, const td_choice &choice)
     return td_log_error_of(max(a.sum + TD_LOG * a.scale, b.sum + TD_LOG * b.scale), choice.rest);
 }
 
-/* The same of lines that know how many elements are rounded, if X is all of A' B': by Cauchy and Schwarz rounding so many of a line adds
- * half of their root times the other line's norm at most, and half of that line's sum. */
+/* Returns a smaller bound of X's error for lines that know how many of their elements are
+ * rounded; X must be all of A' B'. By Cauchy and Schwarz, rounding `count` elements of a line
+ * adds at most half of sqrt(count) times the other line's norm, and half of that line's sum. */
 TD_DEVICE int td_log_rounding(int rounded, int sum, int norm)
 {
     return min(sum, norm + ((rounded + 1) >> 1));

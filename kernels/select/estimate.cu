@@ -41,6 +41,15 @@ TD_DEVICE ranked_subtile take_tile(const td_estimate &p, int tile, const fetched
     return own;
 }
 
+/* The first tile from `tile` on, in steps of the grid, that C has elements of. */
+TD_DEVICE int first_tile(const td_target &target, int tile)
+{
+    const int m_tiles = td_tiles(target.m), tiles = m_tiles * td_tiles(target.n);
+    while (tile < tiles && !td_has_tile(target, tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE))
+        tile += (int)gridDim.x;
+    return tile;
+}
+
 /* Ranks the elements of the block's tiles; adds up what each candidate leaves open of them, TD_FEW of a tile at most. Thread c returns
  * candidate c's. All threads take part. */
 TD_DEVICE unsigned rank_tiles(const td_estimate &p)
@@ -50,23 +59,27 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
     const int tiles = td_tiles(p.target.m) * td_tiles(p.target.n), step = (int)gridDim.x,
               tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
-    int tile = (int)blockIdx.x, own = 0;
+    const td_target &target = p.finish.target;
+    int tile = first_tile(target, (int)blockIdx.x), next = first_tile(target, tile + step), own = 0;
     unsigned open = 0;
     if (tile >= tiles) return 0;
     fetch_tile(p, tile, tiles, fetched[0]);
-    fetch_tile(p, tile + step, tiles, fetched[1]);
+    fetch_tile(p, next, tiles, fetched[1]);
     td_async_copy_wait<1>();
     if (has_line) summarise_line(p, fetched[0].line[tid], state[0].lines);
     __syncthreads();
-    for (; tile < tiles; tile += step, own ^= 1) {
+    for (; tile < tiles; own ^= 1) {
+        const int after = first_tile(target, next + step);
         const uint64_t left = rank_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
         count_open(state[own], left);
-        fetch_tile(p, tile + 2 * step, tiles, fetched[own]);
+        fetch_tile(p, after, tiles, fetched[own]);
         td_async_copy_wait<1>();
-        if (has_line && tile + step < tiles)
+        if (has_line && next < tiles)
             summarise_line(p, fetched[own ^ 1].line[tid], state[own ^ 1].lines);
         __syncthreads();
         open += open_of_tile(state[own]);
+        tile = next;
+        next = after;
     }
     return open;
 }

@@ -51,7 +51,7 @@ TD_DEVICE void td_load_fixed_tile(const td_view &o, const td_fixed_place &at, co
          i += TD_FIXED_THREADS / TD_FIXED_LINES) {
         const int64_t l = at.in_pass + i;
         const bool inside = line < o.lines && l < at.count;
-        tile[i][in_tile] = inside ? data[td_view_at(o, line, at.first + l)] : element{};
+        tile[i][in_tile] = inside ? td_view_load(o, data, line, at.first + l) : element{};
     }
 }
 

@@ -30,8 +30,9 @@ typedef struct {
     int32_t *where[2]; /* [batch][slices][lines][capacity] */
     int capacity;
 
-    double *sum;    /* [batch][slices][lines[1]][lines[0]]: by weight, the largest first */
-    int accumulate; /* sums are added to; else they need not hold numbers */
+    double *sum;      /* [batch][slices][lines[1]][lines[0]]: by weight, the largest first */
+    int accumulate;   /* sums are added to; else they need not hold numbers */
+    td_region region; /* of C: sums of tiles that it does not meet are not made */
 } td_double_slices;
 
 /* Counts and places. */

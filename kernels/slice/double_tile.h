@@ -17,7 +17,7 @@ TD_HOST_DEVICE int td_double_tiles(const td_double_slices &p, int o)
 }
 
 /* Grid of both kernels: tile, weight from the last one on, which takes longest, batch member. Blocks whose weight is below 0
- * have nothing to do. */
+ * have nothing to do: there are fewer weights, or C has no element of the tile. */
 static inline dim3 td_double_grid(const td_double_slices *p)
 {
     return dim3((unsigned)td_double_tiles(*p, 0) * (unsigned)td_double_tiles(*p, 1),
@@ -37,6 +37,8 @@ TD_DEVICE td_double_place td_double_place_of_block(const td_double_slices &p)
     at.weight = p.choice[blockIdx.z].parameter - 1 - (int)blockIdx.y;
     at.line[0] = row * TD_DOUBLE_ROWS;
     at.line[1] = column * TD_DOUBLE_COLUMNS;
+    if (!td_region_meets(&p.region, at.line[0], at.line[1], TD_DOUBLE_ROWS, TD_DOUBLE_COLUMNS))
+        at.weight = -1;
     return at;
 }
 

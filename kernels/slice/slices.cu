@@ -132,7 +132,7 @@ TD_DEVICE void slice_quad(const td_slices &p, const td_fixed_place &at, td_fixed
         int shift = 0;
         if (inside) {
             const int64_t l = at.first + l0 + i;
-            x = at.along ? data[td_view_at(o, line, l)] : tile[own.l + i][own.line];
+            x = at.along ? td_view_load(o, data, line, l) : tile[own.l + i][own.line];
             if (!p.is_ts && p.fixed.shifted[at.batch]) shift = p.fixed.shift[at.batch * o.k + l];
         }
         source::round(x, scale + (at.which ? -shift : shift), w[i]);

@@ -9,10 +9,11 @@
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
 
-/* Of binary64. */
-TD_DEVICE double td_scalar_value(const td_scalar &s)
+/* A scalar of the type of the matrices' elements: binary64 where no other is named. */
+template <class number = double> TD_DEVICE number td_scalar_value(const td_scalar &s)
 {
-    return s.device ? *static_cast<const double *>(s.device) : s.value.binary64;
+    const void *const host = &s.value;
+    return *static_cast<const number *>(s.device ? s.device : host);
 }
 
 /* First element of a batch member; T is the type of its elements. */
@@ -22,9 +23,17 @@ template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index
     return td_global(static_cast<T *>(matrix.data) + index * matrix.stride);
 }
 
-TD_DEVICE int64_t td_view_at(const td_view &o, int line, int64_t l)
+/* Where element l of a line of a plain view is, from the first element of a batch member. */
+TD_DEVICE int64_t td_view_at(const td_view &view, int line, int64_t l)
 {
-    return o.offset + line * o.line_step + l * o.k_step;
+    return view.offset + line * view.line_step + l * view.k_step;
+}
+
+/* Element l of a line; data is the batch member's first element. */
+template <class element>
+TD_DEVICE element td_view_load(const td_view &view, const element *data, int line, int64_t l)
+{
+    return data[td_view_at(view, line, l)];
 }
 
 /* First element of a part of C, for the block's batch member. */
@@ -42,13 +51,25 @@ TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
     return target.masks + tile * TD_SUBTILES + in_col * (TD_TILE / TD_SUBTILE) + in_row;
 }
 
-/* The bits of the elements of a subtile that are in C. */
+/* The bits of the elements of a subtile that C has. */
 TD_DEVICE unsigned td_whole_mask(const td_target &target, int row, int col)
 {
-    unsigned mask = 0;
-    for (int j = 0; j < min((int)TD_SUBTILE, target.n - col) && row < target.m; j++)
-        mask |= ((1u << min((int)TD_SUBTILE, target.m - row)) - 1) << (TD_SUBTILE * j);
+    const td_region &region = target.region;
+    const int rows = min((int)TD_SUBTILE, target.m - row),
+              cols = min((int)TD_SUBTILE, target.n - col);
+    if (rows <= 0 || cols <= 0) return 0;
+    unsigned mask = ((1u << rows) - 1) * 0x1111u & ((1u << (TD_SUBTILE * cols)) - 1);
+    if (td_region_holds(&region, row, col, TD_SUBTILE, TD_SUBTILE)) return mask;
+    TD_ROLLED
+    for (int e = 0; e < TD_SUBTILE * TD_SUBTILE; e++)
+        if (!td_region_has(&region, row + e % TD_SUBTILE, col + e / TD_SUBTILE)) mask &= ~(1u << e);
     return mask;
+}
+
+/* True if C has elements of the tile at (row, col). */
+TD_DEVICE bool td_has_tile(const td_target &target, int row, int col)
+{
+    return td_region_meets(&target.region, row, col, TD_TILE, TD_TILE);
 }
 
 /* The td_room that all elements of the block's member are left to. */
@@ -86,12 +107,13 @@ static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int
     return dim3(min(max(1u, (unsigned)TD_TURNS / grid.z), grid.x), grid.y, grid.z);
 }
 
-/* Calls work(tile) for the block's share. */
+/* Calls work(tile) for the block's share of the tiles that C has. */
 template <class function> TD_DEVICE void td_each_tile(const td_target &target, function work)
 {
-    const int tiles = td_tiles(target.m) * td_tiles(target.n);
+    const int m_tiles = td_tiles(target.m), tiles = m_tiles * td_tiles(target.n);
     TD_UNROLL_N(1)
-    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) work(tile);
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x)
+        if (td_has_tile(target, tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE)) work(tile);
 }
 
 /* The dense ones come last, or not at all. */

@@ -1,21 +1,23 @@
-/* target.h - the part of C that a launch makes: where it is stored, which of its elements exist for the routine, and
- * which of them the engine leaves to the repair kernels. For host C and for kernels. */
+/* target.h - the part of C that a launch makes: where it is stored, which of its elements the
+ * routine has, and which of them the engine leaves to the repair kernels. For host C and for
+ * kernels. */
 #ifndef TD_TARGET_H
 #define TD_TARGET_H
 
+#include "region.h"
 #include "types.h"
 #include "view.h"
 
-/* What is known of all pairs of lines: binary64 has no room for the sums of some, or has room if their elements are
- * scaled (../measure/room.h), or has room for them as they are. */
+/* What is known of all pairs of lines: binary64 has no room for the sums of some, or has room if
+ * their elements are scaled (../measure/room.h), or has room for them as they are. */
 typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM } td_room;
 
-/* A tile is TD_TILE x TD_TILE elements of C, and has TD_SUBTILES subtiles of TD_SUBTILE x TD_SUBTILE. A strip is
- * TD_TILE lines. */
+/* A tile is TD_TILE x TD_TILE elements of C, and has TD_SUBTILES subtiles of TD_SUBTILE x
+ * TD_SUBTILE. A strip is TD_TILE lines. */
 enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TILE / TD_SUBTILE) };
 
-/* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the modes' definition. Instead
- * of a second exact product (../crt/second.h) they change no bit. */
+/* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the
+ * modes' definition. Instead of a second exact product (../crt/second.h) they change no bit. */
 enum { TD_FEW = 8 };
 
 /* What the list of a batch member's open tiles holds. Kernels count; all are 0 before the first. */
@@ -25,8 +27,8 @@ typedef struct {
     int32_t taken; /* dense tiles that blocks have taken up */
     int32_t sums;  /* elements of dense tiles that count as exact sums (td_list_tile) */
 
-    /* A td_room. If it is not TD_ROOM_FOR_SOME, binary64 makes every element; it tells the room that there is, and there
-     * are neither masks nor a list. */
+    /* A td_room. If it is not TD_ROOM_FOR_SOME, binary64 makes every element; it tells the room
+     * that there is, and there are neither masks nor a list. */
     int32_t room;
 } td_open_counts;
 
@@ -37,9 +39,13 @@ typedef struct {
     int64_t batch_first; /* batch member of blockIdx.z == 0 */
     td_scalar alpha, beta;
 
-    /* Elements of C that the engine left to the repair kernels: bit 4 j + i for element (i, j) of a subtile.
-     * [batch][tile, by columns][TD_SUBTILES, by columns]. The engine writes every subtile that has elements of C; if
-     * open tiles are listed, those of listed tiles are enough. */
+    /* Kernels neither read nor write other elements of C, and pass over tiles without any. */
+    td_region region;
+
+    /* Elements of C that the engine left to the repair kernels: bit 4 j + i for element (i, j) of a
+     * subtile. [batch][tile, by columns][TD_SUBTILES, by columns]. The engine writes every subtile
+     * of a tile that the region meets; if open tiles are listed, those of listed tiles are
+     * enough. */
     uint16_t *masks;
 
     td_open_counts *open_count; /* [batch]; NULL: nothing is listed, and any tile may be open */

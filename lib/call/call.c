@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../report/range.h"
+#include "lower.h"
 
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
@@ -22,7 +24,36 @@ static void name_figures(int ordinal)
     if (model) td_report_set_figures(ordinal, model->source);
 }
 
-td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision, int ordinal)
+/* For profilers; true if one watches. */
+static bool begin_range(const td_report_key *key)
+{
+    char text[TD_CALL_TEXT];
+    if (!td_range_is_watched()) return false;
+    td_report_print_call(key, text);
+    td_range_begin(text);
+    return true;
+}
+
+static void end_range(td_call *call)
+{
+    if (call->has_range) td_range_end();
+    call->has_range = false;
+}
+
+/* What cuBLAS would take, once for a line of the report, where the device is known. */
+static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
+{
+    if (!device || !td_report_wants_native(call->record)) return;
+    td_problem product;
+    const td_model *model = td_device_model(device->ordinal);
+    const bool is_known = model && p->type == TD_BINARY64 && td_lower(p, &product);
+    td_report_set_native(call->record, is_known ? td_model_seconds(model, td_engines[0],
+                                                                   (td_parameter){0}, &product)
+                                                : -1.0);
+}
+
+td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
+                      const td_decision *decision, td_device *device, int ordinal)
 {
     const td_report_key key = td_report_key_of(entry, p, decision, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
@@ -30,8 +61,11 @@ td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *de
                     .stream = p->stream};
     if (call.record) name_device(ordinal);
     if (call.record && decision->forecast.mode) name_figures(ordinal);
-    if (decision->reason != td_reason_invalid && td_report_wants_time(call.record))
-        call.timer = td_timer_start(p->stream);
+    if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
+    name_native_time(&call, p, device);
+    td_sampling_begin(&call.sampling, o, p, &key.bound, device, call.record);
+    if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
+    call.has_range = begin_range(&key);
     return call;
 }
 
@@ -55,12 +89,19 @@ void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
            why ? why : "", why ? ")" : "");
 }
 
-void td_call_end(td_call *call)
+void td_call_end(td_call *call, bool is_done)
 {
+    end_range(call);
     /* If this fails, a count is late, or missing. */
     if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
     td_timer_stop(call->timer, call->stream, call->record);
+    td_sampling_end(&call->sampling, is_done);
 }
 
-void td_call_drop(td_call *call) { td_timer_drop(call->timer); }
+void td_call_drop(td_call *call)
+{
+    end_range(call);
+    td_timer_drop(call->timer);
+    td_sampling_end(&call->sampling, false);
+}

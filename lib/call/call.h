@@ -8,6 +8,7 @@
 #include "entries.h"
 #include "policy.h"
 #include "problem.h"
+#include "sampling.h"
 #include "../report/report.h"
 #include "../report/timer.h"
 
@@ -22,11 +23,14 @@ typedef struct {
     td_timer *timer;
     td_stream stream;
     td_counters *counters, *mapped_counters; /* of kernels, and where these go; NULL: not counted */
+    td_sampling sampling;
+    bool has_range; /* one for profilers is to be ended */
 } td_call;
 
-/* Finds the call's record and starts its time. ordinal: of the device, or -1. */
-td_call td_call_begin(td_entry entry, const td_problem *p, const td_decision *decision,
-                      int ordinal);
+/* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL
+ * if Tandem cannot use it, or has no need to; ordinal: its number, or -1. */
+td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
+                      const td_decision *decision, td_device *device, int ordinal);
 
 /* Where the call's kernels may count, in device memory; NULL: nowhere. */
 td_counters *td_call_counters(td_call *call, const td_device *device);
@@ -35,8 +39,9 @@ td_counters *td_call_counters(td_call *call, const td_device *device);
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
                    const td_decision *decision);
 
-/* After the last kernel of an emulated call, or after the original function of a native one. */
-void td_call_end(td_call *call);
+/* After the last kernel of an emulated call, or after the original function of a native one;
+ * is_done: C is what was asked for. */
+void td_call_end(td_call *call, bool is_done);
 
 /* Instead of the other two, for a call that did not happen. */
 void td_call_drop(td_call *call);

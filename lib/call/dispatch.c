@@ -3,18 +3,23 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../options/rules.h"
+#include "lower.h"
 #include "process.h"
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (td_policy_emulates(o) || o->report.text[0]) && td_policy_intercepts(o, entry);
+    return (td_policy_emulates(o) || o->report.text[0] || o->verify || o->rules.text[0]) &&
+           td_policy_intercepts(o, entry);
 }
 
 static td_call keep_native(td_entry entry, const td_problem *p, const td_decision *decision)
 {
+    const td_options *o = td_options_in_force();
     int ordinal = -1;
     if (!td_cuda_ok(cudaGetDevice(&ordinal))) ordinal = -1;
-    const td_call call = td_call_begin(entry, p, decision, ordinal);
+    td_device *device = o->verify ? td_device_current() : NULL;
+    const td_call call = td_call_begin(o, entry, p, decision, device, ordinal);
     td_call_count(&call, entry, p, decision);
     return call;
 }
@@ -47,13 +52,57 @@ static td_call refuse(td_entry entry, const td_problem *p, td_run_status status)
     return td_dispatch_native(entry, p, refusals[status].reason);
 }
 
+/* ---- what beta multiplies, where it is not C ---- */
+
+/* True if the members of a batch follow each other in memory without gaps between their columns. */
+static bool is_one_piece(const td_problem *p, const td_matrix *x)
+{
+    return p->batch == 1 || x->stride == x->ld * p->n;
+}
+
+static bool is_one_copy(const td_problem *p)
+{
+    return is_one_piece(p, &p->addend) && is_one_piece(p, &p->c);
+}
+
+/* Members that lie apart are copied one by one. More of them would take the host longer than the device. */
+enum { MOST_COPIES = 64 };
+
+static bool can_copy_addend(const td_problem *p)
+{
+    return p->batch <= MOST_COPIES || is_one_copy(p);
+}
+
+/* Enqueues a copy of what beta multiplies to C, to which the product is added. */
+static td_run_status copy_addend(const td_problem *p)
+{
+    const bool is_one = is_one_copy(p);
+    const int64_t copies = is_one ? 1 : p->batch, columns = is_one ? p->n * p->batch : p->n;
+    const size_t element = (size_t)td_types[p->type].size;
+    for (int64_t i = 0; i < copies; i++) {
+        const char *from = (const char *)p->addend.data + i * p->addend.stride * (int64_t)element;
+        char *to = (char *)p->c.data + i * p->c.stride * (int64_t)element;
+        if (!td_cuda_ok(cudaMemcpy2DAsync(to, (size_t)p->c.ld * element, from,
+                                          (size_t)p->addend.ld * element, (size_t)p->m * element,
+                                          (size_t)columns, cudaMemcpyDeviceToDevice, p->stream)))
+            return TD_RUN_FAILED;
+    }
+    return TD_RUN_DONE;
+}
+
+/* ---- emulation ---- */
+
 static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
                        const td_decision *decision, td_device *device)
 {
-    td_call call = td_call_begin(entry, p, decision, device->ordinal);
+    td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
-    const td_run_status status = td_engine_run(decision->engine, p, decision->parameter, device,
-                                               td_device_limit(device, o->workspace), counters);
+    td_problem product;
+    const td_problem *const run = td_lower(p, &product) ? &product : p;
+    td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
+    if (status == TD_RUN_DONE)
+        status = td_engine_run(decision->engine, run, decision->parameter, device,
+                               td_device_limit(device, o->workspace), counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);
@@ -64,21 +113,57 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
         call.outcome = TD_CALL_BROKEN;
     }
     td_call_count(&call, entry, p, decision);
-    td_call_end(&call);
+    td_call_end(&call, status == TD_RUN_DONE);
     return call;
 }
 
-td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p)
+/* ---- rules ---- */
+
+static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it has faults */
+
+void td_dispatch_open(const td_options *o)
+{
+    td_sampling_open(o);
+    if (!o->rules.text[0]) return;
+    rules = td_rules_read(o->rules.text, o);
+    if (!rules) td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
+}
+
+/* The options for one call; NULL if there are rules with faults. */
+static const td_options *options_of_call(const td_options *o, td_entry entry, const td_problem *p)
+{
+    if (!o->rules.text[0]) return o;
+    if (!rules) return NULL;
+    const td_site *site = td_rules_ask_caller(rules) ? td_site_find(p->caller) : NULL;
+    const td_options *found = td_rules_find(rules, entry, p, site);
+    return found ? found : o;
+}
+
+/* What runs a call, and whether that is a rule's word. */
+static td_decision decide(const td_options *in_force, const td_options *o, const td_problem *p,
+                          const td_device *device)
+{
+    td_decision d = td_policy_decide(o, p, device ? td_device_model(device->ordinal) : NULL);
+    if (o == in_force) return d;
+    if (d.reason == td_reason_mode) d.reason = td_reason_rule;
+    if (d.engine && !d.choice) d.choice = td_choice_rule;
+    return d;
+}
+
+td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_process_watch_exit();
+    const td_options *o = options_of_call(in_force, entry, p);
+    if (!o) return td_dispatch_native(entry, p, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    const td_decision decision =
-        td_policy_decide(o, p, device ? td_device_model(device->ordinal) : NULL);
+    const td_decision decision = decide(in_force, o, p, device);
     if (!decision.engine) return keep_native(entry, p, &decision);
     if (!device) device = td_device_current();
     if (!device) return td_dispatch_native(entry, p, td_reason_device);
     const td_matrix *result = td_problem_result(p);
     const void *written = result->array ? (const void *)result->array : result->data;
     if (!td_device_reaches(device, written)) return td_dispatch_native(entry, p, td_reason_pointer);
+    if (td_problem_has_addend(p) && !can_copy_addend(p))
+        return td_dispatch_native(entry, p, td_reason_addend);
     return emulate(o, entry, p, &decision, device);
 }

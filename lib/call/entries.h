@@ -12,6 +12,8 @@
     X(gemm_strided, "cublasDgemmStridedBatched")                                                   \
     X(gemm_batched, "cublasDgemmBatched")                                                          \
     X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")                       \
+    X(lt, "cublasLtMatmul with binary64 matrices and CUBLAS_COMPUTE_64F")                          \
+    X(syrk, "cublasDsyrk, also the one of cublas.h")                                               \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
 
@@ -26,6 +28,10 @@
     X(cublasDgemmBatched_64, gemm_batched)                                                         \
     X(cublasGemmEx, gemm_ex)                                                                       \
     X(cublasGemmEx_64, gemm_ex)                                                                    \
+    X(cublasLtMatmul, lt)                                                                          \
+    X(cublasDsyrk_v2, syrk)                                                                        \
+    X(cublasDsyrk_v2_64, syrk)                                                                     \
+    X(cublasDsyrk, syrk)                                                                           \
     X(cublasSgetrfBatched, lu)                                                                     \
     X(cublasDgetrfBatched, lu)                                                                     \
     X(cublasCgetrfBatched, lu)                                                                     \

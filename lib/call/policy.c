@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include "lower.h"
+
 #include "../engines/model/cost.h"
 #include "../engines/lu/limits.h"
 #include "../engines/model/prices.h"
@@ -19,12 +21,17 @@ const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
+const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
+
+const char td_reason_rule[] = "a rule of TANDEM_RULES";
+const char td_reason_rules[] = "faults in TANDEM_RULES";
 
 const char td_choice_fastest[] = "predicted fastest";
 const char td_choice_faster[] = "predicted faster than native";
 const char td_choice_emulated[] = "predicted fastest mode";
 const char td_choice_reproducible[] = "the same on every device";
+const char td_choice_rule[] = "a rule of TANDEM_RULES";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
@@ -176,9 +183,11 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
-    if (p->kind != TD_PRODUCT || p->type != TD_BINARY64) return td_policy_native(td_reason_routine);
+    td_problem product;
+    if (!td_lower(p, &product) || p->type != TD_BINARY64)
+        return td_policy_native(td_reason_routine);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
-    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, p, model);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, &product, model);
 }

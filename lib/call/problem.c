@@ -28,8 +28,8 @@ static bool is_product(const td_problem *p)
 static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
-           is_matrix(&p->c, p->n);
+    return (p->triangle == TD_LOWER || p->triangle == TD_UPPER) && is_matrix(&p->a, rows) &&
+           (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
 }
 
 static bool is_triangular(const td_problem *p)
@@ -104,6 +104,11 @@ static bool is_zero(const td_value *x, td_type type)
 bool td_problem_only_scales(const td_problem *p)
 {
     return p->k == 0 || (!p->alpha.device && is_zero(&p->alpha.value, p->type));
+}
+
+bool td_problem_has_addend(const td_problem *p)
+{
+    return p->addend.data && (p->beta.device || !is_zero(&p->beta.value, p->type));
 }
 
 const td_matrix *td_problem_result(const td_problem *p)

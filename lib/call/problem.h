@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../kernels/view/types.h"
+#include "../../kernels/view/region.h"
+#include "../../kernels/view/view.h"
 
 /* What a type is called, and its size and alignment in bytes. */
 typedef struct {
@@ -60,9 +61,17 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     bool is_hermitian;
+
+    /* Of a product that another routine was lowered to (lower.h): the elements of C that it reads
+     * and writes, and how those of A and B are reached. */
+    td_region_kind region;
+    td_reach reach_a, reach_b;
+
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;
+    td_matrix
+        addend; /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
     int *
         pivots; /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are exchanged */
     int *
@@ -73,6 +82,7 @@ typedef struct {
     void *
         lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     size_t lent_bytes;
+    const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is
@@ -84,6 +94,9 @@ bool td_problem_is_empty(const td_problem *p);
 
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
+
+/* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
+bool td_problem_has_addend(const td_problem *p);
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

@@ -42,21 +42,34 @@ static cudaError_t find_graph_pool(td_device *d)
     return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
-/* Own memory that is registered, not CUDA's: it can still be read when the context or the process ends. */
+/* Host memory at *memory, zeros if it is made now, as kernels of this context see it: NULL if
+ * that fails. Own memory that is registered, not CUDA's: it can still be read when the context
+ * or the process ends. */
+static void *map_memory(void **memory, size_t bytes)
+{
+    enum { PAGE_BYTES = 4096 };
+    void *mapped = NULL;
+    if (!*memory) {
+        const size_t whole = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        *memory = aligned_alloc(PAGE_BYTES, whole);
+        if (!*memory) return NULL;
+        memset(*memory, 0, whole);
+    }
+    if (!td_cuda_ok(cudaHostRegister(*memory, bytes, cudaHostRegisterMapped)) ||
+        !td_cuda_ok(cudaHostGetDevicePointer(&mapped, *memory, 0)))
+        return NULL;
+    return mapped;
+}
+
 static cudaError_t find_counters(td_device *d)
 {
-    const size_t bytes = TD_COUNTER_SLOTS * sizeof *d->counters;
-    if (!d->counters) {
-        d->counters = aligned_alloc(4096, bytes);
-        if (!d->counters) return cudaErrorMemoryAllocation;
-        memset(d->counters, 0, bytes);
-    }
-    cudaError_t error = cudaHostRegister(d->counters, bytes, cudaHostRegisterMapped);
-    if (error != cudaSuccess) return error;
-    void *mapped = NULL;
-    error = cudaHostGetDevicePointer(&mapped, d->counters, 0);
-    d->mapped_counters = mapped;
-    if (error == cudaSuccess) error = td_counters_find(&d->device_counters);
+    d->mapped_counters = map_memory((void **)&d->counters, TD_COUNTER_SLOTS * sizeof *d->counters);
+    d->mapped_samples = map_memory((void **)&d->samples, TD_SAMPLE_SLOTS * sizeof *d->samples);
+    d->mapped_failure = map_memory((void **)&d->failure, sizeof *d->failure);
+    if (!d->mapped_counters || !d->mapped_samples || !d->mapped_failure)
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = td_counters_find(&d->device_counters);
+    if (error == cudaSuccess) error = td_sample_find(&d->device_samples);
     return error == cudaSuccess ? td_counters_prepare() : error;
 }
 
@@ -104,6 +117,7 @@ static void begin_life(td_device *d, unsigned life)
 {
     d->ordinal = d->context->ordinal;
     d->graph_stream = NULL;
+    d->mapped_lines = NULL;
     atomic_store(&d->loaded, 0);
     const cudaError_t error = set_up(d);
     d->is_refused = !td_cuda_ok(error);
@@ -158,6 +172,20 @@ bool td_device_allow_graphs(td_device *d)
         td_capture_restore(mode);
         d->graph_stream = stream;
     }
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+bool td_device_keep_lines(td_device *d)
+{
+    pthread_mutex_lock(&lock);
+    if (!d->mapped_lines) {
+        const td_capture_mode mode = td_capture_allow();
+        d->mapped_lines =
+            map_memory((void **)&d->lines, 2 * (size_t)TD_SAMPLE_LINE * sizeof *d->lines);
+        td_capture_restore(mode);
+    }
+    const bool done = d->mapped_lines != NULL;
     pthread_mutex_unlock(&lock);
     return done;
 }

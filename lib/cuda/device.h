@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../../kernels/device/counters.h"
+#include "../../kernels/sample/sample.h"
 #include "context.h"
 
 /* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
@@ -39,6 +40,13 @@ typedef struct td_device {
 
     /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
     td_counters *counters, *mapped_counters, *device_counters;
+
+    /* The same of what TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each; the first element outside
+     * of its bound; and room for that one's lines, NULL until td_device_keep_lines() has made
+     * it. These two are in host memory. */
+    td_sample_counts *samples, *mapped_samples, *device_samples;
+    td_sample_failure *failure, *mapped_failure;
+    double *lines, *mapped_lines;
 } td_device;
 
 enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
@@ -53,6 +61,10 @@ bool td_device_load(td_device *device, td_loader *loader, int which);
 
 /* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
 bool td_device_allow_graphs(td_device *device);
+
+/* Makes the lines of a failure if they are not there; false without memory. Safe in any thread
+ * and during stream capture. */
+bool td_device_keep_lines(td_device *device);
 
 /* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
  * to have. */

@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../../kernels/device/counts.h"
+#include "../../kernels/sample/sample.h"
 #include "../../kernels/select/prices.h"
 #include "../call/problem.h"
 #include "../call/run_status.h"
@@ -54,6 +55,10 @@ typedef struct td_engine {
 
     /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite operands; NULL: nothing is. */
     double (*bits)(td_parameter parameter, int64_t k);
+
+    /* What is proven of the error of any element, for any finite operands; TANDEM_VERIFY holds
+     * products against it. NULL: nothing is. */
+    td_sample_bound (*proven)(td_parameter parameter, int64_t k);
 
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 

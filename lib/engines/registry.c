@@ -1,5 +1,6 @@
 #include "engine.h"
 #include "model/cost.h"
+#include "proven.h"
 
 #define MODE(id, file) &td_engine_##id,
 const td_engine *const td_engines[] = {
@@ -13,6 +14,7 @@ const td_engine td_engine_native = {
     .bound = "cuBLAS's",
     .cost = td_cost_native,
     .bits = td_bits_fp64,
+    .proven = td_proven_native,
 };
 
 const td_engine td_engine_auto = {

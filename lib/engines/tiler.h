@@ -34,6 +34,10 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines);
 td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
                        uint16_t *masks);
 
+/* True if C has elements of the part of m x n elements that begins at (i, j): those of other parts
+ * are neither read nor written. */
+bool td_part_exists(const td_problem *p, int64_t i, int64_t j, int64_t m, int64_t n);
+
 /* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
 td_run_status td_scale_parts(const td_problem *p);
 

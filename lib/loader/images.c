@@ -6,6 +6,22 @@
 
 /* ---- one image ---- */
 
+/* Texts are compared here, not by libc: a sanitizer's strcmp cannot be called before that sanitizer has
+ * started, and it asks dlsym, which reads images, while it starts. */
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *part = path;
+    for (const char *at = path; *at; at++)
+        if (*at == '/') part = at + 1;
+    return part;
+}
+
 /* The dynamic linker turns offsets of the dynamic section into addresses in most images, not in all. */
 static const void *address_of(const td_image *image, ElfW(Addr) value)
 {
@@ -28,9 +44,8 @@ static const void *table_of(const td_image *image, ElfW(Sxword) tag)
 static const char *name_of(const td_image *image)
 {
     const ElfW(Dyn) *entry = entry_of(image, DT_SONAME);
-    const char *strings = table_of(image, DT_STRTAB), *slash = strrchr(image->path, '/');
-    if (entry && strings) return strings + entry->d_un.d_val;
-    return slash ? slash + 1 : image->path;
+    const char *strings = table_of(image, DT_STRTAB);
+    return entry && strings ? strings + entry->d_un.d_val : last_part(image->path);
 }
 
 static bool is_function(const ElfW(Sym) * symbol)
@@ -46,7 +61,7 @@ static bool is_called(const td_image *image, uint32_t i, const char *name)
     const ElfW(Sym) *symbols = table_of(image, DT_SYMTAB);
     const char *strings = table_of(image, DT_STRTAB);
     return symbols && strings && is_function(&symbols[i]) &&
-           strcmp(strings + symbols[i].st_name, name) == 0;
+           is_same(strings + symbols[i].st_name, name);
 }
 
 /* The number of a symbol by DT_GNU_HASH, 0 if it is not there: buckets of chains whose last element has bit 0 set; a
@@ -97,6 +112,51 @@ bool td_image_needs(const td_image *image, const char *start)
     return false;
 }
 
+bool td_image_holds(const td_image *image, const void *address)
+{
+    for (int s = 0; s < image->segment_count; s++) {
+        const ElfW(Phdr) *segment = &image->segments[s];
+        const uintptr_t start = image->base + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (uintptr_t)address - start < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static td_image image_of(const struct dl_phdr_info *info)
+{
+    td_image image = {.path = info->dlpi_name ? info->dlpi_name : "",
+                      .base = info->dlpi_addr,
+                      .segments = info->dlpi_phdr,
+                      .segment_count = info->dlpi_phnum};
+    for (int i = 0; i < image.segment_count; i++)
+        if (image.segments[i].p_type == PT_DYNAMIC)
+            image.dynamic = (const ElfW(Dyn) *)(image.base + image.segments[i].p_vaddr);
+    image.name = name_of(&image);
+    return image;
+}
+
+/* ---- one after the other ---- */
+
+typedef struct {
+    bool (*is_last)(const td_image *image, void *context);
+    void *context;
+} walk;
+
+static int walk_one(struct dl_phdr_info *info, size_t size, void *of)
+{
+    const walk *w = of;
+    const td_image image = image_of(info);
+    (void)size;
+    return w->is_last(&image, w->context);
+}
+
+void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context)
+{
+    walk w = {is_last, context};
+    dl_iterate_phdr(walk_one, &w);
+}
+
 /* ---- all of them ---- */
 
 typedef struct {
@@ -118,15 +178,7 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *of)
     visit *v = of;
     (void)size;
     if (v->images.count == v->room) return 1;
-    td_image *image = &v->images.image[v->images.count++];
-    *image = (td_image){.path = info->dlpi_name ? info->dlpi_name : "",
-                        .base = info->dlpi_addr,
-                        .segments = info->dlpi_phdr,
-                        .segment_count = info->dlpi_phnum};
-    for (int i = 0; i < image->segment_count; i++)
-        if (image->segments[i].p_type == PT_DYNAMIC)
-            image->dynamic = (const ElfW(Dyn) *)(image->base + image->segments[i].p_vaddr);
-    image->name = name_of(image);
+    v->images.image[v->images.count++] = image_of(info);
     return 0;
 }
 
@@ -155,15 +207,8 @@ void td_images_visit(void (*body)(const td_images *images, void *context), void 
 
 const td_image *td_images_find(const td_images *images, const void *address)
 {
-    for (int i = 0; i < images->count; i++) {
-        const td_image *image = &images->image[i];
-        for (int s = 0; s < image->segment_count; s++) {
-            const ElfW(Phdr) *segment = &image->segments[s];
-            const uintptr_t start = image->base + segment->p_vaddr;
-            if (segment->p_type == PT_LOAD && (uintptr_t)address - start < segment->p_memsz)
-                return image;
-        }
-    }
+    for (int i = 0; i < images->count; i++)
+        if (td_image_holds(&images->image[i], address)) return &images->image[i];
     return NULL;
 }
 

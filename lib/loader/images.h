@@ -27,6 +27,14 @@ typedef struct {
 /* Calls body while nothing is loaded or unloaded; body must neither. Without memory it sees no images. */
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context);
 
+/* Calls is_last for one image after the other until it returns true, while nothing is loaded or unloaded;
+ * is_last must not load or unload either. Needs no memory and, like td_image_holds and td_image_symbol, calls
+ * no function that a sanitizer or an allocator could stand before, so that these may call it as they start. */
+void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context);
+
+/* True if the address is in a segment of the image. */
+bool td_image_holds(const td_image *image, const void *address);
+
 /* The image that holds an address; NULL if none does. */
 const td_image *td_images_find(const td_images *images, const void *address);
 

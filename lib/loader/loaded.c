@@ -34,19 +34,21 @@ bool td_loaded_is_used(const td_loaded *loaded, bool is_host_device)
     return loaded->linked[0] || (loaded->name[0] && !is_host_device);
 }
 
-const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
+const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device, bool sees_dlsym,
                               char text[TD_LOADED_TEXT])
 {
-    static const char unseen[] = "functions looked up with dlsym (as ctypes does) are not seen";
+    const char *looked_up = sees_dlsym
+                                ? "it called no product that it had looked up with dlsym"
+                                : "functions looked up with dlsym (as ctypes does) are not seen";
     if (loaded->linked[0])
         snprintf(text, TD_LOADED_TEXT, "%s is linked to cuBLAS, but called none of its products",
                  loaded->linked);
     else if (loaded->name[0] && !is_host_device)
-        snprintf(text, TD_LOADED_TEXT, "%s is loaded, but nothing is linked to it: %s",
-                 loaded->name, unseen);
+        snprintf(text, TD_LOADED_TEXT, "%s is loaded, but nothing is linked to it, and %s",
+                 loaded->name, looked_up);
     else
         snprintf(text, TD_LOADED_TEXT, "nothing that it loaded is linked to cuBLAS, and %s",
-                 unseen);
+                 looked_up);
     return text;
 }
 

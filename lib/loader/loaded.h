@@ -16,10 +16,18 @@ td_loaded td_loaded_cublas(void);
  * process, so that only what is linked to it counts there. */
 bool td_loaded_is_used(const td_loaded *loaded, bool is_host_device);
 
-/* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is always loaded. */
+/* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is always loaded.
+ * sees_dlsym: functions that the process looks up are intercepted. */
 enum { TD_LOADED_TEXT = 512 };
-const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device,
+const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device, bool sees_dlsym,
                               char text[TD_LOADED_TEXT]);
+
+/* True if this build stands before dlsym. */
+#ifdef TD_INTERPOSES_DLSYM
+enum { TD_SEES_DLSYM = 1 };
+#else
+enum { TD_SEES_DLSYM = 0 };
+#endif
 
 /* True if the process has loaded cuBLAS, and there is no CUDA driver to run it. */
 bool td_loaded_lacks_driver(void);

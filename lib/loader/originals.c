@@ -18,15 +18,18 @@ static const char *const names[TD_ORIGINAL_COUNT] = {TD_ENTRIES(NAME_OF_ENTRY)
                                                          TD_HELPERS(NAME_OF_HELPER)};
 
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-enum { SONAMES = sizeof sonames / sizeof *sonames, MOST_LIBRARIES = 8, PATH_BYTES = 4096 };
+static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",
+                                         "libcublasLt.so.11"};
+enum { SONAMES = sizeof sonames / sizeof *sonames, PATH_BYTES = 4096 };
 
 struct td_library {
-    const struct link_map *map; /* a reference is kept; NULL: not used yet */
+    /* A reference is kept. NULL: not used yet. */
+    _Atomic(const struct link_map *) map;
+    _Atomic(uintptr_t) start, end; /* of its image in memory; 0: not looked for yet */
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static td_library libraries[MOST_LIBRARIES]; /* under the lock */
+static td_library libraries[TD_MOST_LIBRARIES]; /* used ones first */
 static _Atomic(td_library *) own;
 static _Atomic(td_function) between[TD_ORIGINAL_COUNT]; /* of what is preloaded after Tandem */
 static pthread_once_t between_once = PTHREAD_ONCE_INIT;
@@ -41,10 +44,16 @@ static td_function function_of(void *address)
 
 /* ---- libraries ---- */
 
+/* Number i of the versions, the newest first. */
+static bool is_version(const td_image *image, int i)
+{
+    return strcmp(image->name, sonames[i]) == 0 || strcmp(image->name, lt_sonames[i]) == 0;
+}
+
 static bool is_cublas(const td_image *image)
 {
     for (int i = 0; i < SONAMES; i++)
-        if (strcmp(image->name, sonames[i]) == 0) return true;
+        if (is_version(image, i)) return true;
     return false;
 }
 
@@ -52,15 +61,14 @@ static bool is_cublas(const td_image *image)
 static td_library *refer_to(const char *path, bool may_load)
 {
     struct link_map *map = NULL;
-    td_library *library = NULL;
     void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
     if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < MOST_LIBRARIES && !library; i++)
-        if (!libraries[i].map || libraries[i].map == map) library = &libraries[i];
-    if (library) library->map = map;
-    pthread_mutex_unlock(&lock);
-    return library;
+    for (int i = 0; i < TD_MOST_LIBRARIES; i++) {
+        const struct link_map *other = NULL;
+        if (atomic_compare_exchange_strong(&libraries[i].map, &other, map) || other == map)
+            return &libraries[i];
+    }
+    return NULL;
 }
 
 /* Who asks for what, and where it is. */
@@ -74,8 +82,7 @@ static const td_image *newest(const td_images *images, const char *name)
 {
     for (int i = 0; i < SONAMES; i++)
         for (int j = 0; j < images->count; j++)
-            if (strcmp(images->image[j].name, sonames[i]) == 0 &&
-                td_image_symbol(&images->image[j], name))
+            if (is_version(&images->image[j], i) && td_image_symbol(&images->image[j], name))
                 return &images->image[j];
     return NULL;
 }
@@ -109,9 +116,96 @@ td_library *td_library_own(void)
     return library;
 }
 
+/* ---- calls that are bound to a library ---- */
+
+_Thread_local unsigned td_bound_call __attribute__((tls_model("initial-exec")));
+
+_Static_assert(TD_ORIGINAL_COUNT <= TD_BOUND_STRIDE, "a library's bound calls need more numbers");
+
+unsigned td_bound_number(const td_library *library, td_original which)
+{
+    return (unsigned)(library - libraries) * TD_BOUND_STRIDE + (unsigned)which;
+}
+
+/* The library that the call under way is bound to, once; NULL: none. */
+static td_library *take_bound(td_original which)
+{
+    const unsigned call = td_bound_call;
+    if (!call) return NULL;
+    td_bound_call = 0;
+    return (call - 1) % TD_BOUND_STRIDE == which ? &libraries[(call - 1) / TD_BOUND_STRIDE] : NULL;
+}
+
+/* Where an address is: its image's path, "" if that is no cuBLAS. */
+typedef struct {
+    const void *address;
+    char path[PATH_BYTES];
+} place;
+
+static void look_at_place(const td_images *images, void *of)
+{
+    place *p = of;
+    const td_image *image = td_images_find(images, p->address);
+    if (image && is_cublas(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
+}
+
+td_library *td_library_at(const void *address)
+{
+    td_library *library = td_owner_find(address);
+    if (library) return library;
+    place p = {.address = address, .path = ""};
+    td_images_visit(look_at_place, &p);
+    library = p.path[0] ? refer_to(p.path, false) : NULL;
+    if (library) td_owner_set(address, library);
+    return library;
+}
+
+/* ---- libraries of calls ---- */
+
+/* An image's place in memory: from the first byte of its segments to behind the last one. */
+typedef struct {
+    const void *inside;
+    uintptr_t start, end;
+} extent;
+
+static bool measure(const td_image *image, void *of)
+{
+    extent *e = of;
+    if (!td_image_holds(image, e->inside)) return false;
+    e->start = UINTPTR_MAX;
+    for (int i = 0; i < image->segment_count; i++) {
+        const ElfW(Phdr) *segment = &image->segments[i];
+        const uintptr_t start = image->base + segment->p_vaddr, end = start + segment->p_memsz;
+        if (segment->p_type != PT_LOAD) continue;
+        if (start < e->start) e->start = start;
+        if (end > e->end) e->end = end;
+    }
+    return true;
+}
+
+static bool holds(td_library *library, const void *address)
+{
+    uintptr_t end = atomic_load_explicit(&library->end, memory_order_acquire);
+    if (!end) {
+        extent e = {.inside = library->map->l_ld};
+        td_images_each(measure, &e);
+        atomic_store_explicit(&library->start, e.start, memory_order_relaxed);
+        atomic_store_explicit(&library->end, end = e.end, memory_order_release);
+    }
+    const uintptr_t start = atomic_load_explicit(&library->start, memory_order_relaxed);
+    return start <= (uintptr_t)address && (uintptr_t)address < end;
+}
+
+bool td_library_is_caller(const void *caller)
+{
+    td_library *library = td_library_at(caller);
+    return library && holds(library, caller);
+}
+
 td_library *td_library_of(const void *handle, const void *caller, td_original which)
 {
-    td_library *library = td_owner_find(handle);
+    td_library *library = take_bound(which);
+    if (!library) library = td_owner_find(handle);
     if (!library) library = td_owner_find(caller);
     if (library) return library;
     library = find_library(caller, which);
@@ -180,6 +274,8 @@ td_function td_original_find(td_library *library, td_original which)
                       "%s: no cuBLAS that has it is loaded (11 to 13)", names[which]);
     return function;
 }
+
+const char *td_original_name(td_original which) { return names[which]; }
 
 void td_original_enter(void) { running++; }
 

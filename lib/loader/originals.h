@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "../call/entries.h"
+#include "bound.h"
 
 /* X(function): what the wrappers and the engines need of cuBLAS beside the intercepted functions. */
 #define TD_HELPERS(X)                                                                              \
@@ -18,7 +19,9 @@
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
-    X(cublasGemmStridedBatchedEx)
+    X(cublasGemmStridedBatchedEx)                                                                  \
+    X(cublasLtMatmulDescGetAttribute)                                                              \
+    X(cublasLtMatrixLayoutGetAttribute)
 
 #define TD_ORIGINAL_ENTRY(function, family) TD_ORIGINAL_##function,
 #define TD_ORIGINAL_HELPER(function)        TD_ORIGINAL_##function,
@@ -30,16 +33,32 @@ typedef enum {
 
 typedef void (*td_function)(void);
 
-/* One cuBLAS, 11 to 13, of the process; once found, it stays loaded. */
+/* One cuBLAS or cublasLt, 11 to 13, of the process; once found, it stays loaded. */
 typedef struct td_library td_library;
 
-/* The cuBLAS of a call of `which`: the one that made the handle, if that is known; else the one that the object with
- * `caller`, an address in its code, would have called; else the program's, or the newest that is loaded. NULL if there is
- * none. handle may be NULL. */
+/* The cuBLAS of a call of `which`: the one that a bound call is bound to (below); else the one that made the handle, if
+ * that is known; else the one that the object with `caller`, an address in its code, would have called; else the program's,
+ * or the newest that is loaded. NULL if there is none. handle may be NULL. Every wrapper asks once, first of all. */
 td_library *td_library_of(const void *handle, const void *caller, td_original which);
 
 /* The same for Tandem's own handles; loads the newest that the loader finds where none is loaded. */
 td_library *td_library_own(void);
+
+/* True if an address is in the code of a cuBLAS or cublasLt: a call from there is one of its own. */
+bool td_library_is_caller(const void *caller);
+
+/* The cuBLAS that an address belongs to, as td_owner_set was told or else by its image; NULL if it belongs to none, or there
+ * are more than TD_MOST_LIBRARIES. May leave an error for dlerror. */
+td_library *td_library_at(const void *address);
+
+/* A program that looks a function up in one cuBLAS calls that one, whatever others there are. So what Tandem gives it are
+ * entrances of its own, one for each library and function (interpose/dlsym_x86_64.S): they store their number plus 1 in
+ * td_bound_call and jump to the wrapper. Numbers: library * TD_BOUND_STRIDE + function. */
+extern _Thread_local unsigned td_bound_call;
+unsigned td_bound_number(const td_library *library, td_original which);
+
+/* The name of the function. */
+const char *td_original_name(td_original which);
 
 /* The function of a library, or, before it, of an object that is preloaded after Tandem; NULL, and a line in the log once
  * for each, if there is none, or no library. */

@@ -188,6 +188,38 @@ static void print_log(const void *value, char *text, size_t bytes)
              log->file);
 }
 
+/* Elements to verify */
+
+static bool parse_verify(const char *text, void *value)
+{
+    static const char sample[] = "sample";
+    td_option_verify *count = value;
+    size_t number = 0;
+    *count = strcmp(text, "full") == 0 ? TD_VERIFY_ALL : 0;
+    if (*count || strcmp(text, "off") == 0) return true;
+    if (strncmp(text, sample, strlen(sample)) != 0) return false;
+    text += strlen(sample);
+    *count = TD_VERIFY_USUAL;
+    if (!*text) return true;
+    if (*text != ':' || !isdigit((unsigned char)text[1]) ||
+        text[1 + strspn(text + 1, "0123456789")] || !parse_number(text + 1, &number) ||
+        number < 1 || number > TD_VERIFY_MOST)
+        return false;
+    *count = (td_option_verify)number;
+    return true;
+}
+
+static void print_verify(const void *value, char *text, size_t bytes)
+{
+    const td_option_verify count = *(const td_option_verify *)value;
+    if (count == 0 || count == TD_VERIFY_ALL)
+        snprintf(text, bytes, "%s", count ? "full" : "off");
+    else if (count == TD_VERIFY_USUAL)
+        snprintf(text, bytes, "sample");
+    else
+        snprintf(text, bytes, "sample:%lld", (long long)count);
+}
+
 /* Any text, or none */
 
 static bool parse_text(const char *text, void *value)
@@ -200,6 +232,20 @@ static void print_text(const void *value, char *text, size_t bytes)
 {
     const td_option_text *from = value;
     snprintf(text, bytes, "%s", from->text[0] ? from->text : "none");
+}
+
+/* On or off */
+
+static bool parse_flag(const char *text, void *value)
+{
+    td_option_flag *is_on = value;
+    *is_on = strcmp(text, "on") == 0;
+    return *is_on || strcmp(text, "off") == 0;
+}
+
+static void print_flag(const void *value, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", *(const td_option_flag *)value ? "on" : "off");
 }
 
 /* Families of entry points */
@@ -269,6 +315,8 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_bytes = {parse_bytes, print_bytes, NULL},
                                    kind_log = {parse_log, print_log, NULL},
                                    kind_text = {parse_text, print_text, NULL},
+                                   kind_verify = {parse_verify, print_verify, NULL},
+                                   kind_flag = {parse_flag, print_flag, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
 #define ROW(id, kind, field, fallback, allowed, help)                                              \

@@ -32,9 +32,13 @@ typedef struct {
     td_log_level level;
     char file[TD_PATH_BYTES]; /* "": stderr */
 } td_option_log;
+typedef int64_t td_option_verify; /* elements of a product; 0: none, TD_VERIFY_ALL: all */
+enum { TD_VERIFY_USUAL = 64, TD_VERIFY_MOST = 65536 };
+#define TD_VERIFY_ALL INT64_MAX
 typedef struct {
     char text[TD_PATH_BYTES]; /* "": none */
 } td_option_text;
+typedef bool td_option_flag;
 typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
 
 /* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
@@ -55,6 +59,14 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
       "free memory.")                                                                              \
+    X(VERIFY, verify, verify, "off", "off, sample, sample:N with 1 to 65536 elements, or full",    \
+      "Elements of each product that are computed again exactly, after it, and compared: 64, N, "  \
+      "or "                                                                                        \
+      "all. The report has the errors beside the mode's bound, of native products as well; an "    \
+      "error beyond its bound is said once.")                                                      \
+    X(VERIFY_DUMP, text, verify_dump, "none", "none, or a folder",                                 \
+      "Where the row and the column of the first element beyond its bound are left: "              \
+      "verify-PID.txt.")                                                                           \
     X(LOG, log, log, "warn",                                                                       \
       "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
       "What is said, and where; without a file on stderr. In a file each line begins with "        \
@@ -62,8 +74,16 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
     X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \
+    X(SITES, flag, sites, "off", "on or off",                                                      \
+      "Whether the report has a line for each place that calls, and names it.")                    \
+    X(RULES, text, rules, "none", "none, or a file",                                               \
+      "Modes for some calls, a line each, by shape or caller, such as `m=..127 -> native`: "       \
+      "docs/report.md. The first that fits counts; TANDEM_MODE is for the others.")                \
     X(ENTRY, families, families, "all",                                                            \
-      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.")
+      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.") \
+    X(DLSYM, flag, dlsym, "on", "on or off",                                                       \
+      "Whether functions that a program looks up in a cuBLAS with dlsym or dlvsym are "            \
+      "intercepted.")
 
 #define TD_OPTION_ENUM(id, kind, field, fallback, allowed, help) TD_OPTION_##id,
 typedef enum { TD_OPTIONS(TD_OPTION_ENUM) TD_OPTION_COUNT } td_option_id;

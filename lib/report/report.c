@@ -2,6 +2,7 @@
 #include "report_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <search.h>
 #include <stddef.h>
@@ -37,13 +38,19 @@ static bool open_destination(bool is_new)
     return false;
 }
 
-static void drop_counters(td_record *record)
+static void drop_list(td_counted **list)
 {
-    while (record->counters) {
-        td_counted *first = record->counters;
-        record->counters = first->next;
+    while (*list) {
+        td_counted *first = *list;
+        *list = first->next;
         free(first);
     }
+}
+
+static void drop_counters(td_record *record)
+{
+    drop_list(&record->counters);
+    drop_list(&record->samples);
 }
 
 static void free_record(void *record)
@@ -74,12 +81,12 @@ void td_report_after_fork(bool is_child)
 
 void td_report_open(const td_options *o, const char *version)
 {
-    if (!o->report.text[0]) return;
+    if (!o->report.text[0] && !o->verify) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
     is_forked = false;
-    if (!open_destination(true)) return;
+    if (o->report.text[0] && !open_destination(true)) return;
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
@@ -105,6 +112,14 @@ void td_report_set_figures(int number, const char *figures)
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
 
+/* What the mode that runs the call promises. */
+static td_sample_bound bound_of(const td_decision *decision, int64_t k)
+{
+    const td_engine *engine = decision->engine ? decision->engine : td_engines[0];
+    return engine->proven ? engine->proven(decision->parameter, k)
+                          : (td_sample_bound){(double)INFINITY, 0.0};
+}
+
 td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
                                int device)
 {
@@ -114,6 +129,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .reason = decision->reason,
         .choice = decision->choice,
         .forecast = decision->forecast,
+        .bound = bound_of(decision, p->k),
         .device = device,
         .type = p->type,
         .op_a = p->op_a,
@@ -126,6 +142,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
+        .caller = report.options && report.options->sites ? p->caller : NULL,
     };
 }
 
@@ -156,16 +173,18 @@ static int compare_keys(const void *left, const void *right)
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
+    if (a->caller != b->caller) return (uintptr_t)a->caller < (uintptr_t)b->caller ? -1 : 1;
     const int mode = compare_texts(a->mode, b->mode);
     return mode ? mode : compare_texts(a->reason, b->reason);
 }
 
-static td_record *add_record(const td_report_key *key)
+static td_record *add_record(const td_report_key *key, const td_site *site)
 {
     td_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     record->key = *key;
     record->number = record_count;
+    record->site = site;
     if (!tsearch(record, &tree, compare_keys)) {
         free(record);
         return NULL;
@@ -176,16 +195,45 @@ static td_record *add_record(const td_report_key *key)
     return record;
 }
 
+/* The key's record; if it is new and is_added, one is made. */
+static td_record *look_for(const td_report_key *key, bool is_added, const td_site *site)
+{
+    pthread_mutex_lock(&lock);
+    td_record *const *found = tfind(key, &tree, compare_keys);
+    td_record *record = found ? *found : is_added ? add_record(key, site) : NULL;
+    pthread_mutex_unlock(&lock);
+    return record;
+}
+
 td_record *td_report_find(const td_report_key *key)
 {
     _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    pthread_mutex_lock(&lock);
-    td_record *const *found = tfind(key, &tree, compare_keys);
-    td_record *record = found ? *found : add_record(key);
-    pthread_mutex_unlock(&lock);
+    td_record *record = look_for(key, !key->caller, NULL);
+    if (!record && key->caller) record = look_for(key, true, td_site_find(key->caller));
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
+}
+
+bool td_report_wants_native(const td_record *record)
+{
+    return record && !atomic_load_explicit(&record->has_native, memory_order_relaxed);
+}
+
+void td_report_set_native(td_record *record, double seconds)
+{
+    atomic_store_explicit(&record->native_seconds, seconds, memory_order_relaxed);
+    atomic_store_explicit(&record->has_native, true, memory_order_release);
+}
+
+bool td_report_describe(unsigned number, char text[TD_CALL_TEXT])
+{
+    pthread_mutex_lock(&lock);
+    const td_record *record = report.first;
+    while (record && record->number != number) record = record->next;
+    if (record) td_report_print_call(&record->key, text);
+    pthread_mutex_unlock(&lock);
+    return record != NULL;
 }
 
 unsigned td_record_number(const td_record *record) { return record->number; }
@@ -213,32 +261,52 @@ void td_report_add_time(td_record *record, double seconds)
     atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
 }
 
-/* Under the lock. */
-static bool has_counters(const td_record *record, const volatile td_counters *counters)
+/* Adds counts to a list that does not have them. */
+static void add_counts(td_counted **list, const volatile void *counts)
 {
-    const td_counted *c = record->counters;
-    while (c && c->counters != counters) c = c->next;
-    return c != NULL;
-}
-
-void td_report_add_counters(td_record *record, const volatile td_counters *counters)
-{
-    if (!record) return;
     pthread_mutex_lock(&lock);
-    if (!has_counters(record, counters)) {
-        td_counted *added = malloc(sizeof *added);
-        if (added) {
-            *added = (td_counted){counters, record->counters};
-            record->counters = added;
-        }
+    const td_counted *known = *list;
+    while (known && known->counts != counts) known = known->next;
+    td_counted *added = known ? NULL : malloc(sizeof *added);
+    if (added) {
+        *added = (td_counted){counts, *list};
+        *list = added;
     }
     pthread_mutex_unlock(&lock);
 }
 
+void td_report_add_counters(td_record *record, const volatile td_counters *counters)
+{
+    if (record) add_counts(&record->counters, counters);
+}
+
+void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples)
+{
+    if (record) add_counts(&record->samples, samples);
+}
+
+static const volatile td_counters *counters_of(const td_counted *c) { return c->counts; }
+
 unsigned long long td_record_repaired(const td_record *record)
 {
     unsigned long long sum = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) sum += c->counters->repaired;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->repaired;
+    return sum;
+}
+
+td_sample_counts td_record_samples(const td_record *record)
+{
+    td_sample_counts sum = {0};
+    for (const td_counted *c = record->samples; c; c = c->next) {
+        const volatile td_sample_counts *of = c->counts;
+        sum.elements += of->elements;
+        sum.special += of->special;
+        sum.outside += of->outside;
+        sum.sum += of->sum;
+        sum.sum_ulps += of->sum_ulps;
+        if (of->worst > sum.worst) sum.worst = of->worst;
+        if (of->worst_ulps > sum.worst_ulps) sum.worst_ulps = of->worst_ulps;
+    }
     return sum;
 }
 
@@ -246,7 +314,7 @@ unsigned long long td_record_planes(const td_record *record)
 {
     unsigned long long most = 0;
     for (const td_counted *c = record->counters; c; c = c->next) {
-        const unsigned long long planes = c->counters->planes;
+        const unsigned long long planes = counters_of(c)->planes;
         if (planes > most) most = planes;
     }
     return most;
@@ -263,6 +331,10 @@ td_report_totals td_report_add_up(const td_report *from)
         totals.nanoseconds += record->nanoseconds;
         totals.repaired += td_record_repaired(record);
         totals.is_counted |= record->count != 0 && record->counters;
+        const td_sample_counts samples = td_record_samples(record);
+        totals.verified += samples.elements;
+        totals.outside += samples.outside;
+        totals.is_verified |= samples.elements != 0;
     }
     return totals;
 }
@@ -294,7 +366,7 @@ static bool is_without_calls(void)
 static bool has_cublas(char why[TD_LOADED_TEXT])
 {
     const td_loaded loaded = td_loaded_cublas();
-    td_loaded_explain(&loaded, report.is_host_device, why);
+    td_loaded_explain(&loaded, report.is_host_device, TD_SEES_DLSYM && report.options->dlsym, why);
     return td_loaded_is_used(&loaded, report.is_host_device);
 }
 
@@ -310,7 +382,7 @@ static void write_out(bool is_empty, const char *text, size_t length)
 void td_report_write(void)
 {
     char why[TD_LOADED_TEXT];
-    if (!is_on) return;
+    if (!is_on || !report.options->report.text[0]) return;
     const bool is_empty = is_without_calls();
     if (is_empty && is_forked) return;
     if (is_empty && !goes_to_stderr() && !has_cublas(why)) {

@@ -26,9 +26,11 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     int64_t m, n, k, batch;
+    const void *caller; /* NULL: not told apart */
 
     /* These follow from the others. */
-    const char *choice; /* why this mode; NULL: it was asked for, or the call is native */
+    td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
+    const char *choice;    /* why this mode; NULL: it was asked for, or the call is native */
     td_forecast forecast;
 } td_report_key;
 
@@ -37,8 +39,9 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 
-/* Starts the report that o asks for, if any; o and version (Tandem's) must stay valid. A file that cannot be
- * written gets one line, and the report stays off. Call once, before the other functions. */
+/* Starts the report that o asks for, if any, or the counts that TANDEM_VERIFY needs; o and
+ * version (Tandem's) must stay valid. A file that cannot be written gets one line, and the
+ * report stays off. Call once, before the other functions. */
 void td_report_open(const td_options *o, const char *version);
 
 /* The name of the CUDA device with this number; later names for the same number are ignored. */
@@ -68,6 +71,21 @@ void td_report_add_time(td_record *record, double seconds); /* GPU time of one c
 /* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
  * each context of a device has its own. */
 void td_report_add_counters(td_record *record, const volatile td_counters *counters);
+
+/* What one call of the record would take in cuBLAS, in seconds, by prediction; asked for once,
+ * as td_report_wants_native says. */
+bool td_report_wants_native(const td_record *record);
+void td_report_set_native(td_record *record, double seconds);
+
+/* The same of what TANDEM_VERIFY measures in the record's calls. */
+void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);
+
+/* A call as text, for a message: function, operations, sizes, mode. */
+enum { TD_CALL_TEXT = 256 };
+void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
+
+/* The same of the record with this number; false if there is none. */
+bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */
 void td_report_write(void);

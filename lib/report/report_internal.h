@@ -7,13 +7,14 @@
 #include <stdio.h>
 
 #include "../options/file.h"
+#include "../loader/site.h"
 #include "report.h"
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
-/* Counters of one context's kernels. */
+/* What the kernels of one context count: td_counters, or td_sample_counts. */
 typedef struct td_counted {
-    const volatile td_counters *counters;
+    const volatile void *counts;
     struct td_counted *next;
 } td_counted;
 
@@ -22,7 +23,12 @@ struct td_record {
     unsigned number;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
+    /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
+    _Atomic double native_seconds;
+    atomic_bool has_native;
+    const td_site *site;  /* of the caller; NULL: not told apart */
     td_counted *counters; /* NULL: kernels have counted nothing */
+    td_counted *samples;  /* NULL: nothing was verified */
 };
 
 typedef struct {
@@ -37,7 +43,9 @@ typedef struct {
 
 typedef struct {
     unsigned long long intercepted, emulated, native, timed, nanoseconds, repaired, unlisted;
-    bool is_counted; /* repaired is known of some calls */
+    unsigned long long verified, outside; /* elements; of these, beyond their bounds */
+    bool is_counted;                      /* repaired is known of some calls */
+    bool is_verified;                     /* some elements were compared */
 } td_report_totals;
 
 /* Sums over all records. */
@@ -45,6 +53,9 @@ td_report_totals td_report_add_up(const td_report *report);
 
 /* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not counted. */
 unsigned long long td_record_repaired(const td_record *record);
+
+/* What was measured of the record's calls in all contexts; zeros if nothing was. */
+td_sample_counts td_record_samples(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; 0 for modes without them. */
 unsigned long long td_record_planes(const td_record *record);

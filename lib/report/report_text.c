@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "json_text.h"
+#include "number_text.h"
 #include "../loader/loaded.h"
 
 /* Times are kept as whole nanoseconds and printed from integers: a printed double would take the
@@ -18,6 +20,17 @@ static const char host_device_note[] =
 
 /* Native calls with invalid arguments are listed too. */
 static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
+
+/* True of routines that update one triangle of C. */
+static bool is_update(const td_report_key *key)
+{
+    return key->kind == TD_RANK_K || key->kind == TD_RANK_2K;
+}
+
+static char triangle_letter(const td_report_key *key)
+{
+    return key->triangle == TD_LOWER ? 'L' : 'U';
+}
 
 static void print_string_or_null(FILE *out, const char *text)
 {
@@ -106,10 +119,48 @@ static void print_totals(FILE *out, const td_report_totals *totals)
 {
     fprintf(out,
             "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
-            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s},\n",
+            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
+            "\"verified\": %s, \"outside\": %s},\n",
             totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
             seconds_text(totals->timed, totals->nanoseconds).text,
-            count_text(totals->is_counted, totals->repaired, "null").text);
+            count_text(totals->is_counted, totals->repaired, "null").text,
+            count_text(totals->is_verified, totals->verified, "null").text,
+            count_text(totals->is_verified, totals->outside, "null").text);
+}
+
+/* JSON has no infinity. */
+static td_number number_or_null(double x)
+{
+    return isfinite(x) ? td_number_short(x) : (td_number){"null"};
+}
+
+/* The mean of what was added up over elements that have an error. */
+static double mean_of(double sum, const td_sample_counts *samples)
+{
+    const unsigned long long count = samples->elements - samples->special;
+    return count ? sum / (double)count : 0.0;
+}
+
+static void print_samples(FILE *out, const td_record *record)
+{
+    const td_sample_counts s = td_record_samples(record);
+    const td_sample_bound bound = record->key.bound;
+    if (s.elements == 0) {
+        fprintf(out, "null");
+        return;
+    }
+    fprintf(
+        out,
+        "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"worst\": %s, \"mean\": %s, "
+        "\"worst_ulps\": %s, \"mean_ulps\": %s, ",
+        s.elements, s.special, s.outside, number_or_null(s.worst).text,
+        number_or_null(mean_of(s.sum, &s)).text, number_or_null(s.worst_ulps).text,
+        number_or_null(mean_of(s.sum_ulps, &s)).text);
+    if (isfinite(bound.relative))
+        fprintf(out, "\"bound\": %s, \"bound_ulps\": %s}", td_number_short(bound.relative).text,
+                td_number_short(bound.ulps).text);
+    else
+        fprintf(out, "\"bound\": null, \"bound_ulps\": null}");
 }
 
 /* Which half of a matrix, and which side of it: of the routines that ask. */
@@ -118,8 +169,7 @@ static void print_shape(FILE *out, const td_report_key *key)
     const bool is_triangular =
         key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
     if (is_triangular) fprintf(out, "\"side\": \"%c\", ", key->side == TD_LEFT ? 'L' : 'R');
-    if (is_triangular || key->kind == TD_RANK_K || key->kind == TD_RANK_2K)
-        fprintf(out, "\"uplo\": \"%c\", ", key->triangle == TD_LOWER ? 'L' : 'U');
+    if (is_triangular || is_update(key)) fprintf(out, "\"uplo\": \"%c\", ", triangle_letter(key));
     if (is_triangular)
         fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
 }
@@ -140,6 +190,21 @@ static void print_forecast(FILE *out, const td_forecast *f)
     fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
             seconds_text(f->emulated >= 0.0, nanoseconds_of(f->emulated)).text,
             seconds_text(f->native >= 0.0, nanoseconds_of(f->native)).text);
+}
+
+/* Predicted, of one call in cuBLAS. */
+static number native_seconds_text(const td_record *record)
+{
+    const double seconds = record->native_seconds;
+    const bool is_known = record->has_native && seconds >= 0.0;
+    return seconds_text(is_known, is_known ? nanoseconds_of(seconds) : 0);
+}
+
+static void print_site(FILE *out, const td_site *site)
+{
+    char text[2 * TD_SITE_BYTES + 32];
+    if (site) td_site_print(site, text);
+    print_string_or_null(out, site ? text : NULL);
 }
 
 static void print_record(FILE *out, const td_record *record)
@@ -166,6 +231,10 @@ static void print_record(FILE *out, const td_record *record)
     print_string_or_null(out, key->choice);
     fprintf(out, ", \"predicted\": ");
     print_forecast(out, &key->forecast);
+    fprintf(out, ", \"native_seconds\": %s, \"site\": ", native_seconds_text(record).text);
+    print_site(out, record->site);
+    fprintf(out, ", \"verified\": ");
+    print_samples(out, record);
     fprintf(out, "}");
 }
 
@@ -195,6 +264,15 @@ void td_report_print_json(FILE *out, const td_report *report)
         separator = ",\n    ";
     }
     fprintf(out, "\n  ]\n}\n");
+}
+
+void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
+{
+    char batch[32] = "";
+    if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
+    snprintf(text, TD_CALL_TEXT, "%s %c%c m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
+             td_entries[key->entry].name, op_letter(key->op_a), op_letter(key->op_b), key->m,
+             key->n, key->k, batch, key->mode);
 }
 
 /* The table. Its columns are as wide as what is in them, and those that say nothing are left
@@ -236,10 +314,13 @@ static cell function_cell(const td_record *record)
     return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
 }
 
+/* The operations of both operands; of an update the triangle, and the operation. */
 static cell op_cell(const td_record *record)
 {
-    const char ops[] = {op_letter(record->key.op_a), op_letter(record->key.op_b), '\0'};
-    return text_cell(ops);
+    const td_report_key *key = &record->key;
+    const char ops[] = {op_letter(key->op_a), op_letter(key->op_b), '\0'},
+               update[] = {triangle_letter(key), op_letter(key->op_a), '\0'};
+    return text_cell(is_update(key) ? update : ops);
 }
 
 static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }
@@ -269,6 +350,33 @@ static cell planes_cell(const td_record *record)
     return text_cell(count_text(planes != 0, planes, "-").text);
 }
 
+/* Nothing to show where no element was compared. */
+static cell sample_cell(const td_record *record, double (*of)(const td_sample_counts *samples))
+{
+    const td_sample_counts s = td_record_samples(record);
+    return text_cell(s.elements ? td_number_short(of(&s)).text : "-");
+}
+
+static double worst_of(const td_sample_counts *s) { return s->worst; }
+static double mean_error_of(const td_sample_counts *s) { return mean_of(s->sum, s); }
+static double worst_ulps_of(const td_sample_counts *s) { return s->worst_ulps; }
+static cell worst_cell(const td_record *record) { return sample_cell(record, worst_of); }
+static cell mean_cell(const td_record *record) { return sample_cell(record, mean_error_of); }
+static cell ulps_cell(const td_record *record) { return sample_cell(record, worst_ulps_of); }
+
+/* In sizes alone: a unit in the last place of C is at most 2^-52 of one. */
+static cell bound_cell(const td_record *record)
+{
+    const td_sample_bound bound = record->key.bound;
+    if (!record->samples || !isfinite(bound.relative)) return text_cell("-");
+    return text_cell(td_number_short(bound.relative + bound.ulps * 0x1p-52).text);
+}
+
+static cell outside_cell(const td_record *record)
+{
+    return integer_cell((int64_t)td_record_samples(record).outside);
+}
+
 static const column columns[] = {
     {"cublas...", NULL, true, function_cell},
     {"op", NULL, true, op_cell},
@@ -281,6 +389,11 @@ static const column columns[] = {
     {"ms, all calls", NULL, false, time_cell},
     {"repaired", "-", false, repaired_cell},
     {"planes", "-", false, planes_cell},
+    {"error", "-", false, worst_cell},
+    {"mean", "-", false, mean_cell},
+    {"bound", "-", false, bound_cell},
+    {"ulps", "-", false, ulps_cell},
+    {"outside", "0", false, outside_cell},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -329,6 +442,15 @@ static void print_because(FILE *out, int used, const td_report_key *key)
     fprintf(out, "\n");
 }
 
+/* Where the calls of a line come from, on a line of its own. */
+static void print_caller(FILE *out, const td_record *record)
+{
+    char text[2 * TD_SITE_BYTES + 32];
+    if (!record->site) return;
+    td_site_print(record->site, text);
+    fprintf(out, "tandem:     from %s\n", text);
+}
+
 static const char because_title[] = "  because";
 
 static void print_rows(FILE *out, const td_report *report)
@@ -338,7 +460,10 @@ static void print_rows(FILE *out, const td_report *report)
     const int used = print_cells(out, widths, NULL);
     fprintf(out, "%s\n", used + (int)strlen(because_title) > LINE_COLUMNS ? "" : because_title);
     for (const td_record *record = report->first; record; record = record->next)
-        if (record->count != 0) print_because(out, print_cells(out, widths, record), &record->key);
+        if (record->count != 0) {
+            print_because(out, print_cells(out, widths, record), &record->key);
+            print_caller(out, record);
+        }
 }
 
 /* Why there is nothing to print. */
@@ -347,7 +472,9 @@ static void print_silence(FILE *out, const td_report *report)
     const td_loaded loaded = td_loaded_cublas();
     char why[TD_LOADED_TEXT];
     fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
-            program_invocation_short_name, td_loaded_explain(&loaded, report->is_host_device, why));
+            program_invocation_short_name,
+            td_loaded_explain(&loaded, report->is_host_device,
+                              TD_SEES_DLSYM && report->options->dlsym, why));
 }
 
 void td_report_print_table(FILE *out, const td_report *report)

@@ -1,7 +1,8 @@
 """docs/adding.md, done as it says: its edits are made in a copy of the sources, in as many files as its headings say, what
 they reach is built on what the build has already, and the new mode, entry point and option are used.
 
-usage: check_adding.py SOURCE_ROOT BUILD_ROOT CUDA_INCLUDE LAUNCHER_LIBRARIES COMPILER...
+usage: check_adding.py SOURCE_ROOT BUILD_ROOT CUDA_INCLUDE LAUNCHER_LIBRARIES KERNEL_COMPILER COMPILER...
+KERNEL_COMPILER is the command that compiles a kernel for the host device, in one argument.
 """
 
 import concurrent.futures
@@ -16,12 +17,12 @@ import tempfile
 import unittest
 
 SOURCE, BUILD, CUDA = map(pathlib.Path, sys.argv[1:4])
-LIBRARIES, COMPILER = sys.argv[4].split(), sys.argv[5:]
-NUMBERS = {"one": 1, "two": 2, "three": 3}
-FOLDERS = ["include", "interpose", "kernels", "lib", "tests", "tools"]
+LIBRARIES, KERNEL_COMPILER, COMPILER = sys.argv[4].split(), sys.argv[5].split(), sys.argv[6:]
+NUMBERS = {"one": 1, "two": 2, "three": 3, "nine": 9}
+FOLDERS = ["hostgpu", "include", "interpose", "kernels", "lib", "tests", "tools"]
 
 HEADING = re.compile(r"^## (An? .*): (\w+) files?$", re.MULTILINE)
-EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before) `([^`]+)`):\n\n```c\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before) `([^`]+)`):\n\n```(?:c|meson)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # The example's mode and entry point, through a program that knows neither.
 CLIENT = r"""
@@ -44,14 +45,29 @@ int main(void)
 """
 # What stands for cuBLAS's own function.
 ORIGINAL = "int cublasDgemmExample(void); int cublasDgemmExample(void) { return 99; }"
-# What tests/kernels knows of modes.
+# What tests/kernels knows of modes, and that the new one gives its reference's bits.
 MODES = r"""
 #include <stdio.h>
-#include "tests/kernels/support/modes.h"
+#include <string.h>
+#include "tests/support/test.h"
+#include "tests/kernels/support/checked.h"
+static const mode *example;
+static void bits_are_the_references(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 8; i++) {
+        const product of = product_varied("both signs", 5 + 30 * i, 40 - 4 * i, i == 3 ? 0 : 100 + 7 * i, i);
+        checked_product(example, &of);
+    }
+}
 int main(void)
 {
-    for (const mode *m = NULL; (m = mode_after(m));) puts(m->name);
-    return 0;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bits_are_the_references)};
+    for (const mode *m = NULL; (m = mode_after(m));) {
+        puts(m->name);
+        if (strcmp(m->name, "example") == 0) example = m;
+    }
+    return example ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
 """
 
@@ -68,6 +84,7 @@ def edit(root, path, new, where, mark, text):
     file = root / path
     if new:
         assert not file.exists(), f"{path} is not new"
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -105,26 +122,46 @@ class Adding(unittest.TestCase):
         return objects
 
     @classmethod
+    def compile_kernels(cls, paths):
+        """Objects of these kernels for the host device."""
+        objects = []
+        for path in paths:
+            source, target = path.with_suffix(".host.cpp"), path.with_suffix(".o")
+            source.write_text(f'#include "{path}"\n', encoding="utf-8")
+            subprocess.run([*KERNEL_COMPILER, "-fPIC", "-isystem", CUDA, "-c", source, "-o", target], check=True)
+            objects.append(target)
+        return objects
+
+    @classmethod
+    def new_files(cls):
+        return [path for _, _, edits in cls.page for path, is_new, *_ in edits if is_new]
+
+    @classmethod
     def build(cls):
         """The library, the launcher and the two programs; what includes no edited header comes from the build."""
         root, host = cls.root, BUILD / "hostgpu"
-        new = [root / path for _, _, edits in cls.page for path, is_new, *_ in edits if is_new]
-        library = cls.compile_all([*(p for p in (root / "lib").rglob("*.c") if "engines" not in p.parts), root / "lib/engines/registry.c", *new])
+        new = [root / path for path in cls.new_files()]
+        in_library = [path for path in new if path.suffix == ".c" and path.is_relative_to(root / "lib")]
+        in_tests = [path for path in new if path.suffix == ".c" and path.is_relative_to(root / "tests")]
+        library = cls.compile_all([*(p for p in (root / "lib").rglob("*.c") if "engines" not in p.parts), root / "lib/engines/registry.c", *in_library])
+        library += cls.compile_kernels(path for path in new if path.suffix == ".cu")
         rest = [BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}", "-l:libcudart.so.13",
                 f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"]
         cls.library = root / "libtandem-hostgpu.so"
-        compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.c"))), *library, *rest,
+        compiler("-shared", "-o", cls.library, *cls.compile_all(list((root / "interpose").glob("*.[cS]"))), *library, *rest,
                  f"-Wl,--version-script={root / 'interpose/tandem.map'}")
         cls.tandem = root / "tandem"
         compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *library, *rest, *LIBRARIES)
         for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
             (root / f"{name}.c").write_text(source, encoding="utf-8")
-        client, modes, original, known = cls.compile_all(
-            [root / "client.c", root / "modes.c", root / "original.c", root / "tests/kernels/support/modes.c"])
+        support = [root / "tests/kernels/support" / name for name in ("modes.c", "checked.c", "device.c")]
+        client, modes, original, *known = cls.compile_all(
+            [root / "client.c", root / "modes.c", root / "original.c", *support, *in_tests])
         compiler("-shared", "-o", root / "liboriginal.so", original)
         compiler("-o", root / "client", client, root / "liboriginal.so", f"-L{host}", "-l:libcublas.so.13",
                  "-l:libcudart.so.13", f"-Wl,-rpath,{host}:{root}")
-        compiler("-o", root / "modes", modes, known, *library, *rest, BUILD / "tests/ref/libref.a",
+        compiler("-o", root / "modes", modes, *known, *library, *rest, BUILD / "tests/kernels/libcheck_support.a",
+                 BUILD / "tests/ref/libref.a", f"-Wl,-rpath,{host}", host / "libcublas.so.13",
                  BUILD / "tests/support/libtest_support.a", "-lmpfr", "-lgmp", "-lcmocka", "-lm")
 
     def run_tandem(self, *arguments, **variables):
@@ -133,7 +170,7 @@ class Adding(unittest.TestCase):
 
     def test_each_touches_as_many_files_as_the_page_says(self):
         self.assertEqual([(what, count) for what, count, _ in self.page],
-                         [("A mode", 3), ("An entry point", 2), ("An option", 1)])
+                         [("A mode", 9), ("An entry point", 2), ("An option", 1)])
         for what, count, edits in self.page:
             self.assertEqual(len({path for path, *_ in edits}), count, what)
 
@@ -141,10 +178,17 @@ class Adding(unittest.TestCase):
         names = self.run_tandem("modes", "--names").stdout.split()
         self.assertEqual(names[:3], ["native", "df", "example"])
 
-    def test_tests_know_the_mode(self):
+    def test_tests_know_the_mode_and_its_bits(self):
         listed = subprocess.run([self.root / "modes"], capture_output=True, text=True, check=False)
-        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        self.assertEqual(listed.returncode, 0, listed.stdout + listed.stderr)
         self.assertIn("example", listed.stdout.split())
+
+    def test_the_build_names_every_new_source(self):
+        named = "".join((self.root / path).read_text(encoding="utf-8")
+                        for path in ("kernels/meson.build", "lib/engines/modes.def", "tests/ref/meson.build"))
+        for path in self.new_files():
+            if not path.endswith(".h"):
+                self.assertIn(path.removeprefix("kernels/").removeprefix("lib/engines/").removeprefix("tests/ref/"), named)
 
     def test_option(self):
         shown = self.run_tandem("options", TANDEM_EXAMPLE="4096k").stdout

@@ -19,7 +19,7 @@ DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
 
 class Commands(Case):
-    COMMANDS = 'run, bench, modes, options, plan, calibrate, doctor, help, version'
+    COMMANDS = 'run, bench, report, modes, options, plan, calibrate, doctor, help, version'
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
@@ -200,6 +200,14 @@ class Commands(Case):
         more = self.plan('--device', 'NVIDIA H200', '--batch', '1000', '--op', 'TC', 64, 64, 64)[1]
         self.assertGreater(float(more['native']), float(other['native']))
 
+    def test_plan_of_a_triangle(self):
+        h200 = ('--device', 'NVIDIA H200')
+        whole, half = self.plan(4096, 4096, 512, *h200)[1], self.plan('--routine', 'dsyrk', 4096, 512, *h200)[1]
+        for mode in ('native', 'df', 'dd', 'ozaki2', 'fp64'):
+            self.assertLess(float(half[mode]), 0.75 * float(whole[mode]), mode)
+        plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
+        self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')], ['dsyrk', 4096, 4096, 512, 'T'])
+        self.assertEqual(json.loads(self.shown('plan', '--json', 8, 8, 8))['routine'], 'dgemm')
     def test_plan_shows_routes(self):
         """Which kernels each mode launches: the same in text and in JSON, and other ones on another device."""
         def routes(*arguments):
@@ -243,6 +251,12 @@ class Commands(Case):
                             'did you mean NVIDIA H200?')
         self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
         self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
+        dsyrk = ('--routine', 'dsyrk')
+        self.assert_refused(refused(1, 2, 3, '--routine', 'dsymm'), 2, "--routine is 'dsymm'", 'dgemm, dsyrk')
+        self.assert_refused(refused(1, *dsyrk), 2, 'K is missing')
+        self.assert_refused(refused(1, 2, 3, *dsyrk), 2, "'3' is one size too many for dsyrk")
+        self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'", 'one of the letters')
+        self.assert_refused(refused(1, 2, *dsyrk, '--batch', 5), 2, "--batch is '5'", 'dsyrk has no batches')
         self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
 
     def test_options_show_value_and_origin(self):
@@ -468,13 +482,31 @@ class Doctor(Case):
     def test_plugins_may_come(self):
         program = compile_c(self.folder, 'program',
                             '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }', '-ldl')
-        self.assertIn('may work', self.doctor(program, 0))
+        self.assertIn('(ctypes) are not, as this build', self.doctor(program, 0))
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        self.assertIn('may work: no cuBLAS found, but it loads libraries at run time: those that import from cuBLAS are '
+                      'intercepted, functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
 
     def test_dlopen_of_cublas(self):
-        program = compile_c(self.folder, 'program',
-                            '#include <dlfcn.h>\nint main(void) { return !dlsym(dlopen("libcublas.so.13", RTLD_NOW),'
-                            ' "cublasDgemm_v2"); }', '-ldl')
-        self.assertIn('program opens cuBLAS with dlopen', self.doctor(program, 1))
+        """Which way it goes: by names that it holds, by what the library stands before, and by TANDEM_DLSYM."""
+        def opener(name):
+            return compile_c(self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
+                             f' return !dlsym(dlopen("libcublas.so.13", RTLD_NOW), "{name}"); }}', '-ldl')
+
+        program = opener('cublasDgemm_v2')
+        looked_up = 'looked up:   cublasDgemm_v2 (in program): '
+        unseen = 'this build of Tandem does not stand before dlsym'
+        verdict = self.doctor(program, 1, looked_up + 'not seen, as ' + unseen)
+        self.assertIn('program opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, as ' + unseen,
+                      verdict)
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        verdict = self.doctor(program, 0, looked_up + 'intercepted\n')
+        self.assertIn('works: its products can be intercepted: program opens cuBLAS with dlopen', verdict)
+        self.environment['TANDEM_DLSYM'] = 'off'
+        self.assertIn('are not seen, as TANDEM_DLSYM is off', self.doctor(program, 1, 'not seen, as TANDEM_DLSYM is off'))
+        del self.environment['TANDEM_DLSYM']
+        verdict = self.doctor(opener('cublasSgemm_v2'), 0)
+        self.assertIn('may work: program opens cuBLAS with dlopen, but no function that Tandem intercepts is named', verdict)
 
     def test_static_cublas(self):
         program = compile_c(self.folder, 'program', 'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')

@@ -26,7 +26,7 @@
 static void test_statuses(void **state)
 {
     cublasHandle_t handle = NULL;
-    cublasLtMatmulDesc_t descriptor = NULL;
+    cublasLtMatrixTransformDesc_t descriptor = NULL;
     cublasStatus_t status[3];
     double x = 0;
 
@@ -37,9 +37,9 @@ static void test_statuses(void **state)
     EXPECT_SAID(status[1] =
                     cublasDspr2_v2_64(handle, CUBLAS_FILL_MODE_LOWER, 1, &x, &x, 1, &x, 1, &x),
                 "cublasDspr2_v2_64 is not implemented: it returns CUBLAS_STATUS_NOT_SUPPORTED");
-    EXPECT_SAID(
-        status[2] = cublasLtMatmulDescCreate(&descriptor, CUBLAS_COMPUTE_64F, CUDA_R_64F),
-        "cublasLtMatmulDescCreate is not implemented: it returns CUBLAS_STATUS_NOT_SUPPORTED");
+    EXPECT_SAID(status[2] = cublasLtMatrixTransformDescCreate(&descriptor, CUDA_R_64F),
+                "cublasLtMatrixTransformDescCreate is not implemented: it returns "
+                "CUBLAS_STATUS_NOT_SUPPORTED");
     for (int i = 0; i < 3; i++) assert_int_equal(status[i], CUBLAS_STATUS_NOT_SUPPORTED);
     assert_int_equal(cublasGetError(), CUBLAS_STATUS_SUCCESS); /* of cublas.h alone */
     assert_int_equal(cublasDestroy_v2(handle), CUBLAS_STATUS_SUCCESS);

@@ -46,7 +46,7 @@ static operation_out *compute(operation which, const list *l)
 static void check_operation(operation which)
 {
     list l = {0};
-    cases_visit(which, SEED, RANDOM_CASES, append, &l);
+    cases_visit(which, SEED, test_cases(RANDOM_CASES), append, &l);
     operation_out *got = compute(which, &l);
     for (size_t i = 0; i < l.count; i++) {
         const operation_in *in = &l.in[i];

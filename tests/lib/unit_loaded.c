@@ -14,8 +14,13 @@ static void check(const char *name, const char *linked, const char *on_gpu, cons
     char text[TD_LOADED_TEXT];
     assert_string_equal(loaded.name, name);
     assert_string_equal(loaded.linked, linked);
-    assert_non_null(strstr(td_loaded_explain(&loaded, false, text), on_gpu));
-    assert_non_null(strstr(td_loaded_explain(&loaded, true, text), on_host));
+    assert_non_null(strstr(td_loaded_explain(&loaded, false, false, text), on_gpu));
+    assert_non_null(strstr(td_loaded_explain(&loaded, true, false, text), on_host));
+    const bool is_linked = linked[0];
+    assert_int_equal(strstr(text, "with dlsym (as ctypes does) are not seen") != NULL, !is_linked);
+    td_loaded_explain(&loaded, true, true, text);
+    assert_int_equal(strstr(text, "it called no product that it had looked up") != NULL,
+                     !is_linked);
 }
 
 static void load(const char *path)

@@ -57,6 +57,8 @@ static const struct {
     const char *text;
     const char *printed;
 } good[] = {
+    {TD_OPTION_DLSYM, "on", "on"},
+    {TD_OPTION_DLSYM, "off", "off"},
     {TD_OPTION_MODE, "native", "native"},
     {TD_OPTION_MODE, "df", "df"},
     {TD_OPTION_MODE, "slices", "slices"},
@@ -83,6 +85,18 @@ static const struct {
     {TD_OPTION_WORKSPACE, "4096g", "4096G"},
     {TD_OPTION_WORKSPACE, "18446744073709551615", "18446744073709551615"},
     {TD_OPTION_WORKSPACE, "17179869183G", "17179869183G"},
+    {TD_OPTION_VERIFY, "off", "off"},
+    {TD_OPTION_VERIFY, "sample", "sample"},
+    {TD_OPTION_VERIFY, "sample:64", "sample"},
+    {TD_OPTION_VERIFY, "sample:1", "sample:1"},
+    {TD_OPTION_VERIFY, "sample:65536", "sample:65536"},
+    {TD_OPTION_VERIFY, "full", "full"},
+    {TD_OPTION_VERIFY_DUMP, "none", "none"},
+    {TD_OPTION_VERIFY_DUMP, "a folder", "a folder"},
+    {TD_OPTION_SITES, "on", "on"},
+    {TD_OPTION_SITES, "off", "off"},
+    {TD_OPTION_RULES, "none", "none"},
+    {TD_OPTION_RULES, "r.txt", "r.txt"},
     {TD_OPTION_LOG, "error", "error"},
     {TD_OPTION_LOG, "debug", "debug"},
     {TD_OPTION_LOG, "info:/tmp/a:b", "info:/tmp/a:b"},
@@ -125,6 +139,11 @@ static void values_reach_their_fields(void **state)
                            "TANDEM_LOG=info:l.txt",
                            "TANDEM_REPORT=-",
                            "TANDEM_ENTRY=gemm_strided",
+                           "TANDEM_DLSYM=off",
+                           "TANDEM_VERIFY=sample:9",
+                           "TANDEM_VERIFY_DUMP=folder",
+                           "TANDEM_SITES=on",
+                           "TANDEM_RULES=r.txt",
                            NULL};
     td_options o;
     (void)state;
@@ -139,6 +158,11 @@ static void values_reach_their_fields(void **state)
     assert_string_equal(o.log.file, "l.txt");
     assert_string_equal(o.report.text, "-");
     assert_int_equal(o.families, 1 << TD_FAMILY_gemm_strided);
+    assert_false(o.dlsym);
+    assert_int_equal(o.verify, 9);
+    assert_string_equal(o.verify_dump.text, "folder");
+    assert_true(o.sites);
+    assert_string_equal(o.rules.text, "r.txt");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
 }
@@ -160,6 +184,8 @@ static const struct {
     td_option_id id;
     const char *text;
 } bad[] = {
+    {TD_OPTION_DLSYM, "ON"},
+    {TD_OPTION_DLSYM, "1"},
     {TD_OPTION_MODE, "fd"},
     {TD_OPTION_MODE, "DF"},
     {TD_OPTION_MODE, "df:"},
@@ -212,6 +238,17 @@ static const struct {
     {TD_OPTION_WORKSPACE, "17179869184G"},
     {TD_OPTION_WORKSPACE, "17179869185G"},
     {TD_OPTION_WORKSPACE, "99999999999999999999999999"},
+    {TD_OPTION_VERIFY, "on"},
+    {TD_OPTION_VERIFY, "sample:"},
+    {TD_OPTION_VERIFY, "sample:0"},
+    {TD_OPTION_VERIFY, "sample:65537"},
+    {TD_OPTION_VERIFY, "sample:-1"},
+    {TD_OPTION_VERIFY, "sample: 1"},
+    {TD_OPTION_VERIFY, "sample:1k"},
+    {TD_OPTION_VERIFY, "sample:99999999999999999999"},
+    {TD_OPTION_VERIFY, "samples"},
+    {TD_OPTION_VERIFY, "full:3"},
+    {TD_OPTION_SITES, "yes"},
     {TD_OPTION_LOG, "verbose"},
     {TD_OPTION_LOG, "warning"},
     {TD_OPTION_LOG, "war"},

@@ -66,6 +66,20 @@ static int64_t *size_of(td_problem *p, char name)
     return name == 'm' ? &p->m : name == 'n' ? &p->n : name == 'k' ? &p->k : &p->batch;
 }
 
+static void addends_count_where_beta_may(void **state)
+{
+    td_problem p = valid(TD_PRODUCT);
+    (void)state;
+    p.beta.value.binary64 = 2.0;
+    assert_false(td_problem_has_addend(&p));
+    p.addend = there;
+    assert_true(td_problem_has_addend(&p));
+    p.beta.value.binary64 = 0.0;
+    assert_false(td_problem_has_addend(&p));
+    p.beta.device = memory;
+    assert_true(td_problem_has_addend(&p));
+}
+
 static void matrices_that_a_kind_names_must_be_there(void **state)
 {
     (void)state;
@@ -220,6 +234,8 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p.is_pedantic = true;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
     p = valid(TD_RANK_K);
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    p = valid(TD_RANK_2K);
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
     p = valid(TD_PRODUCT);
     p.type = TD_COMPLEX_BINARY64;
@@ -299,6 +315,7 @@ int main(void)
         cmocka_unit_test(batches_of_factorisations_have_kernels_of_their_own),
         cmocka_unit_test(every_kind_can_be_valid),
         cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
+        cmocka_unit_test(addends_count_where_beta_may),
         cmocka_unit_test(sizes),
         cmocka_unit_test(the_result_is_what_the_kind_writes),
         cmocka_unit_test(leading_dimensions_cover_stored_rows),

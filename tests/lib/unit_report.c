@@ -157,7 +157,8 @@ static void json_holds_what_was_counted(void **state)
         "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
     assert_true(holds(
         "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
-        "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42}"));
+        "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": None, "
+        "\"outside\": None}"));
     assert_true(holds(
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": \"binary64\", \"op_a\": "
         "\"N\", \"op_b\": \"T\", "
@@ -165,7 +166,7 @@ static void json_holds_what_was_counted(void **state)
         "2, \"timed\": 2, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"planes\": 15, \"native_reason\": None, "
         "\"choice\": None, "
-        "\"predicted\": None}"));
+        "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
     assert_true(holds(
         "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
     assert_true(holds(
@@ -289,7 +290,7 @@ static void a_key_takes_any_problem(void **state)
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
         "\"planes\": None, \"native_reason\": None, \"choice\": None, "
-        "\"predicted\": None}"));
+        "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
 }
 
 static void write_text(const char *file, const char *text)

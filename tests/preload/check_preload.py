@@ -1,6 +1,6 @@
 """Programs that know nothing of Tandem, with and without it preloaded, on the host device or on a GPU.
 
-usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER]
+usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER SHIM_WRONG [NVTX_TOOL]]
 
 CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its lines without
 Tandem are what its lines with Tandem must be, but that products become those of the mode.
@@ -16,6 +16,8 @@ import unittest
 launcher, client, client_now, client_dlopen, preload = sys.argv[1:6]
 client_graph = os.path.join(os.path.dirname(client), "client_graph")
 hostgpu = sys.argv[6] if len(sys.argv) > 6 else None  # None: a GPU, and the real libraries
+shim_wrong = sys.argv[7] if hostgpu else None
+nvtx_tool = sys.argv[8] if len(sys.argv) > 8 else None
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
@@ -25,10 +27,10 @@ MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "oza
 ORDINARY = ["df", "70", "35", "50"]
 
 
-def run(program, arguments=(), tandem=True, **variables):
+def run(program, arguments=(), tandem=True, shim=(), **variables):
     """The finished process; variables are the environment's TANDEM_ and HOSTGPU_ ones."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + list(shim) + stand_ins)
     environment.update(variables)
     return subprocess.run(
         [program, *arguments], env=environment, capture_output=True, text=True, check=False
@@ -160,6 +162,110 @@ class Preload(unittest.TestCase):
         # fp64 has nothing to repair: it is the arithmetic of repairs.
         self.assertEqual(report["totals"]["repaired"] > 0, mode != "fp64")
 
+    def test_products_are_verified(self):
+        """Every form of call, in graphs too; C's bits, and what is said, are as without."""
+        for mode in ("native", "df", "faithful", "ozaki2:9"):
+            with self.subTest(mode):
+                path = self.path("verified-" + mode)
+                process = run(client, ["df" if mode == "native" else mode], TANDEM_MODE=mode, TANDEM_REPORT=path,
+                              TANDEM_VERIFY="sample:5")
+                self.assert_ran(process)
+                self.assertEqual(said(process), [])
+                plain = self.native if mode == "native" else self.emulated[mode]
+                self.assertEqual(process.stdout, plain.stdout)
+                self.check_verified(read_report(path), mode)
+
+    def check_verified(self, report, mode):
+        unseen = {"invalid arguments", "nothing to compute"}
+        self.assertEqual(report["totals"]["outside"], 0)
+        self.assertEqual(report["totals"]["verified"], sum((c["verified"] or {"elements": 0})["elements"] for c in report["calls"]))
+        self.assertGreater(report["totals"]["verified"], 5 * 100)
+        for call in report["calls"]:
+            verified = call["verified"]
+            if verified is None:
+                self.assertTrue(call["native_reason"] in unseen or mode == "native", call)
+                continue
+            self.assertNotIn(call["native_reason"], unseen)
+            promises = mode != "ozaki2:9" or call["native_reason"] is not None
+            self.assertEqual(verified["bound"] is not None, promises, call)
+            self.assertGreaterEqual(verified["worst"], verified["mean"])
+
+    @unittest.skipUnless(hostgpu, "the library that spoils products is for the host device")
+    def test_wrong_products_of_cublas_are_said(self):
+        dump = os.path.join(self.folder.name, "dump")
+        os.makedirs(dump)
+        process = run(client, ["df", "9", "7", "5"], shim=[shim_wrong], TANDEM_MODE="native", TANDEM_VERIFY="full",
+                      TANDEM_VERIFY_DUMP=dump, TANDEM_REPORT=self.path("wrong"))
+        lines = said(process)
+        self.assertEqual(len(lines), 2, process.stderr)
+        self.assertIn("error: cublasDgemm_v2 NN m=9 n=7 k=5, mode native: element (0, 0) of C is off by ", lines[0])
+        (name,) = os.listdir(dump)
+        self.assertIn(os.path.join(dump, name), lines[1])
+        (call,) = read_report(self.path("wrong"))["calls"]
+        self.assertEqual((call["verified"]["elements"], call["verified"]["outside"]), (63, 1))
+        with open(os.path.join(dump, name), encoding="utf-8") as file:
+            self.assertEqual(sum(not line.startswith("#") for line in file), 5)
+
+    @unittest.skipUnless(nvtx_tool, "this build has no NVTX")
+    def test_profilers_see_products(self):
+        for mode in ("df", "native"):
+            process = run(client, ORDINARY, TANDEM_MODE=mode, TANDEM_VERIFY="sample", NVTX_INJECTION64_PATH=nvtx_tool)
+            self.assert_ran(process)
+            self.assertEqual(said(process), ["domain Tandem", f"range 0 cublasDgemm_v2 NN m=70 n=35 k=50, mode {mode}"])
+
+    def rules(self, text):
+        path = os.path.join(self.folder.name, "rules")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_rules_give_calls_their_modes(self):
+        for rule, became, mode, reason, choice in (
+            ("m=70 -> native", "c other", "native", "a rule of TANDEM_RULES", None),
+            ("m=..69 -> native\nfunction=cublasDgemm* k=50 -> faithful", "c faithful", "faithful", None, "a rule of TANDEM_RULES"),
+            ("m=..69 -> native", "c df", "df", None, None),
+            ("caller=client* -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
+            ("caller=another -> fp64", "c df", "df", None, None),
+        ):
+            with self.subTest(rule):
+                arguments = [became[2:] if became != "c other" else "df", *ORDINARY[1:]]
+                process = run(client, arguments, TANDEM_MODE="df", TANDEM_RULES=self.rules(rule), TANDEM_REPORT=self.path("rules"))
+                self.assert_ran(process)
+                self.assertEqual(said(process), [])
+                self.assertEqual(self.what_became_of_c(process), became)
+                (call,) = read_report(self.path("rules"))["calls"]
+                self.assertEqual((call["mode"], call["native_reason"], call["choice"]), (mode, reason, choice))
+
+    def test_names_count_from_where_the_process_starts(self):
+        self.rules("m=70 -> native")
+        process = subprocess.run(
+            [os.path.abspath(client), *ORDINARY], cwd=self.folder.name, capture_output=True, text=True, check=False,
+            env={**os.environ, "LD_PRELOAD": ":".join(map(os.path.abspath, [preload, *stand_ins])), "TANDEM_MODE": "df",
+                 "TANDEM_RULES": "rules"})
+        self.assert_ran(process)
+        self.assertEqual(said(process), [])
+        self.assertEqual(self.what_became_of_c(process), "c other")
+
+    def test_faults_of_rules_leave_products_native(self):
+        path = self.rules("m=70 -> faithful\nm=70 -> nonsense\n")
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_RULES=path, TANDEM_REPORT=self.path("rules"))
+        self.assert_ran(process)
+        lines = said(process)
+        self.assertEqual(len(lines), 2, process.stderr)
+        self.assertIn(f"{path}, line 2: the mode is 'nonsense'; allowed: native, df", lines[0])
+        self.assertEqual(self.what_became_of_c(process), "c other")
+        (call,) = read_report(self.path("rules"))["calls"]
+        self.assertEqual(call["native_reason"], "faults in TANDEM_RULES")
+
+    def test_callers_are_told_apart(self):
+        for sites, expected in (("on", "client+0x"), ("off", None)):
+            process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_SITES=sites, TANDEM_REPORT=self.path("sites"))
+            self.assert_ran(process)
+            (call,) = read_report(self.path("sites"))["calls"]
+            self.assertEqual(call["site"] and call["site"][:len("client+0x")], expected)
+            if hostgpu:
+                self.assertGreater(call["native_seconds"], 0.0)
+
     def test_report_of_native_counts_the_same_calls(self):
         native, df = read_report(self.path("native"))["totals"], read_report(self.path("df"))["totals"]
         self.assertEqual(native["intercepted"], df["intercepted"])
@@ -174,15 +280,20 @@ class Preload(unittest.TestCase):
             read_report(self.path("now"))["totals"]["emulated"], read_report(self.path("df"))["totals"]["emulated"]
         )
 
-    def test_program_that_opens_cublas_itself_stays_native(self):
+    def test_program_that_opens_cublas_itself(self):
         process = run(client_dlopen, TANDEM_MODE="df", TANDEM_REPORT=self.path("dlopen"))
         self.assert_ran(process)
-        self.assertEqual(process.stdout, "native\n")
-        self.assertEqual(said(process), [])
+        self.assertEqual((process.stdout, said(process)), ("df\n", []))
+        self.assertEqual(read_report(self.path("dlopen"))["totals"]["emulated"], 1)
+
+    def test_program_that_opens_cublas_itself_can_stay_native(self):
+        process = run(client_dlopen, TANDEM_MODE="df", TANDEM_DLSYM="off", TANDEM_REPORT=self.path("unseen"))
+        self.assert_ran(process)
+        self.assertEqual((process.stdout, said(process)), ("native\n", []))
         # The stand-in is in every process, so that it counts for nothing that it is there.
-        self.assertEqual(os.path.exists(self.path("dlopen")), hostgpu is None)
+        self.assertEqual(os.path.exists(self.path("unseen")), hostgpu is None)
         if hostgpu is None:
-            self.assertEqual(read_report(self.path("dlopen"))["totals"]["intercepted"], 0)
+            self.assertEqual(read_report(self.path("unseen"))["totals"]["intercepted"], 0)
 
     def test_some_families_alone(self):
         process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_ENTRY="gemm_ex,gemm_batched")
@@ -204,8 +315,9 @@ class Preload(unittest.TestCase):
             ({"TANDEM_MODE": "df:3"}, ("TANDEM_MODE", "df:3")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "2M")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
+            ({"TANDEM_MODE": "df", "TANDEM_VERIFY": "sample:0"}, ("TANDEM_VERIFY", "sample:0", "65536")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
-            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "syrk"}, ("TANDEM_ENTRY", "syrk", "gemm")),
+            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "trsm"}, ("TANDEM_ENTRY", "trsm", "gemm")),
         ):
             with self.subTest(variables):
                 process = run(client, ORDINARY, **variables)

@@ -1,5 +1,5 @@
-/* client_dlopen.c - a program that opens cuBLAS itself and asks for a function in it: nothing that is preloaded can
- * stand before that, and the product stays native. Prints "native" or "df". */
+/* client_dlopen.c - a program that opens cuBLAS itself and looks its functions up. Prints "native" or "df", the arithmetic of
+ * its one product. */
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

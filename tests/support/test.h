@@ -42,6 +42,9 @@ static inline int test_is_sanitized(void)
 #endif
 }
 
+/* How many of so many random cases run: sanitizers look for what a tenth of them shows. */
+static inline int test_cases(int count) { return test_is_sanitized() ? count / 10 : count; }
+
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 

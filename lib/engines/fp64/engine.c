@@ -1,6 +1,7 @@
 /* engine.c - mode fp64: sums in binary64 in the one order of ../../../kernels/repair/binary64.h, which
  * is the same on every device, for every layout, batch form and stream. Takes no device memory. */
 #include "../model/cost.h"
+#include "../proven.h"
 #include "../tiler.h"
 
 static cudaError_t fp64_prepare(int is_other_way)
@@ -31,6 +32,7 @@ static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_de
     for (int64_t z = 0; z < p->batch; z += TD_MAX_PART_MEMBERS)
         for (int64_t j = 0; j < p->n; j += TD_MAX_PART_LINES)
             for (int64_t i = 0; i < p->m; i += TD_MAX_PART_LINES) {
+                if (!td_part_exists(p, i, j, TD_MAX_PART_LINES, TD_MAX_PART_LINES)) continue;
                 if (!td_cuda_ok(run_part(p, i, j, z)))
                     return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
                 touched = true;
@@ -44,6 +46,7 @@ const td_engine td_engine_fp64 = {
     .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding, where nothing over- or underflows",
     .cost = td_cost_fp64,
     .bits = td_bits_fp64,
+    .proven = td_proven_fp64,
     .is_never_faster = true,
     .prepare = fp64_prepare,
     .run = fp64_run,

@@ -9,23 +9,30 @@
 typedef struct {
     double m, n, k, batch;
     double a, b, c; /* elements of all members */
+    const td_problem *problem;
 } sizes;
 
 static sizes sizes_of(const td_problem *p)
 {
-    sizes s = {.m = (double)p->m, .n = (double)p->n, .k = (double)p->k, .batch = (double)p->batch};
+    sizes s = {.m = (double)p->m,
+               .n = (double)p->n,
+               .k = (double)p->k,
+               .batch = (double)p->batch,
+               .problem = p};
     s.a = s.m * s.k * s.batch;
     s.b = s.k * s.n * s.batch;
-    s.c = s.m * s.n * s.batch;
+    s.c = (p->region == TD_REGION_ALL ? s.m * s.n : 0.5 * s.n * (s.n + 1.0)) * s.batch;
     return s;
 }
 
 static double round_up(double x, double unit) { return ceil(x / unit) * unit; }
 
-/* Tiles of this side that cover C. */
+/* Tiles of this side that cover the elements that C has. */
 static double tiles_of(const sizes *s, double side)
 {
-    return ceil(s->m / side) * ceil(s->n / side) * s->batch;
+    const td_region region = {s->problem->region, 0};
+    return s->batch *
+           (double)td_region_blocks(&region, s->problem->m, s->problem->n, (int)side, (int)side);
 }
 
 /* Multiply-adds of whole tiles, as operations. */
@@ -65,7 +72,7 @@ TD_COST(fp64)
     cost->blocks = tiles_of(&s, 64.0) / 1.5;
 }
 
-/* ---- formats of several components (docs/kernels.md, "Multiply") ---- */
+/* ---- formats of several components (docs/kernels/multifloat.md) ---- */
 
 /* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of `bytes`. */
 static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_bytes)

@@ -7,6 +7,7 @@
 #include "../../../kernels/arithmetic/order.h"
 #include "../../cuda/device.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "../tiler.h"
 
 /* Most elements of k of a part: as TD_MAX_PART_LINES. */
@@ -306,6 +307,7 @@ static td_run_status run_parts(mf_product *product, bool scale_only)
     for (part.z = 0; part.z < p->batch; part.z += plan->batch)
         for (part.j = 0; part.j < p->n; part.j += plan->n)
             for (part.i = 0; part.i < p->m; part.i += plan->m) {
+                if (!td_part_exists(p, part.i, part.j, plan->m, plan->n)) continue;
                 part.batch = (int)td_smaller(plan->batch, p->batch - part.z);
                 part.n = (int)td_smaller(plan->n, p->n - part.j);
                 part.m = (int)td_smaller(plan->m, p->m - part.i);
@@ -401,6 +403,7 @@ const td_engine td_engine_df = {
     .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
     .cost = td_cost_df,
     .bits = td_bits_df,
+    .proven = td_proven_df,
     .prepare = df_prepare,
     .run = df_run,
 };
@@ -412,6 +415,7 @@ const td_engine td_engine_ts = {
         "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
     .cost = td_cost_ts,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_ts,
     .prepare = ts_prepare,
     .run = ts_run,
 };
@@ -423,6 +427,7 @@ const td_engine td_engine_dd = {
         "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
     .cost = td_cost_dd,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_dd,
     .prepare = dd_prepare,
     .run = dd_run,
 };
@@ -433,6 +438,7 @@ const td_engine td_engine_ds = {
     .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
     .cost = td_cost_ds,
     .bits = td_bits_rounded_once,
+    .proven = td_proven_ds,
     .prepare = ds_prepare,
     .run = ds_run,
 };

@@ -79,6 +79,7 @@ static td_double_slices slices_of(const td_scheme_part *part)
         .capacity = l.capacity,
         .sum = (double *)(part->workspace + l.sum),
         .accumulate = part->fixed.k_first > 0,
+        .region = part->finish.target.region,
     };
     for (int o = 0; o < 2; o++) {
         slices.lines[o] = (int)l.lines[o];

@@ -5,6 +5,7 @@
 #include "second.h"
 #include "bound.h"
 #include "../model/cost.h"
+#include "../proven.h"
 #include "plan.h"
 #include "../tiler.h"
 #include "slices.h"
@@ -147,13 +148,29 @@ static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number
     return part;
 }
 
+/* True if C has elements of the part of that number. */
+static bool has_part(const td_ozaki_product *product, int number)
+{
+    const ozaki_part part = part_of(product, 0, number);
+    return td_part_exists(product->p, part.i, part.j, part.m, part.n);
+}
+
+/* Tiles of a member that C has elements of. */
+static int64_t tiles_of(const td_problem *p)
+{
+    const td_region region = {p->region, 0};
+    return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE);
+}
+
 /* Blocks that rank a member's elements, of all parts. */
 static int ranking_blocks(const td_ozaki_product *product, int batch)
 {
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
-        blocks += td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
+        if (has_part(product, i))
+            blocks +=
+                td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
@@ -178,7 +195,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
                      .choose = choose_of(product, part->batch),
                      .multiprocessors = product->terms.device.multiprocessors,
                      .blocks = decides ? ranking_blocks(product, part->batch) : 0,
-                     .tiles = td_ceil_div(p->m, TD_TILE) * td_ceil_div(p->n, TD_TILE),
+                     .tiles = tiles_of(p),
                      .open = counts.ranking.open,
                      .met = counts.ranking.met,
                      .ranked = counts.ranking.ranked},
@@ -209,6 +226,7 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
                              .batch = (int)td_smaller(plan->batch, p->batch - z)};
     td_estimate_part estimate = estimate_of(product, &part, true);
     const int parts = (int)td_ozaki_parts_of(plan, p);
+    estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
     estimate.estimate.blocks =
@@ -283,10 +301,12 @@ static cudaError_t run_members(td_ozaki_product *product, int64_t z)
     cudaError_t error = decide(product, z);
     if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
     for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
+        if (!has_part(product, i)) continue;
         const ozaki_part part = part_of(product, z, i);
         error = estimate_part(product, &part, true);
     }
     for (int i = 0; i < parts && error == cudaSuccess; i++) {
+        if (!has_part(product, i)) continue;
         const ozaki_part part = part_of(product, z, i);
         error = run_part(product, &part);
     }
@@ -384,6 +404,7 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
         .bits = td_bits_certified,                                                                 \
+        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
         .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
@@ -428,6 +449,7 @@ const td_engine td_engine_faithful = {
     .cost = td_cost_faithful,
     .bits = td_bits_faithful,
     .route = faithful_route,
+    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

@@ -134,7 +134,7 @@ static td_route route_of(const td_scheme_part *part, int64_t k_count)
         .most = most_moduli(part->parameter),
         .kind = part->finish.kind,
         .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
-        .has_unwanted = part->wanted.of != NULL,
+        .has_unwanted = part->wanted.of || target->region.kind != TD_REGION_ALL,
         .type = TD_PANEL_RESIDUE,
         .rows = td_round_up(target->m, TD_LINE_GROUP),
         .depth = td_round_up(k_count, TD_K_PAD),
@@ -191,6 +191,7 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
         .wanted = part->wanted,
+        .region = part->finish.target.region,
         .next_unit = part->next_unit,
         .nonzero = {map_of(part, 0), map_of(part, 1)},
     };

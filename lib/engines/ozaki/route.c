@@ -434,6 +434,7 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
         .kind = kind,
         .is_certified = kind == TD_FINISH_ROUND && !is_given,
         .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
+        .has_unwanted = p->region != TD_REGION_ALL,
         .type = TD_PANEL_RESIDUE,
         .rows = td_round_up(p->m, TD_LINE_GROUP),
         .depth = td_round_up(k_count, TD_K_PAD),

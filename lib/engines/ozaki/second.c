@@ -87,6 +87,7 @@ static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
                             .next_unit = whole->next_unit,
                             .stream = whole->stream};
     piece.fixed.choice = choice_of(whole);
+    piece.finish.target.region = td_region_from(&whole->finish.target.region, i, j);
     for (int o = 0; o < 2; o++) {
         const int lines = (int)td_smaller(o ? whole->sizes.n : whole->sizes.m, size[o] - first[o]);
         *(o ? &piece.finish.target.n : &piece.finish.target.m) = lines;

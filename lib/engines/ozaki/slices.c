@@ -153,6 +153,7 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
         .line_step = line_step,
     };
     td_panels panels = panels_of(part, l, TD_PANEL_INT8);
+    panels.region = part->finish.target.region;
     panels.a = a;
     panels.ld_a = panels.ld_b = line_step;
     panels.member_a = split.member_step[0];
@@ -166,6 +167,28 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
         panels.b = b + (slices - 1 - weight) * k;
         panels.c = sum + weight * l->sums;
         error = td_panels_run(part->device, &panels, part->stream);
+    }
+    return error;
+}
+
+/* Products of all digits of B' with digits of A', which `whole` describes as one product, for the
+ * tiles of a triangle: those of a digit of A' and a digit of B' are a plane. One member. */
+static cudaError_t multiply_triangles(const td_scheme_part *part, const layout *l,
+                                      const td_panels *whole, const td_slices *split)
+{
+    const int64_t count = whole->m / l->lines[0];
+    td_panels digit = *whole;
+    cudaError_t error = cudaSuccess;
+    digit.region = part->finish.target.region;
+    digit.m = l->lines[0];
+    digit.n = l->lines[1];
+    digit.planes = l->s.slices;
+    digit.plane_b = split->slice_step[1];
+    digit.plane_c = l->lines[1] * whole->ld_c;
+    for (int64_t p = 0; p < count && error == cudaSuccess; p++) {
+        digit.a = (const float *)whole->a + p * split->slice_step[0];
+        digit.c = (float *)whole->c + p * l->lines[0];
+        error = td_panels_run(part->device, &digit, part->stream);
     }
     return error;
 }
@@ -202,7 +225,10 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
         .p_count = p_count,
         .is_first = part->fixed.k_first + first == 0,
     };
-    const cudaError_t error = td_panels_run(part->device, &panels, part->stream);
+    const bool is_triangle =
+        part->finish.target.region.kind != TD_REGION_ALL && part->fixed.batch == 1;
+    const cudaError_t error = is_triangle ? multiply_triangles(part, l, &panels, split)
+                                          : td_panels_run(part->device, &panels, part->stream);
     return error == cudaSuccess ? td_slices_add(&products, part->stream) : error;
 }
 

@@ -90,7 +90,7 @@ static void splits_keep_their_bounds(void **unused)
         exact_init(s.got);
         exact_init(s.last);
         mpfr_set_ui_2exp(s.last, 1, s.promise->last, MPFR_RNDN);
-        cases_visit(s.promise->which, SEED, RANDOM_CASES, check_split, &s);
+        cases_visit(s.promise->which, SEED, test_cases(RANDOM_CASES), check_split, &s);
         test_note("%s: %ld cases, worst %s relative; %ld small, worst %.3f 2^%d; %ld overflow, "
                   "%ld special",
                   operation_names[s.promise->which], s.relative, test_power(s.worst_relative),
@@ -157,9 +157,9 @@ static void joins_round_once(void **unused)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         join_state s = {.which = all[i]};
         exact_init(s.x);
-        cases_visit(s.which, SEED, RANDOM_CASES, check_join, &s);
+        cases_visit(s.which, SEED, test_cases(RANDOM_CASES), check_join, &s);
         test_note("%s: %ld cases", operation_names[s.which], s.checked);
-        CHECK(s.checked > 100000, "too few cases");
+        CHECK(s.checked > test_cases(100000), "too few cases");
         mpfr_clear(s.x);
     }
 }
@@ -213,9 +213,9 @@ static void conversions_keep_their_bounds(void **unused)
         exact_init(s.x);
         exact_init(s.got);
         exact_init(s.second);
-        cases_visit(s.which, SEED, RANDOM_CASES, check_conversion, &s);
+        cases_visit(s.which, SEED, test_cases(RANDOM_CASES), check_conversion, &s);
         test_note("%s: %ld cases", operation_names[s.which], s.checked);
-        CHECK(s.checked > 100000, "too few cases");
+        CHECK(s.checked > test_cases(100000), "too few cases");
         mpfr_clears(s.x, s.got, s.second, (mpfr_ptr)0);
     }
 }

@@ -34,6 +34,9 @@ static double proven_ds(int64_t k)
     return 0x1p-76;
 }
 
+/* Of certified elements, and of mode fp64: docs/numerics.md. */
+static long double error_of_certified(int64_t k) { return 4.0L * sqrtl((long double)k) * 0x1p-53L; }
+
 /* Several for the modes that have a parameter. */
 static const mode modes[] = {
     {.name = "df",
@@ -69,7 +72,10 @@ static const mode modes[] = {
     {.name = "ozaki2:20", .ozaki = {REF_RESIDUES, 20}, .is_variant = true},
     {.name = "faithful", .is_exact = true},
     {.name = "faithful:fp64", .is_exact = true},
-    {.name = "fp64", .is_binary64 = true},
+    {.name = "fp64",
+     .is_binary64 = true,
+     .product = ref_binary64_product,
+     .sum_error = error_of_certified},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -109,7 +115,8 @@ static void check_rows(void)
 {
     for (const td_engine *const *engine = td_engines; *engine; engine++)
         if ((*engine)->run && !is_known(*engine)) {
-            fprintf(stderr, "tests/kernels/support/modes.c and the library disagree about mode %s\n",
+            fprintf(stderr,
+                    "tests/kernels/support/modes.c and the library disagree about mode %s\n",
                     (*engine)->name);
             exit(1);
         }
@@ -151,7 +158,7 @@ ref_account mode_product(const mode *m, const ref_gemm *p)
     else if (m->is_exact)
         ref_faithful_product(p);
     else if (m->is_binary64)
-        ref_binary64_product(p);
+        m->product(p);
     else
         ref_ozaki_product(&m->ozaki, p, &account);
     return account;
@@ -163,12 +170,13 @@ static double bound_of_format(const mode *m, int64_t k, bool is_hostile)
     return is_hostile || k > 16384 ? m->proven(k) : m->bound;
 }
 
-/* What certified sums are off at most, by docs/numerics.md. */
-static long double certified_bound(const ref_gemm *p, int64_t at, const ref_distance *d)
+/* What the sum of an element may be off if that is `error` of abs(A)abs(B). */
+static long double bound_of_product(const ref_gemm *p, long double error, int64_t at,
+                                    const ref_distance *d)
 {
     const long double c = p->beta == 0.0 ? 0.0L : (long double)p->c[at % p->m + at / p->m * p->ldc];
     const long double product = d->size - fabsl((long double)p->beta * c);
-    return 4.0L * sqrtl((long double)p->k) * 0x1p-53L * product * (1.0L + 0x1p-50L);
+    return error * product * (1.0L + 0x1p-50L);
 }
 
 /* Relative to the element's size, what C may be off if the sum is off by so much, times alpha: three
@@ -186,8 +194,9 @@ static double bound_of_family(const mode *m, const ref_gemm *p, const ref_accoun
                               int64_t at, const ref_distance *d)
 {
     long double sum = fabsl((long double)p->alpha) * account->off[at];
-    if (m->ozaki.parameter == 0) sum = fminl(sum, certified_bound(p, at, d));
-    if (account->in_binary64[at]) sum = certified_bound(p, at, d);
+    const long double certified = bound_of_product(p, error_of_certified(p->k), at, d);
+    if (m->ozaki.parameter == 0) sum = fminl(sum, certified);
+    if (account->in_binary64[at]) sum = certified;
     return bound_of_sum(p, sum, d);
 }
 
@@ -201,7 +210,8 @@ verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account,
         v.bound = bound_of_format(m, p->k, is_hostile);
     } else if (m->is_binary64) {
         const long double lost = fabsl((long double)p->alpha) * (long double)p->k * 0x1p-1075L;
-        v.bound = bound_of_sum(p, certified_bound(p, i + j * p->m, &d) + lost, &d);
+        const long double sum = bound_of_product(p, m->sum_error(p->k), i + j * p->m, &d);
+        v.bound = bound_of_sum(p, sum + lost, &d);
     } else if (m->is_exact ||
                (account->is_repaired[i + j * p->m] && !account->in_binary64[i + j * p->m])) {
         v.bound = v.is_nearest ? (double)INFINITY : 0.0;

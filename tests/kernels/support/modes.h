@@ -13,9 +13,14 @@ typedef struct {
     td_prices prices;         /* those that mode auto hands to the engine; 0: the mode's own */
     const ref_format *format; /* NULL: of the Ozaki family, or exact */
     ref_ozaki ozaki;
-    bool is_exact;    /* mode faithful: the exact product, rounded once */
-    bool is_binary64; /* mode fp64: sums in binary64 in the order of ref_binary64_product */
-    bool is_variant;  /* one more parameter: some tests do with less */
+    bool is_exact;   /* mode faithful: the exact product, rounded once */
+    bool is_variant; /* one more parameter: some tests do with less */
+
+    /* Modes that add up in binary64 and take no device memory: the reference, and the documented
+     * error of a sum, relative to abs(A)abs(B). */
+    bool is_binary64;
+    void (*product)(const ref_gemm *p);
+    long double (*sum_error)(int64_t k);
 
     /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in
      * the last place of C comes on top. */

@@ -1,0 +1,68 @@
+/* dlsym_x86_64.S - the entrances that C cannot write: dlsym and dlvsym, which must leave their caller's return
+ * address where it is, and the bound calls of lib/loader/originals.h. */
+#include "../lib/loader/bound.h"
+
+        .text
+
+/* dlsym(handle, name), dlvsym(handle, name, version): asks a C function, which has the caller's return address as a
+ * fourth argument, where the look-up goes on, and jumps there with the arguments as they came. The dynamic linker knows by
+ * the return address who asks: RTLD_NEXT and RTLD_DEFAULT depend on it. */
+        .macro  look_up name, route
+        .globl  \name
+        .hidden td_own_\name, \route
+        .type   \name, @function
+        .type   td_own_\name, @function
+        .globl  td_own_\name
+        .p2align 4
+\name:
+td_own_\name:
+        .cfi_startproc
+        endbr64
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        movq    24(%rsp), %rcx
+        call    \route
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *%rax
+        .cfi_endproc
+        .size   \name, . - \name
+        .size   td_own_\name, . - td_own_\name
+        .endm
+
+        look_up dlsym, td_route_dlsym
+        look_up dlvsym, td_route_dlvsym
+
+/* Entrance number i, TD_BOUND_BYTES bytes after the one before it. */
+        .globl  td_bound_entrances
+        .hidden td_bound_entrances, td_bound_wrappers, td_bound_call
+        .type   td_bound_entrances, @function
+        .p2align 4
+td_bound_entrances:
+        .cfi_startproc
+        .set    number, 1
+        .rept   TD_MOST_LIBRARIES * TD_BOUND_STRIDE
+        .p2align 4
+        endbr64
+        movl    $number, %r11d
+        jmp     enter
+        .set    number, number + 1
+        .endr
+        .p2align 4
+enter:
+        movq    td_bound_call@gottpoff(%rip), %rax
+        movl    %r11d, %fs:(%rax)
+        leaq    td_bound_wrappers(%rip), %rax
+        jmp     *-8(%rax,%r11,8)
+        .cfi_endproc
+        .size   td_bound_entrances, . - td_bound_entrances
+
+        .section .note.GNU-stack, "", @progbits

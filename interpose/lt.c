@@ -1,0 +1,232 @@
+/* lt.c - the wrapper of cublasLtMatmul. It reads the call's descriptors by cublasLt's own functions and describes what is a
+ * product of binary64 matrices as a td_problem; everything else goes to cublasLt. */
+#include <cublasLt.h>
+
+#include "wrap.h"
+
+/* ---- descriptors ---- */
+
+/* The functions that read them. */
+typedef struct {
+    __typeof__(&cublasLtMatmulDescGetAttribute) of_operation;
+    __typeof__(&cublasLtMatrixLayoutGetAttribute) of_layout;
+} readers;
+
+static bool read_operation(const readers *r, cublasLtMatmulDesc_t from,
+                           cublasLtMatmulDescAttributes_t which, void *value, size_t bytes)
+{
+    size_t written = 0;
+    return r->of_operation(from, which, value, bytes, &written) == CUBLAS_STATUS_SUCCESS &&
+           written == bytes;
+}
+
+static bool read_layout(const readers *r, cublasLtMatrixLayout_t from,
+                        cublasLtMatrixLayoutAttribute_t which, void *value, size_t bytes)
+{
+    size_t written = 0;
+    return r->of_layout(from, which, value, bytes, &written) == CUBLAS_STATUS_SUCCESS &&
+           written == bytes;
+}
+
+/* What an operation asks for; all is 32 bits wide. */
+typedef struct {
+    int32_t compute, scale, pointer_mode, op_a, op_b, op_c, fill, epilogue;
+} operation;
+
+/* True if a pointer that only some types and epilogues have is set; a version that does not know it has none. */
+static bool has_pointers(const readers *r, cublasLtMatmulDesc_t from)
+{
+    static const cublasLtMatmulDescAttributes_t pointers[] = {
+        CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+        CUBLASLT_MATMUL_DESC_C_SCALE_POINTER, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER,
+        CUBLASLT_MATMUL_DESC_AMAX_D_POINTER,  CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR};
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+        const void *value = NULL;
+        if (read_operation(r, from, pointers[i], &value, sizeof value) && value) return true;
+    }
+    return false;
+}
+
+static bool is_operation(int32_t op)
+{
+    return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
+}
+
+/* False unless it is a plain product in binary64, with scalars that are numbers. */
+static bool read_product(const readers *r, cublasLtMatmulDesc_t from, operation *o)
+{
+    const struct {
+        cublasLtMatmulDescAttributes_t which;
+        int32_t *value;
+    } fields[] = {{CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, &o->compute},
+                  {CUBLASLT_MATMUL_DESC_SCALE_TYPE, &o->scale},
+                  {CUBLASLT_MATMUL_DESC_POINTER_MODE, &o->pointer_mode},
+                  {CUBLASLT_MATMUL_DESC_TRANSA, &o->op_a},
+                  {CUBLASLT_MATMUL_DESC_TRANSB, &o->op_b},
+                  {CUBLASLT_MATMUL_DESC_TRANSC, &o->op_c},
+                  {CUBLASLT_MATMUL_DESC_FILL_MODE, &o->fill},
+                  {CUBLASLT_MATMUL_DESC_EPILOGUE, &o->epilogue}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (!read_operation(r, from, fields[i].which, fields[i].value, sizeof(int32_t)))
+            return false;
+        if (o->compute != CUBLAS_COMPUTE_64F) return false; /* read first: most calls are others */
+    }
+    return is_operation(o->op_a) && is_operation(o->op_b) && o->scale == CUDA_R_64F &&
+           o->op_c == CUBLAS_OP_N && o->fill == CUBLAS_FILL_MODE_FULL &&
+           o->epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
+           (o->pointer_mode == CUBLASLT_POINTER_MODE_HOST ||
+            o->pointer_mode == CUBLASLT_POINTER_MODE_DEVICE) &&
+           !has_pointers(r, from);
+}
+
+/* A matrix as a layout describes it. */
+typedef struct {
+    uint64_t rows, columns;
+    int64_t ld, stride;
+    int32_t type, order, batch;
+} layout;
+
+/* False unless it is one of binary64 in columns or rows, a stride apart in a batch. */
+static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, layout *m)
+{
+    const struct {
+        cublasLtMatrixLayoutAttribute_t which;
+        void *value;
+        size_t bytes;
+    } fields[] = {{CUBLASLT_MATRIX_LAYOUT_TYPE, &m->type, sizeof m->type},
+                  {CUBLASLT_MATRIX_LAYOUT_ORDER, &m->order, sizeof m->order},
+                  {CUBLASLT_MATRIX_LAYOUT_ROWS, &m->rows, sizeof m->rows},
+                  {CUBLASLT_MATRIX_LAYOUT_COLS, &m->columns, sizeof m->columns},
+                  {CUBLASLT_MATRIX_LAYOUT_LD, &m->ld, sizeof m->ld},
+                  {CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &m->batch, sizeof m->batch},
+                  {CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m->stride, sizeof m->stride}};
+    int32_t batch_mode =
+        CUBLASLT_BATCH_MODE_STRIDED; /* a version that does not know it has no other */
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!from || !read_layout(r, from, fields[i].which, fields[i].value, fields[i].bytes))
+            return false;
+    (void)read_layout(r, from, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &batch_mode, sizeof batch_mode);
+    return m->type == CUDA_R_64F && batch_mode == CUBLASLT_BATCH_MODE_STRIDED &&
+           (m->order == CUBLASLT_ORDER_COL || m->order == CUBLASLT_ORDER_ROW);
+}
+
+/* ---- the product that they describe ---- */
+
+static bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }
+
+static td_op flipped(int32_t op, bool is_flipped)
+{
+    return is_transposed(op) == is_flipped ? TD_OP_N : TD_OP_T;
+}
+
+static td_matrix matrix_of(const void *data, const layout *m)
+{
+    return (td_matrix){.data = (void *)(uintptr_t)data, .ld = m->ld, .stride = m->stride};
+}
+
+/* A product's operands with their layouts. */
+typedef struct {
+    const void *a, *b, *c;
+    void *d;
+    layout of_a, of_b, of_c, of_d;
+} operands;
+
+static bool is_apart(const layout *m)
+{
+    return m->ld >= (int64_t)(m->order == CUBLASLT_ORDER_ROW ? m->columns : m->rows);
+}
+
+/* True if sizes and batches fit each other, and C is ordered as D is. */
+static bool fit_together(const operation *o, const operands *x)
+{
+    const bool ta = is_transposed(o->op_a), tb = is_transposed(o->op_b);
+    const uint64_t rows_a = ta ? x->of_a.columns : x->of_a.rows,
+                   columns_a = ta ? x->of_a.rows : x->of_a.columns,
+                   rows_b = tb ? x->of_b.columns : x->of_b.rows,
+                   columns_b = tb ? x->of_b.rows : x->of_b.columns;
+    const layout *c = &x->of_c, *d = &x->of_d;
+    return rows_a == d->rows && columns_b == d->columns && columns_a == rows_b &&
+           c->rows == d->rows && c->columns == d->columns && c->order == d->order && is_apart(c) &&
+           x->of_a.batch == d->batch && x->of_b.batch == d->batch && c->batch == d->batch;
+}
+
+/* Columns first, as kernels have matrices: one in rows is its transpose in columns, and a result in rows is
+ * D' = op(B)' op(A)'. */
+static td_problem describe(const operation *o, const operands *x)
+{
+    const bool is_row_a = x->of_a.order == CUBLASLT_ORDER_ROW,
+               is_row_b = x->of_b.order == CUBLASLT_ORDER_ROW,
+               is_row_d = x->of_d.order == CUBLASLT_ORDER_ROW;
+    const td_matrix a = matrix_of(x->a, &x->of_a), b = matrix_of(x->b, &x->of_b);
+    const td_op op_a = flipped(o->op_a, is_row_a != is_row_d),
+                op_b = flipped(o->op_b, is_row_b != is_row_d);
+    return (td_problem){
+        .kind = TD_PRODUCT,
+        .type = TD_BINARY64,
+        .op_a = is_row_d ? op_b : op_a,
+        .op_b = is_row_d ? op_a : op_b,
+        .m = (int64_t)(is_row_d ? x->of_d.columns : x->of_d.rows),
+        .n = (int64_t)(is_row_d ? x->of_d.rows : x->of_d.columns),
+        .k = (int64_t)(is_transposed(o->op_a) ? x->of_a.rows : x->of_a.columns),
+        .a = is_row_d ? b : a,
+        .b = is_row_d ? a : b,
+        .c = matrix_of(x->d, &x->of_d),
+        .addend = x->c != x->d ? matrix_of(x->c, &x->of_c) : (td_matrix){.data = NULL},
+        .batch = x->of_d.batch,
+    };
+}
+
+/* True, with all of *p but scalars, stream and workspace, if the call is a product for Tandem. */
+static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
+                      const cublasLtMatrixLayout_t layouts[4], operands *x, operation *o,
+                      td_problem *p)
+{
+    if (!r->of_operation || !r->of_layout || !from || !read_product(r, from, o) ||
+        !read_matrix(r, layouts[0], &x->of_a) || !read_matrix(r, layouts[1], &x->of_b) ||
+        !read_matrix(r, layouts[2], &x->of_c) || !read_matrix(r, layouts[3], &x->of_d) ||
+        !fit_together(o, x))
+        return false;
+    /* In place, both describe the same memory. */
+    if (x->c == x->d && (x->of_c.ld != x->of_d.ld || x->of_c.stride != x->of_d.stride))
+        return false;
+    *p = describe(o, x);
+    return true;
+}
+
+TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
+                                        cublasLtMatmulDesc_t computeDesc, const void *alpha,
+                                        const void *A, cublasLtMatrixLayout_t Adesc, const void *B,
+                                        cublasLtMatrixLayout_t Bdesc, const void *beta,
+                                        const void *C, cublasLtMatrixLayout_t Cdesc, void *D,
+                                        cublasLtMatrixLayout_t Ddesc,
+                                        const cublasLtMatmulAlgo_t *algo, void *workspace,
+                                        size_t workspaceSizeInBytes, cudaStream_t stream)
+{
+    const bool is_inner = td_library_is_caller(__builtin_return_address(0));
+    td_library *library = TD_LIBRARY_OF(lightHandle, cublasLtMatmul);
+    const readers r = {TD_ORIGINAL(library, cublasLtMatmulDescGetAttribute),
+                       TD_ORIGINAL(library, cublasLtMatrixLayoutGetAttribute)};
+    __typeof__(&cublasLtMatmul) original = TD_ORIGINAL(library, cublasLtMatmul);
+    const cublasLtMatrixLayout_t layouts[] = {Adesc, Bdesc, Cdesc, Ddesc};
+    operands x = {.a = A, .b = B, .c = C, .d = D};
+    operation o = {0};
+    td_problem p;
+    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (is_inner || !lightHandle || !alpha || !beta ||
+        !read_call(&r, computeDesc, layouts, &x, &o, &p))
+        return original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D,
+                        Ddesc, algo, workspace, workspaceSizeInBytes, stream);
+    const bool on_device = o.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
+    td_wrap_set_scalars(&p, alpha, beta, on_device);
+    p.stream = stream;
+    p.lent = workspace;
+    p.lent_bytes = workspaceSizeInBytes;
+    td_call call;
+    if (!td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, &p, &call))
+        return td_wrap_status(&call);
+    const cublasStatus_t status =
+        original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D, Ddesc,
+                 algo, workspace, workspaceSizeInBytes, stream);
+    td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* site.h - where in the program a call comes from: the function and the object that hold an
+ * address, as far as the dynamic linker knows them. Pure: no CUDA calls. */
+#ifndef TD_SITE_H
+#define TD_SITE_H
+
+enum { TD_SITE_BYTES = 256 };
+
+typedef struct {
+    /* The exported function that starts nearest below the address; "": none is known. */
+    char symbol[TD_SITE_BYTES];
+    char object[TD_SITE_BYTES]; /* the file, without its folder; "": the address is in none */
+    unsigned long long offset;  /* from the symbol, or from the object's start if there is none */
+} td_site;
+
+/* The site of an address, looked up once; it stays for the life of the process. NULL without
+ * memory, or for NULL. Any thread; takes the dynamic linker's lock at the first call for an
+ * address, and so must not be called under a lock that code in a library's constructor may want. */
+const td_site *td_site_find(const void *address);
+
+/* "symbol+0x1a (object)" or "object+0x1234". */
+void td_site_print(const td_site *site, char text[2 * TD_SITE_BYTES + 32]);
+
+#endif

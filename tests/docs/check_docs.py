@@ -1,0 +1,102 @@
+"""What the documents say of themselves and of the tree.
+
+usage: check_docs.py SOURCE_ROOT
+
+- Every path in README.md and docs/*.md exists: what stands below a folder of the tree, and the target of every link.
+- Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
+- A sentence of README.md has at most 25 words.
+- Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
+"""
+
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(sys.argv[1])
+# A path begins with one of these folders. A program is named as the build names it, without its source's suffix.
+FOLDERS = "bench|docs|examples|hostgpu|include|interpose|kernels|lib|scripts|tests|tools"
+PATH = re.compile(rf"(?<![\w/.{{}}-])((?:{FOLDERS})/[\w.+/-]*\w)(\.?\{{[\w,]+\}})?(?![\w*/])")
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+# Names that only look like paths: options of installations, examples of new files.
+NOT_IN_THE_TREE = re.compile(r"^lib/(?:tandem|x86_64-linux-gnu)\b|example\b")
+
+STAGES_ELSEWHERE = {"lu": "docs/lu.md", "verify": "docs/verify.md"}
+SHARED = {"device", "view", "arithmetic"}
+WORDS_OF_A_PAGE, WORDS_OF_A_SENTENCE = 300, 25
+
+
+def documents():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "kernels").glob("*.md"))]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def prose(text):
+    """Without code blocks, tables, drawings and headings."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines = (line for line in text.split("\n") if not re.match(r"\||!\[|#|    \S", line))
+    return "\n".join(lines)
+
+
+def sentences(text):
+    """Of paragraphs and of items of lists; code in backquotes is one word."""
+    text = re.sub(r"`[^`]*`", "code", prose(text))
+    for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
+        yield from filter(None, re.split(r"(?<=[.!?])\s+(?=\S)", " ".join(paragraph.split()).removeprefix("- ")))
+
+
+def is_there(path):
+    return (ROOT / path).exists() or any((ROOT / path).parent.glob(f"{pathlib.Path(path).name}.*"))
+
+
+class Docs(unittest.TestCase):
+    maxDiff = None
+
+    def test_paths_exist(self):
+        wrong, count = [], 0
+        for document in documents():
+            text = read(document)
+            for path, _ in PATH.findall(LINK.sub("", text)):
+                count += 1
+                if not NOT_IN_THE_TREE.search(path) and not is_there(path):
+                    wrong.append(f"{document.relative_to(ROOT)}: {path}")
+            for target in LINK.findall(text):
+                if not (document.parent / target).exists():
+                    wrong.append(f"{document.relative_to(ROOT)}: link to {target}")
+        self.assertEqual(wrong, [])
+        self.assertGreater(count, 100)
+
+    def test_every_stage_has_a_page(self):
+        for folder in sorted(path.name for path in (ROOT / "kernels").iterdir() if path.is_dir()):
+            if folder in SHARED:
+                continue
+            page = ROOT / STAGES_ELSEWHERE.get(folder, f"docs/kernels/{folder}.md")
+            self.assertTrue(page.exists(), f"kernels/{folder} has no page {page.relative_to(ROOT)}")
+            self.assertIn(f"kernels/{folder}", read(ROOT / "docs" / "kernels.md"))
+
+    def test_pages_of_stages_are_short(self):
+        for page in sorted((ROOT / "docs" / "kernels").glob("*.md")):
+            self.assertLessEqual(len(prose(read(page)).split()), WORDS_OF_A_PAGE, page.name)
+            self.assertIn("```", read(page), f"{page.name} has no diagram")
+
+    def test_sentences_of_the_readme_are_short(self):
+        long = [s for s in sentences(read(ROOT / "README.md")) if len(s.split()) > WORDS_OF_A_SENTENCE]
+        self.assertEqual(long, [])
+
+    def test_glossary_has_the_words_of_file_names(self):
+        marked = re.findall(r"\*\*(.+?)\*\*|\*([^*]+)\*", read(ROOT / "docs" / "glossary.md"))
+        terms = set(re.findall(r"[a-z0-9]+", " ".join(map(" ".join, marked)).lower()))
+        terms |= {f"{term}s" for term in terms}
+        missing = set()
+        for folder in ("kernels", "lib"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.suffix in (".c", ".h", ".cu", ".def"):
+                    missing |= set(path.stem.lower().split("_")) - terms
+        self.assertEqual(sorted(missing), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

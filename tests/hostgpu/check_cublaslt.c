@@ -1,0 +1,104 @@
+/* check_cublaslt.c - descriptors of the stand-in for cublasLt, and what it refuses. Products, in every order and
+ * operation, are compared with exact ones by tests/preload/check_lt.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <cublasLt.h>
+
+#define expect(call, status) assert_int_equal((call), CUBLAS_STATUS_##status)
+
+static void test_attributes(void **state)
+{
+    cublasLtMatmulDesc_t operation = NULL;
+    int32_t value = -1, transposed = CUBLAS_OP_T;
+    size_t written = 0;
+
+    (void)state;
+    expect(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F), SUCCESS);
+    expect(cublasLtMatmulDescGetAttribute(operation, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, &value,
+                                          sizeof value, &written),
+           SUCCESS);
+    assert_int_equal(value, CUBLAS_COMPUTE_64F);
+    assert_int_equal(written, sizeof value);
+    expect(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
+                                          sizeof transposed),
+           SUCCESS);
+    expect(cublasLtMatmulDescGetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &value,
+                                          sizeof value, NULL),
+           SUCCESS);
+    assert_int_equal(value, CUBLAS_OP_T);
+    expect(
+        cublasLtMatmulDescGetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, NULL, 0, &written),
+        SUCCESS);
+    assert_int_equal(written, sizeof value);
+    expect(cublasLtMatmulDescDestroy(operation), SUCCESS);
+}
+
+static void test_bad_attributes(void **state)
+{
+    cublasLtMatrixLayout_t layout = NULL;
+    int64_t value = 1;
+
+    (void)state;
+    expect(cublasLtMatrixLayoutCreate(&layout, CUDA_R_64F, 3, 4, 3), SUCCESS);
+    expect(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &value, 4),
+           INVALID_VALUE);
+    expect(cublasLtMatrixLayoutSetAttribute(layout, (cublasLtMatrixLayoutAttribute_t)99, &value,
+                                            sizeof value),
+           INVALID_VALUE);
+    expect(cublasLtMatrixLayoutGetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &value, 4, NULL),
+           INVALID_VALUE);
+    expect(cublasLtMatrixLayoutGetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &value, sizeof value,
+                                            NULL),
+           SUCCESS);
+    assert_int_equal(value, 3);
+    expect(cublasLtMatrixLayoutCreate(NULL, CUDA_R_64F, 3, 4, 3), INVALID_VALUE);
+    expect(cublasLtMatrixLayoutDestroy(layout), SUCCESS);
+}
+
+/* Calls that end before anything is read: a 2 x 3 matrix times one of `inner` x 2. */
+static cublasStatus_t multiply(cudaDataType_t type, uint64_t inner, int64_t ld)
+{
+    static double memory[8];
+    const double one = 1.0;
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t a, b, c;
+
+    expect(cublasLtCreate(&handle), SUCCESS);
+    expect(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F), SUCCESS);
+    expect(cublasLtMatrixLayoutCreate(&a, type, 2, 3, ld), SUCCESS);
+    expect(cublasLtMatrixLayoutCreate(&b, CUDA_R_64F, inner, 2, (int64_t)inner), SUCCESS);
+    expect(cublasLtMatrixLayoutCreate(&c, CUDA_R_64F, 2, 2, 2), SUCCESS);
+    const cublasStatus_t status = cublasLtMatmul(handle, operation, &one, memory, a, memory, b,
+                                                 &one, memory, c, memory, c, NULL, NULL, 0, NULL);
+    expect(cublasLtMatrixLayoutDestroy(a), SUCCESS);
+    expect(cublasLtMatrixLayoutDestroy(b), SUCCESS);
+    expect(cublasLtMatrixLayoutDestroy(c), SUCCESS);
+    expect(cublasLtMatmulDescDestroy(operation), SUCCESS);
+    expect(cublasLtDestroy(handle), SUCCESS);
+    return status;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    expect(multiply(CUDA_R_32F, 3, 2), NOT_SUPPORTED);
+    expect(multiply(CUDA_R_64F, 4, 2), INVALID_VALUE);
+    expect(multiply(CUDA_R_64F, 3, 1), INVALID_VALUE);
+    expect(multiply(CUDA_R_64F, 3, 2), EXECUTION_FAILED); /* not in device memory, as stderr says */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_bad_attributes),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+"""Products by cublasLtMatmul, linked and looked up: those that a mode can make are its own, all others cublasLt's.
+
+usage: check_lt.py CLIENT INNER PRELOAD_LIBRARY HOSTGPU_FOLDER
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+client, inner, preload, hostgpu = map(os.path.abspath, sys.argv[1:5])
+STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
+WAYS = ("linked", "looked-up")
+PRODUCTS = 194  # of client_lt.c
+
+
+def run(mode, way, tandem=True, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
+    environment.update(variables)
+    return subprocess.run([client, mode, way, inner], env=environment, capture_output=True, text=True, check=False)
+
+
+def parse(process):
+    """Each call's name, status and what became of D."""
+    lines = [line.split(" ; ") for line in process.stdout.splitlines()]
+    return {name: (status, what) for name, status, what in lines}
+
+
+class Lt(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.report = os.path.join(folder.name, "report.json")
+
+    def calls(self):
+        with open(self.report, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual({call["function"] for call in report["calls"]}, {"cublasLtMatmul"})
+        return report
+
+    def assert_ran(self, process):
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plain = run("df", "linked", tandem=False)
+
+    def test_cublaslt_alone_is_right(self):
+        self.assert_ran(self.plain)
+        lines = parse(self.plain)
+        products = {name: line for name, line in lines.items() if name.startswith("product")}
+        self.assertEqual(len(products), PRODUCTS)
+        self.assertEqual(set(products.values()), {("status 0", "right")})
+        self.assertEqual({name: line for name, line in lines.items() if name not in products}, {
+            "native: pedantic": ("status 0", "right"),
+            "native: an epilogue": ("status 15", "refused"),
+            "native: a vector of alpha": ("status 15", "refused"),
+            "native: no handle": ("status 1", "refused"),
+            "native: cuBLAS's own call": ("status 0", "right"),
+            "native: cuBLAS's own call again": ("status 0", "right"),
+        })
+
+    def expected(self, mode):
+        return {name: ("status 0", mode) if name.startswith("product") else line
+                for name, line in parse(self.plain).items()}
+
+    def test_products_are_the_modes(self):
+        for mode, way in (("df", "linked"), ("df", "looked-up"), ("ozaki2", "linked"), ("fp64", "looked-up")):
+            with self.subTest(mode=mode, way=way):
+                process = run(mode, way, TANDEM_MODE=mode, TANDEM_REPORT=self.report)
+                self.assert_ran(process)
+                self.assertEqual(parse(process), self.expected(mode))
+                totals = self.calls()["totals"]
+                self.assertEqual((totals["emulated"], totals["native"]), (PRODUCTS, 0))
+
+    def test_native_changes_nothing(self):
+        for way in WAYS:
+            process = run("df", way, TANDEM_MODE="native", TANDEM_REPORT=self.report)
+            self.assert_ran(process)
+            self.assertEqual(process.stdout, self.plain.stdout)
+            totals = self.calls()["totals"]
+            self.assertEqual((totals["emulated"], totals["native"]), (0, PRODUCTS))
+
+    def test_it_can_be_left_out(self):
+        for variables, ways in (({"TANDEM_ENTRY": "gemm"}, WAYS), ({"TANDEM_DLSYM": "off"}, ("looked-up",))):
+            for way in ways:
+                process = run("df", way, TANDEM_MODE="df", **variables)
+                self.assert_ran(process)
+                self.assertEqual(process.stdout, self.plain.stdout)
+
+    def test_out_of_memory_falls_back(self):
+        process = run("df", "linked", TANDEM_MODE="df", TANDEM_REPORT=self.report, HOSTGPU_MEMORY="9M")
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(set(parse(process).values()) - {("status 0", "df")}, set(parse(self.plain).values()))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

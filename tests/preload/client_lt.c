@@ -1,0 +1,385 @@
+/* client_lt.c - a program that multiplies by cublasLtMatmul. Usage: client_lt MODE linked | looked-up INNER
+ *
+ * Every order, operation, place of C and of scalars, one matrix and a batch; then calls that no mode can make. A line each:
+ *
+ *   NAME ; status N ; WHAT
+ *
+ * WHAT: MODE if D has the bits of that mode's definition, `right` if it is near the exact product, `wrong` if it is not,
+ * `damaged` if anything but D was written. INNER is a library with a cuBLAS's name: inner_cublas.c. */
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kernels/support/problem.h"
+#include "../ref/ref_ozaki.h"
+
+enum { MEMBERS = 3, WORKSPACE_BYTES = 8 << 20, LD_OF_C = 5 };
+
+#define REQUIRE(call)                                                                              \
+    do {                                                                                           \
+        const int required = (int)(call);                                                          \
+        if (required) {                                                                            \
+            fprintf(stderr, "client_lt: %s: error %d\n", #call, required);                         \
+            exit(3);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static const char *expected; /* mode */
+static __typeof__(&cublasLtMatmul) matmul;
+static cublasLtHandle_t handle;
+static void *workspace;
+
+/* Where what beta multiplies is. */
+typedef enum { IN_PLACE, ELSEWHERE, NOWHERE } place_of_c;
+
+/* How a call is made. */
+typedef struct {
+    bool is_row_a, is_row_b, is_row_d, on_device, is_captured;
+    tandem_op op_a, op_b;
+    int members;
+    place_of_c place;
+    cublasLtEpilogue_t epilogue;
+    cublasComputeType_t compute;
+    int32_t pointer_mode; /* of scalars; -1: as on_device says */
+} way;
+
+static const way ordinary = {.members = 1,
+                             .epilogue = CUBLASLT_EPILOGUE_DEFAULT,
+                             .compute = CUBLAS_COMPUTE_64F,
+                             .pointer_mode = -1};
+
+/* A call's matrices: members behind one another in device memory. */
+typedef struct {
+    problem host[MEMBERS];
+    double *a, *b, *c, *d, *scalars;
+    int64_t ld_c, stride_c;
+} job;
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *device = NULL;
+    REQUIRE(cudaMalloc(&device, bytes));
+    REQUIRE(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+/* The members' matrices of one operand; offset: of it in a problem. */
+static double *upload_all(const job *j, int members, size_t offset)
+{
+    const test_matrix *first = (const test_matrix *)((const char *)&j->host[0] + offset);
+    double *all = malloc((size_t)members * first->count * sizeof *all), *device;
+    if (!all) exit(3);
+    for (int z = 0; z < members; z++) {
+        const test_matrix *m = (const test_matrix *)((const char *)&j->host[z] + offset);
+        memcpy(all + (size_t)z * m->count, m->storage, m->count * sizeof *all);
+    }
+    device = upload(all, (size_t)members * first->count * sizeof *all);
+    free(all);
+    return device;
+}
+
+/* C with another leading dimension than D, and D all NaN. */
+static void part_c_from_d(job *j, int members)
+{
+    const test_matrix *first = &j->host[0].c;
+    j->ld_c = first->rows + LD_OF_C;
+    j->stride_c = j->ld_c * first->cols + 1;
+    double *c = calloc((size_t)(members * j->stride_c), sizeof *c);
+    if (!c) exit(3);
+    for (int z = 0; z < members; z++) {
+        test_matrix d = matrix_copy(&j->host[z].c);
+        for (int64_t col = 0; col < d.cols; col++)
+            for (int64_t row = 0; row < d.rows; row++) {
+                c[z * j->stride_c + col * j->ld_c + row] = *matrix_at(&d, row, col);
+                *matrix_at(&d, row, col) = NAN;
+            }
+        REQUIRE(cudaMemcpy(j->d + (size_t)z * d.count, d.storage, d.count * sizeof *c,
+                           cudaMemcpyHostToDevice));
+        matrix_free(&d);
+    }
+    j->c = upload(c, (size_t)(members * j->stride_c) * sizeof *c);
+    free(c);
+}
+
+static void job_make(job *j, const way *w)
+{
+    product of = {.data = "both signs",
+                  .op_a = w->op_a,
+                  .op_b = w->op_b,
+                  .m = 21,
+                  .n = 18,
+                  .k = 40,
+                  .pad_a = 3,
+                  .pad_b = 1,
+                  .pad_c = 2,
+                  .guard = 3,
+                  .alpha = 1.25,
+                  .beta = w->place == NOWHERE ? 0.0 : -0.75,
+                  .seed = 4711};
+    memset(j, 0, sizeof *j);
+    for (int z = 0; z < w->members; z++, of.seed++) j->host[z] = problem_make(&of);
+    const problem *p = &j->host[0];
+    const double scalars[] = {of.alpha, of.beta};
+    j->a = upload_all(j, w->members, offsetof(problem, a));
+    j->b = upload_all(j, w->members, offsetof(problem, b));
+    j->d = upload_all(j, w->members, offsetof(problem, c));
+    j->scalars = upload(scalars, sizeof scalars);
+    j->ld_c = p->c.ld;
+    j->stride_c = (int64_t)p->c.count;
+    if (w->place == ELSEWHERE) part_c_from_d(j, w->members);
+}
+
+static void job_free(job *j, const way *w)
+{
+    void *const memory[] = {j->a, j->b, j->c, j->d, j->scalars};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) REQUIRE(cudaFree(memory[i]));
+    for (int z = 0; z < w->members; z++) problem_free(&j->host[z]);
+}
+
+/* ---- descriptors ---- */
+
+/* Of matrices that are stored in columns. In rows they are their own transposes. */
+static cublasLtMatrixLayout_t layout_of(int64_t rows, int64_t columns, int64_t ld, bool is_row,
+                                        int32_t members, int64_t stride)
+{
+    cublasLtMatrixLayout_t layout;
+    const int32_t order = is_row ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+    REQUIRE(cublasLtMatrixLayoutCreate(&layout, CUDA_R_64F, (uint64_t)(is_row ? columns : rows),
+                                       (uint64_t)(is_row ? rows : columns), ld));
+    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &order,
+                                             sizeof order));
+    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &members,
+                                             sizeof members));
+    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                             &stride, sizeof stride));
+    return layout;
+}
+
+static cublasLtMatrixLayout_t layout_of_matrix(const test_matrix *m, bool is_row, int members)
+{
+    return layout_of(m->rows, m->cols, m->ld, is_row, members, (int64_t)m->count);
+}
+
+static int32_t operation_of(tandem_op op, bool is_flipped)
+{
+    return (op == TANDEM_OP_N) == is_flipped ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+static void set(cublasLtMatmulDesc_t of, cublasLtMatmulDescAttributes_t which, int32_t value)
+{
+    REQUIRE(cublasLtMatmulDescSetAttribute(of, which, &value, sizeof value));
+}
+
+/* op_1 and op_2 of the call's own operands. */
+static cublasLtMatmulDesc_t make_operation(const way *w, int32_t op_1, int32_t op_2)
+{
+    cublasLtMatmulDesc_t operation;
+    const int32_t by_place =
+        w->on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
+    REQUIRE(cublasLtMatmulDescCreate(&operation, w->compute, CUDA_R_64F));
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSA, op_1);
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSB, op_2);
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, (int32_t)w->epilogue);
+    set(operation, CUBLASLT_MATMUL_DESC_POINTER_MODE,
+        w->pointer_mode == -1 ? by_place : w->pointer_mode);
+    return operation;
+}
+
+/* An algorithm for the call, as programs ask for one; *count is how many there are. */
+static cublasLtMatmulAlgo_t choose(cublasLtMatmulDesc_t operation,
+                                   const cublasLtMatrixLayout_t l[4], int *count)
+{
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t result = {.workspaceSize = 0};
+    *count = 0;
+    REQUIRE(cublasLtMatmulPreferenceCreate(&preference));
+    (void)cublasLtMatmulAlgoGetHeuristic(handle, operation, l[0], l[1], l[2], l[3], preference, 1,
+                                         &result, count);
+    REQUIRE(cublasLtMatmulPreferenceDestroy(preference));
+    return result.algo;
+}
+
+/* A result in rows is D' = op(B)' op(A)'. */
+static int multiply(job *j, const way *w, cudaStream_t stream)
+{
+    const problem *p = &j->host[0];
+    const bool swaps = w->is_row_d;
+    const test_matrix *x = swaps ? &p->b : &p->a, *y = swaps ? &p->a : &p->b;
+    const bool is_row_x = swaps ? w->is_row_b : w->is_row_a,
+               is_row_y = swaps ? w->is_row_a : w->is_row_b;
+    const double *const data_x = (swaps ? j->b : j->a) + x->guard, *const data_y =
+                                                                       (swaps ? j->a : j->b) +
+                                                                       y->guard;
+    double *d = j->d + p->c.guard;
+    const double *c = j->c ? j->c : w->place == NOWHERE ? NULL : d;
+    const cublasLtMatrixLayout_t l[] = {
+        layout_of_matrix(x, is_row_x, w->members), layout_of_matrix(y, is_row_y, w->members),
+        layout_of(p->c.rows, p->c.cols, j->ld_c, w->is_row_d, w->members, j->stride_c),
+        layout_of_matrix(&p->c, w->is_row_d, w->members)};
+    cublasLtMatmulDesc_t operation =
+        make_operation(w, operation_of(swaps ? w->op_b : w->op_a, is_row_x != swaps),
+                       operation_of(swaps ? w->op_a : w->op_b, is_row_y != swaps));
+    int found;
+    const cublasLtMatmulAlgo_t algorithm = choose(operation, l, &found);
+    const void *alpha = w->on_device ? j->scalars : &p->of.alpha,
+               *beta = w->on_device ? j->scalars + 1 : &p->of.beta;
+    const int status =
+        (int)matmul(handle, operation, alpha, data_x, l[0], data_y, l[1], beta, c, l[2], d, l[3],
+                    found ? &algorithm : NULL, workspace, WORKSPACE_BYTES, stream);
+    for (int i = 0; i < 4; i++) REQUIRE(cublasLtMatrixLayoutDestroy(l[i]));
+    REQUIRE(cublasLtMatmulDescDestroy(operation));
+    return status;
+}
+
+/* ---- what became of D ---- */
+
+static const char *compare(const problem *p, const test_matrix *now)
+{
+    test_matrix want = matrix_copy(&p->c);
+    const ref_gemm gemm = problem_gemm(p, &want);
+    const char *what = expected;
+    if (matrix_damage(now) != -1) return "damaged";
+    for (int64_t col = 0; col < now->cols; col++)
+        for (int64_t row = 0; row < now->rows; row++)
+            if (!(ref_measure(&gemm, row, col, *matrix_at(now, row, col)).error <= 0x1p-40))
+                what = "wrong";
+    ref_product(expected, &gemm);
+    if (what == expected && matrix_difference(now, &want) != -1) what = "right";
+    matrix_free(&want);
+    return what;
+}
+
+static const char *describe(const job *j, const way *w)
+{
+    const char *what = NULL;
+    for (int z = 0; z < w->members; z++) {
+        test_matrix now = matrix_copy(&j->host[z].c);
+        REQUIRE(cudaMemcpy(now.storage, j->d + (size_t)z * now.count, now.count * sizeof(double),
+                           cudaMemcpyDeviceToHost));
+        const char *one = compare(&j->host[z], &now);
+        if (!what || strcmp(what, expected) == 0) what = one;
+        matrix_free(&now);
+    }
+    return what;
+}
+
+/* The call as a graph that is launched once. */
+static int multiply_by_graph(job *j, const way *w)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    REQUIRE(cudaStreamCreate(&stream));
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    const int status = multiply(j, w, stream);
+    REQUIRE(cudaStreamEndCapture(stream, &graph));
+    REQUIRE(cudaGraphInstantiate(&executable, graph, 0));
+    REQUIRE(cudaGraphLaunch(executable, stream));
+    REQUIRE(cudaStreamSynchronize(stream));
+    REQUIRE(cudaGraphExecDestroy(executable));
+    REQUIRE(cudaGraphDestroy(graph));
+    REQUIRE(cudaStreamDestroy(stream));
+    return status;
+}
+
+static void run(const char *name, const way *w)
+{
+    job j;
+    job_make(&j, w);
+    const int status = w->is_captured ? multiply_by_graph(&j, w) : multiply(&j, w, NULL);
+    REQUIRE(cudaDeviceSynchronize());
+    printf("%s ; status %d ; %s\n", name, status, status ? "refused" : describe(&j, w));
+    job_free(&j, w);
+}
+
+static void run_all(void)
+{
+    static const char *const places[] = {"in place", "C elsewhere", "no C"};
+    for (int i = 0; i < 32 * 3 * 2; i++) {
+        way w = ordinary;
+        char name[100];
+        w.is_row_a = i & 1;
+        w.is_row_b = i & 2;
+        w.is_row_d = i & 4;
+        w.op_a = i & 8 ? TANDEM_OP_T : TANDEM_OP_N;
+        w.op_b = i & 16 ? TANDEM_OP_T : TANDEM_OP_N;
+        w.place = (place_of_c)(i / 32 % 3);
+        w.members = i / 96 ? MEMBERS : 1;
+        w.on_device = i / 2 % 2 != i / 96;
+        snprintf(name, sizeof name, "product of %c%c%c %c%c, %s, %d, scalars on the %s",
+                 w.is_row_a ? 'r' : 'c', w.is_row_b ? 'r' : 'c', w.is_row_d ? 'r' : 'c',
+                 w.op_a == TANDEM_OP_N ? 'N' : 'T', w.op_b == TANDEM_OP_N ? 'N' : 'T',
+                 places[w.place], w.members, w.on_device ? "device" : "host");
+        run(name, &w);
+    }
+}
+
+static void run_captured(void)
+{
+    way w = ordinary;
+    w.is_captured = true;
+    run("product that is captured, in place", &w);
+    w.place = ELSEWHERE;
+    run("product that is captured, C elsewhere", &w);
+}
+
+/* Calls that stay native, whether cublasLt makes them or not. */
+static void run_native(void)
+{
+    way w = ordinary;
+    w.compute = CUBLAS_COMPUTE_64F_PEDANTIC;
+    run("native: pedantic", &w);
+    w = ordinary;
+    w.epilogue = CUBLASLT_EPILOGUE_RELU;
+    run("native: an epilogue", &w);
+    w = ordinary;
+    w.on_device = true;
+    w.pointer_mode = CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
+    run("native: a vector of alpha", &w);
+    w = ordinary;
+    cublasLtHandle_t own = handle;
+    handle = NULL;
+    run("native: no handle", &w);
+    handle = own;
+}
+
+/* A call of cuBLAS's own. */
+static void run_inner(const char *path)
+{
+    __typeof__(&cublasLtMatmul) outside = matmul;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL),
+         *symbol = library ? dlsym(library, "cublasInner") : NULL;
+    if (!symbol) fprintf(stderr, "client_lt: %s\n", dlerror());
+    REQUIRE(!symbol);
+    memcpy(&matmul, &symbol, sizeof matmul);
+    run("native: cuBLAS's own call", &ordinary);
+    run("native: cuBLAS's own call again", &ordinary);
+    matmul = outside;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) return 2;
+    expected = argv[1];
+    matmul = cublasLtMatmul;
+    if (strcmp(argv[2], "looked-up") == 0) {
+        void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL),
+             *symbol = library ? dlsym(library, "cublasLtMatmul") : NULL;
+        REQUIRE(!symbol);
+        memcpy(&matmul, &symbol, sizeof matmul);
+    }
+    REQUIRE(cublasLtCreate(&handle));
+    REQUIRE(cudaMalloc(&workspace, WORKSPACE_BYTES));
+    run_all();
+    run_captured();
+    run_native();
+    run_inner(argv[3]);
+    REQUIRE(cudaFree(workspace));
+    REQUIRE(cublasLtDestroy(handle));
+    return 0;
+}
