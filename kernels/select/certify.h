@@ -25,9 +25,9 @@ TD_DEVICE int log_of_byte(uint32_t byte)
     return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
 }
 
-/* What ranking needs of a tile's lines: of rows, then columns. */
+/* What certifying needs of a tile's lines: of rows, then columns. */
 typedef td_quad<int> of_lines[2][TD_TILE / TD_SUBTILE];
-struct ranked_lines {
+struct tile_lines {
     of_lines unit, sum, mean; /* of columns, means less choice.need */
 
     /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms, squared, needs more:
@@ -47,15 +47,16 @@ struct ranked_lines {
 };
 enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
 
-/* Of a tile. open: how many elements of each warp's a candidate leaves, c in the lower half of a word, c + 4 in the upper. */
-struct rank_state {
-    ranked_lines lines;
-    unsigned open[TD_SUBTILES / 32][4];
+/* What the threads of a block share of a tile. uncertified: how many elements of each warp's threads
+ * candidate c leaves, in the lower half of word c, and candidate c + 4 in its upper half. */
+struct tile_state {
+    tile_lines lines;
+    unsigned uncertified[TD_SUBTILES / 32][4];
 };
 
 /* Returns the first candidate that makes an element exactly, or TD_CHOICES; a and b are
- * ranked_lines.exact of its lines. */
-TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
+ * tile_lines.exact of its lines. */
+TD_DEVICE int exact_candidate(const td_estimate &p, int a, int b)
 {
     if (max(a, b) == ALWAYS) return 0;
     if (!p.cut.digits) return max(a, b);
@@ -86,7 +87,7 @@ TD_DEVICE place_of_line place_of_thread()
     return {i / TD_TILE, i % TD_TILE / TD_SUBTILE, i % TD_SUBTILE};
 }
 
-/* What scales make of a line: ranked_lines.exact, and whether any candidate rounds it by less than 2^8 of
+/* What scales make of a line: tile_lines.exact, and whether any candidate rounds it by less than 2^8 of
  * choice.rest. */
 struct scaled_line {
     int exact;
@@ -100,7 +101,7 @@ TD_DEVICE bool is_rounded_little(const td_choice &choice, const td_line &line, i
 
 /* TD_SCALE_BY_NORM: sets the scales of a line with each candidate. */
 TD_DEVICE scaled_line scale_by_norms(const td_rule &rule, const td_line &line,
-                                     const place_of_line &at, ranked_lines &all)
+                                     const place_of_line &at, tile_lines &all)
 {
     scaled_line seen = {TD_CHOICES, false};
     TD_UNROLL
@@ -116,7 +117,7 @@ TD_DEVICE scaled_line scale_by_norms(const td_rule &rule, const td_line &line,
 
 /* Other rules: sets the scale of a line with the only candidate. */
 TD_DEVICE scaled_line scale_by_peak(const td_estimate &p, const td_line &line,
-                                    const place_of_line &at, ranked_lines &all)
+                                    const place_of_line &at, tile_lines &all)
 {
     const td_choice &only = p.choose.rule.candidate[0];
     const int scale = td_scale_of(td_scaling_of(&p.choose.rule, &only), line),
@@ -127,8 +128,8 @@ TD_DEVICE scaled_line scale_by_peak(const td_estimate &p, const td_line &line,
     return {low >= 0 ? 0 : (int)TD_CHOICES, is_small};
 }
 
-/* Sets what ranking needs of the thread's line. By whole warps. */
-TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_lines &all)
+/* Sets what certifying needs of the thread's line. By whole warps. */
+TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, tile_lines &all)
 {
     const td_choice &any = p.choose.rule.candidate[0]; /* need and need_of_estimate are all alike */
     const place_of_line at = place_of_thread();
@@ -148,23 +149,23 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_
     if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
 }
 
-/* A subtile of the ranks: where it begins; how many rows and columns it has, no rows if C has none
+/* The thread's subtile: where its bytes of td_min_moduli begin; how many rows and columns it has, no rows if C has none
  * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
  * may be anything for elements that C has not. */
-struct ranked_subtile {
+struct tile_subtile {
     uint8_t *at;
     int rows, columns;
     unsigned inside;
     uint32_t bytes[TD_SUBTILE];
 };
 
-TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
+TD_DEVICE tile_subtile place_subtile(const td_estimate &p, int tile)
 {
-    const td_ranks &ranks = p.ranks;
+    const td_min_moduli &to = p.min_moduli;
     int row, col;
     td_subtile_of_tile(p.target, tile, &row, &col);
     const unsigned inside = td_whole_mask(p.target, row, col);
-    return {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
+    return {to.of + blockIdx.z * to.batch_step + col * to.ld + row,
             inside ? min((int)TD_SUBTILE, p.target.m - row) : 0,
             min((int)TD_SUBTILE, p.target.n - col),
             inside,
@@ -190,13 +191,13 @@ TD_DEVICE_CALL td_quad<int> join_logs(const uint8_t *at, int sums, int64_t step)
 }
 
 /* The logarithms of estimates of a column of a subtile. */
-TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const ranked_subtile &own, int j)
+TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const tile_subtile &own, int j)
 {
     td_quad<int> logs;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) logs.of[i] = log_of_byte(own.bytes[j] >> (8 * i) & 255);
     if (p.sums > 1 && own.rows > 0 && j < own.columns)
-        logs = join_logs(own.at + j * p.ranks.ld, p.sums, p.sum_step);
+        logs = join_logs(own.at + j * p.min_moduli.ld, p.sums, p.sum_step);
     return logs;
 }
 
@@ -220,20 +221,19 @@ TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> 
     unsigned bits = 0;
     TD_UNROLL
     for (int e = 0; e < ELEMENTS; e++)
-        if (exact_rank(p, a.of[e % TD_SUBTILE], b.of[e / TD_SUBTILE]) <= c) bits |= 1u << e;
+        if (exact_candidate(p, a.of[e % TD_SUBTILE], b.of[e / TD_SUBTILE]) <= c) bits |= 1u << e;
     return bits;
 }
 
 /* The thread's subtile: numbers of its quads of lines; how much more its elements have than they need if their lines' scales are 0, by
  * the estimate, or by the means of their lines' logarithms. Sets of elements are bits, as in masks. */
-struct ranked_elements {
-    const ranked_lines &lines;
+struct tile_elements {
+    const tile_lines &lines;
     int rows, columns;
     td_quad<int> sum[2];
     int surplus[ELEMENTS];
 
-    TD_INSIDE ranked_elements(const td_estimate &p, const ranked_lines &of,
-                              const ranked_subtile &own)
+    TD_INSIDE tile_elements(const td_estimate &p, const tile_lines &of, const tile_subtile &own)
         : lines(of), rows((int)threadIdx.x % (TD_TILE / TD_SUBTILE)),
           columns((int)threadIdx.x / (TD_TILE / TD_SUBTILE))
     {
@@ -286,33 +286,33 @@ struct ranked_elements {
 
 /* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and how many
  * elements each candidate leaves, a byte for each candidate. */
-struct subtile_ranks {
+struct subtile_min_moduli {
     uint32_t of[TD_SUBTILE];
     uint64_t left;
 };
 
 /* Notes that candidates `first` to `last` leave these elements. */
-TD_DEVICE void leave(subtile_ranks &ranks, unsigned left, unsigned inside, int first, int last)
+TD_DEVICE void leave(subtile_min_moduli &found, unsigned left, unsigned inside, int first, int last)
 {
     const uint64_t count = (uint64_t)__popc(left & inside);
     const int candidates = last + 1 - first;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        ranks.of[j] +=
+        found.of[j] +=
             ((left >> (TD_SUBTILE * j) & 15) * 0x204081u & 0x1010101u) * (uint32_t)candidates;
-    ranks.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
+    found.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
 }
 
 /* How elements of a subtile are asked which candidate makes them. */
 struct element_test {
     const td_estimate &p;
-    const ranked_elements &own;
+    const tile_elements &own;
     bool is_usual;  /* no pair of lines is rounded by little: a shorter test does */
     int exact_from; /* the first candidate that may make an element exactly */
 
-    TD_INSIDE element_test(const td_estimate &p_, const ranked_elements &own_) : p(p_), own(own_)
+    TD_INSIDE element_test(const td_estimate &p_, const tile_elements &own_) : p(p_), own(own_)
     {
-        const ranked_lines &lines = own.lines;
+        const tile_lines &lines = own.lines;
         const unsigned *const exact = lines.may_be_exact, *const small = lines.is_small;
         is_usual = !(small[0] | small[1]) || !(small[2] | small[3]);
         exact_from = exact[0] | exact[1] | exact[2] | exact[3]
@@ -335,62 +335,63 @@ struct element_test {
  * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So the
  * first candidate is asked, then the last, then those between while these may make an element that the
  * first has left. inside: the elements that are in C, and count. */
-TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_elements &own,
-                                      unsigned inside)
+TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_elements &own,
+                                              unsigned inside)
 {
     const element_test test(p, own);
     const int last = p.choose.rule.candidates - 1;
-    subtile_ranks ranks = {};
+    subtile_min_moduli found = {};
     unsigned left = (1u << ELEMENTS) - 1, least = 0; /* by the one before; by the last */
     TD_ROLLED
     for (int step = 0; step <= last && left; step++) {
         const int c = step == 0 ? 0 : step == 1 ? last : step - 1;
         if (step > 1 && left == least) {
-            leave(ranks, left, inside, c, last - 1);
+            leave(found, left, inside, c, last - 1);
             break;
         }
         const unsigned now = test.left_by(c, left);
         if (c == last)
-            leave(ranks, least = now, inside, last, TD_CHOICES - 1);
+            leave(found, least = now, inside, last, TD_CHOICES - 1);
         else
-            leave(ranks, left = now, inside, c, c);
+            leave(found, left = now, inside, c, c);
     }
-    return ranks;
+    return found;
 }
 
-/* Ranks the elements of a subtile; returns how many each candidate leaves. */
-TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
-                                const ranked_subtile &of)
+/* Writes the number of the first candidate that certifies each element of a subtile; returns how many
+ * elements each candidate leaves, a byte for each. */
+TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines,
+                                   const tile_subtile &of)
 {
-    const subtile_ranks ranks = rank_elements(p, ranked_elements(p, lines, of), of.inside);
+    const subtile_min_moduli found = certify_elements(p, tile_elements(p, lines, of), of.inside);
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (of.rows > 0 && j < of.columns)
-            *reinterpret_cast<uint32_t *>(of.at + j * p.ranks.ld) = ranks.of[j];
-    return ranks.left;
+            *reinterpret_cast<uint32_t *>(of.at + j * p.min_moduli.ld) = found.of[j];
+    return found.left;
 }
 
 /* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's subtile. Two
  * candidates' counts are added up at a time, each at most 512. By whole warps. */
-TD_DEVICE void count_open(rank_state &state, uint64_t left)
+TD_DEVICE void count_left(tile_state &state, uint64_t left)
 {
     TD_UNROLL
     for (int c = 0; c < 4; c++) {
         const unsigned both =
             (unsigned)(left >> (8 * c) & 255) | (unsigned)(left >> (8 * c + 32) & 255) << 16;
         const unsigned all = td_warp_add(both);
-        if (threadIdx.x % 32 == 0) state.open[threadIdx.x / 32][c] = all;
+        if (threadIdx.x % 32 == 0) state.uncertified[threadIdx.x / 32][c] = all;
     }
 }
 
 /* Thread c returns how many elements of the tile candidate c leaves, TD_FEW at most. */
-TD_DEVICE unsigned open_of_tile(const rank_state &state)
+TD_DEVICE unsigned left_of_tile(const tile_state &state)
 {
     const int tid = (int)threadIdx.x;
-    unsigned open = 0;
+    unsigned uncertified = 0;
     for (int w = 0; w < TD_SUBTILES / 32 && tid < TD_CHOICES; w++)
-        open += state.open[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
-    return min(open, (unsigned)TD_FEW);
+        uncertified += state.uncertified[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
+    return min(uncertified, (unsigned)TD_FEW);
 }
 
 /* ---- the choice ---- */
@@ -400,7 +401,7 @@ TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD
 /* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 
-/* The price of moduli for those lines that were ranked, in ALL_BLOCKS-ths of the price without zeros. */
+/* The price of moduli for the lines that were looked at, in ALL_BLOCKS-ths of the price without zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
     const int rows = p.is_sample ? p.target.m : p.choose.measured.lines[0],
@@ -411,11 +412,11 @@ TD_DEVICE uint64_t share_of_price(const td_estimate &p)
     return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
 
-/* What costs least: a candidate with exact sums of what it leaves open, of which a tile with TD_FEW or
+/* Returns what costs least: a candidate with exact sums of the elements that it leaves, of which a tile with TD_FEW or
  * more counts as one with TD_FEW; or all tiles in binary64. */
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
-    const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
+    const unsigned long long *uncertified = p.uncertified + blockIdx.z * TD_CHOICES;
     const td_prices &prices = p.choose.rule.prices;
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
                    sum = (unsigned)prices.sums,
@@ -423,11 +424,12 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     uint64_t least = elements * (unsigned)prices.binary64;
     td_choice best = p.choose.rule.candidate[0];
     best.parameter = 0;
-    best.rank = -1;
+    best.number = -1;
     for (int i = 0; i < p.choose.rule.candidates; i++) {
         const int further = p.choose.rule.candidate[i].parameter - (int)TD_COMMON_MODULI;
         const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
-        const uint64_t cost = elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * sum;
+        const uint64_t cost =
+            elements * (moduli * share / ALL_BLOCKS + estimate) + uncertified[i] * sum;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.rule.candidate[i];
@@ -435,7 +437,7 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* Leaves the choice, which after a sample is still open unless all of C is left to binary64. By all
+/* Writes the choice, which after a sample is still to be made unless all of C is left to binary64. By all
  * threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
@@ -453,12 +455,13 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
                        (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what the block's tiles leave open; the last of p.blocks blocks decides. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
+/* Adds what candidates leave of the block's tiles; the last of p.blocks blocks decides. By all threads. */
+TD_DEVICE void close_tiles(const td_estimate &p, unsigned uncertified, td_room room)
 {
-    if (open && (int)threadIdx.x < p.choose.rule.candidates)
-        atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
-    if (p.choose.rule.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], p.blocks))
+    if (uncertified && (int)threadIdx.x < p.choose.rule.candidates)
+        atomicAdd(&p.uncertified[blockIdx.z * TD_CHOICES + threadIdx.x],
+                  (unsigned long long)uncertified);
+    if (p.choose.rule.candidates > 1 && p.blocks > 0 && td_is_last(&p.done[blockIdx.z], p.blocks))
         decide(p, room);
 }
 
