@@ -18,7 +18,7 @@ struct hostgpu_capture {
     struct hostgpu_capture *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_captures_lock = PTHREAD_MUTEX_INITIALIZER;
 static hostgpu_capture *captures; /* under way */
 static atomic_uint capture_count; /* of them */
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
@@ -142,12 +142,12 @@ static cudaError_t begin_node(cudaStream_t stream, hostgpu_capture **capture)
     *capture = NULL;
     if (!hostgpu_is_stream(stream)) return cudaErrorInvalidResourceHandle;
     if (!atomic_load(&capture_count)) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     *capture = capture_of(stream);
     if (*capture && (*capture)->is_void) error = cudaErrorStreamCaptureInvalidated;
     if (is_legacy(stream)) error = check_legacy();
     if (*capture && !error) return cudaSuccess;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -159,7 +159,7 @@ cudaError_t hostgpu_enqueue(cudaStream_t stream, enum cudaGraphNodeType type, ho
 
     if (error || !c) return error ? error : run(arguments);
     error = move_tail(stream, add(stream, type, run, arguments, bytes));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -174,7 +174,7 @@ cudaError_t hostgpu_capture_allocate(cudaStream_t stream, cudaMemPool_t pool, si
     if (!*is_captured) return error;
     error = hostgpu_graph_allocate(c->graph, &stream->tail, pool, bytes, address, &node);
     if (!error) error = move_tail(stream, node);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -188,7 +188,7 @@ cudaError_t hostgpu_capture_free(cudaStream_t stream, void *address, bool *is_ca
     if (!*is_captured) return error;
     error = hostgpu_graph_free(c->graph, &stream->tail, address, &node);
     if (!error) error = move_tail(stream, node);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -199,9 +199,9 @@ cudaError_t hostgpu_refuse_unsafe(void)
     cudaError_t error;
 
     if (!atomic_load(&capture_count)) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     error = check_unsafe();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -210,10 +210,10 @@ cudaError_t hostgpu_refuse_synchronous(void)
     cudaError_t error;
 
     if (!atomic_load(&capture_count)) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     error = check_legacy();
     if (!error) error = check_unsafe();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -224,12 +224,12 @@ cudaError_t hostgpu_refuse_waiting(cudaStream_t stream)
 
     if (!hostgpu_is_stream(stream)) return cudaErrorInvalidResourceHandle;
     if (!atomic_load(&capture_count)) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     c = capture_of(stream);
     if (c) error = spoil(c, cudaErrorStreamCaptureUnsupported);
     if (is_legacy(stream)) error = check_legacy();
     if (!error) error = check_unsafe();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -238,10 +238,10 @@ cudaError_t cudaDeviceSynchronize(void)
     cudaError_t error = cudaSuccess;
 
     if (!atomic_load(&capture_count)) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     for (hostgpu_capture *c = captures; c; c = c->next)
         if (hostgpu_is_own_stream(c->origin)) error = spoil(c, cudaErrorStreamCaptureUnsupported);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
 
@@ -259,7 +259,7 @@ cudaError_t hostgpu_capture_event(cudaStream_t stream, cudaEvent_t event, bool *
     event->nodes.count = 0;
     if (!hostgpu_nodes_add(&event->nodes, stream->tail.node, stream->tail.count))
         error = spoil(c, cudaErrorMemoryAllocation);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
@@ -287,16 +287,16 @@ cudaError_t hostgpu_capture_wait(cudaStream_t stream, cudaEvent_t event)
 {
     cudaError_t error = cudaSuccess;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     if (event->capture || (event->is_recorded && capture_of(stream)))
         error = wait_in_capture(stream, event);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
 void hostgpu_capture_leave(cudaStream_t stream)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     if (stream->capture) {
         const bool is_origin = stream->capture->origin == stream;
 
@@ -307,19 +307,19 @@ void hostgpu_capture_leave(cudaStream_t stream)
             leave(stream);
     }
     hostgpu_nodes_clear(&stream->tail);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
 }
 
 void hostgpu_drop_captures(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     for (hostgpu_capture *c = captures; c;) {
         hostgpu_capture *next = c->next;
 
         if (!hostgpu_is_alive(c->origin->handle.life)) end_capture(c);
         c = next;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
 }
 
 /* ---- beginning and ending ---- */
@@ -373,9 +373,9 @@ static cudaError_t check_and_begin(cudaStream_t stream, cudaGraph_t graph,
     if (hostgpu_is_default(stream)) return hostgpu_record(cudaErrorStreamCaptureUnsupported);
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     error = begin(stream, graph, tail, mode);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
 
@@ -434,9 +434,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     *graph = NULL;
     if (hostgpu_is_default(stream)) return hostgpu_record(cudaErrorIllegalState);
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     error = end(stream, graph);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
 HOSTGPU_ALSO(cudaStreamEndCapture, _ptsz);
@@ -454,7 +454,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
 
     if (!status) return hostgpu_record(cudaErrorInvalidValue);
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_captures_lock);
     for (c = is_legacy(stream) ? captures : NULL; c && !error; c = c->next)
         if (holds_up_legacy(c)) error = cudaErrorStreamCaptureImplicit;
     c = capture_of(stream);
@@ -466,7 +466,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
     if (needs) *needs = c ? stream->tail.node : NULL;
     if (data) *data = NULL;
     if (count) *count = c ? stream->tail.count : 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
 HOSTGPU_ALSO(cudaStreamGetCaptureInfo, _ptsz);
@@ -488,7 +488,7 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
     if (error || !c) return hostgpu_record(error ? error : cudaErrorIllegalState);
     if (flags == cudaStreamSetCaptureDependencies) stream->tail.count = 0;
     if (!hostgpu_nodes_add(&stream->tail, needs, count)) error = cudaErrorMemoryAllocation;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
 HOSTGPU_ALSO(cudaStreamUpdateCaptureDependencies, _ptsz);

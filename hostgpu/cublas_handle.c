@@ -1,4 +1,5 @@
 /* cublas_handle.c - handles, their properties, versions, names of statuses, and copies of vectors and matrices. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function)
 {
     const char *wrong = NULL;
 
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     if (!hostgpu_is_context_number(handle->context))
         wrong = "is gone";
     else if (handle->context != hostgpu_context_number())
@@ -44,41 +45,72 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
     return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cublasHandle_t handles, destroyed; /* under the lock */
+
+/* Under the lock: one that is used again, or a fresh one; NULL without memory. */
+static cublasHandle_t take_handle(void)
+{
+    cublasHandle_t h = destroyed;
+
+    if (h) {
+        destroyed = h->next_destroyed;
+    } else if ((h = calloc(1, sizeof *h))) {
+        h->next = handles;
+        handles = h;
+    }
+    return h;
+}
+
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
+    const unsigned long long context = hostgpu_context_number();
+
     REQUIRE(handle, CUBLAS_STATUS_INVALID_VALUE);
-    *handle = calloc(1, sizeof **handle); /* all properties start as 0 */
-    REQUIRE(*handle, CUBLAS_STATUS_ALLOC_FAILED);
-    (*handle)->context = hostgpu_context_number();
-    if ((*handle)->context) return CUBLAS_STATUS_SUCCESS;
-    free(*handle);
-    return CUBLAS_STATUS_NOT_INITIALIZED;
+    *handle = NULL;
+    REQUIRE(context, CUBLAS_STATUS_NOT_INITIALIZED);
+    pthread_mutex_lock(&lock);
+    *handle = take_handle();
+    if (*handle) /* all properties start as 0 */
+        **handle = (struct cublasContext){
+            .next = (*handle)->next, .is_handle = IS_HANDLE, .context = context};
+    pthread_mutex_unlock(&lock);
+    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
+    bool was_handle;
+
     REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    free(handle);
-    return CUBLAS_STATUS_SUCCESS;
+    pthread_mutex_lock(&lock);
+    was_handle = is_handle(handle);
+    if (was_handle) {
+        handle->is_handle = 0;
+        handle->next_destroyed = destroyed;
+        destroyed = handle;
+    }
+    pthread_mutex_unlock(&lock);
+    return was_handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
 {
     (void)workspace;
     (void)bytes;
-    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+    return is_handle(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     handle->stream = stream;
     return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(stream, CUBLAS_STATUS_INVALID_VALUE);
     *stream = handle->stream;
     return CUBLAS_STATUS_SUCCESS;
@@ -105,14 +137,14 @@ static bool is_math_mode(cublasMath_t mode)
 #define DEFINE_PROPERTY(name, type, field, is_valid)                                               \
     cublasStatus_t cublasGet##name(cublasHandle_t handle, type *value)                             \
     {                                                                                              \
-        REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);                                            \
+        REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
         REQUIRE(value, CUBLAS_STATUS_INVALID_VALUE);                                               \
         *value = handle->field;                                                                    \
         return CUBLAS_STATUS_SUCCESS;                                                              \
     }                                                                                              \
     cublasStatus_t cublasSet##name(cublasHandle_t handle, type value)                              \
     {                                                                                              \
-        REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);                                            \
+        REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
         REQUIRE(is_valid(value), CUBLAS_STATUS_INVALID_VALUE);                                     \
         handle->field = value;                                                                     \
         return CUBLAS_STATUS_SUCCESS;                                                              \

@@ -12,8 +12,12 @@
 
 #include "executor.h"
 
+/* Destroyed handles are kept, for those that are made later: so what is no handle any more is refused. */
 struct cublasContext {
-    unsigned long long context; /* that it was made in, by its life's number */
+    struct cublasContext *next;           /* of all that were made */
+    struct cublasContext *next_destroyed; /* of those that wait to be used again */
+    unsigned is_handle;                   /* IS_HANDLE, or it is none (any more) */
+    unsigned long long context;           /* that it was made in, by its life's number */
     cudaStream_t stream;
     cublasPointerMode_t pointer_mode;
     cublasMath_t math_mode;
@@ -21,6 +25,13 @@ struct cublasContext {
     int sm_count_target;
     cublasEmulationStrategy_t emulation_strategy;
 };
+
+enum { IS_HANDLE = 0x7a9d3c51 };
+
+static inline bool is_handle(cublasHandle_t handle)
+{
+    return handle && handle->is_handle == IS_HANDLE;
+}
 
 /* Every function exists with int sizes and, under a name ending in _64, with int64_t sizes. */
 #define FOR_BOTH_WIDTHS(X)                                                                         \
@@ -54,10 +65,19 @@ static inline bool is_ld(int64_t ld, int64_t rows) { return ld >= (rows > 1 ? ro
 /* True if the size fits the BLAS below, which counts in int. */
 static inline bool is_small(int64_t size) { return size <= INT32_MAX; }
 
+/* More than any memory holds, and few enough that their bytes can be counted. */
+#define HOSTGPU_MOST_ELEMENTS (INT64_MAX / 64)
+
 /* Elements from the first to behind the last of a rows x columns matrix, and of a vector. */
 static inline size_t matrix_extent(int64_t rows, int64_t columns, int64_t ld)
 {
-    return rows && columns ? (size_t)((columns - 1) * ld + rows) : 0;
+    int64_t extent;
+
+    if (!rows || !columns) return 0;
+    if (__builtin_mul_overflow(columns - 1, ld, &extent) ||
+        __builtin_add_overflow(extent, rows, &extent) || extent > HOSTGPU_MOST_ELEMENTS)
+        return HOSTGPU_MOST_ELEMENTS;
+    return (size_t)extent;
 }
 
 static inline size_t vector_extent(int64_t n, int64_t step)

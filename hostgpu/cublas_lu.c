@@ -110,7 +110,7 @@ static int factor_plainly(const stack *s, char *a)
 
 static cublasStatus_t factor(cublasHandle_t handle, const stack *s, int *pivots, int *info)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(s->rows >= 0 && s->count >= 0 && is_ld(s->ld, s->rows), CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(is_readable(s) && are_ints_readable(s, "info", info, 1) &&
                 (!pivots || are_ints_readable(s, "P", pivots, s->rows)),
@@ -152,7 +152,7 @@ static void copy(const stack *from, const stack *to, int index)
 static cublasStatus_t invert(cublasHandle_t handle, const stack *a, const int *pivots,
                              const stack *c, int *info)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(a->rows >= 0 && a->count >= 0 && is_ld(a->ld, a->rows) && is_ld(c->ld, c->rows),
             CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(is_readable(a) && is_readable(c) && are_ints_readable(a, "info", info, 1) &&
@@ -169,7 +169,7 @@ static cublasStatus_t invert(cublasHandle_t handle, const stack *a, const int *p
 
 static cublasStatus_t invert_whole(cublasHandle_t handle, const stack *a, const stack *c, int *info)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(a->rows >= 0 && a->rows <= 32 && a->count >= 0 && is_ld(a->ld, a->rows) &&
                 is_ld(c->ld, c->rows),
             CUBLAS_STATUS_INVALID_VALUE);
@@ -189,7 +189,7 @@ static cublasStatus_t invert_whole(cublasHandle_t handle, const stack *a, const 
 static cublasStatus_t solve(cublasHandle_t handle, cublasOperation_t op, const stack *a,
                             const int *pivots, const stack *b, int *info)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(is_op(op) && a->rows >= 0 && b->columns >= 0 && a->count >= 0 &&
                 is_ld(a->ld, a->rows) && is_ld(b->ld, b->rows) && info,
             CUBLAS_STATUS_INVALID_VALUE);
@@ -241,7 +241,7 @@ static void solve_triangle(const triangle *t, const stack *a, const stack *b, in
 static cublasStatus_t solve_triangles(cublasHandle_t handle, const triangle *t, const stack *a,
                                       const stack *b)
 {
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(is_op(t->op) && (unsigned)t->side <= CUBLAS_SIDE_RIGHT &&
                 (unsigned)t->uplo <= CUBLAS_FILL_MODE_UPPER &&
                 (unsigned)t->diag <= CUBLAS_DIAG_UNIT && b->rows >= 0 && b->columns >= 0 &&

@@ -9,7 +9,7 @@
 
 enum { MAX_STACK = 64 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long long last_life;
 static struct CUctx_st primary[HOSTGPU_MAX_DEVICES];
 static struct CUctx_st *created; /* by hostgpu_context_create, also those that are destroyed */
@@ -28,13 +28,13 @@ static unsigned long long begin_life(CUcontext context)
     unsigned long long life = atomic_load(&context->life);
 
     if (life) return life;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_contexts_lock);
     life = atomic_load(&context->life);
     if (!life) {
         life = ++last_life;
         atomic_store(&context->life, life);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_contexts_lock);
     return life;
 }
 
@@ -92,6 +92,7 @@ cudaError_t hostgpu_enter(hostgpu_life *life)
 {
     hostgpu_life bound;
 
+    if (!hostgpu_is_device(0)) return cudaErrorNoDevice;
     if (!self.depth) (void)hostgpu_push(hostgpu_primary_context(self.device));
     bound = hostgpu_bound();
     if (!hostgpu_is_primary(bound.context)) {
@@ -116,10 +117,10 @@ bool hostgpu_is_context_number(unsigned long long number)
 
     for (int i = 0; i < HOSTGPU_MAX_DEVICES; i++)
         is_there |= number && atomic_load(&primary[i].life) == number;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_contexts_lock);
     for (CUcontext c = created; c; c = c->next)
         is_there |= number && atomic_load(&c->life) == number;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_contexts_lock);
     return is_there;
 }
 
@@ -127,7 +128,7 @@ CUcontext hostgpu_context_create(int device)
 {
     CUcontext context;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_contexts_lock);
     for (context = created; context && atomic_load(&context->life);) context = context->next;
     if (!context) {
         context = calloc(1, sizeof *context);
@@ -138,7 +139,7 @@ CUcontext hostgpu_context_create(int device)
         context->device = device;
         atomic_store(&context->life, ++last_life);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_contexts_lock);
     return context;
 }
 
@@ -151,7 +152,7 @@ void *hostgpu_handle_create(hostgpu_handle_kind kind, size_t bytes, hostgpu_life
 {
     hostgpu_handle *h;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_contexts_lock);
     h = destroyed[kind];
     if (h) {
         destroyed[kind] = h->next_destroyed;
@@ -163,7 +164,7 @@ void *hostgpu_handle_create(hostgpu_handle_kind kind, size_t bytes, hostgpu_life
         h->kind = kind;
         h->life = life;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_contexts_lock);
     return h;
 }
 
@@ -178,11 +179,11 @@ void hostgpu_handle_destroy(void *handle)
 {
     hostgpu_handle *h = handle;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_contexts_lock);
     h->next_destroyed = destroyed[h->kind];
     destroyed[h->kind] = h;
     h->kind = HOSTGPU_NO_HANDLE;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_contexts_lock);
 }
 
 /* ---- the runtime's choice of a device ---- */
@@ -196,18 +197,19 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     if (!count) return hostgpu_record(cudaErrorInvalidValue);
     *count = (int)hostgpu_get_settings()->devices;
-    return cudaSuccess;
+    return hostgpu_record(*count ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     if (!device) return hostgpu_record(cudaErrorInvalidValue);
     *device = hostgpu_current_device();
-    return cudaSuccess;
+    return hostgpu_record(hostgpu_is_device(0) ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
+    if (!hostgpu_is_device(0)) return hostgpu_record(cudaErrorNoDevice);
     if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     self.device = device;
     (void)hostgpu_pop();

@@ -2,6 +2,7 @@
 #ifndef HOSTGPU_CUDART_INTERNAL_H
 #define HOSTGPU_CUDART_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,20 @@
 
 /* cudart_error.c: remembers an error as the calling thread's last one; returns it. */
 cudaError_t hostgpu_record(cudaError_t error);
+
+/* ---- faults.c ---- */
+
+/* Counts a call of the kind; true if a test wants it to fail. */
+bool hostgpu_fails(hostgpu_fault_kind kind);
+
+/* ---- fork.c ---- */
+
+/* The locks of the runtime. A thread that holds one takes none that is above it. */
+extern pthread_mutex_t hostgpu_launching, hostgpu_pool_lock, hostgpu_kernels_lock,
+    hostgpu_captures_lock, hostgpu_contexts_lock, hostgpu_registry_lock, hostgpu_pools_lock;
+
+/* launch.c: in a child of fork(), which has none of its parent's threads. Under the locks. */
+void hostgpu_forget_helpers(void);
 
 /* ---- cudart_context.c ---- */
 

@@ -20,7 +20,7 @@ typedef struct {
 
 static loaded_kernel *loaded;
 static size_t loaded_count, loaded_room;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_kernels_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Under the lock. */
 static loaded_kernel *find(const void *function, unsigned long long context)
@@ -57,12 +57,13 @@ cudaError_t hostgpu_load(const void *function)
     const unsigned long long context = hostgpu_context_number();
     cudaError_t error = cudaSuccess;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_kernels_lock);
     if (!find(function, context)) {
         error = hostgpu_refuse_unsafe();
+        if (!error && hostgpu_fails(HOSTGPU_FAULT_LOAD)) error = cudaErrorNoKernelImageForDevice;
         if (!error && !add(function, context)) error = cudaErrorMemoryAllocation;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_kernels_lock);
     return error;
 }
 
@@ -71,9 +72,9 @@ size_t hostgpu_loaded_kernels(void)
     const unsigned long long context = hostgpu_context_number();
     size_t count = 0;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_kernels_lock);
     for (size_t i = 0; i < loaded_count; i++) count += loaded[i].context == context;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_kernels_lock);
     return count;
 }
 
@@ -83,10 +84,10 @@ size_t hostgpu_shared_limit(const void *function)
     const loaded_kernel *kernel;
     size_t bytes;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_kernels_lock);
     kernel = find(function, context);
     bytes = kernel ? kernel->shared_limit : HOSTGPU_DEFAULT_SHARED;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_kernels_lock);
     return bytes;
 }
 
@@ -102,9 +103,9 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         value > HOSTGPU_MAX_SHARED)
         return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_kernels_lock);
     find(function, context)->shared_limit = (size_t)value;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_kernels_lock);
     return cudaSuccess;
 }
 

@@ -38,6 +38,7 @@ static cudaError_t allocate_host_range(void **pointer, hostgpu_range *range)
 
 cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
 {
+    if (hostgpu_fails(HOSTGPU_FAULT_ALLOCATION)) return cudaErrorMemoryAllocation;
     if (!take_device_memory(range->device, range->bytes)) return cudaErrorMemoryAllocation;
     if (allocate_host_range(pointer, range)) {
         atomic_fetch_sub(&used_bytes[range->device], range->bytes);
@@ -189,7 +190,9 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
     if (hostgpu_registry_find(pointer, &other) ||
         hostgpu_registry_find((const char *)pointer + bytes - 1, &other))
         return hostgpu_record(cudaErrorHostMemoryAlreadyRegistered);
-    return hostgpu_record(hostgpu_registry_add(&range) ? cudaSuccess : cudaErrorMemoryAllocation);
+    if (hostgpu_fails(HOSTGPU_FAULT_ALLOCATION) || !hostgpu_registry_add(&range))
+        return hostgpu_record(cudaErrorMemoryAllocation);
+    return cudaSuccess;
 }
 
 cudaError_t cudaHostUnregister(void *pointer)

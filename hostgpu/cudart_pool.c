@@ -13,7 +13,7 @@ struct CUmemPoolHandle_st {
     int reuse[4];       /* by attribute, cudaMemPoolReuse... */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all pools */
+pthread_mutex_t hostgpu_pools_lock = PTHREAD_MUTEX_INITIALIZER; /* of all pools */
 static struct CUmemPoolHandle_st default_pool[HOSTGPU_MAX_DEVICES];
 static cudaMemPool_t current_pool[HOSTGPU_MAX_DEVICES]; /* NULL: the default one */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -37,20 +37,20 @@ cudaError_t hostgpu_pool_take(cudaMemPool_t pool, size_t bytes)
     bool fits;
 
     if (!pool) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     fits = !pool->max_bytes || (bytes <= pool->max_bytes && pool->used <= pool->max_bytes - bytes);
     if (fits) pool->used += bytes;
     if (pool->used > pool->used_high) pool->used_high = pool->used;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     return fits ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 void hostgpu_pool_give(cudaMemPool_t pool, size_t bytes)
 {
     if (!pool) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     pool->used -= bytes;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
 }
 
 /* ---- pools ---- */
@@ -79,9 +79,9 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     if (!pool || pool == get_default_pool(pool->device))
         return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     if (current_pool[pool->device] == pool) current_pool[pool->device] = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     free(pool);
     return cudaSuccess;
 }
@@ -105,9 +105,9 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
         (attribute > cudaMemPoolAttrReleaseThreshold && !is_high) ||
         (is_high && *(const uint64_t *)value))
         return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     set_attribute(pool, attribute, value);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     return cudaSuccess;
 }
 
@@ -130,9 +130,9 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     if (!pool || !value || attribute < cudaMemPoolReuseFollowEventDependencies ||
         attribute > cudaMemPoolAttrUsedMemHigh)
         return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     get_attribute(pool, attribute, value);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     return cudaSuccess;
 }
 
@@ -168,9 +168,9 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 {
     if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     if (!pool) return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     *pool = current_pool[device] ? current_pool[device] : get_default_pool(device);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     return cudaSuccess;
 }
 
@@ -178,9 +178,9 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     if (!pool || pool->device != device) return hostgpu_record(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_pools_lock);
     current_pool[device] = pool;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_pools_lock);
     return cudaSuccess;
 }
 

@@ -113,6 +113,21 @@ unsigned long long hostgpu_switches(void);
 /* Kernels that are loaded into the current context: by a launch, or by asking for their attributes. */
 size_t hostgpu_loaded_kernels(void);
 
+/* What a test can have fail: device memory and host memory that is registered (cudaErrorMemoryAllocation), launches
+ * (cudaErrorLaunchOutOfResources), loading a kernel into a context (cudaErrorNoKernelImageForDevice). */
+typedef enum {
+    HOSTGPU_FAULT_ALLOCATION,
+    HOSTGPU_FAULT_LAUNCH,
+    HOSTGPU_FAULT_LOAD,
+    HOSTGPU_FAULT_KINDS
+} hostgpu_fault_kind;
+
+/* Of the process's next calls of the kind `count` fail, from number `first` on, the next one being 1. No count: none. */
+void hostgpu_fail_at(hostgpu_fault_kind kind, unsigned long long first, unsigned long long count);
+
+/* How many have failed since. */
+unsigned long long hostgpu_failures(hostgpu_fault_kind kind);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,9 @@
 /* launch.c - checks a launch against a device's limits and gives its blocks to the workers. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cudart_internal.h"
 #include "settings.h"
@@ -9,44 +11,63 @@
 
 enum { MAX_WORKERS = 1024 };
 
-/* Worker 0 belongs to the thread that launches, one launch at a time; the others to threads that live as long
- * as the process. */
+pthread_mutex_t hostgpu_launching = PTHREAD_MUTEX_INITIALIZER; /* held during a launch */
+pthread_mutex_t hostgpu_pool_lock = PTHREAD_MUTEX_INITIALIZER; /* of what the pool has below it */
+
+/* Worker 0 belongs to the thread that launches, one launch at a time; the others to threads that help it. */
 static struct {
-    pthread_mutex_t launching;
     hostgpu_worker *worker[MAX_WORKERS];
 
-    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t begin, end;
-    unsigned helpers; /* threads started */
-    unsigned wanted;  /* helpers that may still join the job */
-    unsigned busy;    /* helpers at work on it */
+    bool is_taken[MAX_WORKERS]; /* by a helper that lives */
+    unsigned helpers;           /* threads that live */
+    unsigned wanted;            /* helpers that may still join the job */
+    unsigned busy;              /* helpers at work on it */
     hostgpu_job *job;
 } pool = {
-    .launching = PTHREAD_MUTEX_INITIALIZER,
-    .lock = PTHREAD_MUTEX_INITIALIZER,
     .begin = PTHREAD_COND_INITIALIZER,
     .end = PTHREAD_COND_INITIALIZER,
 };
 
 /* ---- helpers ---- */
 
-static void *help(void *worker)
+/* Waits, under the lock, until there is a job to join. False if there was none for a while: the helper then ends, so
+ * that it does not keep a process whose own threads have all ended. */
+static bool await_job(void)
 {
-    pthread_mutex_lock(&pool.lock);
-    for (;;) {
+    enum { PATIENCE_NANOSECONDS = 100 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
+    struct timespec end;
+
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += (end.tv_nsec + PATIENCE_NANOSECONDS) / SECOND;
+    end.tv_nsec = (end.tv_nsec + PATIENCE_NANOSECONDS) % SECOND;
+    while (!pool.wanted)
+        if (pthread_cond_clockwait(&pool.begin, &hostgpu_pool_lock, CLOCK_MONOTONIC, &end))
+            return pool.wanted != 0;
+    return true;
+}
+
+static void *help(void *number)
+{
+    hostgpu_worker *const worker = pool.worker[(uintptr_t)number];
+
+    pthread_mutex_lock(&hostgpu_pool_lock);
+    while (await_job()) {
         hostgpu_job *job;
 
-        while (!pool.wanted) pthread_cond_wait(&pool.begin, &pool.lock);
         pool.wanted--;
         pool.busy++;
         job = pool.job;
-        pthread_mutex_unlock(&pool.lock);
+        pthread_mutex_unlock(&hostgpu_pool_lock);
 
         hostgpu_run_blocks(worker, job);
 
-        pthread_mutex_lock(&pool.lock);
+        pthread_mutex_lock(&hostgpu_pool_lock);
         if (!--pool.busy) pthread_cond_signal(&pool.end);
     }
+    pool.is_taken[(uintptr_t)number] = false;
+    pool.helpers--;
+    pthread_mutex_unlock(&hostgpu_pool_lock);
     return NULL;
 }
 
@@ -56,18 +77,39 @@ static hostgpu_worker *get_worker(unsigned i)
     return pool.worker[i];
 }
 
+/* One that takes no signals: the program's handlers would run on the stack of a CUDA thread. */
+static bool start_helper(unsigned number)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    bool is_started;
+
+    if (!get_worker(number)) return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    is_started = !pthread_create(&thread, NULL, help, (void *)(uintptr_t)number);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_started) pthread_detach(thread);
+    return is_started;
+}
+
 /* Starts threads until there are `count`, or as many as the system gives. */
 static unsigned start_helpers(unsigned count)
 {
-    while (pool.helpers < count) {
-        hostgpu_worker *worker = get_worker(pool.helpers + 1);
-        pthread_t thread;
-
-        if (!worker || pthread_create(&thread, NULL, help, worker)) break;
-        pthread_detach(thread);
+    for (unsigned i = 1; i < MAX_WORKERS && pool.helpers < count; i++) {
+        if (pool.is_taken[i]) continue;
+        if (!start_helper(i)) break;
+        pool.is_taken[i] = true;
         pool.helpers++;
     }
     return pool.helpers < count ? pool.helpers : count;
+}
+
+void hostgpu_forget_helpers(void)
+{
+    pool.helpers = pool.wanted = pool.busy = 0;
+    memset(pool.is_taken, 0, sizeof pool.is_taken);
+    pool.begin = pool.end = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 }
 
 static void call_helpers(hostgpu_job *job)
@@ -76,26 +118,29 @@ static void call_helpers(hostgpu_job *job)
 
     if (count > job->block_count) count = job->block_count;
     if (count <= 1) return;
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&hostgpu_pool_lock);
     pool.job = job;
     pool.wanted = start_helpers((unsigned)count - 1);
     pthread_cond_broadcast(&pool.begin);
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&hostgpu_pool_lock);
 }
 
 static void await_helpers(void)
 {
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&hostgpu_pool_lock);
     pool.wanted = 0;
-    while (pool.busy) pthread_cond_wait(&pool.end, &pool.lock);
-    pthread_mutex_unlock(&pool.lock);
+    while (pool.busy) pthread_cond_wait(&pool.end, &hostgpu_pool_lock);
+    pthread_mutex_unlock(&hostgpu_pool_lock);
 }
 
+/* Nobody is cancelled in a launch, which the helpers are at work on, too: later, if at all. */
 static cudaError_t run(hostgpu_job *job)
 {
     hostgpu_worker *own;
+    int cancel_state;
 
-    pthread_mutex_lock(&pool.launching);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    pthread_mutex_lock(&hostgpu_launching);
     hostgpu_name_thread_in_reports();
     own = get_worker(0);
     if (own) {
@@ -105,7 +150,8 @@ static cudaError_t run(hostgpu_job *job)
     } else {
         atomic_store(&job->error, cudaErrorMemoryAllocation);
     }
-    pthread_mutex_unlock(&pool.launching);
+    pthread_mutex_unlock(&hostgpu_launching);
+    pthread_setcancelstate(cancel_state, NULL);
     return (cudaError_t)atomic_load(&job->error);
 }
 
@@ -113,9 +159,9 @@ unsigned long long hostgpu_switches(void)
 {
     unsigned long long all = 0;
 
-    pthread_mutex_lock(&pool.launching);
+    pthread_mutex_lock(&hostgpu_launching);
     for (unsigned i = 0; i < MAX_WORKERS && pool.worker[i]; i++) all += pool.worker[i]->switches;
-    pthread_mutex_unlock(&pool.launching);
+    pthread_mutex_unlock(&hostgpu_launching);
     return all;
 }
 
@@ -160,6 +206,7 @@ static cudaError_t check(const hostgpu_kernel *kernel)
     if (!hostgpu_is_stream(kernel->stream) || !hostgpu_is_own_stream(kernel->stream))
         return cudaErrorInvalidResourceHandle;
     if (kernel->shared_bytes > hostgpu_shared_limit(kernel->function)) return cudaErrorInvalidValue;
+    if (hostgpu_fails(HOSTGPU_FAULT_LAUNCH)) return cudaErrorLaunchOutOfResources;
     return hostgpu_load(kernel->function);
 }
 

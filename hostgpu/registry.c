@@ -5,7 +5,7 @@
 
 #include "cudart_internal.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static hostgpu_range *ranges;
 static size_t count, capacity;
 
@@ -49,7 +49,7 @@ bool hostgpu_registry_add(const hostgpu_range *range)
 {
     bool has_room;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_registry_lock);
     has_room = make_room();
     if (has_room) {
         size_t place = ranges_up_to(range->start);
@@ -58,7 +58,7 @@ bool hostgpu_registry_add(const hostgpu_range *range)
         ranges[place] = *range;
         count++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_registry_lock);
     return has_room;
 }
 
@@ -67,12 +67,12 @@ bool hostgpu_registry_take(const void *start, hostgpu_memory_kind kind, hostgpu_
     size_t place;
     bool is_there;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_registry_lock);
     place = ranges_up_to((uintptr_t)start);
     is_there =
         place && ranges[place - 1].start == (uintptr_t)start && ranges[place - 1].kind == kind;
     if (is_there) take_at(place - 1, taken);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_registry_lock);
     return is_there;
 }
 
@@ -81,11 +81,11 @@ bool hostgpu_registry_find(const void *address, hostgpu_range *found)
     size_t place;
     bool is_there;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_registry_lock);
     place = ranges_up_to((uintptr_t)address);
     is_there = place && (uintptr_t)address - ranges[place - 1].start < ranges[place - 1].bytes;
     if (is_there) *found = ranges[place - 1];
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_registry_lock);
     return is_there;
 }
 
@@ -94,12 +94,12 @@ bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken)
     size_t place = 0;
     bool is_there;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_registry_lock);
     while (place < count &&
            (ranges[place].life.context != life.context || ranges[place].life.number != life.number))
         place++;
     is_there = place < count;
     if (is_there) take_at(place, taken);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_registry_lock);
     return is_there;
 }

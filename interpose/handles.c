@@ -52,6 +52,15 @@ static void remember_loan(const loan *given)
     pthread_mutex_unlock(&lock);
 }
 
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 void td_wrap_find_loan(cublasHandle_t handle, td_problem *p)
 {
     if (!atomic_load(&loan_count)) return;

@@ -1,5 +1,6 @@
 #include "wrap.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "../lib/call/dispatch.h"
@@ -62,12 +63,22 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
     return true;
 }
 
-bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
-                   const void *beta, td_problem *p, td_call *call)
+/* A thread is not cancelled while it holds what others wait for: what it was to be cancelled for
+ * happens once the call is over. */
+static int hold_off_cancellation(void)
+{
+    int state = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return state;
+}
+
+static void allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
+
+/* True if the original function must run. */
+static bool begin(const td_options *o, td_entry entry, td_library *library, cublasHandle_t handle,
+                  const void *alpha, const void *beta, td_problem *p, td_call *call)
 {
     cublasPointerMode_t mode;
-    const td_options *o = options_for(entry);
-    if (!o) return pass(call);
     if (!query_handle(library, handle, p, &mode) || !alpha || !beta) {
         *call = td_dispatch_native(entry, p, td_reason_invalid);
         return decide(call);
@@ -78,19 +89,34 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
     return decide(call);
 }
 
+bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
+                   const void *beta, td_problem *p, td_call *call)
+{
+    const td_options *o = options_for(entry);
+    if (!o) return pass(call);
+    const int state = hold_off_cancellation();
+    const bool must_run = begin(o, entry, library, handle, alpha, beta, p, call);
+    allow_cancellation(state);
+    return must_run;
+}
+
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
     if (!o) return pass(call);
+    const int state = hold_off_cancellation();
     *call =
         stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
+    allow_cancellation(state);
     return decide(call);
 }
 
 void td_wrap_end(td_call *call, bool is_done)
 {
+    const int state = hold_off_cancellation();
     td_original_leave();
     td_call_end(call, is_done);
+    allow_cancellation(state);
 }
 
 cublasStatus_t td_wrap_status(const td_call *call)

@@ -139,7 +139,7 @@ static bool open_results(const command_line *line, result_file files[RESULT_FILE
     return true;
 }
 
-static bool write_result(const result_file *f, const bench *b, const char *notes)
+static bool write_result(result_file *f, const bench *b, const char *notes)
 {
     char *text = NULL;
     size_t length = 0;
@@ -152,7 +152,7 @@ static bool write_result(const result_file *f, const bench *b, const char *notes
     return is_written;
 }
 
-static bool write_results(const result_file files[RESULT_FILES], const bench *b)
+static bool write_results(result_file files[RESULT_FILES], const bench *b)
 {
     char *notes = bench_notes(b);
     bool are_written = notes != NULL;
@@ -212,7 +212,7 @@ static void free_runs(bench *b)
 }
 
 /* The exit status. Nothing is printed if not even native's first run came to its end. */
-static int measure(bench *b, const result_file files[RESULT_FILES])
+static int measure(bench *b, result_file files[RESULT_FILES])
 {
     int status = 1;
     if (allocate_runs(b)) {

@@ -153,6 +153,11 @@ static tandem_status status_of(td_run_status run)
     case TD_RUN_NO_CUBLAS:
         return fail(TANDEM_UNSUPPORTED,
                     "this arithmetic needs cuBLAS, and the loader finds none that works");
+    case TD_RUN_NO_STREAM:
+        return fail(TANDEM_LAUNCH_FAILED, "the stream is none, or its capture has failed");
+    case TD_RUN_UNREACHABLE:
+        return fail(TANDEM_LAUNCH_FAILED,
+                    "the current device cannot reach all of a, b, c and scalars");
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:
         break;

@@ -5,6 +5,7 @@
 #include "../engines/model/device_model.h"
 #include "../report/range.h"
 #include "lower.h"
+#include "process.h"
 
 /* Tells the report, once for each device, what it is called. */
 static void name_device(int ordinal)
@@ -47,9 +48,9 @@ static void name_native_time(const td_call *call, const td_problem *p, const td_
     td_problem product;
     const td_model *model = td_device_model(device->ordinal);
     const bool is_known = model && p->type == TD_BINARY64 && td_lower(p, &product);
-    td_report_set_native(call->record, is_known ? td_model_seconds(model, td_engines[0],
-                                                                   (td_parameter){0}, &product)
-                                                : -1.0);
+    td_report_set_native(
+        call->record,
+        is_known ? td_model_seconds(model, td_engines[0], (td_parameter){0}, &product) : -1.0);
 }
 
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
@@ -97,6 +98,7 @@ void td_call_end(td_call *call, bool is_done)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
     td_timer_stop(call->timer, call->stream, call->record);
     td_sampling_end(&call->sampling, is_done);
+    td_process_keep_report();
 }
 
 void td_call_drop(td_call *call)

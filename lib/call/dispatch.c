@@ -31,7 +31,7 @@ td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reas
 }
 
 /* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log, said once; NULL: others
- * have said it. */
+ * have said it, or cuBLAS's own status will. */
 static const struct {
     const char *reason, *line;
 } refusals[] = {
@@ -41,6 +41,8 @@ static const struct {
     [TD_RUN_TOO_LARGE] = {td_reason_large,
                           "a product has more rows, columns or terms than the mode can count"},
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},
+    [TD_RUN_NO_STREAM] = {td_reason_refused, NULL},
+    [TD_RUN_UNREACHABLE] = {td_reason_operand, NULL},
     [TD_RUN_FAILED] = {td_reason_launch, "the device refused a kernel, or cuBLAS a product"},
 };
 

@@ -123,3 +123,50 @@ const td_matrix *td_problem_result(const td_problem *p)
         return &p->c;
     }
 }
+
+static td_extent extent(const td_matrix *x, int64_t rows, int64_t columns)
+{
+    return (td_extent){*x, rows, columns};
+}
+
+/* A matrix with an operation, under which it has so many rows and columns. */
+static td_extent operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns)
+{
+    return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
+}
+
+td_memory td_problem_memory(const td_problem *p)
+{
+    const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
+    td_memory memory = {.alpha = p->alpha.device,
+                        .beta = p->beta.device,
+                        .batch = p->batch,
+                        .element_bytes = td_types[p->type].size};
+    switch (p->kind) {
+    case TD_PRODUCT:
+        memory.written = extent(&p->c, p->m, p->n);
+        if (td_problem_only_scales(p)) break;
+        memory.read[0] = operand(&p->a, p->op_a, p->m, p->k);
+        memory.read[1] = operand(&p->b, p->op_b, p->k, p->n);
+        break;
+    case TD_TRIANGULAR_SOLVE:
+        memory.written = extent(&p->b, p->m, p->n);
+        memory.read[0] = extent(&p->a, order, order);
+        break;
+    case TD_LU_FACTOR:
+        memory.written = extent(&p->a, order, order);
+        break;
+    case TD_LU_SOLVE:
+        memory.written = extent(&p->b, p->n, p->k);
+        memory.read[0] = extent(&p->a, order, order);
+        break;
+    case TD_LU_INVERT:
+    case TD_INVERT:
+        memory.written = extent(&p->c, order, order);
+        memory.read[0] = extent(&p->a, order, order);
+        break;
+    default:
+        break;
+    }
+    return memory;
+}

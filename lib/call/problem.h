@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../kernels/view/memory.h"
 #include "../../kernels/view/region.h"
 #include "../../kernels/view/view.h"
 
@@ -97,6 +98,9 @@ bool td_problem_only_scales(const td_problem *p);
 
 /* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
 bool td_problem_has_addend(const td_problem *p);
+
+/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs, nothing. Pivots and info are left out. */
+td_memory td_problem_memory(const td_problem *p);
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

@@ -4,8 +4,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../options/environment.h"
+#include "../cuda/device.h"
+#include "../cuda/workspace.h"
 #include "../loader/loaded.h"
+#include "../loader/originals.h"
+#include "../loader/owners.h"
+#include "../options/environment.h"
 #include "../report/report.h"
 #include "../report/timer.h"
 #include "../version.h"
@@ -13,22 +17,31 @@
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
+/* What a child of fork() must not find taken by a thread that it does not have. A thread that has one of these takes none
+ * that is before it, and may take those of timer and report. */
+static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock};
+enum { GUARDED = sizeof guarded / sizeof *guarded };
+
 static void before_fork(void)
 {
+    for (int i = 0; i < GUARDED; i++) pthread_mutex_lock(guarded[i]);
     td_timer_before_fork();
     td_report_before_fork();
 }
 
-static void in_parent(void)
+static void after_fork(bool is_child)
 {
-    td_report_after_fork(false);
-    td_timer_after_fork(false);
+    td_report_after_fork(is_child);
+    td_timer_after_fork(is_child);
+    for (int i = GUARDED; i-- > 0;) pthread_mutex_unlock(guarded[i]);
 }
+
+static void in_parent(void) { after_fork(false); }
 
 static void in_child(void)
 {
-    td_report_after_fork(true);
-    td_timer_after_fork(true);
+    after_fork(true);
+    td_workspace_after_fork();
 }
 
 /* A program that finds no GPU ends before its first product. */
@@ -61,9 +74,20 @@ const td_options *td_options_in_force(void)
 }
 
 /* Registered after the CUDA runtime's own handlers, so that it runs before them. */
-static void finish_at_exit(void) { (void)atexit(td_process_finish); }
+static void finish_at_exit(void)
+{
+    (void)atexit(td_process_finish);
+    (void)at_quick_exit(td_process_finish);
+}
 
 void td_process_watch_exit(void) { pthread_once(&exit_once, finish_at_exit); }
+
+void td_process_keep_report(void)
+{
+    if (!td_report_is_due()) return;
+    td_timer_collect();
+    td_report_write_so_far();
+}
 
 void td_process_finish(void)
 {

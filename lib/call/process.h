@@ -11,6 +11,9 @@ const td_options *td_options_in_force(void);
 /* To be called once CUDA is in use: from then on the end of the process is noticed while events can still be read. */
 void td_process_watch_exit(void);
 
+/* At the end of a call: brings the report's file up to date, if it is time. */
+void td_process_keep_report(void);
+
 /* Collects what is known and writes the report: for the end of the process. */
 void td_process_finish(void);
 

@@ -10,6 +10,8 @@ typedef enum {
     TD_RUN_NOT_CAPTURED, /* or there is none for a product of a graph */
     TD_RUN_TOO_LARGE,    /* more lines or elements of k than the kernels can count */
     TD_RUN_NO_CUBLAS,    /* the mode needs one for itself */
+    TD_RUN_NO_STREAM,    /* the stream is none, or its capture has failed */
+    TD_RUN_UNREACHABLE,  /* the device cannot reach an operand */
     TD_RUN_FAILED        /* the device refused a kernel, or cuBLAS a product */
 } td_run_status;
 

@@ -7,7 +7,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(td_context *) contexts; /* added to under the lock */
 
 bool td_cuda_ok(cudaError_t error)
@@ -110,10 +110,10 @@ td_context *td_context_current(void)
     if (!handle) return NULL;
     td_context *c = find(handle);
     if (c && is_registered(c->page)) return c;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_contexts_lock);
     c = find(handle);
     if (!c) c = add(handle);
     const bool is_ready = c && (is_registered(c->page) || begin_life(c));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_contexts_lock);
     return is_ready ? c : NULL;
 }

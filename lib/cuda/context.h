@@ -3,6 +3,7 @@
 #ifndef TD_CONTEXT_H
 #define TD_CONTEXT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -33,5 +34,8 @@ bool td_cuda_ok(cudaError_t error);
 typedef enum cudaStreamCaptureMode td_capture_mode;
 td_capture_mode td_capture_allow(void);
 void td_capture_restore(td_capture_mode mode);
+
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_contexts_lock;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "../options/log.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
 static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
@@ -151,18 +151,18 @@ td_device *td_device_current(void)
     const unsigned life = atomic_load(&context->life);
     td_device *d = find(context);
     if (!d || atomic_load(&d->life) != life) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&td_devices_lock);
         d = find(context);
         if (!d) d = add(context);
         if (d && atomic_load(&d->life) != life) begin_life(d, life);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&td_devices_lock);
     }
     return d && !d->is_refused ? d : NULL;
 }
 
 bool td_device_allow_graphs(td_device *d)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     bool done = d->graph_stream != NULL;
     if (!done) {
         cudaStream_t stream = NULL;
@@ -172,13 +172,13 @@ bool td_device_allow_graphs(td_device *d)
         td_capture_restore(mode);
         d->graph_stream = stream;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_devices_lock);
     return done;
 }
 
 bool td_device_keep_lines(td_device *d)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     if (!d->mapped_lines) {
         const td_capture_mode mode = td_capture_allow();
         d->mapped_lines =
@@ -186,7 +186,7 @@ bool td_device_keep_lines(td_device *d)
         td_capture_restore(mode);
     }
     const bool done = d->mapped_lines != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_devices_lock);
     return done;
 }
 
@@ -218,9 +218,9 @@ static bool load(td_device *d, td_loader *loader, int which)
 bool td_device_load(td_device *device, td_loader *loader, int which)
 {
     if (is_loaded(device, loader, which)) return true;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     const bool done = is_loaded(device, loader, which) || load(device, loader, which);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_devices_lock);
     return done;
 }
 

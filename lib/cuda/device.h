@@ -3,6 +3,7 @@
 #ifndef TD_CUDA_DEVICE_H
 #define TD_CUDA_DEVICE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -85,5 +86,8 @@ bool td_device_reaches(const td_device *device, const void *p);
 
 /* True if the stream is being captured into a graph. */
 bool td_stream_is_capturing(cudaStream_t stream);
+
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_devices_lock;
 
 #endif

@@ -102,6 +102,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static td_block *blocks;
 static atomic_uint free_count; /* free blocks with memory */
 
+/* Nobody waits for the lock before a fork: a thread that has CUDA's own locks may want it. */
+void td_workspace_after_fork(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    blocks = NULL;
+    atomic_store(&free_count, 0);
+}
+
 static void set_state(td_block *block, int state)
 {
     pthread_mutex_lock(&lock);
@@ -288,7 +296,7 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, c
 {
     capture c;
     *workspace = (td_workspace){0};
-    if (!query_capture(p->stream, &c)) return TD_RUN_NOT_CAPTURED;
+    if (!query_capture(p->stream, &c)) return TD_RUN_NO_STREAM;
     if (c.is_active) {
         if (use_lent(workspace, device, p, limit, plan, product)) return TD_RUN_DONE;
         return acquire_in_capture(workspace, device, &c, limit, plan, product);

@@ -193,16 +193,23 @@ static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
+/* The list of most programs needs no memory: a product or a handle must not fail for want of it. Used in visit_all alone,
+ * under the dynamic linker's lock. */
+enum { ORDINARY_IMAGES = 512 };
+static td_image ordinary[ORDINARY_IMAGES];
+
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context)
 {
     enum { LOADED_MEANWHILE = 64 };
+    td_image *list = NULL;
     visit v = {.body = body, .context = context};
     dl_iterate_phdr(count_one, &v.room);
     v.room += LOADED_MEANWHILE;
-    v.images.image = malloc((size_t)v.room * sizeof *v.images.image);
-    if (!v.images.image) v.room = 0;
+    if (v.room > ORDINARY_IMAGES) list = malloc((size_t)v.room * sizeof *list);
+    if (!list) v.room = ORDINARY_IMAGES;
+    v.images.image = list ? list : ordinary;
     dl_iterate_phdr(visit_all, &v);
-    free(v.images.image);
+    free(list);
 }
 
 const td_image *td_images_find(const td_images *images, const void *address)
@@ -213,7 +220,7 @@ const td_image *td_images_find(const td_images *images, const void *address)
 }
 
 /* Which image stands for a name that another one needs. */
-static const td_image *find_name(const td_images *images, const char *name)
+static td_image *find_name(const td_images *images, const char *name)
 {
     for (int i = 0; i < images->count; i++)
         if (strcmp(images->image[i].name, name) == 0 || strcmp(images->image[i].path, name) == 0)
@@ -221,30 +228,32 @@ static const td_image *find_name(const td_images *images, const char *name)
     return NULL;
 }
 
+/* Appends an image to the search that ends with `last`, unless it is in it; returns the last one now. */
+static td_image *search_later(td_image *last, td_image *image)
+{
+    if (!image || image->is_in_search) return last;
+    image->is_in_search = true;
+    image->next_in_search = NULL;
+    last->next_in_search = image;
+    return image;
+}
+
 const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
                                 const td_image *except)
 {
-    const td_image **queue = calloc((size_t)images->count, sizeof *queue), *found = NULL;
-    bool *is_known = calloc((size_t)images->count, sizeof *is_known);
-    int first = 0, end = 0;
-    if (queue && is_known && from) {
-        is_known[from - images->image] = true;
-        queue[end++] = from;
+    if (!from) return NULL;
+    for (int i = 0; i < images->count; i++) images->image[i].is_in_search = false;
+    td_image *first = &images->image[from - images->image], *last = first;
+    first->is_in_search = true;
+    first->next_in_search = NULL;
+    for (td_image *at = first; at; at = at->next_in_search) {
+        const char *strings = table_of(at, DT_STRTAB);
+        if (at != except && td_image_symbol(at, name)) return at;
+        for (const ElfW(Dyn) *e = at->dynamic; e && e->d_tag != DT_NULL; e++)
+            if (e->d_tag == DT_NEEDED && strings)
+                last = search_later(last, find_name(images, strings + e->d_un.d_val));
     }
-    for (; first < end && !found; first++) {
-        const char *strings = table_of(queue[first], DT_STRTAB);
-        if (queue[first] != except && td_image_symbol(queue[first], name)) found = queue[first];
-        for (const ElfW(Dyn) *e = queue[first]->dynamic; e && e->d_tag != DT_NULL; e++) {
-            if (e->d_tag != DT_NEEDED || !strings) continue;
-            const td_image *needed = find_name(images, strings + e->d_un.d_val);
-            if (!needed || is_known[needed - images->image]) continue;
-            is_known[needed - images->image] = true;
-            queue[end++] = needed;
-        }
-    }
-    free(queue);
-    free(is_known);
-    return found;
+    return NULL;
 }
 
 bool td_image_is_needed(const td_images *images, const td_image *image)

@@ -9,13 +9,17 @@
 #include <stdint.h>
 
 /* One object, while it is loaded. */
-typedef struct {
+typedef struct td_image {
     const char *path; /* "" for the program itself */
     const char *name; /* DT_SONAME, or else the last part of the path */
     uintptr_t base;
     const ElfW(Phdr) * segments;
     int segment_count;
     const ElfW(Dyn) * dynamic;
+
+    /* Of td_images_bound. */
+    struct td_image *next_in_search; /* the one that is looked at after this one */
+    bool is_in_search;
 } td_image;
 
 /* All of them, in the order in which they were loaded: the program, what is preloaded, and what these need. */
@@ -24,7 +28,8 @@ typedef struct {
     int count;
 } td_images;
 
-/* Calls body while nothing is loaded or unloaded; body must neither. Without memory it sees no images. */
+/* Calls body while nothing is loaded or unloaded; body must neither. Where there is no memory for a list of more
+ * than 512 it sees the first 512. */
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context);
 
 /* Calls is_last for one image after the other until it returns true, while nothing is loaded or unloaded;

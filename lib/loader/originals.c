@@ -57,12 +57,9 @@ static bool is_cublas(const td_image *image)
     return false;
 }
 
-/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
-static td_library *refer_to(const char *path, bool may_load)
+/* The place of a library in the table; NULL if that is full. */
+static td_library *library_of(const struct link_map *map)
 {
-    struct link_map *map = NULL;
-    void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
-    if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
     for (int i = 0; i < TD_MOST_LIBRARIES; i++) {
         const struct link_map *other = NULL;
         if (atomic_compare_exchange_strong(&libraries[i].map, &other, map) || other == map)
@@ -71,11 +68,21 @@ static td_library *refer_to(const char *path, bool may_load)
     return NULL;
 }
 
+/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
+static td_library *refer_to(const char *path, bool may_load)
+{
+    struct link_map *map = NULL;
+    void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
+    if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
+    return library_of(map);
+}
+
 /* Who asks for what, and where it is. */
 typedef struct {
     const void *caller;
     const char *name;
     char path[PATH_BYTES]; /* "": nowhere */
+    const void *dynamic;   /* an address in it */
 } search;
 
 static const td_image *newest(const td_images *images, const char *name)
@@ -96,14 +103,22 @@ static void look_up(const td_images *images, void *of)
     if (!found && images->count > 0)
         found = td_images_bound(images, &images->image[0], s->name, tandem);
     if (!found) found = newest(images, s->name);
-    if (found) snprintf(s->path, sizeof s->path, "%s", found->path);
+    if (!found) return;
+    snprintf(s->path, sizeof s->path, "%s", found->path);
+    s->dynamic = found->dynamic;
 }
 
 static td_library *find_library(const void *caller, td_original which)
 {
     search s = {.caller = caller, .name = names[which], .path = ""};
     td_images_visit(look_up, &s);
-    return s.path[0] ? refer_to(s.path, false) : NULL;
+    if (!s.path[0]) return NULL;
+    td_library *library = refer_to(s.path, false);
+    if (library) return library;
+    /* Without memory there is no reference, and the library stays loaded because its user does. */
+    Dl_info unused;
+    void *map = NULL;
+    return dladdr1(s.dynamic, &unused, &map, RTLD_DL_LINKMAP) && map ? library_of(map) : NULL;
 }
 
 td_library *td_library_own(void)

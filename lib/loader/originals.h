@@ -4,6 +4,7 @@
 #ifndef TD_ORIGINALS_H
 #define TD_ORIGINALS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "../call/entries.h"

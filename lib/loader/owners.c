@@ -11,7 +11,7 @@ static struct {
     _Atomic(struct td_library *) library;
 } slots[SLOTS]; /* written under the lock */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_owners_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The golden ratio's bits spread addresses (Knuth, TAOCP vol. 3, 6.4). */
 static unsigned slot_of(const void *address)
@@ -47,11 +47,11 @@ static unsigned find_slot(const void *address)
 void td_owner_set(const void *address, struct td_library *library)
 {
     if (!address) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_owners_lock);
     const unsigned slot = find_slot(address);
     if (slot < SLOTS) {
         atomic_store_explicit(&slots[slot].library, library, memory_order_release);
         atomic_store_explicit(&slots[slot].address, address, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_owners_lock);
 }

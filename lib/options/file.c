@@ -143,33 +143,68 @@ bool td_file_can_replace(const char *path, const struct stat *old)
     return !old || (made.st_uid == old->st_uid && made.st_gid == old->st_gid) || fail(EPERM);
 }
 
-static bool fill(int descriptor, const struct stat *old, const char *text, size_t length)
+static bool fill(int descriptor, const struct stat *old, const char *text, size_t length,
+                 struct stat *made)
 {
     const bool is_written = td_file_write(descriptor, text, length) &&
-                            (!old || fchmod(descriptor, old->st_mode & 07777) == 0);
+                            (!old || fchmod(descriptor, old->st_mode & 07777) == 0) &&
+                            fstat(descriptor, made) == 0;
     const int error = errno;
     const bool is_closed = close(descriptor) == 0;
     return is_written ? is_closed : fail(error);
 }
 
-static bool put_in_place(const char *name, const char *path, bool is_first)
+bool td_file_is_same(const struct stat *a, const struct stat *b)
 {
-    if (is_first) {
-        if (renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return true;
-        if (errno != EINVAL && errno != ENOSYS) return false;
-        /* This file system cannot do both at once. */
-        if (access(path, F_OK) == 0) return fail(EEXIST);
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* True if an error of renameat2(2) means that this file system cannot do it. */
+static bool is_unable(int error) { return error == EINVAL || error == ENOSYS; }
+
+static bool put_first(const char *name, const char *path)
+{
+    if (renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return true;
+    if (!is_unable(errno)) return false;
+    return access(path, F_OK) == 0 ? fail(EEXIST) : rename(name, path) == 0;
+}
+
+static bool exchange(const char *name, const char *path)
+{
+    return renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_EXCHANGE) == 0;
+}
+
+/* Whatever was there is looked at before it is gone. */
+static bool put_instead(const char *name, const char *path, const struct stat *old)
+{
+    struct stat taken;
+    if (!exchange(name, path)) {
+        if (errno == ENOENT) return put_first(name, path); /* the old one is gone */
+        if (!is_unable(errno)) return false;
+        if (stat(path, &taken) == 0 && !td_file_is_same(&taken, old)) return fail(EEXIST);
+        return rename(name, path) == 0;
     }
-    return rename(name, path) == 0;
+    if (stat(name, &taken) == 0 && td_file_is_same(&taken, old)) return unlink(name) == 0;
+    return exchange(name, path) ? fail(EEXIST) : false;
+}
+
+static bool put_in_place(const char *name, const char *path, const struct stat *old, bool is_first)
+{
+    if (is_first) return put_first(name, path);
+    return old ? put_instead(name, path, old) : rename(name, path) == 0;
 }
 
 bool td_file_replace(const char *path, mode_t mode, const struct stat *old, bool is_first,
-                     const char *text, size_t length)
+                     const char *text, size_t length, struct stat *made)
 {
     char name[TD_PATH_BYTES];
+    struct stat unwanted;
+    if (!made) made = &unwanted;
     const int descriptor = make_temporary(path, old ? S_IRUSR | S_IWUSR : mode, name);
     if (descriptor < 0) return false;
-    if (fill(descriptor, old, text, length) && put_in_place(name, path, is_first)) return true;
+    if (fill(descriptor, old, text, length, made) && put_in_place(name, path, old, is_first))
+        return true;
     const int error = errno;
     unlink(name);
     return fail(error);

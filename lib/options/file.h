@@ -33,9 +33,13 @@ bool td_file_write(int descriptor, const char *text, size_t length);
 bool td_file_can_replace(const char *path, const struct stat *old);
 
 /* Makes the file at path in one step, so that it is never there in part. old: the one to replace, whose permissions it keeps;
- * NULL: it gets `mode`, less the umask. With is_first it fails with EEXIST if there is a file by now. */
+ * EEXIST if there is another one by now, which stays. NULL: it gets `mode`, less the umask; with is_first it fails with
+ * EEXIST if there is a file by now. *made, if not NULL, is what stat(2) says of the new file. */
 bool td_file_replace(const char *path, mode_t mode, const struct stat *old, bool is_first,
-                     const char *text, size_t length);
+                     const char *text, size_t length, struct stat *made);
+
+/* True if both are the same file, and it has not been written to in between. */
+bool td_file_is_same(const struct stat *a, const struct stat *b);
 
 /* What an errno of these functions means, as in strerror(3). ENOLINK: a symbolic link to no file. */
 const char *td_file_reason(int error);

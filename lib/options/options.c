@@ -296,6 +296,30 @@ static void print_families(const void *value, char *text, size_t bytes)
         if (families >> f & 1) append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
 }
 
+/* Seconds */
+
+enum { MOST_SECONDS = 86400 };
+
+static bool parse_seconds(const char *text, void *value)
+{
+    td_option_seconds *seconds = value;
+    *seconds = TD_NEVER;
+    if (strcmp(text, "never") == 0) return true;
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 5 || text[digits]) return false;
+    *seconds = atoi(text);
+    return *seconds <= MOST_SECONDS;
+}
+
+static void print_seconds(const void *value, char *text, size_t bytes)
+{
+    const td_option_seconds seconds = *(const td_option_seconds *)value;
+    if (seconds == TD_NEVER)
+        snprintf(text, bytes, "never");
+    else
+        snprintf(text, bytes, "%d", seconds);
+}
+
 /* The table, and what walks it */
 
 struct td_option_kind {
@@ -317,6 +341,7 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_text = {parse_text, print_text, NULL},
                                    kind_verify = {parse_verify, print_verify, NULL},
                                    kind_flag = {parse_flag, print_flag, NULL},
+                                   kind_seconds = {parse_seconds, print_seconds, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
 #define ROW(id, kind, field, fallback, allowed, help)                                              \
@@ -397,6 +422,19 @@ static const char *find_value(char *const *environment, const char *name)
     return NULL;
 }
 
+/* Nothing is emulated by options of which one is malformed; what is said and reported stays, where it is not that one. */
+static void keep_only_words(td_options *o)
+{
+    static const td_option_id words[] = {TD_OPTION_LOG, TD_OPTION_REPORT, TD_OPTION_REPORT_EVERY};
+    const td_options read = *o;
+    td_options_set_defaults(o);
+    o->log = read.log;
+    o->report = read.report;
+    o->report_every = read.report_every;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        o->origins[words[i]] = read.origins[words[i]];
+}
+
 static bool parse_all(td_options *o, char *const *environment, const char *consequence)
 {
     bool is_good = true;
@@ -406,7 +444,7 @@ static bool parse_all(td_options *o, char *const *environment, const char *conse
         const char *text = find_value(environment, name);
         if (text && !set(o, id, name, text, TD_ORIGIN_ENVIRONMENT, consequence)) is_good = false;
     }
-    if (!is_good) td_options_set_defaults(o);
+    if (!is_good) keep_only_words(o);
     return is_good;
 }
 

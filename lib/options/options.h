@@ -39,6 +39,8 @@ typedef struct {
     char text[TD_PATH_BYTES]; /* "": none */
 } td_option_text;
 typedef bool td_option_flag;
+enum { TD_NEVER = -1 };
+typedef int td_option_seconds;       /* TD_NEVER: never */
 typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
 
 /* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
@@ -74,6 +76,9 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
     X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \
+    X(REPORT_EVERY, seconds, report_every, "10", "seconds from 0 to 86400, or never",              \
+      "How old the file of a report may be while products are made, for a process that is killed " \
+      "or ends by _exit; at 0 it is written at every product.")                                    \
     X(SITES, flag, sites, "off", "on or off",                                                      \
       "Whether the report has a line for each place that calls, and names it.")                    \
     X(RULES, text, rules, "none", "none, or a file",                                               \
@@ -122,8 +127,8 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
                     td_origin origin);
 
 /* Sets *o from an environment (strings "NAME=value", ending with NULL); an empty value counts as
- * none. If any value is malformed, says so in a line for each, sets *o to the defaults and returns
- * false. */
+ * none. If any value is malformed, says so in a line for each, sets *o to the defaults, but for log and
+ * report where they are well-formed, and returns false. */
 bool td_options_parse(td_options *o, char *const *environment);
 
 /* One warning for every TANDEM_* variable that no row of the table names. */

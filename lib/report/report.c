@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../loader/loaded.h"
@@ -17,22 +18,38 @@ static atomic_bool is_on;
 static td_report report;
 static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
-static bool is_forked; /* this process is a fork() of the one that opened the report */
+static td_report_stderr kept_stderr;
+static struct timespec start; /* of the process, as its files have times */
+static bool is_forked; /* this process is a fork() of the one that opened the report, and ... */
+static bool is_moved;  /* ... has not looked yet where its own goes */
+static _Atomic(int64_t)
+    due; /* when a product writes the report, in milliseconds of the monotonic clock */
+
+/* Held while the report is written; taken before `lock`. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 /* Guards all of the following, the list of records and their counters; not the counts themselves. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree; /* all records, for tsearch(3) */
 static unsigned record_count;
 
+/* False where the report is kept for TANDEM_VERIFY alone. */
+static bool has_destination(void) { return report.options->report.text[0] != '\0'; }
+
 static bool goes_to_stderr(void) { return strcmp(report.options->report.text, "-") == 0; }
 
 /* is_new: the name counts from where the process is now; false after a fork, which keeps that. */
 static bool open_destination(bool is_new)
 {
-    if (goes_to_stderr()) return true;
-    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
-        td_report_file_open(&file, &file_name))
+    if (goes_to_stderr()) {
+        if (is_new) td_report_stderr_keep(&kept_stderr);
         return true;
+    }
+    if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
+        td_report_file_open(&file, &file_name)) {
+        td_report_file_share(&file, report.run, &start);
+        return true;
+    }
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
            report.options->report.text, td_file_reason(errno));
     return false;
@@ -63,7 +80,10 @@ static void free_record(void *record)
  * memory, which the child does not have. */
 static void start_again_in_child(void)
 {
-    is_forked = true;
+    is_forked = is_moved = true;
+    report.is_complete = false;
+    clock_gettime(CLOCK_REALTIME, &start);
+    atomic_store(&due, 0);
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
         record->count = record->timed = record->nanoseconds = 0;
@@ -71,12 +91,17 @@ static void start_again_in_child(void)
     }
 }
 
-void td_report_before_fork(void) { pthread_mutex_lock(&lock); }
+void td_report_before_fork(void)
+{
+    pthread_mutex_lock(&writing);
+    pthread_mutex_lock(&lock);
+}
 
 void td_report_after_fork(bool is_child)
 {
     if (is_child) start_again_in_child();
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&writing);
 }
 
 void td_report_open(const td_options *o, const char *version)
@@ -85,8 +110,13 @@ void td_report_open(const td_options *o, const char *version)
     report.options = o;
     report.version = version;
     report.last = &report.first;
-    is_forked = false;
-    if (o->report.text[0] && !open_destination(true)) return;
+    report.is_complete = is_forked = is_moved = false;
+    atomic_store(&due, 0);
+    clock_gettime(CLOCK_REALTIME, &start);
+    if (o->report.text[0]) {
+        td_report_run_find(o->report.text, report.run);
+        if (!open_destination(true)) return;
+    }
     atomic_store_explicit(&is_on, true, memory_order_release);
 }
 
@@ -370,34 +400,76 @@ static bool has_cublas(char why[TD_LOADED_TEXT])
     return td_loaded_is_used(&loaded, report.is_host_device);
 }
 
-static void write_out(bool is_empty, const char *text, size_t length)
+static bool write_out(bool is_empty, const char *text, size_t length)
 {
-    if (goes_to_stderr())
-        (void)td_file_write(STDERR_FILENO, text, length);
-    else if (!td_report_file_write(&file, is_empty, text, length))
-        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
-               td_file_reason(errno));
+    if (goes_to_stderr()) return td_report_stderr_write(&kept_stderr, text, length);
+    if (td_report_file_write(&file, is_empty, text, length)) return true;
+    td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
+           td_file_reason(errno));
+    return false;
 }
 
-void td_report_write(void)
+/* The report as it is now; false, and a line in the log, if it cannot be written. */
+static bool compose_and_write(bool is_empty)
+{
+    size_t length = 0;
+    if (is_moved && !open_destination(false)) return is_on = false; /* %p has another value now */
+    is_moved = false;
+    char *text = compose(goes_to_stderr(), &length);
+    const bool is_written = text && write_out(is_empty, text, length);
+    if (!text) td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
+    free(text);
+    return is_written;
+}
+
+/* Under `writing`. */
+static void write_at_end(void)
 {
     char why[TD_LOADED_TEXT];
-    if (!is_on || !report.options->report.text[0]) return;
     const bool is_empty = is_without_calls();
+    report.is_complete = true;
     if (is_empty && is_forked) return;
     if (is_empty && !goes_to_stderr() && !has_cublas(why)) {
         td_log(TD_LOG_INFO, "no report in '%s': %s made no call that Tandem intercepts: %s",
                file.path, program_invocation_short_name, why);
         return;
     }
-    if (is_forked && !open_destination(false)) return; /* %p has another value now */
-    size_t length = 0;
-    char *text = compose(goes_to_stderr(), &length);
-    if (text)
-        write_out(is_empty, text, length);
-    else
-        td_log(TD_LOG_ERROR, "cannot write the report: out of memory");
-    free(text);
+    (void)compose_and_write(is_empty);
+}
+
+void td_report_write(void)
+{
+    if (!is_on || !has_destination()) return;
+    pthread_mutex_lock(&writing);
+    write_at_end();
+    pthread_mutex_unlock(&writing);
+}
+
+static int64_t milliseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool td_report_is_due(void)
+{
+    if (!atomic_load_explicit(&is_on, memory_order_acquire) || goes_to_stderr() ||
+        !has_destination() || report.options->report_every == TD_NEVER)
+        return false;
+    const int64_t now = milliseconds_now();
+    int64_t planned = atomic_load_explicit(&due, memory_order_relaxed);
+    return now >= planned &&
+           atomic_compare_exchange_strong(&due, &planned,
+                                          now + (int64_t)report.options->report_every * 1000);
+}
+
+void td_report_write_so_far(void)
+{
+    pthread_mutex_lock(&writing);
+    /* What cannot be written is tried again at the end alone. */
+    if (!report.is_complete && !compose_and_write(false)) atomic_store(&due, INT64_MAX);
+    pthread_mutex_unlock(&writing);
 }
 
 void td_report_close(void)
@@ -407,4 +479,6 @@ void td_report_close(void)
     tree = NULL;
     record_count = 0;
     report = (td_report){0};
+    if (kept_stderr.copy > 0) close(kept_stderr.copy);
+    kept_stderr = (td_report_stderr){.copy = -1};
 }

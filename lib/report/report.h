@@ -87,6 +87,12 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
 /* The same of the record with this number; false if there is none. */
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
+/* True if the report goes to a file that is as old as TANDEM_REPORT_EVERY lets it be: once for each time that it is, for the caller to
+ * write it. A program that is killed leaves what it had counted then. There is neither a thread, which would hold up the
+ * end of programs, nor a signal handler, in which nothing could be composed. */
+bool td_report_is_due(void);
+void td_report_write_so_far(void);
+
 /* Writes the report if it is on. For the end of the process, while the counters can still be read. */
 void td_report_write(void);
 

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "../options/log.h"
 
 static bool fail(int error)
 {
@@ -67,14 +70,145 @@ static bool write_in_place(const td_report_file *file, const char *text, size_t 
     return is_written ? is_closed : fail(error);
 }
 
-bool td_report_file_write(const td_report_file *file, bool is_empty, const char *text,
-                          size_t length)
+/* ---- one name, several processes ---- */
+
+void td_report_file_share(td_report_file *file, const char *run, const struct timespec *start)
+{
+    snprintf(file->run, sizeof file->run, "%s", run);
+    file->process = (long)getpid();
+    file->start = *start;
+}
+
+/* Reads what a file holds from `offset` on, as far as there is room, with a zero behind it. */
+static void read_part(const char *path, off_t offset, char *text, size_t room)
+{
+    const int descriptor = td_file_open(path, O_RDONLY, 0);
+    const ssize_t length = descriptor < 0 ? 0 : pread(descriptor, text, room - 1, offset);
+    if (descriptor >= 0) close(descriptor);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* True if a report ends with an empty list of calls: there is nothing to lose in it. */
+static bool has_no_calls(const char *path, off_t bytes)
+{
+    static const char empty[] = "\"calls\": [\n  ]\n}\n";
+    char text[sizeof empty];
+    if (bytes < (off_t)strlen(empty)) return true;
+    read_part(path, bytes - (off_t)strlen(empty), text, sizeof text);
+    return strcmp(text, empty) == 0;
+}
+
+/* The run that a report names in its first lines; false if the file is none. */
+static bool read_run(const char *path, char run[TD_RUN_BYTES])
+{
+    enum { BEGINNING = 2 * TD_PATH_BYTES };
+    static const char member[] = "\n  \"run\": \"";
+    char text[BEGINNING];
+    read_part(path, 0, text, sizeof text);
+    const char *at = strstr(text, member);
+    if (!at) return false;
+    at += strlen(member);
+    snprintf(run, TD_RUN_BYTES, "%.*s", (int)strcspn(at, "\""), at);
+    return true;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+static bool is_anothers(const td_report_file *file, const char *path, const struct stat *at)
+{
+    char run[TD_RUN_BYTES];
+    if (!file->run[0] || !S_ISREG(at->st_mode)) return false;
+    if (file->own.st_ino && td_file_is_same(at, &file->own)) return false;
+    if (!read_run(path, run) || has_no_calls(path, at->st_size)) return false;
+    return strcmp(run, file->run) == 0 || is_later(at->st_mtim, file->start);
+}
+
+static bool name_of(const td_report_file *file, int number, char path[TD_PATH_BYTES])
+{
+    int length;
+    if (number == 0)
+        length = snprintf(path, TD_PATH_BYTES, "%s", file->path);
+    else if (number == 1)
+        length = snprintf(path, TD_PATH_BYTES, "%s.%ld", file->path, file->process);
+    else
+        length = snprintf(path, TD_PATH_BYTES, "%s.%ld.%d", file->path, file->process, number);
+    return length < TD_PATH_BYTES || fail(ENAMETOOLONG);
+}
+
+typedef enum { WRITTEN, FAILED, TAKEN } outcome;
+
+static outcome write_at(td_report_file *file, const char *path, bool is_empty, const char *text,
+                        size_t length)
 {
     struct stat old;
-    const bool exists = stat(file->path, &old) == 0;
-    if (is_empty && exists && S_ISREG(old.st_mode) && old.st_size > 0) return true;
-    if (file->is_in_place) return write_in_place(file, text, length);
-    const bool is_first = is_empty && !exists;
-    return td_file_replace(file->path, 0666, exists ? &old : NULL, is_first, text, length) ||
-           (is_first && errno == EEXIST);
+    const bool exists = stat(path, &old) == 0;
+    if (is_empty && exists && S_ISREG(old.st_mode) && old.st_size > 0) return WRITTEN;
+    if (exists && is_anothers(file, path, &old)) return TAKEN;
+    if (file->is_in_place) {
+        if (!write_in_place(file, text, length)) return FAILED;
+        (void)stat(path, &file->own);
+        return WRITTEN;
+    }
+    if (td_file_replace(path, 0666, exists ? &old : NULL, !exists, text, length, &file->own))
+        return WRITTEN;
+    if (errno != EEXIST) return FAILED;
+    return is_empty ? WRITTEN : TAKEN;
+}
+
+bool td_report_file_write(td_report_file *file, bool is_empty, const char *text, size_t length)
+{
+    enum { TRIES = 1000 };
+    char path[TD_PATH_BYTES];
+    const int before = file->number;
+    for (int number = before; number < before + TRIES; number++) {
+        if (!name_of(file, number, path)) return false;
+        const outcome o = write_at(file, path, is_empty, text, length);
+        if (o == FAILED) return false;
+        if (o == TAKEN && (file->is_in_place || !file->run[0])) return fail(EEXIST);
+        if (o == TAKEN) continue;
+        if (number != before)
+            td_log(TD_LOG_WARN,
+                   "'%s' is the report of another process of this run; this one's is '%s'",
+                   file->path, path);
+        file->number = number;
+        return true;
+    }
+    return fail(EEXIST);
+}
+
+/* ---- stderr ---- */
+
+void td_report_stderr_keep(td_report_stderr *kept)
+{
+    enum { OUT_OF_THE_WAY = 200 }; /* of programs that expect the lowest numbers */
+    char name[32];
+    *kept = (td_report_stderr){.copy = -1};
+    if (fstat(STDERR_FILENO, &kept->was) != 0) return;
+    kept->copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (kept->copy < 0) kept->copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", STDERR_FILENO);
+    const ssize_t length = readlink(name, kept->path, sizeof kept->path - 1);
+    kept->path[length > 0 && kept->path[0] == '/' ? length : 0] = '\0';
+}
+
+static bool is_kept(const td_report_stderr *kept, int descriptor)
+{
+    struct stat now;
+    return fstat(descriptor, &now) == 0 && now.st_dev == kept->was.st_dev &&
+           now.st_ino == kept->was.st_ino;
+}
+
+bool td_report_stderr_write(const td_report_stderr *kept, const char *text, size_t length)
+{
+    if (kept->copy >= 0 && is_kept(kept, kept->copy))
+        return td_file_write(kept->copy, text, length);
+    if (is_kept(kept, STDERR_FILENO)) return td_file_write(STDERR_FILENO, text, length);
+    const int again = kept->path[0] ? td_file_open(kept->path, O_WRONLY | O_APPEND, 0) : -1;
+    const bool is_written =
+        again >= 0 && is_kept(kept, again) && td_file_write(again, text, length);
+    if (again >= 0) close(again);
+    return is_written;
 }

@@ -5,10 +5,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "../options/file.h"
 #include "../loader/site.h"
 #include "report.h"
+#include "report_run.h"
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
@@ -35,6 +37,8 @@ typedef struct {
     const td_options *options;
     const char *version;
     bool is_host_device;
+    char run[TD_RUN_BYTES];
+    bool is_complete; /* the process ends: nothing is counted any more */
     char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
     char figures[TD_REPORT_DEVICES][TD_SOURCE_BYTES];        /* "": nothing was predicted */
     td_record *first, **last; /* list of all records; where to hang the next one */
@@ -68,15 +72,35 @@ typedef struct {
     char path[TD_PATH_BYTES]; /* absolute, symbolic links followed */
     bool
         is_in_place; /* written without a temporary file: a device, another user's file, or the folder is closed */
+
+    /* Of a process that shares the name with others (td_report_file_share). */
+    char run[TD_RUN_BYTES]; /* "": it does not */
+    long process;
+    struct timespec start;
+    int number;      /* of the name that its report has, from 0, which is `path` */
+    struct stat own; /* that file, as this process has written it; st_ino is 0 before */
 } td_report_file;
 
 /* Finds out where a name leads, and whether it can be written, without changing anything there; false with errno set
  * (td_file_reason) if it cannot. */
 bool td_report_file_open(td_report_file *file, const td_file_name *name);
 
+/* From now on a report that is another process's stays: of the same run, or written after `start`. This process's has the first
+ * of the names PATH, PATH.PID, PATH.PID.2, ... that is free, which a line in the log says. */
+void td_report_file_share(td_report_file *file, const char *run, const struct timespec *start);
+
 /* Replaces the content in one step, where a temporary file next to it is possible; permissions stay. is_empty: the
  * report has no calls, and leaves a file alone that has something in it. False with errno set. */
-bool td_report_file_write(const td_report_file *file, bool is_empty, const char *text,
-                          size_t length);
+bool td_report_file_write(td_report_file *file, bool is_empty, const char *text, size_t length);
+
+/* stderr as it was when the process began: the program may close it, or give its number to a file of its own. */
+typedef struct {
+    int copy; /* a descriptor of its own; -1: none could be had */
+    struct stat was;
+    char path[TD_PATH_BYTES]; /* "": it has none */
+} td_report_stderr;
+
+void td_report_stderr_keep(td_report_stderr *kept);
+bool td_report_stderr_write(const td_report_stderr *kept, const char *text, size_t length);
 
 #endif

@@ -248,6 +248,8 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_member(out, "tandem", report->version);
     print_member(out, "program", program);
     fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
+    print_member(out, "run", report->run);
+    fprintf(out, "  \"is_complete\": %s,\n", report->is_complete ? "true" : "false");
     print_member(out, "mode", report->options->mode.text);
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");

@@ -206,7 +206,7 @@ static void a_reader_is_waited_for_but_not_for_ever(void **state)
 
 static bool replace(const struct stat *old, bool is_first, const char *text)
 {
-    return td_file_replace(path, 0640, old, is_first, text, strlen(text));
+    return td_file_replace(path, 0640, old, is_first, text, strlen(text), NULL);
 }
 
 static mode_t permissions(void)

@@ -103,6 +103,10 @@ static const struct {
     {TD_OPTION_REPORT, "none", "none"},
     {TD_OPTION_REPORT, "-", "-"},
     {TD_OPTION_REPORT, "a b.json", "a b.json"},
+    {TD_OPTION_REPORT_EVERY, "10", "10"},
+    {TD_OPTION_REPORT_EVERY, "0", "0"},
+    {TD_OPTION_REPORT_EVERY, "86400", "86400"},
+    {TD_OPTION_REPORT_EVERY, "never", "never"},
     {TD_OPTION_ENTRY, "all", "all"},
     {TD_OPTION_ENTRY, "gemm", "gemm"},
     {TD_OPTION_ENTRY, "gemm_ex,gemm,gemm", "gemm,gemm_ex"},
@@ -138,6 +142,7 @@ static void values_reach_their_fields(void **state)
                            "TANDEM_WORKSPACE=3M",
                            "TANDEM_LOG=info:l.txt",
                            "TANDEM_REPORT=-",
+                           "TANDEM_REPORT_EVERY=7",
                            "TANDEM_ENTRY=gemm_strided",
                            "TANDEM_DLSYM=off",
                            "TANDEM_VERIFY=sample:9",
@@ -157,6 +162,7 @@ static void values_reach_their_fields(void **state)
     assert_int_equal(o.log.level, TD_LOG_INFO);
     assert_string_equal(o.log.file, "l.txt");
     assert_string_equal(o.report.text, "-");
+    assert_int_equal(o.report_every, 7);
     assert_int_equal(o.families, 1 << TD_FAMILY_gemm_strided);
     assert_false(o.dlsym);
     assert_int_equal(o.verify, 9);
@@ -255,6 +261,11 @@ static const struct {
     {TD_OPTION_LOG, "warn:"},
     {TD_OPTION_LOG, ":file"},
     {TD_OPTION_LOG, "WARN"},
+    {TD_OPTION_REPORT_EVERY, "-1"},
+    {TD_OPTION_REPORT_EVERY, "1.5"},
+    {TD_OPTION_REPORT_EVERY, "86401"},
+    {TD_OPTION_REPORT_EVERY, "100000"},
+    {TD_OPTION_REPORT_EVERY, "10s"},
     {TD_OPTION_ENTRY, "gem"},
     {TD_OPTION_ENTRY, "gemm,"},
     {TD_OPTION_ENTRY, ",gemm"},
@@ -300,6 +311,26 @@ static void too_long_paths_are_refused(void **state)
     capture_end(&lines);
     assert_false(is_good);
     assert_int_equal(lines, 1);
+}
+
+/* What the program's products are counted in, and what is said of them, is as asked. */
+static void a_bad_value_leaves_report_and_log(void **state)
+{
+    char *environment[] = {"TANDEM_MODE=nonsense", "TANDEM_REPORT=r.json", "TANDEM_REPORT_EVERY=3",
+                           "TANDEM_LOG=info", NULL};
+    td_options o;
+    int lines;
+    (void)state;
+    capture_begin();
+    assert_false(td_options_read(&o, environment));
+    capture_end(&lines);
+    assert_int_equal(lines, 1);
+    assert_string_equal(o.mode.engine->name, "native");
+    assert_string_equal(o.report.text, "r.json");
+    assert_int_equal(o.report_every, 3);
+    assert_int_equal(o.log.level, TD_LOG_INFO);
+    assert_int_equal(o.origins[TD_OPTION_REPORT], TD_ORIGIN_ENVIRONMENT);
+    assert_int_equal(o.origins[TD_OPTION_MODE], TD_ORIGIN_DEFAULT);
 }
 
 static void one_bad_value_leaves_only_defaults(void **state)
@@ -403,6 +434,7 @@ int main(void)
         cmocka_unit_test(all_families_are_the_default),
         cmocka_unit_test(bad_values_get_one_line),
         cmocka_unit_test(too_long_paths_are_refused),
+        cmocka_unit_test(a_bad_value_leaves_report_and_log),
         cmocka_unit_test(one_bad_value_leaves_only_defaults),
         cmocka_unit_test(an_empty_value_is_none),
         cmocka_unit_test(a_refused_call_changes_nothing),

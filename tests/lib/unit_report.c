@@ -20,7 +20,7 @@
 enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 
 static td_options options;
-static char folder[64], path[128];
+static char folder[64], path[192];
 static const char *cublas_path; /* of a library that is called as cuBLAS is */
 
 static void open_report(const char *file)
@@ -56,6 +56,14 @@ static td_report_key key_of(int64_t m, const char *reason)
                            .n = 2,
                            .k = 3,
                            .batch = 1};
+}
+
+static void write_text(const char *file, const char *text)
+{
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
 }
 
 /* Counts one call and returns its record. */
@@ -293,14 +301,6 @@ static void a_key_takes_any_problem(void **state)
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
 }
 
-static void write_text(const char *file, const char *text)
-{
-    FILE *out = fopen(file, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
-}
-
 /* Neither one that was there nor one that came since; an empty file has nothing to lose. */
 static void an_empty_report_replaces_nothing(void **state)
 {
@@ -430,6 +430,106 @@ static void a_forked_child_counts_for_itself(void **state)
     snprintf(path, sizeof path, "%s/%d.json", folder, (int)getpid());
     assert_true(holds("len(r[\"calls\"]) == 1 and r[\"calls\"][0][\"m\"] == 1 and "
                       "r[\"totals\"][\"repaired\"] == 5"));
+}
+
+/* What a process leaves that is killed. */
+static void the_file_is_kept_up_to_date(void **state)
+{
+    (void)state;
+    write_text(path, "{\"old\": true}");
+    open_report(path);
+    options.report_every = 0;
+    for (int i = 1; i <= 3; i++) {
+        char expression[128];
+        call(1, NULL);
+        assert_true(td_report_is_due());
+        td_report_write_so_far();
+        snprintf(expression, sizeof expression,
+                 "r[\"calls\"][0][\"count\"] == %d and r[\"is_complete\"] is False", i);
+        assert_true(holds(expression));
+    }
+    options.report_every = 1000;
+    assert_true(td_report_is_due());
+    assert_false(td_report_is_due());
+    td_report_write();
+    assert_true(holds("r[\"calls\"][0][\"count\"] == 3 and r[\"is_complete\"] is True"));
+    call(1, NULL);
+    td_report_write_so_far(); /* of a thread that still runs */
+    assert_true(holds("r[\"is_complete\"] is True"));
+
+    options.report_every = TD_NEVER;
+    assert_false(td_report_is_due());
+}
+
+static void what_cannot_be_kept_up_is_said_once(void **state)
+{
+    int lines;
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    open_report(path);
+    options.report_every = 0;
+    call(1, NULL);
+    capture_begin();
+    for (int i = 0; i < 3; i++)
+        if (td_report_is_due()) td_report_write_so_far();
+    assert_non_null(strstr(capture_end(&lines), "nobody reads the pipe"));
+    assert_int_equal(lines, 1);
+}
+
+/* Another process of the same run, before or after, keeps what it has written. */
+static void processes_of_a_run_have_files_of_their_own(void **state)
+{
+    char name[3][256];
+    int lines;
+    (void)state;
+    open_report(path);
+    options.report_every = TD_NEVER;
+    snprintf(name[0], sizeof name[0], "%s", path);
+    const int first = in_child(call_once), second = in_child(call_once);
+    call(1, NULL);
+    capture_begin();
+    td_report_write();
+    const char *said = capture_end(&lines);
+    snprintf(name[1], sizeof name[1], "%s.%d", path, second);
+    snprintf(name[2], sizeof name[2], "%s.%d", path, (int)getpid());
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(said, "another process of this run"));
+    assert_non_null(strstr(said, name[2]));
+    const int pids[] = {first, second, (int)getpid()};
+    for (int i = 0; i < 3; i++) {
+        char expression[64];
+        memcpy(path, name[i], sizeof path);
+        snprintf(expression, sizeof expression, "r[\"pid\"] == %d", pids[i]);
+        assert_true(holds(expression));
+    }
+    call(1, NULL);
+    td_report_write(); /* its own is replaced */
+    assert_true(holds("r[\"totals\"][\"intercepted\"] == 2"));
+}
+
+/* A report of an earlier run is replaced, one that was written meanwhile is not. */
+static void reports_of_other_runs(void **state)
+{
+    static const char other[] = "{\n  \"run\": \"1-2\",\n  \"old\": true}";
+    char own[256];
+    (void)state;
+    write_text(path, other);
+    usleep(20000); /* longer than the step of the clock that files have their times from */
+    open_report(path);
+    call(1, NULL);
+    td_report_write();
+    assert_true(holds("r[\"pid\"] > 0"));
+    td_report_close();
+
+    open_report(path);
+    call(1, NULL);
+    usleep(20000);
+    write_text(path, other);
+    td_report_write();
+    assert_true(holds("r[\"old\"]"));
+    snprintf(own, sizeof own, "%s.%d", path, (int)getpid());
+    memcpy(path, own, sizeof path);
+    assert_true(holds("r[\"pid\"] > 0"));
 }
 
 static void the_file_is_found_again_after_chdir(void **state)
@@ -606,15 +706,17 @@ static void the_table_goes_to_stderr(void **state)
 {
     int lines;
     (void)state;
-    open_report("-");
     capture_begin();
+    open_report("-");
     td_report_write();
     assert_non_null(strstr(capture_end(&lines), "made no call"));
     assert_int_equal(lines, 1);
+    td_report_close();
 
+    capture_begin();
+    open_report("-");
     td_report_add_time(call(1234, "too small"), 0.0125);
     td_report_set_host_device();
-    capture_begin();
     td_report_write();
     const char *text = capture_end(&lines);
     assert_int_equal(lines, 4);
@@ -625,6 +727,26 @@ static void the_table_goes_to_stderr(void **state)
     assert_non_null(strstr(text, "12.500  too small\n"));
     for (const char *at = text; *at; at = strchr(at, '\n') + 1)
         assert_memory_equal(at, "tandem: ", 8);
+}
+
+/* A program may close stderr, and open a file that then has its number. */
+static void the_table_goes_where_stderr_led(void **state)
+{
+    int lines;
+    (void)state;
+    write_text(path, "data");
+    for (int is_reused = 0; is_reused < 2; is_reused++) {
+        capture_begin();
+        open_report("-");
+        call(1234, NULL);
+        close(STDERR_FILENO);
+        if (is_reused) assert_int_equal(open(path, O_RDWR), STDERR_FILENO);
+        td_report_write();
+        const char *text = capture_end(&lines);
+        assert_non_null(strstr(text, "1234"));
+        assert_string_equal(read_text(path), "data");
+        td_report_close();
+    }
 }
 
 /* The longest line of a text. */
@@ -644,11 +766,11 @@ static void the_table_says_all_calls(void **state)
 {
     int lines;
     (void)state;
+    capture_begin();
     open_report("-");
     for (int i = 0; i < 10; i++) call(7, NULL);
     td_report_add_time(call(7, NULL), 0.5);
     td_report_add_time(call(7, NULL), 0.25);
-    capture_begin();
     td_report_write();
     const char *text = capture_end(&lines);
     assert_non_null(strstr(text, "ms, all calls"));
@@ -664,6 +786,7 @@ static void the_table_is_no_wider_than_a_terminal(void **state)
     const char reason[] = "C is not memory of the current device";
     int lines;
     (void)state;
+    capture_begin();
     open_report("-");
     td_report_key key = key_of(100000, NULL);
     key.entry = TD_ENTRY_cublasDgemmStridedBatched_64;
@@ -676,7 +799,6 @@ static void the_table_is_no_wider_than_a_terminal(void **state)
     td_report_add_time(record, 12345.678);
     td_report_add_counters(record, &counters);
     call(100000, reason);
-    capture_begin();
     td_report_write();
     const char *text = capture_end(&lines);
     assert_non_null(
@@ -712,6 +834,10 @@ int main(int argc, char **argv)
         REPORT_TEST(another_users_file_stays_theirs),
         REPORT_TEST(threads_lose_no_count),
         REPORT_TEST(a_forked_child_counts_for_itself),
+        REPORT_TEST(the_file_is_kept_up_to_date),
+        REPORT_TEST(what_cannot_be_kept_up_is_said_once),
+        REPORT_TEST(processes_of_a_run_have_files_of_their_own),
+        REPORT_TEST(reports_of_other_runs),
         REPORT_TEST(the_file_is_found_again_after_chdir),
         REPORT_TEST(links_are_followed),
         REPORT_TEST(bad_links_are_said),
@@ -723,6 +849,7 @@ int main(int argc, char **argv)
         REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),
         REPORT_TEST(opening_leaves_the_old_file_alone),
         REPORT_TEST(the_table_goes_to_stderr),
+        REPORT_TEST(the_table_goes_where_stderr_led),
         REPORT_TEST(the_table_says_all_calls),
         REPORT_TEST(the_table_is_no_wider_than_a_terminal),
     };

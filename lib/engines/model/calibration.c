@@ -94,7 +94,7 @@ bool td_calibration_write(const td_calibration *calibration, const td_card *card
     if (!out) return false;
     print(out, calibration, card, driver);
     const bool is_written =
-        fclose(out) == 0 && td_file_replace(path, 0644, NULL, false, text, length);
+        fclose(out) == 0 && td_file_replace(path, 0644, NULL, false, text, length, NULL);
     const int error = errno;
     free(text);
     errno = error;
