@@ -197,16 +197,17 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
 
 /* Returns the bits of the elements of one column of a subtile that the estimate does not
  * certify. */
-TD_DEVICE unsigned td_left_by_ranks(const td_finish &finish, const td_choice &choice, int row,
-                                    int col)
+TD_DEVICE unsigned td_left_by_min_moduli(const td_finish &finish, const td_choice &choice, int row,
+                                         int col)
 {
     unsigned left = 0;
     if (!choice.is_estimated) return 0;
-    const uint32_t ranks = *reinterpret_cast<const uint32_t *>(
-        finish.ranks.of + blockIdx.z * finish.ranks.batch_step + col * finish.ranks.ld + row);
+    const uint32_t numbers = *reinterpret_cast<const uint32_t *>(
+        finish.min_moduli.of + blockIdx.z * finish.min_moduli.batch_step +
+        col * finish.min_moduli.ld + row);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++)
-        left |= (int)(ranks >> (8 * i) & 255) > choice.rank ? 1u << i : 0u;
+        left |= (int)(numbers >> (8 * i) & 255) > choice.number ? 1u << i : 0u;
     return left;
 }
 
@@ -231,7 +232,7 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < cols && whole; j++) {
-        const unsigned left = td_left_by_ranks(finish, choice, row, col + j);
+        const unsigned left = td_left_by_min_moduli(finish, choice, row, col + j);
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
         const td_column column = {c + (int64_t)j * target.c.ld, td_column_bits(whole, j)};

@@ -404,7 +404,7 @@ struct by_rounding {
         unsigned left = 0, open = whole;
         const bool has_product = own.alpha != 0.0;
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
-            left |= td_left_by_ranks(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
+            left |= td_left_by_min_moduli(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
         if (has_product)
             open = finish_columns_double<moduli, unit>(own, lines, whole, left, finish.target.c.ld,
                                                        stage);

@@ -33,8 +33,8 @@ typedef struct {
     int64_t lines_of_member[2];
     const td_choice *choice;
     td_cut cut;
-    td_ranks ranks;      /* with choice.is_estimated these tell what is certified */
-    bool counts_rounded; /* of TD_FINISH_EXACT: lines know how many elements are rounded */
+    td_min_moduli min_moduli; /* with choice.is_estimated these tell what is certified */
+    bool counts_rounded;      /* of TD_FINISH_EXACT: lines know how many elements are rounded */
     td_left_tiles leaves_tiles;
 } td_finish;
 

@@ -1,5 +1,6 @@
-/* measure.cu - what the Ozaki family must know of its operands before it cuts them: the norm, the mean magnitude and the exactness
- * of every line, and the shifts along k. Whole numbers throughout. */
+/* measure.cu - measures operands tile by tile: what the Ozaki family must know before it cuts them, which
+ * is the norm, the mean magnitude and the exactness of every line, and the shifts along k. All of it is
+ * whole numbers, the same on every device. */
 #include "../device/divisor.h"
 #include "extremes.h"
 #include "record.h"
@@ -8,8 +9,8 @@ size_t td_chunk_bytes(void) { return sizeof(chunk); }
 
 /* ---- chunks to lines ---- */
 
-/* A block has so many lines; groups of its threads share their chunks. Few lines of many chunks are spread over more blocks, many lines of few
- * chunks over fewer, so that all run at a time. */
+/* A block has so many lines, and groups of its threads share their chunks. Few lines of many chunks go to
+ * more blocks, many lines of few chunks to fewer, so that all blocks run at a time. */
 enum {
     FEW_LINES = 4,
     MANY_CHUNKS = 128,
@@ -34,7 +35,7 @@ template <int lines> struct line_parts {
     int64_t rounded[THREADS / lines][lines];
 };
 
-/* The records of some lines, by all threads of a block: the first group has them. */
+/* Returns the records of a block's lines; the first group of its threads has them. By all threads. */
 template <int lines>
 TD_DEVICE td_line measure_lines(const chunks_of_line<THREADS / lines> &chunks, int64_t k,
                                 line_parts<lines> &parts)
@@ -75,11 +76,12 @@ TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch
             o.k_step, o.k};
 }
 
-/* A warp looks at so many chunks again. */
+/* A warp looks again at no more than so many chunks. */
 enum { LOOKS = 4 };
 
-/* How many elements a scale rounds, at most. All of a chunk count if one is rounded, but where that is a thread's only one: of such chunks
- * the warp's first ones are looked at. The lanes have lines of one operand. */
+/* Returns how many elements a scale rounds, at most. All elements of a chunk count if one of them is
+ * rounded; but the first LOOKS chunks of a warp that are the only such ones of their threads are looked
+ * at, and their elements counted. The lanes have lines of one operand. */
 template <int groups>
 TD_DEVICE int64_t count_rounded(const chunks_of_line<groups> &chunks, int scale,
                                 const elements_of_line &line)
@@ -106,7 +108,7 @@ TD_DEVICE int64_t count_rounded(const chunks_of_line<groups> &chunks, int scale,
     return count;
 }
 
-/* Has lines know how many of their elements the first candidate rounds. By all threads of a block. */
+/* Sets td_line.rounded: how many elements of a line its scale rounds. By all threads of a block. */
 template <int lines>
 TD_DEVICE void
 note_rounded(const td_scaling &scaling, const chunks_of_line<THREADS / lines> &chunks,
@@ -124,58 +126,99 @@ note_rounded(const td_scaling &scaling, const chunks_of_line<THREADS / lines> &c
     made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, elements.k);
 }
 
-/* Lines are made of chunks as they are, or of chunks with shifts where there are any, or of both. */
+/* Records are made from chunks without shifts, from chunks with shifts of members that have these, or
+ * both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
-/* Grid: some of the lines from line_first on, 1, batch member * 2 + operand. */
+/* The lines of a block: the threads of its first group have one each; those of other groups share the
+ * chunks of the same lines. Grid: blocks over the lines from line_first on, 1, member * 2 + operand. */
+template <int lines> struct block_lines {
+    int which, batch, group, in_strip, line;
+    bool exists, counts; /* the thread has a line of the operand; and its record is the thread's */
+
+    TD_INSIDE block_lines(const td_measure &p, int line_first)
+        : which((int)blockIdx.z % 2), batch((int)blockIdx.z / 2), group((int)threadIdx.x / lines),
+          in_strip((int)blockIdx.x * lines + (int)threadIdx.x % lines), line(line_first + in_strip),
+          exists(line < p.operand[which].lines), counts(exists && group == 0)
+    {
+    }
+
+    TD_INSIDE bool has_any(const td_measure &p) const
+    {
+        return line - (int)threadIdx.x % lines < p.operand[which].lines;
+    }
+
+    /* The place of the thread's record in td_measure.line. */
+    TD_INSIDE int64_t record(const td_measure &p) const
+    {
+        return (int64_t)batch * p.operand[which].lines + line;
+    }
+
+    /* The thread's share of its line's chunks, which begin at `strip`. */
+    TD_INSIDE chunks_of_line<THREADS / lines> share(const td_measure &p, const void *strip,
+                                                    int chunks) const
+    {
+        const chunk *const first =
+            static_cast<const chunk *>(strip) + (int64_t)batch * chunks * p.strip_lines + in_strip;
+        return {first, p.strip_lines, group, exists ? chunks : 0};
+    }
+};
+
+/* Returns the records of a block's lines, made from chunks without shifts or with them. By all threads;
+ * the first group's count. */
+template <int lines>
+TD_DEVICE td_line make_records(const td_measure &p, const block_lines<lines> &own, int chunks,
+                               bool is_shifted, line_parts<lines> &parts)
+{
+    const int64_t k = p.operand[own.which].k;
+    const void *const strip = (is_shifted ? p.chunks_again : p.chunks)[own.which];
+    const chunks_of_line<THREADS / lines> share = own.share(p, strip, chunks);
+    td_line made = measure_lines<lines>(share, k, parts);
+    if (p.counts_rounded)
+        note_rounded<lines>(p.scaling, share,
+                            is_shifted ? elements_of_line{nullptr, 0, k}
+                                       : elements_of(p, own.which, own.batch, own.line),
+                            parts, &made);
+    return made;
+}
+
+/* Raises what is seen of all lines by a block's. */
+template <int lines>
+TD_DEVICE void see_records(const td_scaling &scaling, const block_lines<lines> &own,
+                           const td_line &made, td_line_extremes *all)
+{
+    seen_of_lines seen;
+    if (own.counts) seen.add(scaling, made);
+    raise_extremes(seen, td_skips(lines >= 32 && own.group > 0), all);
+}
+
+/* Grid: see block_lines. */
 template <int lines>
 static __global__ void __launch_bounds__(THREADS)
     lines_kernel(TD_PARAMETER td_measure p, int line_first, int chunks, int passes)
 {
     td_begin_kernel();
     TD_SHARED(line_parts<lines>, parts, );
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
-    const td_view &o = p.operand[which];
-    const int in_strip = (int)blockIdx.x * lines, group = (int)threadIdx.x / lines,
-              own = in_strip + (int)threadIdx.x % lines, line = line_first + own;
-    if (line_first + in_strip >= o.lines || td_scalar_value(p.alpha) == 0.0) return;
-    const bool exists = line < o.lines, counts = exists && group == 0;
-    const int64_t first = (int64_t)batch * chunks * p.strip_lines + own,
-                  record = (int64_t)batch * o.lines + line;
-    td_line *const to = &p.line[which][record];
-    const auto measure = [&](const void *of_strip, bool is_shifted) {
-        const chunk *const from = static_cast<const chunk *>(of_strip) + first;
-        const chunks_of_line<THREADS / lines> own_chunks = {from, p.strip_lines, group,
-                                                            exists ? chunks : 0};
-        td_line made = measure_lines<lines>(own_chunks, o.k, parts);
-        if (p.counts_rounded)
-            note_rounded<lines>(p.scaling, own_chunks,
-                                is_shifted ? elements_of_line{nullptr, 0, o.k}
-                                           : elements_of(p, which, batch, line),
-                                parts, &made);
-        return made;
-    };
-    const auto see = [&](const td_line &made, td_line_extremes *all) {
-        seen_of_lines seen;
-        if (counts) seen.add(p.scaling, made);
-        raise_extremes(seen, td_skips(lines >= 32 && group > 0), all);
-    };
+    const block_lines<lines> own(p, line_first);
+    if (!own.has_any(p) || td_scalar_value(p.alpha) == 0.0) return;
+    td_line *const to = &p.line[own.which][own.record(p)];
     if (passes & PLAIN) {
-        const td_line made = measure(p.chunks[which], false);
-        if (counts) *to = made;
-        if (p.extremes) see(made, &p.extremes[batch].of[which]);
+        const td_line made = make_records<lines>(p, own, chunks, false, parts);
+        if (own.counts) *to = made;
+        if (p.extremes) see_records(p.scaling, own, made, &p.extremes[own.batch].of[own.which]);
     }
-    if (!(passes & AGAIN) || !p.shifted[batch]) return;
+    if (!(passes & AGAIN) || !p.shifted[own.batch]) return;
     __syncthreads();
-    const td_line again = measure(p.chunks_again[which], true);
-    if (counts) p.line_again[which][record] = again;
-    if (p.extremes) see(again, &p.extremes[batch].again[which]);
-    close_lines<lines>(p, which, batch, counts ? *to : again, again, counts);
+    const td_line again = make_records<lines>(p, own, chunks, true, parts);
+    if (own.counts) p.line_again[own.which][own.record(p)] = again;
+    if (p.extremes) see_records(p.scaling, own, again, &p.extremes[own.batch].again[own.which]);
+    close_lines<lines>(p, own.which, own.batch, own.counts ? *to : again, again, own.counts);
 }
 
 /* ---- tiles ---- */
 
-/* Units of the lines from line_first on, of both operands of all members: first those that are neighbours in memory. */
+/* A tile is a chunk of TD_TILE lines. These are the tiles of all lines from line_first on, of both operands
+ * of all members; tiles that are neighbours in memory follow one another. */
 struct tiles {
     int line_first, of_a, count;          /* of_a: of one matrix */
     td_divisor chunks, strips[2], member; /* tiles of a line, of a chunk, of a member */
@@ -217,7 +260,7 @@ struct tops_of_tile {
     int32_t of[2][TD_CHUNK];
 };
 
-/* Starts the copies of these. */
+/* Starts the copies of a tile's largest exponents along k. */
 TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &tops)
 {
     const int o = (int)threadIdx.x / TD_CHUNK, own = (int)threadIdx.x % TD_CHUNK;
@@ -225,7 +268,7 @@ TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &top
     if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.tops[o][at.batch * k + l]);
 }
 
-/* The shifts of elements of k. The first tiles leave them in memory. */
+/* Sets the shifts of a tile's elements of k. The first tiles of op(A) store them for later kernels. */
 TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_tile &tops,
                            shifts_of_tile &shifts)
 {
@@ -241,7 +284,7 @@ TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_t
     __syncthreads();
 }
 
-/* What a block's warps leave of a tile for each other. */
+/* The largest exponents along k of a tile, over each warp's own lines. */
 struct shared_tops {
     int of[WARPS][TD_CHUNK];
 };
@@ -272,7 +315,7 @@ TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t
     if (raises) raise_tops(raised_by(p, at), top.of, l, seen);
 }
 
-/* A chunk of each line of a strip, a warp those of its own lines. */
+/* Measures a chunk of each line of a tile; each warp does its own lines. */
 template <bool again, bool along>
 TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
                               const uint64_t *tile, const shifts_of_tile &shifts)
@@ -285,7 +328,8 @@ TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
                                         (int)min((int64_t)TD_CHUNK, left), shifts, to);
 }
 
-/* Both of a tile, or its chunks again. All threads take part. then: called when all of them have measured the tile before. */
+/* Measures a tile: its largest exponents along k and its chunks, or, if `again`, its chunks with shifts.
+ * All threads take part. Calls then() when all of them have measured the tile before. */
 template <bool again, class function>
 TD_DEVICE void measure_tile(const td_measure &p, const place &at, int chunks, const uint64_t *tile,
                             unsigned turn, const tops_of_tile &tops, function then)
@@ -475,7 +519,7 @@ static cudaError_t prepare_boxes(cudaError_t error) { return error; }
 
 #endif
 
-/* Tiles as they are, or again. */
+/* Measures tiles without shifts, or again with them. */
 static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool again,
                                  cudaStream_t stream)
 {
@@ -490,7 +534,8 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
                           *p, all);
 }
 
-/* Lines as they are, or again; where all are measured together they are made together, after the second time. */
+/* Measures strips of lines without shifts, or again with them, and makes their records; where one strip
+ * has all lines, records of both are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(p->operand[0].lines, p->operand[1].lines);

@@ -1,5 +1,6 @@
-/* certify.h - the fewest moduli that certify an element by its estimate, and what to choose from how many elements each candidate leaves.
- * For kernels of TD_SUBTILES threads. */
+/* certify.h - finds, by an element's estimate, the first candidate (the fewest moduli) that certifies it;
+ * and chooses the candidate that costs least with the elements that it leaves. For kernels of
+ * TD_SUBTILES threads. */
 #ifndef TD_CERTIFY_H
 #define TD_CERTIFY_H
 
@@ -24,9 +25,9 @@ TD_DEVICE int log_of_byte(uint32_t byte)
     return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
 }
 
-/* What ranking needs of a tile's lines: of rows, then columns. */
+/* What certifying needs of a tile's lines: of rows, then columns. */
 typedef td_quad<int> of_lines[2][TD_TILE / TD_SUBTILE];
-struct ranked_lines {
+struct tile_lines {
     of_lines unit, sum, mean; /* of columns, means less choice.need */
 
     /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms, squared, needs more:
@@ -46,21 +47,24 @@ struct ranked_lines {
 };
 enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
 
-/* Of a tile. open: how many elements of each warp's a candidate leaves, c in the lower half of a word, c + 4 in the upper. */
-struct rank_state {
-    ranked_lines lines;
-    unsigned open[TD_SUBTILES / 32][4];
+/* What the threads of a block share of a tile. uncertified: how many elements of each warp's threads
+ * candidate c leaves, in the lower half of word c, and candidate c + 4 in its upper half. */
+struct tile_state {
+    tile_lines lines;
+    unsigned uncertified[TD_SUBTILES / 32][4];
 };
 
-/* The first candidate that makes an element exactly, or TD_CHOICES, from what both lines are. */
-TD_DEVICE int exact_rank(const td_estimate &p, int a, int b)
+/* Returns the first candidate that makes an element exactly, or TD_CHOICES; a and b are
+ * tile_lines.exact of its lines. */
+TD_DEVICE int exact_candidate(const td_estimate &p, int a, int b)
 {
     if (max(a, b) == ALWAYS) return 0;
     if (!p.cut.digits) return max(a, b);
     return a + b >= p.cut.digits - 1 ? 0 : (int)TD_CHOICES;
 }
 
-/* The thread's line of a tile's rows, then columns; those beyond the matrix are as the last. */
+/* The thread's line: threads have a tile's rows, then its columns; the last line stands for those beyond
+ * the matrix. */
 TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.target.m), which = i / TD_TILE,
@@ -70,66 +74,98 @@ TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
            td_sampled_line(p.group_step[which], line);
 }
 
-/* Sets a candidate's scale; true if the line is rounded by less than 2^8 of choice.rest. */
-TD_DEVICE bool set_scale(const td_estimate &p, const td_line &line, int c, int scale, int *to)
+/* The place of the thread's line in each of_lines. */
+struct place_of_line {
+    int which, quad, element;
+
+    TD_INSIDE int &of(of_lines &all) const { return all[which][quad].of[element]; }
+};
+
+TD_DEVICE place_of_line place_of_thread()
 {
-    *to = TD_LOG * scale;
-    return line.sum + *to < p.choose.rule.candidate[c].rest + 8 * TD_LOG;
+    const int i = (int)threadIdx.x;
+    return {i / TD_TILE, i % TD_TILE / TD_SUBTILE, i % TD_SUBTILE};
 }
 
-/* By whole warps. */
-TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, ranked_lines &all)
+/* What scales make of a line: tile_lines.exact, and whether any candidate rounds it by less than 2^8 of
+ * choice.rest. */
+struct scaled_line {
+    int exact;
+    bool is_small;
+};
+
+TD_DEVICE bool is_rounded_little(const td_choice &choice, const td_line &line, int scale)
 {
-    const td_rule &rule = p.choose.rule;
-    const td_choice &any = rule.candidate[0];
-    const int i = (int)threadIdx.x, which = i / TD_TILE, quad = i % TD_TILE / TD_SUBTILE,
-              e = i % TD_SUBTILE;
-    int exact = TD_CHOICES;
-    bool is_small = false;
-    if (rule.scale == TD_SCALE_BY_NORM) {
-        TD_UNROLL
-        for (int c = TD_CHOICES - 1; c >= 0; c--) {
-            const int scale = td_scale_by_norm(rule.candidate[c].level, line);
-            if (c >= rule.candidates) continue;
-            is_small |= set_scale(p, line, c, scale, &all.scale[c][which][quad].of[e]);
-            exact = line.low + scale >= 0 ? c : exact;
-        }
-    } else { /* one candidate */
-        const int scale = td_scale_of(td_scaling_of(&rule, &any), line), low = line.low + scale;
-        is_small = set_scale(p, line, 0, scale, &all.scale[0][which][quad].of[e]);
-        exact = !p.cut.digits ? low >= 0 ? 0 : (int)TD_CHOICES
-                : low < 0     ? (int)INEXACT
-                              : low / p.cut.bits;
+    return line.sum + TD_LOG * scale < choice.rest + 8 * TD_LOG;
+}
+
+/* TD_SCALE_BY_NORM: sets the scales of a line with each candidate. */
+TD_DEVICE scaled_line scale_by_norms(const td_rule &rule, const td_line &line,
+                                     const place_of_line &at, tile_lines &all)
+{
+    scaled_line seen = {TD_CHOICES, false};
+    TD_UNROLL
+    for (int c = TD_CHOICES - 1; c >= 0; c--) {
+        const int scale = td_scale_by_norm(rule.candidate[c].level, line);
+        if (c >= rule.candidates) continue;
+        at.of(all.scale[c]) = TD_LOG * scale;
+        seen.is_small |= is_rounded_little(rule.candidate[c], line, scale);
+        if (line.low + scale >= 0) seen.exact = c;
     }
-    if (!td_is_counted(line)) exact = ALWAYS;
-    const int terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
-    all.unit[which][quad].of[e] = TD_LOG * td_estimate_ulp(line);
-    all.sum[which][quad].of[e] = line.sum;
-    all.mean[which][quad].of[e] = line.mean - (which ? any.need : 0);
-    all.need[which][quad].of[e] = -max(any.need_of_estimate, 52 * TD_LOG - terms);
-    all.exact[which][quad].of[e] = exact;
-    const unsigned exacts = __ballot_sync(~0u, exact != TD_CHOICES && exact != INEXACT),
-                   smalls = __ballot_sync(~0u, is_small);
-    if (i % 32 == 0) all.may_be_exact[i / 32] = exacts, all.is_small[i / 32] = smalls;
+    return seen;
 }
 
-/* A subtile of the ranks: where it begins; how many rows and columns it has, no rows if C has none
+/* Other rules: sets the scale of a line with the only candidate. */
+TD_DEVICE scaled_line scale_by_peak(const td_estimate &p, const td_line &line,
+                                    const place_of_line &at, tile_lines &all)
+{
+    const td_choice &only = p.choose.rule.candidate[0];
+    const int scale = td_scale_of(td_scaling_of(&p.choose.rule, &only), line),
+              low = line.low + scale;
+    const bool is_small = is_rounded_little(only, line, scale);
+    at.of(all.scale[0]) = TD_LOG * scale;
+    if (p.cut.digits) return {low < 0 ? (int)INEXACT : low / p.cut.bits, is_small};
+    return {low >= 0 ? 0 : (int)TD_CHOICES, is_small};
+}
+
+/* Sets what certifying needs of the thread's line. By whole warps. */
+TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, tile_lines &all)
+{
+    const td_choice &any = p.choose.rule.candidate[0]; /* need and need_of_estimate are all alike */
+    const place_of_line at = place_of_thread();
+    const scaled_line scaled = p.choose.rule.scale == TD_SCALE_BY_NORM
+                                   ? scale_by_norms(p.choose.rule, line, at, all)
+                                   : scale_by_peak(p, line, at, all);
+    const int exact = td_is_counted(line) ? scaled.exact : (int)ALWAYS,
+              terms = 2 * (line.sum - line.norm); /* the logarithm of how many count */
+    at.of(all.unit) = TD_LOG * td_estimate_ulp(line);
+    at.of(all.sum) = line.sum;
+    at.of(all.mean) = line.mean - (at.which ? any.need : 0);
+    at.of(all.need) = -max(any.need_of_estimate, 52 * TD_LOG - terms);
+    at.of(all.exact) = exact;
+    const unsigned exacts = __ballot_sync(~0u, exact != TD_CHOICES && exact != INEXACT),
+                   smalls = __ballot_sync(~0u, scaled.is_small);
+    const int warp = (int)threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
+}
+
+/* The thread's subtile: where its bytes of td_min_moduli begin; how many rows and columns it has, no rows if C has none
  * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
  * may be anything for elements that C has not. */
-struct ranked_subtile {
+struct tile_subtile {
     uint8_t *at;
     int rows, columns;
     unsigned inside;
     uint32_t bytes[TD_SUBTILE];
 };
 
-TD_DEVICE ranked_subtile place_subtile(const td_estimate &p, int tile)
+TD_DEVICE tile_subtile place_subtile(const td_estimate &p, int tile)
 {
-    const td_ranks &ranks = p.ranks;
+    const td_min_moduli &to = p.min_moduli;
     int row, col;
     td_subtile_of_tile(p.target, tile, &row, &col);
     const unsigned inside = td_whole_mask(p.target, row, col);
-    return {ranks.of + blockIdx.z * ranks.batch_step + col * ranks.ld + row,
+    return {to.of + blockIdx.z * to.batch_step + col * to.ld + row,
             inside ? min((int)TD_SUBTILE, p.target.m - row) : 0,
             min((int)TD_SUBTILE, p.target.n - col),
             inside,
@@ -155,13 +191,13 @@ TD_DEVICE_CALL td_quad<int> join_logs(const uint8_t *at, int sums, int64_t step)
 }
 
 /* The logarithms of estimates of a column of a subtile. */
-TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const ranked_subtile &own, int j)
+TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const tile_subtile &own, int j)
 {
     td_quad<int> logs;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) logs.of[i] = log_of_byte(own.bytes[j] >> (8 * i) & 255);
     if (p.sums > 1 && own.rows > 0 && j < own.columns)
-        logs = join_logs(own.at + j * p.ranks.ld, p.sums, p.sum_step);
+        logs = join_logs(own.at + j * p.min_moduli.ld, p.sums, p.sum_step);
     return logs;
 }
 
@@ -185,20 +221,19 @@ TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> 
     unsigned bits = 0;
     TD_UNROLL
     for (int e = 0; e < ELEMENTS; e++)
-        if (exact_rank(p, a.of[e % TD_SUBTILE], b.of[e / TD_SUBTILE]) <= c) bits |= 1u << e;
+        if (exact_candidate(p, a.of[e % TD_SUBTILE], b.of[e / TD_SUBTILE]) <= c) bits |= 1u << e;
     return bits;
 }
 
 /* The thread's subtile: numbers of its quads of lines; how much more its elements have than they need if their lines' scales are 0, by
  * the estimate, or by the means of their lines' logarithms. Sets of elements are bits, as in masks. */
-struct ranked_elements {
-    const ranked_lines &lines;
+struct tile_elements {
+    const tile_lines &lines;
     int rows, columns;
     td_quad<int> sum[2];
     int surplus[ELEMENTS];
 
-    TD_INSIDE ranked_elements(const td_estimate &p, const ranked_lines &of,
-                              const ranked_subtile &own)
+    TD_INSIDE tile_elements(const td_estimate &p, const tile_lines &of, const tile_subtile &own)
         : lines(of), rows((int)threadIdx.x % (TD_TILE / TD_SUBTILE)),
           columns((int)threadIdx.x / (TD_TILE / TD_SUBTILE))
     {
@@ -233,7 +268,8 @@ struct ranked_elements {
         return bits;
     }
 
-    /* The same where the error of X is 2 above what rounding costs (td_log_error_of). */
+    /* Those that candidate c certifies, where the error of X is 2 above what rounding costs
+     * (td_log_error_of). */
     TD_INSIDE unsigned certified_usual(int c) const
     {
         const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
@@ -248,88 +284,114 @@ struct ranked_elements {
     }
 };
 
-/* A column of a subtile each: how many candidates leave its elements. And how many elements each candidate leaves, a byte each. */
-struct subtile_ranks {
+/* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and how many
+ * elements each candidate leaves, a byte for each candidate. */
+struct subtile_min_moduli {
     uint32_t of[TD_SUBTILE];
     uint64_t left;
 };
 
-/* Candidates from first to last leave these elements. */
-TD_DEVICE void leave(subtile_ranks &ranks, unsigned left, unsigned inside, int first, int last)
+/* Notes that candidates `first` to `last` leave these elements. */
+TD_DEVICE void leave(subtile_min_moduli &found, unsigned left, unsigned inside, int first, int last)
 {
     const uint64_t count = (uint64_t)__popc(left & inside);
     const int candidates = last + 1 - first;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        ranks.of[j] +=
+        found.of[j] +=
             ((left >> (TD_SUBTILE * j) & 15) * 0x204081u & 0x1010101u) * (uint32_t)candidates;
-    ranks.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
+    found.left += count * (0x101010101010101ull >> (64 - 8 * candidates)) << (8 * first);
 }
 
-/* Candidates are better and better (docs/numerics.md): what the last one leaves all do, and what one makes the next ones do. So the first
- * and the last are looked at first. inside: the elements that count. */
-TD_DEVICE subtile_ranks rank_elements(const td_estimate &p, const ranked_elements &own,
-                                      unsigned inside)
+/* How elements of a subtile are asked which candidate makes them. */
+struct element_test {
+    const td_estimate &p;
+    const tile_elements &own;
+    bool is_usual;  /* no pair of lines is rounded by little: a shorter test does */
+    int exact_from; /* the first candidate that may make an element exactly */
+
+    TD_INSIDE element_test(const td_estimate &p_, const tile_elements &own_) : p(p_), own(own_)
+    {
+        const tile_lines &lines = own.lines;
+        const unsigned *const exact = lines.may_be_exact, *const small = lines.is_small;
+        is_usual = !(small[0] | small[1]) || !(small[2] | small[3]);
+        exact_from = exact[0] | exact[1] | exact[2] | exact[3]
+                         ? first_exact(p, lines.exact[0][own.rows], lines.exact[1][own.columns])
+                         : (int)TD_CHOICES;
+    }
+
+    /* Those of some elements that candidate c neither certifies nor makes exactly. */
+    TD_INSIDE unsigned left_by(int c, unsigned elements) const
+    {
+        elements &= ~(is_usual ? own.certified_usual(c) : own.certified(p, c));
+        if (elements && c >= exact_from)
+            elements &= ~exact_elements(p, own.lines.exact[0][own.rows],
+                                        own.lines.exact[1][own.columns], c);
+        return elements;
+    }
+};
+
+/* Finds which candidates leave the elements of a subtile. Candidates are better and better
+ * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So the
+ * first candidate is asked, then the last, then those between while these may make an element that the
+ * first has left. inside: the elements that are in C, and count. */
+TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_elements &own,
+                                              unsigned inside)
 {
-    const ranked_lines &lines = own.lines;
-    const bool usual = !(lines.is_small[0] | lines.is_small[1]) ||
-                       !(lines.is_small[2] | lines.is_small[3]),
-               may_be_exact = lines.may_be_exact[0] | lines.may_be_exact[1] |
-                              lines.may_be_exact[2] | lines.may_be_exact[3];
-    const td_quad<int> &a = lines.exact[0][own.rows], &b = lines.exact[1][own.columns];
-    const int last = p.choose.rule.candidates - 1,
-              exact_from = may_be_exact ? first_exact(p, a, b) : (int)TD_CHOICES;
-    subtile_ranks ranks = {};
-    unsigned left = (1u << ELEMENTS) - 1, least = 0;
+    const element_test test(p, own);
+    const int last = p.choose.rule.candidates - 1;
+    subtile_min_moduli found = {};
+    unsigned left = (1u << ELEMENTS) - 1, least = 0; /* by the one before; by the last */
     TD_ROLLED
     for (int step = 0; step <= last && left; step++) {
         const int c = step == 0 ? 0 : step == 1 ? last : step - 1;
         if (step > 1 && left == least) {
-            leave(ranks, left, inside, c, last - 1);
+            leave(found, left, inside, c, last - 1);
             break;
         }
-        unsigned now = left & ~(usual ? own.certified_usual(c) : own.certified(p, c));
-        if (now && c >= exact_from) now &= ~exact_elements(p, a, b, c);
+        const unsigned now = test.left_by(c, left);
         if (c == last)
-            leave(ranks, least = now, inside, last, TD_CHOICES - 1);
+            leave(found, least = now, inside, last, TD_CHOICES - 1);
         else
-            leave(ranks, left = now, inside, c, c);
+            leave(found, left = now, inside, c, c);
     }
-    return ranks;
+    return found;
 }
 
-/* Ranks the elements of a subtile; returns how many each candidate leaves. */
-TD_DEVICE uint64_t rank_subtile(const td_estimate &p, const ranked_lines &lines,
-                                const ranked_subtile &of)
+/* Writes the number of the first candidate that certifies each element of a subtile; returns how many
+ * elements each candidate leaves, a byte for each. */
+TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines,
+                                   const tile_subtile &of)
 {
-    const subtile_ranks ranks = rank_elements(p, ranked_elements(p, lines, of), of.inside);
+    const subtile_min_moduli found = certify_elements(p, tile_elements(p, lines, of), of.inside);
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (of.rows > 0 && j < of.columns)
-            *reinterpret_cast<uint32_t *>(of.at + j * p.ranks.ld) = ranks.of[j];
-    return ranks.left;
+            *reinterpret_cast<uint32_t *>(of.at + j * p.min_moduli.ld) = found.of[j];
+    return found.left;
 }
 
-/* What each candidate leaves of a tile, of which `left` is the thread's: two candidates' at a time, each at most 512. By whole warps. */
-TD_DEVICE void count_open(rank_state &state, uint64_t left)
+/* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's subtile. Two
+ * candidates' counts are added up at a time, each at most 512. By whole warps. */
+TD_DEVICE void count_left(tile_state &state, uint64_t left)
 {
     TD_UNROLL
     for (int c = 0; c < 4; c++) {
         const unsigned both =
             (unsigned)(left >> (8 * c) & 255) | (unsigned)(left >> (8 * c + 32) & 255) << 16;
         const unsigned all = td_warp_add(both);
-        if (threadIdx.x % 32 == 0) state.open[threadIdx.x / 32][c] = all;
+        if (threadIdx.x % 32 == 0) state.uncertified[threadIdx.x / 32][c] = all;
     }
 }
 
-/* TD_FEW at most; thread c returns candidate c's. */
-TD_DEVICE unsigned open_of_tile(const rank_state &state)
+/* Thread c returns how many elements of the tile candidate c leaves, TD_FEW at most. */
+TD_DEVICE unsigned left_of_tile(const tile_state &state)
 {
     const int tid = (int)threadIdx.x;
-    unsigned open = 0;
+    unsigned uncertified = 0;
     for (int w = 0; w < TD_SUBTILES / 32 && tid < TD_CHOICES; w++)
-        open += state.open[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
-    return min(open, (unsigned)TD_FEW);
+        uncertified += state.uncertified[w][tid % 4] >> (tid / 4 * 16) & 0xffff;
+    return min(uncertified, (unsigned)TD_FEW);
 }
 
 /* ---- the choice ---- */
@@ -339,7 +401,7 @@ TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD
 /* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 
-/* The price of moduli for those lines that were ranked, in ALL_BLOCKS-ths of the price without zeros. */
+/* The price of moduli for the lines that were looked at, in ALL_BLOCKS-ths of the price without zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
     const int rows = p.is_sample ? p.target.m : p.choose.measured.lines[0],
@@ -350,11 +412,11 @@ TD_DEVICE uint64_t share_of_price(const td_estimate &p)
     return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
 
-/* What costs least: a candidate with exact sums of what it leaves open, of which a tile with TD_FEW or
+/* Returns what costs least: a candidate with exact sums of the elements that it leaves, of which a tile with TD_FEW or
  * more counts as one with TD_FEW; or all tiles in binary64. */
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
-    const unsigned long long *open = p.open + blockIdx.z * TD_CHOICES;
+    const unsigned long long *uncertified = p.uncertified + blockIdx.z * TD_CHOICES;
     const td_prices &prices = p.choose.rule.prices;
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
                    sum = (unsigned)prices.sums,
@@ -362,11 +424,12 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     uint64_t least = elements * (unsigned)prices.binary64;
     td_choice best = p.choose.rule.candidate[0];
     best.parameter = 0;
-    best.rank = -1;
+    best.number = -1;
     for (int i = 0; i < p.choose.rule.candidates; i++) {
         const int further = p.choose.rule.candidate[i].parameter - (int)TD_COMMON_MODULI;
         const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
-        const uint64_t cost = elements * (moduli * share / ALL_BLOCKS + estimate) + open[i] * sum;
+        const uint64_t cost =
+            elements * (moduli * share / ALL_BLOCKS + estimate) + uncertified[i] * sum;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.rule.candidate[i];
@@ -374,7 +437,7 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* Leaves the choice, which after a sample is still open unless all of C is left to binary64. By all
+/* Writes the choice, which after a sample is still to be made unless all of C is left to binary64. By all
  * threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
@@ -392,12 +455,13 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
                        (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what the block's tiles leave open; the last of p.blocks blocks decides. By all threads. */
-TD_DEVICE void close_ranks(const td_estimate &p, unsigned open, td_room room)
+/* Adds what candidates leave of the block's tiles; the last of p.blocks blocks decides. By all threads. */
+TD_DEVICE void close_tiles(const td_estimate &p, unsigned uncertified, td_room room)
 {
-    if (open && (int)threadIdx.x < p.choose.rule.candidates)
-        atomicAdd(&p.open[blockIdx.z * TD_CHOICES + threadIdx.x], (unsigned long long)open);
-    if (p.choose.rule.candidates > 1 && p.blocks > 0 && td_is_last(&p.ranked[blockIdx.z], p.blocks))
+    if (uncertified && (int)threadIdx.x < p.choose.rule.candidates)
+        atomicAdd(&p.uncertified[blockIdx.z * TD_CHOICES + threadIdx.x],
+                  (unsigned long long)uncertified);
+    if (p.choose.rule.candidates > 1 && p.blocks > 0 && td_is_last(&p.done[blockIdx.z], p.blocks))
         decide(p, room);
 }
 

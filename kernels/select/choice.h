@@ -25,7 +25,7 @@ typedef struct {
     /* True if abs(A')abs(B') is estimated, and decides this choice among the candidates, and which
      * elements it certifies. */
     int32_t is_estimated;
-    int32_t rank; /* the number of this choice among the candidates */
+    int32_t number; /* the number of this choice among the candidates */
 
     /* A td_room: what binary64 has for sums of all lines, where these are estimated. */
     int32_t room;
@@ -67,6 +67,6 @@ typedef struct {
 typedef struct {
     uint8_t *of;
     int64_t ld, batch_step; /* ld is a multiple of TD_LINE_GROUP (../view/planes.h) */
-} td_ranks;
+} td_min_moduli;
 
 #endif

@@ -5,7 +5,8 @@
 namespace
 {
 
-/* What of the next tile is copied while one is ranked; each thread copies what it will read itself. */
+/* What is copied of the next tile while candidates are found for one; each thread copies what it will
+ * read itself. */
 struct fetched_tile {
     uint32_t bytes[TD_SUBTILE][TD_SUBTILES];
     td_line line[2 * TD_TILE];
@@ -16,11 +17,11 @@ TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_til
 {
     const int tid = (int)threadIdx.x, words = sizeof(td_line) / sizeof(uint64_t);
     if (tile < tiles) {
-        const ranked_subtile own = place_subtile(p, tile);
+        const tile_subtile own = place_subtile(p, tile);
         TD_UNROLL
         for (int j = 0; j < TD_SUBTILE; j++)
             if (own.rows > 0 && j < own.columns)
-                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.ranks.ld);
+                td_async_copy<4>(&to.bytes[j][tid], own.at + j * p.min_moduli.ld);
         if (tid < 2 * TD_TILE) {
             const uint64_t *const line = reinterpret_cast<const uint64_t *>(place_line(p, tile));
             TD_UNROLL
@@ -32,10 +33,10 @@ TD_DEVICE void fetch_tile(const td_estimate &p, int tile, int tiles, fetched_til
 }
 
 /* The thread's subtile, when the copies are there. */
-TD_DEVICE ranked_subtile take_tile(const td_estimate &p, int tile, const fetched_tile &from)
+TD_DEVICE tile_subtile take_tile(const td_estimate &p, int tile, const fetched_tile &from)
 {
     const int tid = (int)threadIdx.x;
-    ranked_subtile own = place_subtile(p, tile);
+    tile_subtile own = place_subtile(p, tile);
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++) own.bytes[j] = from.bytes[j][tid];
     return own;
@@ -50,18 +51,18 @@ TD_DEVICE int first_tile(const td_target &target, int tile)
     return tile;
 }
 
-/* Ranks the elements of the block's tiles; adds up what each candidate leaves open of them, TD_FEW of a tile at most. Thread c returns
- * candidate c's. All threads take part. */
-TD_DEVICE unsigned rank_tiles(const td_estimate &p)
+/* Finds the first candidate that certifies each element of the block's tiles. Thread c returns how many
+ * elements candidate c leaves, counting TD_FEW of a tile at most. All threads take part. */
+TD_DEVICE unsigned certify_tiles(const td_estimate &p)
 {
-    TD_SHARED(rank_state, state, [2]);
+    TD_SHARED(tile_state, state, [2]);
     TD_SHARED(fetched_tile, fetched, [2]);
     const int tiles = td_tiles(p.target.m) * td_tiles(p.target.n), step = (int)gridDim.x,
               tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
     const td_target &target = p.target;
     int tile = first_tile(target, (int)blockIdx.x), next = first_tile(target, tile + step), own = 0;
-    unsigned open = 0;
+    unsigned uncertified = 0;
     if (tile >= tiles) return 0;
     fetch_tile(p, tile, tiles, fetched[0]);
     fetch_tile(p, next, tiles, fetched[1]);
@@ -70,18 +71,19 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
     __syncthreads();
     for (; tile < tiles; own ^= 1) {
         const int after = first_tile(target, next + step);
-        const uint64_t left = rank_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
-        count_open(state[own], left);
+        const uint64_t left =
+            certify_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
+        count_left(state[own], left);
         fetch_tile(p, after, tiles, fetched[own]);
         td_async_copy_wait<1>();
         if (has_line && next < tiles)
             summarise_line(p, fetched[own ^ 1].line[tid], state[own ^ 1].lines);
         __syncthreads();
-        open += open_of_tile(state[own]);
+        uncertified += left_of_tile(state[own]);
         tile = next;
         next = after;
     }
-    return open;
+    return uncertified;
 }
 
 /* Groups of lines of the part that have numbers other than 0 in a stage of k. By all threads. */
@@ -113,34 +115,34 @@ TD_DEVICE void count_blocks(const td_estimate &p)
 } // namespace
 
 /* Blocks that have places on a multiprocessor at a time, and how often where a batch has many members. */
-enum { RANK_PLACES = 3, RANK_TURNS = 4 };
+enum { CERTIFY_PLACES = 3, CERTIFY_TURNS = 4 };
 
-/* Grid: td_rank_blocks, 1, batch member. */
-static __global__ void __launch_bounds__(TD_SUBTILES, RANK_PLACES)
-    rank_kernel(TD_PARAMETER td_estimate p)
+/* Grid: td_certify_blocks, 1, batch member. */
+static __global__ void __launch_bounds__(TD_SUBTILES, CERTIFY_PLACES)
+    certify_kernel(TD_PARAMETER td_estimate p)
 {
     td_begin_kernel();
     if (td_scalar_value(p.choose.measured.alpha) == 0.0) return;
     const td_choice choice = p.choose.chosen.choice[blockIdx.z];
     if (!td_wants_estimate(&choice)) return;
-    const unsigned open = rank_tiles(p);
+    const unsigned uncertified = certify_tiles(p);
     if (p.blocks > 0 && p.nonzero[0]) count_blocks(p);
-    close_ranks(p, open, (td_room)choice.room);
+    close_tiles(p, uncertified, (td_room)choice.room);
 }
 
-int td_rank_blocks(int m, int n, int batch, int multiprocessors)
+int td_certify_blocks(int m, int n, int batch, int multiprocessors)
 {
-    const int64_t places = (int64_t)RANK_PLACES * multiprocessors;
-    return (int)min(max((int64_t)1, RANK_TURNS * places / batch),
+    const int64_t places = (int64_t)CERTIFY_PLACES * multiprocessors;
+    return (int)min(max((int64_t)1, CERTIFY_TURNS * places / batch),
                     min(places, (int64_t)td_tiles(m) * td_tiles(n)));
 }
 
 cudaError_t td_estimate_run(const td_estimate *p, int batch, cudaStream_t stream)
 {
     const dim3 grid(
-        (unsigned)td_rank_blocks(p->target.m, p->target.n, batch, p->multiprocessors), 1,
+        (unsigned)td_certify_blocks(p->target.m, p->target.n, batch, p->multiprocessors), 1,
         (unsigned)batch);
-    return TD_LAUNCH_NEXT(rank_kernel, grid, TD_SUBTILES, 0, stream, *p);
+    return TD_LAUNCH_NEXT(certify_kernel, grid, TD_SUBTILES, 0, stream, *p);
 }
 
-cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), rank_kernel); }
+cudaError_t td_estimate_prepare(void) { return td_load(td_magnitudes_prepare(), certify_kernel); }

@@ -37,30 +37,31 @@ typedef struct {
 } td_magnitudes;
 cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
 
-/* Of a part, or of a sample of a whole member: logarithms of sums (TD_PANEL_LOGARITHM) into the ranks of its elements. When all parts of a member are ranked, one of
- * its candidates is chosen and scales are set, if there is more than one. A sample only tells whether all of C is to be left to
- * binary64, which then is chosen; else nothing is, and the estimate is to be made of all. */
+/* Finds the first candidate that certifies each element of a part, or of a sample of a whole member, by
+ * the logarithms of its sums (TD_PANEL_LOGARITHM). After all parts of a member one of its candidates is
+ * chosen and scales are set, if there is more than one. A sample only tells whether all of C is to be
+ * left to binary64, which then is chosen; else nothing is, and the estimate is to be made of all. */
 typedef struct {
     td_target target;       /* the part of C: its sizes alone count */
     const td_line *line[2]; /* the first line of member z is line[o] + z * lines_of_member[o] */
     int64_t lines_of_member[2];
     td_cut cut;
-    td_ranks ranks;   /* of: the logarithms of the first sum too */
-    td_choose choose; /* of the whole product */
-    int64_t sum_step; /* from one sum to the next */
+    td_min_moduli min_moduli; /* before, `of` has the logarithms of the first sum */
+    td_choose choose;         /* of the whole product */
+    int64_t sum_step;         /* from one sum to the next */
     int sums;
-    int multiprocessors;      /* of the device */
-    int blocks;               /* of all parts, td_rank_blocks() each; 0: the choice stands */
-    int64_t tiles;            /* of all parts */
-    unsigned long long *open; /* [batch][TD_CHOICES]: zeros before the first part */
-    unsigned long long *met;  /* [batch]: the same */
-    int32_t *ranked;          /* [batch]: the same */
+    int multiprocessors; /* of the device */
+    int blocks;          /* of all parts, td_certify_blocks() each; 0: the choice stands */
+    int64_t tiles;       /* of all parts */
+    unsigned long long *uncertified; /* [batch][TD_CHOICES]: zeros before the first part */
+    unsigned long long *met;         /* [batch]: the same */
+    int32_t *done;                   /* [batch]: the same */
     bool is_sample;
     int group_step[2]; /* td_fixed.group_step */
     const uint32_t
         *nonzero[2]; /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
 } td_estimate;
-int td_rank_blocks(int m, int n, int batch, int multiprocessors); /* of a member */
+int td_certify_blocks(int m, int n, int batch, int multiprocessors); /* of a member */
 cudaError_t td_estimate_run(const td_estimate *estimate, int batch, cudaStream_t stream);
 
 cudaError_t td_magnitudes_prepare(void);

@@ -169,7 +169,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     int32_t *const tiles = upload(d->masks, d->tiles * sizeof(int32_t));
     uint8_t *const is_dense = upload(result.is_dense, d->tiles);
     td_choice *const choice = upload(d->choice, sizeof d->choice);
-    uint8_t *const ranks = upload(d->ranks, d->residues);
+    uint8_t *const ranks = upload(d->min_moduli, d->residues);
     td_line *line[2];
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
@@ -190,7 +190,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
         .choice = choice,
-        .ranks = {ranks, (int64_t)d->ld, member},
+        .min_moduli = {ranks, (int64_t)d->ld, member},
         .leaves_tiles = leaves_of(p)};
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));

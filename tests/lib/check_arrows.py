@@ -12,7 +12,7 @@ import sys
 
 # The folders of kernels as data flow through them: headers of a folder are for itself and for those after it.
 STAGES = (
-    "device arithmetic view measure select residue igemm crt slice fused multifloat repair lu sample verify".split()
+    "device arithmetic view measure select residue igemm crt slice fused multifloat repair lu verify sample".split()
 )
 
 
@@ -27,7 +27,14 @@ ARROWS = {
     **dict(rows_of_stages()),
     "kernels/device": ["kernels/device", "hostgpu/kernel.h"],
     "kernels": [],  # routes.h, which needs nothing
-    "lib/options": ["lib/options", "lib/engines/engine.h", "lib/engines/model/cost.h", "lib/call/entries.h"],
+    "lib/options": [
+        "lib/options",
+        "lib/engines/engine.h",
+        "lib/engines/model/cost.h",
+        "lib/call/entries.h",
+        "lib/call/problem.h",
+        "lib/loader/site.h",
+    ],
     "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
     "lib/cuda": ["lib/cuda", "lib/options/log.h", "lib/call/problem.h", "lib/call/run_status.h", "kernels"],
     "lib/engines": [

@@ -5,9 +5,9 @@
 static int64_t padded_rows(int64_t m) { return td_round_up(m, TD_LINE_GROUP); }
 static int64_t padded_columns(int64_t n) { return td_round_up(n, TD_LINE_PAD); }
 
-td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n)
+td_min_moduli td_min_moduli_of(uint8_t *of, int64_t m, int64_t n)
 {
-    return (td_ranks){.of = of, .ld = padded_rows(m), .batch_step = padded_rows(m) * n};
+    return (td_min_moduli){.of = of, .ld = padded_rows(m), .batch_step = padded_rows(m) * n};
 }
 
 size_t td_estimate_sum_bytes(int64_t m, int64_t n, int64_t k, int64_t batch)
@@ -60,27 +60,27 @@ static td_magnitudes magnitudes_of(const td_estimate_part *part, int64_t first, 
 static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t count)
 {
     const td_target *target = &part->estimate.target;
-    const td_ranks *ranks = &part->estimate.ranks;
+    const td_min_moduli *to = &part->estimate.min_moduli;
     const int64_t length = td_estimate_length(part->fixed.operand[0].k), k = count * length,
                   batch = part->fixed.batch;
     const td_magnitudes magnitudes = magnitudes_of(part, first, count);
     td_panels panels = {
         .type = TD_PANEL_LOGARITHM,
-        .m = ranks->ld,
+        .m = to->ld,
         .n = target->n,
         .k = length,
         .a = magnitudes.plane[0],
         .b = magnitudes.plane[1],
-        .c = ranks->of + first * part->estimate.sum_step,
+        .c = to->of + first * part->estimate.sum_step,
         .ld_a = k,
         .ld_b = k,
-        .ld_c = ranks->ld,
+        .ld_c = to->ld,
         .plane_a = length,
         .plane_b = length,
         .plane_c = part->estimate.sum_step,
         .member_a = padded_rows(target->m) * k,
         .member_b = padded_columns(target->n) * k,
-        .member_c = ranks->batch_step,
+        .member_c = to->batch_step,
         .planes = (int)count,
         .batch = (int)batch,
         .choice = part->fixed.choice,
@@ -100,7 +100,7 @@ static td_estimate_part lay_out(const td_estimate_part *given)
     td_estimate_part part = *given;
     part.estimate.sums = (int)td_estimate_sums(part.fixed.operand[0].k);
     for (int o = 0; o < 2; o++) part.estimate.nonzero[o] = map_of(given, o);
-    part.estimate.sum_step = part.estimate.ranks.batch_step * part.fixed.batch;
+    part.estimate.sum_step = part.estimate.min_moduli.batch_step * part.fixed.batch;
     return part;
 }
 

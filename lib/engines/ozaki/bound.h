@@ -6,12 +6,12 @@
 #include "planes.h"
 #include "route.h"
 
-/* A part. The sums, and what is made of them, are in estimate.ranks.of, td_estimate_sum_bytes() of it. */
+/* A part. The sums, and what is made of them, are in estimate.min_moduli.of, td_estimate_sum_bytes() of it. */
 typedef struct {
     td_device *device;
     td_route_terms terms;
     td_fixed fixed;
-    td_estimate estimate; /* sum_step, sums, nonzero, and ranks but for `of`, are set here */
+    td_estimate estimate; /* sum_step, sums, nonzero, and min_moduli but for `of`, are set here */
     char *workspace;      /* 256-byte aligned */
     size_t bytes;         /* of it; at least td_estimate_least_bytes() */
     uint32_t *next_unit;  /* of td_panels */
@@ -25,8 +25,8 @@ size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 /* Words of a map of what of both operands has numbers other than 0; 0: sums of so long a k have none. */
 int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 
-/* How the ranks of a part are laid out. */
-td_ranks td_ranks_of(uint8_t *of, int64_t m, int64_t n);
+/* How the numbers of candidates of a part's elements are laid out. */
+td_min_moduli td_min_moduli_of(uint8_t *of, int64_t m, int64_t n);
 
 /* Enqueues it; members whose choice is not estimated are passed over on the device. */
 cudaError_t td_estimate_part_run(const td_estimate_part *part);

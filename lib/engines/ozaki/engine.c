@@ -122,7 +122,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
     s.finish.target.open_count = counts.tiles + part->number * plan->batch;
-    s.finish.ranks = td_ranks_of((uint8_t *)at + plan->ranks, part->m, part->n);
+    s.finish.min_moduli = td_min_moduli_of((uint8_t *)at + plan->min_moduli, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
         s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
@@ -162,19 +162,20 @@ static int64_t tiles_of(const td_problem *p)
     return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE);
 }
 
-/* Blocks that rank a member's elements, of all parts. */
-static int ranking_blocks(const td_ozaki_product *product, int batch)
+/* Blocks that certify a member's elements, of all parts. */
+static int certifying_blocks(const td_ozaki_product *product, int batch)
 {
     int blocks = 0;
     for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
         const ozaki_part part = part_of(product, 0, i);
         if (has_part(product, i))
-            blocks += td_rank_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
+            blocks +=
+                td_certify_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     }
     return blocks;
 }
 
-/* How the elements of a part are ranked; `decides`: it counts for what is chosen. */
+/* How the elements of a part are certified; `decides`: it counts for what is chosen. */
 static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki_part *part,
                                     bool decides)
 {
@@ -190,14 +191,14 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
                      .line = {s.finish.line[0], s.finish.line[1]},
                      .lines_of_member = {p->m, p->n},
                      .cut = s.finish.cut,
-                     .ranks = s.finish.ranks,
+                     .min_moduli = s.finish.min_moduli,
                      .choose = choose_of(product, part->batch),
                      .multiprocessors = product->terms.device.multiprocessors,
-                     .blocks = decides ? ranking_blocks(product, part->batch) : 0,
+                     .blocks = decides ? certifying_blocks(product, part->batch) : 0,
                      .tiles = tiles_of(p),
-                     .open = counts.ranking.open,
-                     .met = counts.ranking.met,
-                     .ranked = counts.ranking.ranked},
+                     .uncertified = counts.certifying.uncertified,
+                     .met = counts.certifying.met,
+                     .done = counts.certifying.done},
         .workspace = s.workspace,
         .bytes = plan->plane_bytes,
         .next_unit = counts.next_unit,
@@ -229,11 +230,11 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
     estimate.estimate.blocks =
-        td_rank_blocks(part.m, part.n, part.batch, product->terms.device.multiprocessors);
+        td_certify_blocks(part.m, part.n, part.batch, product->terms.device.multiprocessors);
     estimate.estimate.tiles = td_ceil_div(part.m, TD_TILE) * td_ceil_div(part.n, TD_TILE);
-    estimate.estimate.open = counts.of_sample.open;
+    estimate.estimate.uncertified = counts.of_sample.uncertified;
     estimate.estimate.met = counts.of_sample.met;
-    estimate.estimate.ranked = counts.of_sample.ranked;
+    estimate.estimate.done = counts.of_sample.done;
     for (int o = 0; o < 2; o++)
         estimate.fixed.group_step[o] = estimate.estimate.group_step[o] = plan->sample.group_step[o];
     return td_estimate_part_run(&estimate);

@@ -11,22 +11,22 @@ int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p)
     return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
 }
 
-static td_ozaki_ranking ranking_at(char *memory, int64_t batch)
+static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 {
-    td_ozaki_ranking r = {.open = (unsigned long long *)memory};
-    r.met = r.open + batch * TD_CHOICES;
-    r.ranked = (int32_t *)(r.met + batch);
+    td_ozaki_certifying r = {.uncertified = (unsigned long long *)memory};
+    r.met = r.uncertified + batch * TD_CHOICES;
+    r.done = (int32_t *)(r.met + batch);
     return r;
 }
 
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
     const int64_t parts = td_ozaki_parts_of(plan, p), maps = parts + (plan->sample.m > 0);
-    td_ozaki_counts c = {.ranking = ranking_at(memory, plan->batch)};
-    char *end = (char *)(c.ranking.ranked + plan->batch);
+    td_ozaki_counts c = {.certifying = certifying_at(memory, plan->batch)};
+    char *end = (char *)(c.certifying.done + plan->batch);
     if (plan->sample.m > 0) {
-        c.of_sample = ranking_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
-        end = (char *)(c.of_sample.ranked + plan->batch);
+        c.of_sample = certifying_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
+        end = (char *)(c.of_sample.done + plan->batch);
     }
     c.extremes = (td_extremes *)end;
     c.steps = (td_step *)(c.extremes + plan->batch);
@@ -83,7 +83,8 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
     if (td_ozaki_certifies(product)) {
         const size_t least = td_estimate_least_bytes(s->m, s->n, k, plan->batch);
         if (plan->plane_bytes < least) plan->plane_bytes = least;
-        plan->ranks = td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
+        plan->min_moduli =
+            td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
     }
     if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);

@@ -22,7 +22,7 @@ typedef struct {
     /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
     size_t line[2], shift, shifted, choice, counts;
     size_t chunks[2], chunks_again[2], tops[2], bounds[2], line_again[2], rise;
-    size_t masks, open_tile, ranks, cublas, planes, plane_bytes, bytes;
+    size_t masks, open_tile, min_moduli, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */
 
     /* Lines that a first estimate is made of, to see whether one of all is worth its time, and which
@@ -51,15 +51,15 @@ typedef struct {
 
 /* What kernels count of an estimate: zeros before it. */
 typedef struct {
-    unsigned long long *open; /* [batch][TD_CHOICES]: elements that each candidate leaves open */
-    unsigned long long *met;  /* [batch]: blocks of both operands that meet */
-    int32_t *ranked;          /* [batch]: thread blocks that have ranked all of their tiles */
-} td_ozaki_ranking;
+    unsigned long long *uncertified; /* [batch][TD_CHOICES]: elements that each candidate leaves */
+    unsigned long long *met;         /* [batch]: blocks of both operands that meet */
+    int32_t *done;                   /* [batch]: thread blocks that have done all of their tiles */
+} td_ozaki_certifying;
 
 /* What kernels count: zeros before a product. What lines spread; units of what blocks do together
  * and of products of panels that are taken; tiles of which elements are left. */
 typedef struct {
-    td_ozaki_ranking ranking, of_sample;
+    td_ozaki_certifying certifying, of_sample;
     td_extremes *extremes; /* [batch] */
     td_step *steps;        /* [batch][TD_STEPS] */
     uint32_t *next_unit;

@@ -104,7 +104,7 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
                                       .need = parameter.is_given ? INT32_MIN : td_scheme_need(k),
                                       .need_of_estimate = td_scheme_need_of_estimate(k),
                                       .is_estimated = !parameter.is_given,
-                                      .rank = i,
+                                      .number = i,
                                       .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */

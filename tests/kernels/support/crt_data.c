@@ -213,8 +213,8 @@ crt_data crt_make_data(const crt_case *p)
         d.c[i] = p->has_ties ? number_of_ties(&r, p) : random_normal(&r);
     for (size_t i = 0; i < d.tiles * TD_SUBTILES; i++)
         if (random_int(&r, 0, 15) == 0) d.masks[i] = (uint16_t)random_bits(&r);
-    d.ranks = crt_filled(d.residues, 0);
-    for (size_t i = 0; i < d.residues; i++) d.ranks[i] = random_int(&r, 0, 50) == 0;
+    d.min_moduli = crt_filled(d.residues, 0);
+    for (size_t i = 0; i < d.residues; i++) d.min_moduli[i] = random_int(&r, 0, 50) == 0;
     for (int z = 0; z < MEMBERS; z++)
         d.choice[z] = (td_choice){.parameter = p->count,
                                   .need = p->is_given ? INT32_MIN : NEED,
@@ -242,7 +242,7 @@ void crt_free_data(crt_data *d)
     free(d->x);
     free(d->c);
     free(d->masks);
-    free(d->ranks);
+    free(d->min_moduli);
     free(d->line[0]);
     free(d->line[1]);
 }

@@ -44,7 +44,7 @@ typedef struct {
     td_line *line[2];
     double *c;
     uint16_t *masks;
-    uint8_t *ranks;
+    uint8_t *min_moduli;
     td_choice choice[MEMBERS];
     size_t ld, residues, elements, lines[2], tiles;
 } crt_data;
