@@ -245,7 +245,7 @@ static bool open_page(const char *name, td_report_file *file)
     return false;
 }
 
-static bool write_page(const char *name, const td_report_file *file, const merged *m,
+static bool write_page(const char *name, td_report_file *file, const merged *m,
                        const sheet *s)
 {
     char *text = NULL;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "lib/options/options.h"
-#include "lib/options/rules.h"
+#include "lib/call/rules.h"
 #include "tools/launch.h"
 #include "tools/tandem.h"
 

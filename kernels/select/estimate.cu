@@ -59,7 +59,7 @@ TD_DEVICE unsigned rank_tiles(const td_estimate &p)
     const int tiles = td_tiles(p.target.m) * td_tiles(p.target.n), step = (int)gridDim.x,
               tid = (int)threadIdx.x;
     const bool has_line = tid < 2 * TD_TILE;
-    const td_target &target = p.finish.target;
+    const td_target &target = p.target;
     int tile = first_tile(target, (int)blockIdx.x), next = first_tile(target, tile + step), own = 0;
     unsigned open = 0;
     if (tile >= tiles) return 0;

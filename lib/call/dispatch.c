@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
-#include "../options/rules.h"
+#include "rules.h"
 #include "lower.h"
 #include "process.h"
 

@@ -64,7 +64,7 @@ static void dump(const td_sample_failure *f, const double *lines, const char *ca
     size_t length = 0;
     char *text = compose(f, lines, call, &length);
     snprintf(path, sizeof path, "%s/verify-%ld.txt", folder, (long)getpid());
-    if (text && td_file_replace(path, 0666, NULL, false, text, length))
+    if (text && td_file_replace(path, 0666, NULL, false, text, length, NULL))
         td_log(TD_LOG_ERROR, "its row of op(A) and column of op(B) are in '%s'", path);
     else
         td_log(TD_LOG_ERROR, "cannot write '%s' (%s)", path, td_file_reason(text ? errno : ENOMEM));

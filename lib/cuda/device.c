@@ -178,7 +178,7 @@ bool td_device_allow_graphs(td_device *d)
 
 bool td_device_keep_lines(td_device *d)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_devices_lock);
     if (!d->mapped_lines) {
         const td_capture_mode mode = td_capture_allow();
         d->mapped_lines =
@@ -186,7 +186,7 @@ bool td_device_keep_lines(td_device *d)
         td_capture_restore(mode);
     }
     const bool done = d->mapped_lines != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_devices_lock);
     return done;
 }
 

@@ -57,18 +57,24 @@ static bool is_cublas(const td_image *image)
     return false;
 }
 
-/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
-static td_library *refer_to(const char *path, bool may_load)
+/* The place of a library in the table; NULL if that is full. */
+static td_library *library_of(const struct link_map *map)
 {
-    struct link_map *map = NULL;
-    void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
-    if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
     for (int i = 0; i < TD_MOST_LIBRARIES; i++) {
         const struct link_map *other = NULL;
         if (atomic_compare_exchange_strong(&libraries[i].map, &other, map) || other == map)
             return &libraries[i];
     }
     return NULL;
+}
+
+/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
+static td_library *refer_to(const char *path, bool may_load)
+{
+    struct link_map *map = NULL;
+    void *reference = dlopen(path, RTLD_LAZY | (may_load ? 0 : RTLD_NOLOAD));
+    if (!reference || dlinfo(reference, RTLD_DI_LINKMAP, &map) != 0) return NULL;
+    return library_of(map);
 }
 
 /* Who asks for what, and where it is. */

@@ -1,5 +1,5 @@
 """docs/adding.md, done as it says: its edits are made in a copy of the sources, in as many files as its headings say, what
-they reach is built on what the build has already, and the new mode, entry point and option are used.
+they reach is built on what the build has already, and the new mode, entry point, routine and option are used.
 
 usage: check_adding.py SOURCE_ROOT BUILD_ROOT CUDA_INCLUDE LAUNCHER_LIBRARIES KERNEL_COMPILER COMPILER...
 KERNEL_COMPILER is the command that compiles a kernel for the host device, in one argument.
@@ -18,13 +18,13 @@ import unittest
 
 SOURCE, BUILD, CUDA = map(pathlib.Path, sys.argv[1:4])
 LIBRARIES, KERNEL_COMPILER, COMPILER = sys.argv[4].split(), sys.argv[5].split(), sys.argv[6:]
-NUMBERS = {"one": 1, "two": 2, "three": 3, "nine": 9}
+NUMBERS = {"one": 1, "two": 2, "three": 3, "five": 5, "nine": 9}
 FOLDERS = ["hostgpu", "include", "interpose", "kernels", "lib", "tests", "tools"]
 
 HEADING = re.compile(r"^## (An? .*): (\w+) files?$", re.MULTILINE)
 EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before) `([^`]+)`):\n\n```(?:c|meson)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# The example's mode and entry point, through a program that knows neither.
+# The example's mode, entry point and routine, through a program that knows none.
 CLIENT = r"""
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
@@ -33,11 +33,15 @@ __typeof__(cublasDgemm_v2) cublasDgemmExample;
 int main(void)
 {
     const double x[4] = {1, 2, 3, 4}, one = 1, zero = 0;
-    double got[4] = {0}, *a, *c;
+    double got[4] = {0}, old[4] = {7, 7, 7, 7}, *a, *c;
     cublasHandle_t handle;
     if (cublasCreate_v2(&handle) || cudaMalloc((void **)&a, sizeof x) || cudaMalloc((void **)&c, sizeof x)) return 1;
     cudaMemcpy(a, x, sizeof x, cudaMemcpyHostToDevice);
     if (cublasDgemmExample(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2)) return 2;
+    cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
+    printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
+    cudaMemcpy(c, old, sizeof old, cudaMemcpyHostToDevice);
+    if (cublasDsyrkx(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2, 2, &one, a, 2, a, 2, &zero, c, 2)) return 3;
     cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
     return 0;
@@ -170,7 +174,7 @@ class Adding(unittest.TestCase):
 
     def test_each_touches_as_many_files_as_the_page_says(self):
         self.assertEqual([(what, count) for what, count, _ in self.page],
-                         [("A mode", 9), ("An entry point", 2), ("An option", 1)])
+                         [("A mode", 9), ("An entry point", 2), ("A routine", 5), ("An option", 1)])
         for what, count, edits in self.page:
             self.assertEqual(len({path for path, *_ in edits}), count, what)
 
@@ -200,14 +204,15 @@ class Adding(unittest.TestCase):
         self.assertIn("allowed: auto, or bytes from 2M up", refused.stderr)
         self.assertIn(".B TANDEM_EXAMPLE\n", self.run_tandem("help", "--man").stdout)
 
-    def test_entry_point_runs_the_mode(self):
-        self.assertIn("intercepted: cublasDgemmExample (in client)", self.run_tandem("doctor", self.root / "client").stdout)
+    def test_entry_point_and_routine_run_the_mode(self):
+        self.assertIn("intercepted: cublasDgemmExample, cublasDsyrkx (in client)", self.run_tandem("doctor", self.root / "client").stdout)
         report = self.root / "report.json"
         environment = {**os.environ, "LD_PRELOAD": str(self.library), "TANDEM_MODE": "example", "TANDEM_REPORT": str(report)}
         done = subprocess.run([self.root / "client"], env=environment, capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "7 10 15 22\n", ""))
-        (call,) = json.loads(report.read_text(encoding="utf-8"))["calls"]
-        self.assertEqual((call["function"], call["mode"], call["native_reason"]), ("cublasDgemmExample", "example", None))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "7 10 15 22\n10 14 7 20\n", ""))
+        calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        self.assertEqual(sorted((call["function"], call["mode"], call["native_reason"]) for call in calls),
+                         [("cublasDgemmExample", "example", None), ("cublasDsyrkx", "example", None)])
 
 
 if __name__ == "__main__":

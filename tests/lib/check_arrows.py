@@ -12,7 +12,7 @@ import sys
 
 # The folders of kernels as data flow through them: headers of a folder are for itself and for those after it.
 STAGES = (
-    "device arithmetic view measure select residue igemm crt slice fused multifloat repair lu verify".split()
+    "device arithmetic view measure select residue igemm crt slice fused multifloat repair lu sample verify".split()
 )
 
 
@@ -55,7 +55,7 @@ EXCEPTIONS = {"interpose": ["lib/engines"]}
 
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
 # What else has one place: the environment, which counts for nothing in programs with more rights than their user's.
-ENVIRONMENT = re.compile(r"\b(?:secure_)?getenv\b|\benviron\b")
+ENVIRONMENT = re.compile(r'\b(?:secure_)?getenv\b|(?<!")\benviron\b')
 READS_ENVIRONMENT = "lib/options/environment.c"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 

@@ -7,7 +7,7 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "lib/options/rules.h"
+#include "lib/call/rules.h"
 
 static char folder[64], path[128];
 static td_options options;

@@ -12,10 +12,10 @@
 
 #include <stdbool.h>
 
-#include "../call/entries.h"
-#include "../call/problem.h"
+#include "entries.h"
+#include "problem.h"
 #include "../loader/site.h"
-#include "options.h"
+#include "../options/options.h"
 
 typedef struct td_rules td_rules;
 
