@@ -2,8 +2,8 @@
  * chosen for them before there was a table; and that every row can be forced, and takes nothing
  * that it cannot do.
  *
- * usage: unit_route ROUTES ROUTES has a product and a device in each line, and what was launched.
- * */
+ * usage: unit_route ROUTES
+ * Each line of ROUTES has a product and a device, and what was launched. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "../ozaki/route.h"
+#include "../../../kernels/select/choice.h"
 #include "tuning.h"
 
 /* Sizes as the model computes with them. */
@@ -113,6 +113,14 @@ TD_COST(ds) { td_cost_dd(p, parameter, cost); }
 
 /* ---- residues and slices ---- */
 
+/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than
+ * elsewhere. */
+int td_fewest_moduli(int64_t m, int64_t n, int64_t k)
+{
+    enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
+    return m * n <= SMALL_PRODUCT && k > LONG_K ? TD_COMMON_MODULI + 1 : TD_COMMON_MODULI;
+}
+
 static double moduli_of(const td_problem *p, td_parameter parameter)
 {
     return parameter.is_given ? (double)parameter.count : td_fewest_moduli(p->m, p->n, p->k);
@@ -126,7 +134,7 @@ static void count_residues(const td_problem *p, double moduli, td_cost *cost)
     cost->launches = 12.0;
     cost->bytes = bytes_of(p, &s) + (s.a + s.b) * (16.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
     cost->int8 = moduli * operations_of(&s, 128.0, 128.0);
-    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / (double)td_least_slice());
+    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / td_tuned_slice_least_k);
 }
 
 TD_COST(ozaki2) { count_residues(p, moduli_of(p, parameter), cost); }

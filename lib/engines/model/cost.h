@@ -18,6 +18,9 @@ TD_COST(ozaki2);
 TD_COST(faithful);
 TD_COST(fp64);
 
+/* The fewest moduli that the data of a product may choose. */
+int td_fewest_moduli(int64_t m, int64_t n, int64_t k);
+
 /* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of binary64 sums, and what the modes
  * that certify their elements keep for any operands. */
 double td_bits_fp64(td_parameter parameter, int64_t k);

@@ -6,19 +6,9 @@
 
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/measure/measure.h"
+#include "../model/cost.h"
 #include "../model/tuning.h"
 #include "../sizes.h"
-
-/* ---- moduli ---- */
-
-/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than elsewhere.
- * */
-enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
-
-int td_fewest_moduli(int64_t m, int64_t n, int64_t k)
-{
-    return m * n <= SMALL_PRODUCT && k > LONG_K ? TD_COMMON_MODULI + 1 : TD_COMMON_MODULI;
-}
 
 /* ---- costs that only order the rows of a stage ---- */
 
@@ -95,11 +85,9 @@ static double cost_of_binary64(const td_route_case *c)
 /* Blocks that stay take turns of units: this many rounds until the last one is done. */
 static int64_t rounds_of(int64_t units, int64_t places) { return td_ceil_div(units, places); }
 
-int64_t td_least_slice(void) { return (int64_t)td_tuned_slice_least_k; }
-
 static bool can_slice(const td_route_case *c, int slices)
 {
-    return slices == 1 || (is_narrow(c) && slices <= c->k_pass / td_least_slice());
+    return slices == 1 || (is_narrow(c) && slices <= c->k_pass / (int64_t)td_tuned_slice_least_k);
 }
 
 /* Time of the products, each unit of which a pair of blocks with large tiles makes, in that of an
@@ -411,7 +399,8 @@ td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
 {
     return (td_route_terms){
         .device = *device,
-        .is_aligned = is_aligned(&p->a, p->batch) && is_aligned(&p->b, p->batch),
+        .is_aligned = p->reach_a == TD_REACH_PLAIN && p->reach_b == TD_REACH_PLAIN &&
+                      is_aligned(&p->a, p->batch) && is_aligned(&p->b, p->batch),
         .without = parameter.without_routes,
     };
 }

@@ -41,9 +41,9 @@ typedef enum {
 } td_stage;
 extern const char *const td_stage_names[TD_STAGES];
 
-/* What is launched: for each stage the value that the chosen row has, a td_measure_route and so on;
- * for TD_STAGE_SLICES the number of slices of k, each with residues of its own, which are added up.
- * */
+/* What is launched: for each stage the value that the chosen row has, a td_measure_route and so
+ * on; for TD_STAGE_SLICES the number of slices of k, each with residues of its own, which are
+ * added up. */
 typedef struct td_route {
     int of[TD_STAGES];
 } td_route;
@@ -90,8 +90,7 @@ typedef struct {
 enum { TD_ROUTE_ROWS = 31 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
-/* The case of a whole binary64 product in one part and one pass as far as a pass can have all of k.
- * */
+/* The case of a whole binary64 product in one part, and in its first pass over k. */
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device);
 
@@ -117,11 +116,5 @@ const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 /* Logs the route of a product on the current device, the first time that there is one of its shape
  * (route_log.c). */
 void td_route_log(const td_engine *engine, const td_problem *p, td_parameter parameter);
-
-/* The fewest moduli that the data of a product may choose. */
-int td_fewest_moduli(int64_t m, int64_t n, int64_t k);
-
-/* The least elements of k that a slice has. */
-int64_t td_least_slice(void);
 
 #endif
