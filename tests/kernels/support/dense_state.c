@@ -124,6 +124,7 @@ static void measure(dense_state *s, const dense_case *c)
     const int64_t k = c->of.k, size[2] = {c->of.m, c->of.n},
                   strip = td_round_up(size[0] > size[1] ? size[0] : size[1], TD_TILE);
     td_measure measure = {.operand = {s->operand[0], s->operand[1]},
+                          .route = TD_MEASURE_THREADS,
                           .alpha = s->target.alpha,
                           .batch = c->batch,
                           .strip_lines = (int)strip,
