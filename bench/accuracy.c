@@ -1,12 +1,15 @@
-/* accuracy - errors of products in every mode, against the data, k and the number of slices or moduli; beside native.
+/* accuracy - errors of products in every mode, against the data, k and the number of slices or
+ * moduli; beside native.
  *
- * Usage: accuracy [--csv FILE] [--quick] [--times] [MODE ...]     (default: all modes, with all parameters)
+ * Usage: accuracy [--csv FILE] [--quick] [--times] [MODE ...]     (default: all modes, with all
+ *           parameters)
  *
- * Errors: 256 x 256 x k products of all kinds of data, k from 64 to 16384; modes with a parameter on fewer. Slices: the
- * relative errors of the papers' slices beside triple-single, N x N x N, N from 256 to 4096; --times: their times. With
- * --times also the times of products up to N = 16384 in the modes without numbers. Errors are those of sampled
- * elements. --quick has small products, for the host device; no time is measured there. One line a measurement:
- * Markdown on stdout, and CSV. */
+ * Errors: 256 x 256 x k products of all kinds of data, k from 64 to 16384; modes with a parameter
+ * on fewer. Slices: the relative errors of the papers' slices beside triple-single, N x N x N, N
+ * from 256 to 4096; --times: their times. With --times also the times of products up to N = 16384
+ * in the modes without numbers. Errors are those of sampled elements. --quick has small products,
+ * for the host device; no time is measured there. One line a measurement: Markdown on stdout, and
+ * CSV. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
 
 enum { MODE_BYTES = 24, MOST_MODES = 256 };
 
-/* A mode as TANDEM_MODE has it, or with " typed" after it: of triple-single operands, by slices if it has a parameter. */
+/* A mode as TANDEM_MODE has it, or with " typed" after it: of triple-single operands, by slices if
+ * it has a parameter. */
 typedef struct {
     char text[MODE_BYTES];
     const td_engine *engine; /* NULL for typed ones */
@@ -25,7 +26,8 @@ typedef struct {
 /* Adds the mode that a text names; false if there is none, or no room. */
 bool modes_add(mode_list *list, const char *text);
 
-/* Adds native, all other modes of the registry without parameter and with every one that they take, and the typed ones. */
+/* Adds native, all other modes of the registry without parameter and with every one that they take,
+ * and the typed ones. */
 void modes_add_all(mode_list *list);
 
 /* Which are wanted. */

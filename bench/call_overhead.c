@@ -1,8 +1,9 @@
 /* call_overhead - host time that interception adds to a call that stays native.
  *
- * Enqueues 8 x 8 x 8 products in turns through the wrapper and straight through cuBLAS, and prints the medians of many
- * rounds and their difference. This program links Tandem in front of cuBLAS: run it with TANDEM_MODE=native, with
- * and without TANDEM_REPORT. Exit status 1 if the wrapper adds a microsecond or more. */
+ * Enqueues 8 x 8 x 8 products in turns through the wrapper and straight through cuBLAS, and prints
+ * the medians of many rounds and their difference. This program links Tandem in front of cuBLAS:
+ * run it with TANDEM_MODE=native, with and without TANDEM_REPORT. Exit status 1 if the wrapper adds
+ * a microsecond or more. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +32,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of host time a call; the device has caught up before and after. Negative if a call fails. */
+/* Seconds of host time a call; the device has caught up before and after. Negative if a call
+ * fails. */
 static double time_round(dgemm *function, cublasHandle_t handle, double *matrices)
 {
     const double alpha = 1.0, beta = 0.0;

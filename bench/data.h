@@ -1,4 +1,5 @@
-/* data.h - operands of the benches: filled on the device, and samples of them brought to the host. */
+/* data.h - operands of the benches: filled on the device, and samples of them brought to the
+ * host. */
 #ifndef BENCH_DATA_H
 #define BENCH_DATA_H
 
@@ -20,21 +21,22 @@ typedef struct {
     double shift, phi;
 } data_distribution;
 
-/* Some lines of one dimension, the first and the last among them: all if there are `samples` or fewer, else `samples`,
- * spread evenly. Where they are far enough apart they are also the first and the last lines of tiles, in turns. */
+/* Some lines of one dimension, the first and the last among them: all if there are `samples` or
+ * fewer, else `samples`, spread evenly. Where they are far enough apart they are also the first and
+ * the last lines of tiles, in turns. */
 typedef struct {
     int64_t size, samples;
 } data_lines;
 
 size_t data_size(data_type type); /* bytes of an element */
 
-/* Enqueues on the default stream: `count` elements, all of their bits random. The same seed gives the same numbers in
- * every type, up to its rounding. */
+/* Enqueues on the default stream: `count` elements, all of their bits random. The same seed gives
+ * the same numbers in every type, up to its rounding. */
 cudaError_t data_fill(data_type type, data_distribution distribution, uint64_t seed, int64_t count,
                       void *matrix);
 
-/* Enqueues on the default stream: the sampled rows and columns of a column-major matrix without padding, column after
- * column, DATA_PARTS numbers an element. */
+/* Enqueues on the default stream: the sampled rows and columns of a column-major matrix without
+ * padding, column after column, DATA_PARTS numbers an element. */
 cudaError_t data_sample(data_type type, const void *matrix, data_lines rows, data_lines columns,
                         double *parts);
 

@@ -2,11 +2,13 @@
  *
  * Usage: df_speed [N ...]     (default 1024 2048 4096 8192)
  *
- * For each N, in one run with the measured instruction ceiling: DF(DF), the typed product of tandem.h, and D(DF),
- * cublasDgemm as Tandem intercepts it, in all nine transpose cases, each with alpha = 1, beta = 0 and with alpha = 1.7,
- * beta = -0.3. Medians of device times. The roofline is the literature's: one multiply-accumulate costs 16
- * instructions, 5 for the product and 11 for the sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in
- * front of cuBLAS, and refuses to run where cublasDgemm does not give the bits of mode df: run it with TANDEM_MODE=df. */
+ * For each N, in one run with the measured instruction ceiling: DF(DF), the typed product of
+ * tandem.h, and D(DF), cublasDgemm as Tandem intercepts it, in all nine transpose cases, each with
+ * alpha = 1, beta = 0 and with alpha = 1.7, beta = -0.3. Medians of device times. The roofline is
+ * the literature's: one multiply-accumulate costs 16 instructions, 5 for the product and 11 for the
+ * sum; Tandem's needs 10.22. Prints Markdown. This program links Tandem in front of cuBLAS, and
+ * refuses to run where cublasDgemm does not give the bits of mode df: run it with
+ * TANDEM_MODE=df. */
 #include <stdlib.h>
 #include <string.h>
 

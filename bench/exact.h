@@ -14,8 +14,8 @@ typedef struct {
     double ulps;     /* largest, in binary64's unit in the last place of the exact element */
 } exact_errors;
 
-/* A B of an m x k and a k x n matrix, both column after column as data_sample gives them; off by less than 2^-300 of
- * |A||B|. NULL if there is no memory. */
+/* A B of an m x k and a k x n matrix, both column after column as data_sample gives them; off by
+ * less than 2^-300 of |A||B|. NULL if there is no memory. */
 exact_product *exact_make(int64_t m, int64_t n, int64_t k, const double *a, const double *b);
 void exact_free(exact_product *e); /* accepts NULL */
 

@@ -1,9 +1,10 @@
-/* first_call - host time of the first product of a process, which loads its mode's kernels, and of the second.
+/* first_call - host time of the first product of a process, which loads its mode's kernels, and of
+ * the second.
  *
  * usage: first_call MODE
  *
- * The context and cuBLAS are there before: a program that multiplies has them. Prints, in milliseconds, how long each call
- * took to return and until the device was done. */
+ * The context and cuBLAS are there before: a program that multiplies has them. Prints, in
+ * milliseconds, how long each call took to return and until the device was done. */
 #include <stdlib.h>
 #include <time.h>
 

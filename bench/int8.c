@@ -1,9 +1,10 @@
-/* int8 - the rate of every way to multiply panels of residues (lib/engines/ozaki/route.h), with random residues.
+/* int8 - the rate of every way to multiply panels of residues (lib/engines/ozaki/route.h), with
+ * random residues.
  *
  * Usage: int8 [--csv FILE]
  *
- * Beside it the rate of a loop of the tensor cores' products for a warp that does nothing else. Medians of single launches; prints
- * Markdown. */
+ * Beside it the rate of a loop of the tensor cores' products for a warp that does nothing else.
+ * Medians of single launches; prints Markdown. */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,13 @@
 /* lu - batched LU, inverses and solutions by Tandem's kernels beside cuBLAS's, in one run.
  *
- * Usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] [--routine NAME] [--shapes]
+ * Usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] [--routine NAME]
+ *           [--shapes]
  *
- * For each type, size and batch: the median time of cublas?getrfBatched, getriBatched, getrsBatched and trsmBatched with n
- * right-hand sides, and matinvBatched where it exists, and of the kernels that answer them when Tandem is preloaded; the
- * share of the time in which the matrix could be read and written once at the device's measured copy rate; and how many
- * matrices have other pivots or info than cuBLAS's. --routine is for one of them alone. --shapes adds every shape of the
+ * For each type, size and batch: the median time of cublas?getrfBatched, getriBatched, getrsBatched
+ * and trsmBatched with n right-hand sides, and matinvBatched where it exists, and of the kernels
+ * that answer them when Tandem is preloaded; the share of the time in which the matrix could be
+ * read and written once at the device's measured copy rate; and how many matrices have other pivots
+ * or info than cuBLAS's. --routine is for one of them alone. --shapes adds every shape of the
  * kernels, from which their table is made. Markdown on stdout, and CSV in a file. */
 #include <stdlib.h>
 #include <string.h>

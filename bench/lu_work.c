@@ -86,7 +86,8 @@ out:
     return done;
 }
 
-/* One of cuBLAS's functions for the four types: NAME with its arguments, those of the type cast by `void`. */
+/* One of cuBLAS's functions for the four types: NAME with its arguments, those of the type cast by
+ * `void`. */
 #define OF_TYPE(type, S, D, C, Z)                                                                  \
     ((type) == TD_LU_S ? (S) : (type) == TD_LU_D ? (D) : (type) == TD_LU_C ? (C) : (Z))
 

@@ -1,4 +1,5 @@
-/* lu_work.h - stacks of random matrices, and every batched LU routine on them, Tandem's and cuBLAS's. */
+/* lu_work.h - stacks of random matrices, and every batched LU routine on them, Tandem's and
+ * cuBLAS's. */
 #ifndef BENCH_LU_WORK_H
 #define BENCH_LU_WORK_H
 
@@ -9,7 +10,8 @@
 typedef enum { LU_GETRF, LU_GETRI, LU_GETRS, LU_TRSM, LU_MATINV, LU_ROUTINES } lu_routine;
 extern const char *const lu_routine_names[LU_ROUTINES];
 
-/* n x n matrices: as they came, their factors by cuBLAS, what a routine writes, and right-hand sides that it overwrites. */
+/* n x n matrices: as they came, their factors by cuBLAS, what a routine writes, and right-hand
+ * sides that it overwrites. */
 typedef struct {
     td_lu_type type;
     int n, batch;
@@ -31,8 +33,9 @@ bool lu_work_prepare(lu_work *w, td_lu_type type, int n, int batch);
 
 size_t lu_number_bytes(td_lu_type type);
 
-/* The time of one call in seconds, from events: the median of runs after one that warms up, its inputs restored before
- * each. shape: as td_lu_factors has it, or the threads of a block for other routines; LU_CUBLAS: cuBLAS's own. */
+/* The time of one call in seconds, from events: the median of runs after one that warms up, its
+ * inputs restored before each. shape: as td_lu_factors has it, or the threads of a block for other
+ * routines; LU_CUBLAS: cuBLAS's own. */
 enum { LU_CUBLAS = -2 };
 bool lu_work_time(lu_work *w, lu_routine routine, int shape, int runs, double *seconds);
 

@@ -1,13 +1,16 @@
-/* multifloat - products of multi-float matrices: time, part of the roofline, and error; Tandem's and the papers'.
+/* multifloat - products of multi-float matrices: time, part of the roofline, and error; Tandem's
+ * and the papers'.
  *
  * Usage: multifloat [--csv FILE] [N ...]     (default 32 64 ... 8192)
  *
- * For each N, N x N x N products of each type: typed; drop-in, binary64 matrices in that mode; typed with the papers'
- * sequences of operations in the same kernel; and cuBLAS's native one. Device times are medians of repeated runs after
- * one that warms up; a product that takes longer than BUDGET runs once. The roofline is the rate of binary32 or binary64
- * instructions, measured in the same run, over the instructions of a multiply-accumulate; `of_reference` is the part of
- * the roofline of the prototypes. Errors are those of sampled elements, of three kinds of data. At the end, products
- * that memory bounds, of double-double and double+single. One line a measurement: Markdown on stdout, and CSV. */
+ * For each N, N x N x N products of each type: typed; drop-in, binary64 matrices in that mode;
+ * typed with the papers' sequences of operations in the same kernel; and cuBLAS's native one.
+ * Device times are medians of repeated runs after one that warms up; a product that takes longer
+ * than BUDGET runs once. The roofline is the rate of binary32 or binary64 instructions, measured in
+ * the same run, over the instructions of a multiply-accumulate; `of_reference` is the part of the
+ * roofline of the prototypes. Errors are those of sampled elements, of three kinds of data. At the
+ * end, products that memory bounds, of double-double and double+single. One line a measurement:
+ * Markdown on stdout, and CSV. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +69,9 @@ TYPED_PRODUCT(ts, tandem_ts, x)
 TYPED_PRODUCT(dd, tandem_dd, hi)
 TYPED_PRODUCT(ds, tandem_ds, hi)
 
-/* Of a block: one start, accumulates and a flush, and a renormalisation every 32 terms (kernels/arithmetic/df.h, ts.h, dd.h). Low
- * parts that are zero spare a drop-in double-double product two instructions a term. */
+/* Of a block: one start, accumulates and a flush, and a renormalisation every 32 terms
+ * (kernels/arithmetic/df.h, ts.h, dd.h). Low parts that are zero spare a drop-in double-double
+ * product two instructions a term. */
 #define PER_TERM(block, start, accumulate, flush, renormalise)                                     \
     (((start) + ((block)-1.0) * (accumulate) + (flush)) / (block) + (renormalise) / 32.0)
 #define PAIR_TYPED   PER_TERM(TD_BLOCK, 4, 10, 8, 3)
@@ -292,7 +296,8 @@ static bool measure_size(const bench *b, int n)
     return good;
 }
 
-/* Products that move more than they compute, in the two types that compute alike: n is the largest size. */
+/* Products that move more than they compute, in the two types that compute alike: n is the largest
+ * size. */
 static bool measure_shapes(const bench *b, int n)
 {
     const shape shapes[] = {{n, n, 1, 0.0},  {n, n, 1, 1.0},  {n, n, 16, 0.0}, {n, n, 16, 1.0},

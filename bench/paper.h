@@ -1,5 +1,6 @@
-/* paper.h - the operation sequences that the literature uses for multi-float matrix products: the baseline of the
- * comparisons. For C on the host and CUDA C on the device. docs/numerics.md has the comparisons.
+/* paper.h - the operation sequences that the literature uses for multi-float matrix products: the
+ * baseline of the comparisons. For C on the host and CUDA C on the device. docs/numerics.md has the
+ * comparisons.
  *
  *   type            papers' multiply-add                        instructions
  *   double-float    td_df_fma: sloppy sum, product by FMAs      16 binary32
@@ -7,15 +8,18 @@
  *   double-double   td_dd_fma: as double-float                  16 binary64
  *   double+single   paper_ds_fma                                16 binary64 and 4 conversions
  *
- * kernels/arithmetic/pair_tmpl.h's fma is the papers' sequence, instruction by instruction, and needs no copy here. Sources:
- *   [HLB]  Hida, Li, Bailey, Algorithms for quad-double precision floating point arithmetic, ARITH-15, 2001: the sums,
- *          products and the renormalisation of the QD library, here cut down to three parts.
- *   Nagai, Yoshida, Kuroda, Kanada, Fast quadruple precision arithmetic library on parallel computer SR11000/J2,
- *          ICCS 2008: the product of five operations.
- *   Mukunoki, Takahashi, Implementation and evaluation of triple precision BLAS subroutines on GPUs, IPDPS
- *          Workshops 2012: double+single.
- * The triple-single sequences follow the papers on GPU products of triples, with their misprints put right: in the
- * renormalisation c2 = s2 (not -s2), and the first exact product is a.x b.x (not a.x b.z). */
+ * kernels/arithmetic/pair_tmpl.h's fma is the papers' sequence, instruction by instruction, and
+ * needs no copy here. Sources:
+ *   [HLB]  Hida, Li, Bailey, Algorithms for quad-double precision floating point arithmetic,
+ *          ARITH-15, 2001: the sums, products and the renormalisation of the QD library, here cut
+ *          down to three parts.
+ *   Nagai, Yoshida, Kuroda, Kanada, Fast quadruple precision arithmetic library on parallel
+ *          computer SR11000/J2, ICCS 2008: the product of five operations.
+ *   Mukunoki, Takahashi, Implementation and evaluation of triple precision BLAS subroutines on
+ *          GPUs, IPDPS Workshops 2012: double+single.
+ * The triple-single sequences follow the papers on GPU products of triples, with their misprints
+ * put right: in the renormalisation c2 = s2 (not -s2), and the first exact product is a.x b.x (not
+ * a.x b.z). */
 #ifndef PAPER_H
 #define PAPER_H
 
@@ -32,7 +36,8 @@ TD_BOTH void paper_three_sum(float *a, float *b, float *c)
     *b = td_two_sum(t2, t3, c);
 }
 
-/* Four overlapping parts to three. 13 additions and 2 branches; parts that are 0 take up to 2 additions more [HLB]. */
+/* Four overlapping parts to three. 13 additions and 2 branches; parts that are 0 take up to 2
+ * additions more [HLB]. */
 TD_BOTH tandem_ts paper_renormalise(float c0, float c1, float c2, float c3)
 {
     tandem_ts r;

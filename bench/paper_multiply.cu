@@ -1,4 +1,5 @@
-/* paper_multiply.cu - formats of multifloat_multiply.h that add every product to one sum as the papers do. */
+/* paper_multiply.cu - formats of multifloat_multiply.h that add every product to one sum as the
+ * papers do. */
 #include "paper_multiply.h"
 
 #include "../kernels/multifloat/multiply.h"
@@ -11,7 +12,8 @@ extern "C" {
 namespace
 {
 
-/* arithmetic: a part's type, a value's, the number of components; fma(components of a, components of b, c), add(a, b). */
+/* arithmetic: a part's type, a value's, the number of components; fma(components of a, components
+ * of b, c), add(a, b). */
 template <class arithmetic, int group_count, int block_count> struct paper_format {
     using real = typename arithmetic::real;
     using value = typename arithmetic::value;
@@ -102,7 +104,8 @@ struct dd {
     TD_DEVICE value add(value a, value b) { return td_dd_add(a, b); }
 };
 
-/* The panels hold lower components as binary64, so that the operands' conversions are not in the inner loop. */
+/* The panels hold lower components as binary64, so that the operands' conversions are not in the
+ * inner loop. */
 struct ds {
     using real = double;
     using value = tandem_ds;

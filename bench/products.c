@@ -1,14 +1,16 @@
-/* products - binary64 products of the sizes that programs ask for, by cuBLAS and by modes of Tandem, in one run.
+/* products - binary64 products of the sizes that programs ask for, by cuBLAS and by modes of
+ * Tandem, in one run.
  *
  * Usage: products [--csv FILE] [--burst] [--family NAME] [MODE ...]     (default ozaki2 faithful)
  *
- * --burst: without the second time, and the device rests before each product; --family: square, update, update+C0, transposed, other or
- * batch alone.
+ * --burst: without the second time, and the device rests before each product; --family: square,
+ * update, update+C0, transposed, other or batch alone.
  *
- * Squares, updates of rank 256 to 1024 with and without C0, all operations, shapes that are much longer one way, and a batch. For
- * each: the median time of single calls ("burst"), and the mean of calls back to back for most of a second ("sustained": the
- * device is then as warm as its power limit lets it be); the largest error of 24 x 24 sampled elements of the last member in
- * |A||B| + |beta||C0|. Prints Markdown. */
+ * Squares, updates of rank 256 to 1024 with and without C0, all operations, shapes that are much
+ * longer one way, and a batch. For each: the median time of single calls ("burst"), and the mean of
+ * calls back to back for most of a second ("sustained": the device is then as warm as its power
+ * limit lets it be); the largest error of 24 x 24 sampled elements of the last member in |A||B| +
+ * |beta||C0|. Prints Markdown. */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +62,8 @@ typedef struct {
     td_parameter parameter;
 } mode;
 
-/* op(A), op(B) and C are column-major without padding, members one after the other; a and b are A and B as they are stored. */
+/* op(A), op(B) and C are column-major without padding, members one after the other; a and b are A
+ * and B as they are stored. */
 typedef struct {
     const shape *s;
     const mode *way;

@@ -2,11 +2,12 @@
  *
  * Usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...
  *
- * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of names: the calls of programs
- * (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed back to back with others like it, for so many seconds
- * (default 0.006) in each mode, in rounds over the modes, so that the device is as warm for each; what two modes run alike is
- * timed once. Operands are random. `ran` is what ran (of auto, the mode that it took), `predicted` what the model says of that.
- * Prints CSV; bench/replay_report.py adds up. */
+ * SHAPES is a CSV file with the columns op_a, op_b, m, n, k, batch, beta and count after a line of
+ * names: the calls of programs (bench/real_calls.csv), or a grid (bench/grid.py). Each is timed
+ * back to back with others like it, for so many seconds (default 0.006) in each mode, in rounds
+ * over the modes, so that the device is as warm for each; what two modes run alike is timed once.
+ * Operands are random. `ran` is what ran (of auto, the mode that it took), `predicted` what the
+ * model says of that. Prints CSV; bench/replay_report.py adds up. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "data.h"
 #include "exact.h"
 
-/* A B of sampled rows of A, m x k, and sampled columns of B, k x n, 24 of each (all, if there are fewer); column-major
- * without padding. NULL, with a message, if that fails. */
+/* A B of sampled rows of A, m x k, and sampled columns of B, k x n, 24 of each (all, if there are
+ * fewer); column-major without padding. NULL, with a message, if that fails. */
 exact_product *samples_multiply(data_type type, int64_t m, int64_t n, int64_t k, const void *a,
                                 const void *b);
 

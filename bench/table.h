@@ -20,7 +20,8 @@ typedef struct {
     int count;
 } table_line;
 
-/* Opens the file for the CSV, if csv is not NULL; false, with a message, if it cannot be written. */
+/* Opens the file for the CSV, if csv is not NULL; false, with a message, if it cannot be
+ * written. */
 bool table_open(table *t, const char *csv);
 bool table_close(table *t,
                  const char *csv); /* false, with a message, if something was not written */

@@ -12,8 +12,8 @@ typedef struct {
     double seconds;
 } timing;
 
-/* The median of up to 15 runs after one that warms up; fewer, once all of them have taken `budget` seconds, and the
- * first alone if it takes that long. False, with a message, if a run fails. */
+/* The median of up to 15 runs after one that warms up; fewer, once all of them have taken `budget`
+ * seconds, and the first alone if it takes that long. False, with a message, if a run fails. */
 bool timing_measure(timed_work *work, const void *context, double budget, timing *result);
 
 #endif

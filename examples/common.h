@@ -1,4 +1,5 @@
-/* common.h - what the example programs share: status checks, numbers in options, random data, output. */
+/* common.h - what the example programs share: status checks, numbers in options, random data,
+ * output. */
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
 
@@ -30,7 +31,8 @@ bool cublas_succeeded(cublasStatus_t status, const char *call);
         if (!cublas_succeeded((call), #call)) goto out;                                            \
     } while (0)
 
-/* The value of an option: all of `text` as a number in [min, max] or any finite number, else a message. */
+/* The value of an option: all of `text` as a number in [min, max] or any finite number, else a
+ * message. */
 bool parse_integer(const char *option, const char *text, long min, long max, long *value);
 bool parse_number(const char *option, const char *text, double *value);
 
@@ -55,7 +57,8 @@ double random_normal(random_stream *r);  /* mean 0, variance 1 */
  * To be freed with free(). */
 double *host_matrix(int rows, int columns);
 
-/* The same in device memory, contents undefined; NULL with a message. To be freed with cudaFree(). */
+/* The same in device memory, contents undefined; NULL with a message. To be freed with
+ * cudaFree(). */
 double *device_matrix(int rows, int columns);
 
 /* Seconds of a clock that only runs forward. */

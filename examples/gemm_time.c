@@ -1,7 +1,7 @@
 /* gemm_time - times cublasDgemm and measures its error.
  *
- * An ordinary cuBLAS program. The first product is compared with sums in binary128; the following ones
- * are timed. */
+ * An ordinary cuBLAS program. The first product is compared with sums in binary128; the following
+ * ones are timed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,8 @@ static double *at(const lu_system *s, int row, int column)
     return s->entries + row + (ptrdiff_t)column * s->n;
 }
 
-/* Brings the largest entry on and below the diagonal of column j to the diagonal, swapping whole rows,
- * and returns it in *pivot. */
+/* Brings the largest entry on and below the diagonal of column j to the diagonal, swapping whole
+ * rows, and returns it in *pivot. */
 static bool choose_pivot(const lu_system *s, int j, double *pivot)
 {
     int place = 0; /* from 1 */
@@ -51,8 +51,8 @@ out:
     return false;
 }
 
-/* With the panel of columns [first, end) factored: U's rows [first, end) right of it, then everything
- * below those rows, by one product. */
+/* With the panel of columns [first, end) factored: U's rows [first, end) right of it, then
+ * everything below those rows, by one product. */
 static bool update_rest(const lu_system *s, int first, int end)
 {
     int width = end - first, right = s->n + 1 - end, below = s->n - end;

@@ -49,7 +49,8 @@ out:
     return false;
 }
 
-/* residual <- b + b_rest - A x, scale <- |A| |x| + |b|, row_sums <- row sums of |A|, n numbers each. */
+/* residual <- b + b_rest - A x, scale <- |A| |x| + |b|, row_sums <- row sums of |A|, n numbers
+ * each. */
 static void residual_and_scale(const dense_matrix *a, const double *b, const double *b_rest,
                                const double *x, wide *residual, wide *scale, wide *row_sums)
 {

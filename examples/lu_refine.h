@@ -22,8 +22,8 @@ bool refinement_make(const lu_system *factors, const double *a, const double *b,
                      const double *b_rest, refinement *f);
 void refinement_free(refinement *f);
 
-/* x <- x + inv(A) (b - A x + b_rest). The part b - A x is one product, whose arithmetic decides how good x gets.
- * x: n numbers in device memory. */
+/* x <- x + inv(A) (b - A x + b_rest). The part b - A x is one product, whose arithmetic decides how
+ * good x gets. x: n numbers in device memory. */
 bool refinement_step(const refinement *f, double *x);
 
 /* Errors of a solution. Let r = b + b_rest - A x, in binary128. */
@@ -37,8 +37,8 @@ typedef struct {
 bool solution_check(const dense_matrix *a, const double *b, const double *b_rest,
                     const double *exact, const double *x, solution_errors *errors);
 
-/* What does not fit b: A x - b, summed in binary128, rounded. b_rest: n numbers in host memory. False, with a
- * message, if there is no memory. */
+/* What does not fit b: A x - b, summed in binary128, rounded. b_rest: n numbers in host memory.
+ * False, with a message, if there is no memory. */
 bool right_side_rest(const dense_matrix *a, const double *x, const double *b, double *b_rest);
 
 #endif

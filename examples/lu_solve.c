@@ -1,7 +1,7 @@
 /* lu_solve - solves a dense linear system whose solution is known, and says how well.
  *
- * An ordinary cuBLAS program: almost all of its arithmetic is in the cublasDgemm calls that update the
- * trailing matrix of a blocked LU factorisation. */
+ * An ordinary cuBLAS program: almost all of its arithmetic is in the cublasDgemm calls that update
+ * the trailing matrix of a blocked LU factorisation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ typedef struct {
     double forward_error; /* max |x_i - exact_i| / |exact_i| */
     double digits;        /* decimal digits that are right in every component of x */
     double seconds;       /* of the factorisation, on the device */
-    solution_errors
-        refined[MAX_REFINE + 1]; /* before the first step of refinement, and after each */
+    /* before the first step of refinement, and after each */
+    solution_errors refined[MAX_REFINE + 1];
     device_name device;
 } result;
 

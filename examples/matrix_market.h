@@ -6,13 +6,13 @@
 
 typedef struct {
     int rows, columns;
-    double *
-        entries; /* rows x columns, column-major, leading dimension rows; to be freed with free() */
+    /* rows x columns, column-major, leading dimension rows; to be freed with free() */
+    double *entries;
 } dense_matrix;
 
 /* Reads a Matrix Market file as a dense matrix: coordinate or array, real or integer, general or
- * symmetric. Entries of a coordinate file that name the same place are added. On failure says what is
- * wrong, with file and line, and leaves *matrix alone. */
+ * symmetric. Entries of a coordinate file that name the same place are added. On failure says what
+ * is wrong, with file and line, and leaves *matrix alone. */
 bool matrix_market_read(const char *path, dense_matrix *matrix);
 
 /* The same of a square matrix that equals its transpose, of at most so many rows. */

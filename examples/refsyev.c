@@ -1,7 +1,8 @@
-/* refsyev - refines the eigenvectors of a symmetric matrix by matrix products, and says how good they get.
+/* refsyev - refines the eigenvectors of a symmetric matrix by matrix products, and says how good
+ * they get.
  *
- * An ordinary cuBLAS program: all of its products are cublasDgemm calls. How far the refinement goes depends on
- * their arithmetic alone. */
+ * An ordinary cuBLAS program: all of its products are cublasDgemm calls. How far the refinement
+ * goes depends on their arithmetic alone. */
 #include <stdlib.h>
 #include <string.h>
 

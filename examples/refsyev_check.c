@@ -86,7 +86,8 @@ static wide norm(ptrdiff_t count, const double *a)
     return largest == 0.0 ? 0 : (wide)largest * (wide)sqrt(sum);
 }
 
-/* X'X to X'X - I, X'A X to X'(A X - X D) where D are the Rayleigh quotients; D, and the norms of what is small. */
+/* X'X to X'X - I, X'A X to X'(A X - X D) where D are the Rayleigh quotients; D, and the norms of
+ * what is small. */
 static void subtract(workplace *w, double *largest, eigen_quality *q)
 {
     wide g_squares = 0, off_squares = 0;
@@ -108,7 +109,8 @@ static void subtract(workplace *w, double *largest, eigen_quality *q)
     q->off_diagonal = sqrt((double)(off_squares / ((wide)*largest * (wide)*largest)));
 }
 
-/* Rounding errors: a dot product of n terms errs by n u |x|'|y| (Higham, Accuracy and Stability, 3.1), so that
+/* Rounding errors: a dot product of n terms errs by n u |x|'|y| (Higham, Accuracy and Stability,
+ * 3.1), so that
  *   |X'X|     errs by n u max |x|^2,          |x| the 2-norm of a column
  *   |X'(A X)| errs by 2 n u max |x|^2 |A|_F,
  * and the differences by a few u of what is subtracted. */
@@ -140,9 +142,10 @@ static void find_norms(const workplace *w, bounds *b)
     }
 }
 
-/* With T = X'(A X - X D), G = X'X - I and Y = inv(X) A X: Y - D = inv(I + G) T = T - G inv(I + G) T, so that
- *   |Y - D| <= |T| + |G| E max|t| / (1 - |G|),   E all ones, |G| the maximum norm,
- * and Gershgorin's circles of Y, which has A's eigenvalues, lie within r_i, the sum of row i, around d_i. */
+/* With T = X'(A X - X D), G = X'X - I and Y = inv(X) A X: Y - D = inv(I + G) T = T - G inv(I + G)
+ *   T, so that |Y - D| <= |T| + |G| E max|t| / (1 - |G|),   E all ones, |G| the maximum norm,
+ * and Gershgorin's circles of Y, which has A's eigenvalues, lie within r_i, the sum of row i,
+ * around d_i. */
 static bool find_radii(workplace *w, const bounds *b)
 {
     if (!(b->g_norm < 0.5 && b->t_largest < (wide)DBL_MAX)) return false;

@@ -84,8 +84,8 @@ static bool subtract_b(const refsyev *f)
            (f->kept == KEEP_NOTHING || multiply(f, -1.0, CUBLAS_OP_T, f->x_hi, f->next, 1.0, f->r));
 }
 
-/* R <- I - X'X, the identity being the first product's C: the elements of R are small, and rounded as such.
- * The square of x_lo is below 2^-106. */
+/* R <- I - X'X, the identity being the first product's C: the elements of R are small, and rounded
+ * as such. The square of x_lo is below 2^-106. */
 static bool compute_r(const refsyev *f)
 {
     double *identity = f->host;
@@ -116,8 +116,8 @@ static bool compute_s(const refsyev *f)
            (f->kept != KEEP_VECTORS || multiply(f, 1.0, CUBLAS_OP_T, f->x_lo, f->p_hi, 1.0, f->s));
 }
 
-/* The distance below which eigenvalues count as equal: twice a bound of the error of S and R in them. The Frobenius
- * norm stands for the 2-norm, which it bounds. */
+/* The distance below which eigenvalues count as equal: twice a bound of the error of S and R in
+ * them. The Frobenius norm stands for the 2-norm, which it bounds. */
 static double least_distance(int n, const double *r, const double *s, const double *lambda)
 {
     double r_squares = 0.0, s_squares = 0.0, largest = 0.0;
@@ -162,7 +162,8 @@ static bool add_correction(refsyev *f)
     return true;
 }
 
-/* (hi, lo) <- hi + lo + d with an error of about 2^-106 |hi|, for |d| < |hi| or not: TwoSum (Knuth). */
+/* (hi, lo) <- hi + lo + d with an error of about 2^-106 |hi|, for |d| < |hi| or not: TwoSum
+ * (Knuth). */
 static void add_to_pair(double *hi, double *lo, double d)
 {
     double sum = *hi + d, part = sum - *hi;

@@ -1,7 +1,8 @@
 /* refsyev_step.h - refinement of symmetric eigenvectors by matrix products alone.
  *
- * Ogita and Aishima, Iterative refinement for symmetric eigenvalue decomposition, JJIAM 35 (2018): a step squares
- * the error of X as long as its products are accurate enough and the eigenvalues are apart. */
+ * Ogita and Aishima, Iterative refinement for symmetric eigenvalue decomposition, JJIAM 35 (2018):
+ * a step squares the error of X as long as its products are accurate enough and the eigenvalues are
+ * apart. */
 #ifndef EXAMPLES_REFSYEV_STEP_H
 #define EXAMPLES_REFSYEV_STEP_H
 
@@ -25,8 +26,8 @@ typedef bool refsyev_multiply(const refsyev *f, double alpha, cublasOperation_t 
 /* n x n matrices in device memory, column-major, leading dimension n. */
 struct refsyev {
     cublasHandle_t blas; /* host pointer mode, default stream */
-    refsyev_multiply
-        *multiply; /* cublasDgemm, unless the caller sets another one after refsyev_make */
+    /* cublasDgemm, unless the caller sets another one after refsyev_make */
+    refsyev_multiply *multiply;
     refsyev_kept kept;
     int n;
     double *a;
@@ -36,14 +37,14 @@ struct refsyev {
     double *r, *s, *e;   /* I - X'B X, X'A X, and the correction: X <- X + X E */
     double *next;        /* room for the next X, or for X E */
     double *host;        /* three such matrices in host memory */
-    double
-        *lambda; /* in host memory: n Rayleigh quotients of the X that the last step began with */
+    /* in host memory: n Rayleigh quotients of the X that the last step began with */
+    double *lambda;
 };
 
-/* Allocates everything, with A, B and X given in host memory. B, symmetric and positive definite, is
- * NULL for A x = lambda x; else the eigenvectors of A x = lambda B x are refined, X'B X takes the
- * place of X'X, and `kept` is not KEEP_VECTORS. False, with a message, if that fails; to be freed by
- * refsyev_free in either case. */
+/* Allocates everything, with A, B and X given in host memory. B, symmetric and positive definite,
+ * is NULL for A x = lambda x; else the eigenvectors of A x = lambda B x are refined, X'B X takes
+ * the place of X'X, and `kept` is not KEEP_VECTORS. False, with a message, if that fails; to be
+ * freed by refsyev_free in either case. */
 bool refsyev_make(int n, refsyev_kept kept, const double *a, const double *b, const double *x,
                   refsyev *f);
 void refsyev_free(refsyev *f);

@@ -1,4 +1,5 @@
-/* block.c - runs the blocks of a launch on one OS thread: starts their threads, switches between them, barriers. */
+/* block.c - runs the blocks of a launch on one OS thread: starts their threads, switches between
+ * them, barriers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +21,8 @@ static size_t stack_bytes(void)
     return hostgpu_get_settings()->stack_bytes * HOSTGPU_STACK_FACTOR;
 }
 
-/* Stacks at a power-of-two distance would fall into the same sets of the cache. The guard page prevents that. */
+/* Stacks at a power-of-two distance would fall into the same sets of the cache. The guard page
+ * prevents that. */
 static size_t stack_stride(void) { return stack_bytes() + PAGE; }
 
 static bool acquire_stacks(hostgpu_worker *w)
@@ -39,8 +41,8 @@ static bool acquire_stacks(hostgpu_worker *w)
 
 static void run_threads(void);
 
-/* Fibers start anew in every launch: the next one may run this worker on another OS thread, and compilers keep
- * addresses of thread-local objects over a switch. */
+/* Fibers start anew in every launch: the next one may run this worker on another OS thread, and
+ * compilers keep addresses of thread-local objects over a switch. */
 static hostgpu_fiber *create_fiber(hostgpu_worker *w)
 {
     hostgpu_fiber *fiber = &w->fiber[w->fiber_count];
@@ -56,8 +58,8 @@ hostgpu_fiber *hostgpu_take_fiber(hostgpu_worker *w)
     return w->idle_count ? w->idle[--w->idle_count] : create_fiber(w);
 }
 
-/* For ThreadSanitizer a CUDA thread must know nothing that another one of its block did: fibers are not created by
- * a thread but here, before a block starts, and not used twice in a block. */
+/* For ThreadSanitizer a CUDA thread must know nothing that another one of its block did: fibers are
+ * not created by a thread but here, before a block starts, and not used twice in a block. */
 static void prepare_race_check(hostgpu_worker *w)
 {
     while (w->fiber_count < w->thread_count) create_fiber(w);
@@ -67,8 +69,8 @@ static void prepare_race_check(hostgpu_worker *w)
 
 /* ---- what threads do ---- */
 
-/* The running thread has returned from the kernel. Its fiber takes over a thread that has not begun, or waits in
- * the idle list for one. */
+/* The running thread has returned from the kernel. Its fiber takes over a thread that has not
+ * begun, or waits in the idle list for one. */
 static void finish_thread(hostgpu_worker *w)
 {
     cuda_thread *t = &w->thread[hostgpu_rank];
@@ -208,7 +210,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The i-th block to run: i itself, or with a seed i * step + start modulo count, which visits every block once. */
+/* The i-th block to run: i itself, or with a seed i * step + start modulo count, which visits every
+ * block once. */
 static uint64_t block_at(uint64_t i, uint64_t count)
 {
     const uint64_t seed = hostgpu_get_settings()->seed;

@@ -1,6 +1,7 @@
-/* capture.c - stream capture: what is enqueued in a captured stream becomes nodes of a graph. A stream's next node comes after
- * the nodes of its tail; waiting for an event that was recorded in the capture adds to the tail, and brings a stream in.
- * What CUDA forbids meanwhile is refused as there, and makes the capture void. */
+/* capture.c - stream capture: what is enqueued in a captured stream becomes nodes of a graph. A
+ * stream's next node comes after the nodes of its tail; waiting for an event that was recorded in
+ * the capture adds to the tail, and brings a stream in. What CUDA forbids meanwhile is refused as
+ * there, and makes the capture void. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static cudaError_t spoil(hostgpu_capture *c, cudaError_t error)
     return error;
 }
 
-/* True if the legacy default stream, which is the calling thread's context's, waits for a stream of the capture. */
+/* True if the legacy default stream, which is the calling thread's context's, waits for a stream of
+ * the capture. */
 static bool holds_up_legacy(const hostgpu_capture *c)
 {
     for (cudaStream_t s = c->streams; s; s = s->next)

@@ -180,17 +180,19 @@ static void add_c32(const product *p, const void *a, const void *b, void *c)
                 (int)p->k, p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, one, c, (int)p->c.ld);
 }
 
-/* Products of int8 matrices: tiles of ROWS x COLUMNS elements of C, over K_BLOCK of k at a time, of panels of int16,
- * which compilers multiply and add in pairs. */
+/* Products of int8 matrices: tiles of ROWS x COLUMNS elements of C, over K_BLOCK of k at a time, of
+ * panels of int16, which compilers multiply and add in pairs. */
 enum { ROWS = 2, COLUMNS = 4, K_BLOCK = 1024 };
 
-/* Vectors (rows of op(A), or columns of op(B)) of int8: element l of vector i is at i * step_i + l * step_l. */
+/* Vectors (rows of op(A), or columns of op(B)) of int8: element l of vector i is at i * step_i + l
+ * * step_l. */
 typedef struct {
     const int8_t *data;
     int64_t count, step_i, step_l;
 } vectors;
 
-/* Copies elements `first` to first + k of the vectors next to each other, and zeros for those up to `padded`. */
+/* Copies elements `first` to first + k of the vectors next to each other, and zeros for those up to
+ * `padded`. */
 static void pack(int16_t *packed, int64_t padded, const vectors *v, int64_t first, int64_t k)
 {
     for (int64_t i = 0; i < v->count; i++)

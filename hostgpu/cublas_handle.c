@@ -1,4 +1,5 @@
-/* cublas_handle.c - handles, their properties, versions, names of statuses, and copies of vectors and matrices. */
+/* cublas_handle.c - handles, their properties, versions, names of statuses, and copies of vectors
+ * and matrices. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

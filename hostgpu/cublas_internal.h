@@ -12,7 +12,8 @@
 
 #include "executor.h"
 
-/* Destroyed handles are kept, for those that are made later: so what is no handle any more is refused. */
+/* Destroyed handles are kept, for those that are made later: so what is no handle any more is
+ * refused. */
 struct cublasContext {
     struct cublasContext *next;           /* of all that were made */
     struct cublasContext *next_destroyed; /* of those that wait to be used again */
@@ -85,7 +86,8 @@ static inline size_t vector_extent(int64_t n, int64_t step)
     return n > 0 ? (size_t)((n - 1) * (step < 0 ? -step : step) + 1) : 0;
 }
 
-/* cublas_handle.c: CUBLAS_STATUS_SUCCESS if work of the function can be done now for the handle; else says on stderr why not. */
+/* cublas_handle.c: CUBLAS_STATUS_SUCCESS if work of the function can be done now for the handle;
+ * else says on stderr why not. */
 cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function);
 cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *function);
 
@@ -108,7 +110,8 @@ typedef enum {
     PRODUCT_UNKNOWN
 } product_type;
 
-/* A batch of column-major matrices; matrix i starts at array[i], or at data + i * stride elements. */
+/* A batch of column-major matrices; matrix i starts at array[i], or at data + i * stride
+ * elements. */
 typedef struct {
     const void *data;
     const void *const *array;

@@ -1,4 +1,5 @@
-/* cublas_legacy.c - the interface of cublas.h: one handle for the process, errors asked for afterwards. */
+/* cublas_legacy.c - the interface of cublas.h: one handle for the process, errors asked for
+ * afterwards. */
 #include <ctype.h>
 #include <pthread.h>
 

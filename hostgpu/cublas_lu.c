@@ -1,4 +1,5 @@
-/* cublas_lu.c - batched LU routines through LAPACK, and solutions with triangles. Without pivots by plain loops. */
+/* cublas_lu.c - batched LU routines through LAPACK, and solutions with triangles. Without pivots by
+ * plain loops. */
 #include <complex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,8 @@ static void put(const lapack_type *type, char *at, double complex x)
         ((double *)at)[0] = creal(x), ((double *)at)[1] = cimag(x);
 }
 
-/* A = L U without interchanges; returns the number of a pivot that is 0, which ends it, as cuBLAS does. */
+/* A = L U without interchanges; returns the number of a pivot that is 0, which ends it, as cuBLAS
+ * does. */
 static int factor_plainly(const stack *s, char *a)
 {
     const size_t row = s->type->bytes, column = (size_t)s->ld * row;

@@ -1,5 +1,5 @@
-/* cublas_matrix_template.h - matrix functions other than products, for one type; cublas_vector.c includes it after
- * cublas_vector_template.h, whose names it uses, once per type. */
+/* cublas_matrix_template.h - matrix functions other than products, for one type; cublas_vector.c
+ * includes it after cublas_vector_template.h, whose names it uses, once per type. */
 
 /* cublasDgeam, cublasDgeam_64: the one function here without _v2 in its name */
 #define GEAM_ENTRY(width) JOIN(JOIN(cublas, LETTER, geam), , width)

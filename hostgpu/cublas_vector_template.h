@@ -1,12 +1,14 @@
-/* cublas_vector_template.h - vector functions for one type, in plain loops: a zero in one operand must not hide a
- * NaN in the other. cublas_vector.c includes this file once per type and defines
- *   REAL, LETTER (D), LETTER_TEXT ("D"), LOWER (d), FABS. No include guard: it is meant to be included again. */
+/* cublas_vector_template.h - vector functions for one type, in plain loops: a zero in one operand
+ * must not hide a NaN in the other. cublas_vector.c includes this file once per type and defines
+ *   REAL, LETTER (D), LETTER_TEXT ("D"), LOWER (d), FABS. No include guard: it is meant to be
+ *   included again. */
 
 #define LOCAL(name)          JOIN(LOWER, _, name) /* a static function of this type */
 #define ENTRY(name, width)   JOIN(JOIN(cublas, LETTER, name), _v2, width) /* cublasDaxpy_v2_64 */
 #define I_ENTRY(name, width) JOIN(JOIN(cublasI, LOWER, name), _v2, width) /* cublasIdamax_v2 */
 
-/* Places of a vector's elements; with a negative step they run backwards from the far end, as in BLAS. */
+/* Places of a vector's elements; with a negative step they run backwards from the far end, as in
+ * BLAS. */
 #define AT(x, step, i) ((x)[(i) * (step) + ((step) < 0 ? (1 - n) * (step) : 0)])
 
 static bool LOCAL(is_vector)(const char *name, const char *operand, const REAL *x, int64_t n,

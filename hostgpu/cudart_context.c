@@ -1,6 +1,7 @@
-/* cudart_context.c - devices, contexts, and which of them a thread works in. A context has lives: a reset ends one, with all
- * that belongs to it, and the next call that needs the context begins another. A device's primary context is always at the
- * same address, and the memory of destroyed contexts and handles is used again: an old one is known by its life alone. */
+/* cudart_context.c - devices, contexts, and which of them a thread works in. A context has lives: a
+ * reset ends one, with all that belongs to it, and the next call that needs the context begins
+ * another. A device's primary context is always at the same address, and the memory of destroyed
+ * contexts and handles is used again: an old one is known by its life alone. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,7 +15,8 @@ static unsigned long long last_life;
 static struct CUctx_st primary[HOSTGPU_MAX_DEVICES];
 static struct CUctx_st *created; /* by hostgpu_context_create, also those that are destroyed */
 
-/* The contexts of the calling thread, the current one last; without any it works in its device's primary one. */
+/* The contexts of the calling thread, the current one last; without any it works in its device's
+ * primary one. */
 static __thread struct {
     int device;
     int depth;
@@ -242,7 +244,8 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wish)
     return cudaSuccess;
 }
 
-/* Of a context that is not a primary one, only what the runtime itself keeps goes, which is nothing here. */
+/* Of a context that is not a primary one, only what the runtime itself keeps goes, which is nothing
+ * here. */
 cudaError_t cudaDeviceReset(void)
 {
     CUcontext bound = hostgpu_bound().context;

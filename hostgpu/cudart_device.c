@@ -1,5 +1,5 @@
-/* cudart_device.c - properties and limits of the devices, which are all alike. Limits are those of compute capability 9.0;
- * speeds and caches say nothing. */
+/* cudart_device.c - properties and limits of the devices, which are all alike. Limits are those of
+ * compute capability 9.0; speeds and caches say nothing. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

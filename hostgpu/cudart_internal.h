@@ -14,7 +14,8 @@
 
 #include "executor.h"
 
-/* For functions that are also called under the name that nvcc's per-thread default stream gives them. */
+/* For functions that are also called under the name that nvcc's per-thread default stream gives
+ * them. */
 #define HOSTGPU_ALSO(function, suffix)                                                             \
     extern __typeof__(function) function##suffix __attribute__((alias(#function)))
 
@@ -39,8 +40,8 @@ void hostgpu_forget_helpers(void);
 
 struct CUctx_st {
     int device;
-    atomic_ullong
-        life; /* number of the present one, unique in the process; 0: none has begun, or it has ended */
+    /* number of the present one, unique in the process; 0: none has begun, or it has ended */
+    atomic_ullong life;
     struct CUctx_st *next;
 };
 
@@ -59,7 +60,8 @@ bool hostgpu_is_device(int device);
 int hostgpu_current_device(void);
 int hostgpu_device_of(CUcontext context);
 
-/* For driver.c. The thread's own choice, with no life if it is a primary context; none: the context is NULL. */
+/* For driver.c. The thread's own choice, with no life if it is a primary context; none: the context
+ * is NULL. */
 hostgpu_life hostgpu_bound(void);
 bool hostgpu_push(CUcontext context);
 CUcontext hostgpu_pop(void);
@@ -68,8 +70,8 @@ bool hostgpu_is_primary(CUcontext context);
 CUcontext hostgpu_context_create(int device); /* NULL without memory */
 void hostgpu_context_end(CUcontext context);  /* with all that is in it */
 
-/* Streams and events, which begin with this. A destroyed one is kept, for the next of its kind: so what is no handle any more
- * can be asked about, and is refused. */
+/* Streams and events, which begin with this. A destroyed one is kept, for the next of its kind: so
+ * what is no handle any more can be asked about, and is refused. */
 typedef enum {
     HOSTGPU_NO_HANDLE,
     HOSTGPU_STREAM,
@@ -92,7 +94,8 @@ void hostgpu_handle_destroy(void *handle);
 /* Dynamic shared memory that a kernel may ask for in the current context, in bytes. */
 size_t hostgpu_shared_limit(const void *function);
 
-/* Loads the kernel into the current context, if it is not: the calling thread must be allowed to. */
+/* Loads the kernel into the current context, if it is not: the calling thread must be allowed
+ * to. */
 cudaError_t hostgpu_load(const void *function);
 
 /* ---- graph.c ---- */
@@ -100,7 +103,8 @@ cudaError_t hostgpu_load(const void *function);
 /* What a node does, shared by the graphs that it is copied into. */
 typedef struct hostgpu_work hostgpu_work;
 
-/* With a copy of the arguments. release, if not NULL, gets that copy when no graph has the work any more. */
+/* With a copy of the arguments. release, if not NULL, gets that copy when no graph has the work any
+ * more. */
 hostgpu_work *hostgpu_work_create(enum cudaGraphNodeType type, hostgpu_action *run,
                                   const void *arguments, size_t bytes, void (*release)(void *));
 
@@ -236,7 +240,8 @@ bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken);
 
 /* ---- cudart_memory.c ---- */
 
-/* `bytes` bytes of fresh device memory of the kind, all 0xFF: of the pool, or of the current context. */
+/* `bytes` bytes of fresh device memory of the kind, all 0xFF: of the pool, or of the current
+ * context. */
 cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind kind,
                              cudaMemPool_t pool);
 

@@ -1,5 +1,6 @@
-/* cudart_kernel.c - kernels: attributes of those compiled for the host, and a clear refusal for those that nvcc
- * compiled for a GPU, so that a program which has some starts and can go on without them. */
+/* cudart_kernel.c - kernels: attributes of those compiled for the host, and a clear refusal for
+ * those that nvcc compiled for a GPU, so that a program which has some starts and can go on without
+ * them. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256 bytes, so that
- * AddressSanitizer sees what lies beyond; fresh, it is all 0xFF (NaN), so that reading what nobody wrote shows. */
+/* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256
+ * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is all 0xFF (NaN), so that
+ * reading what nobody wrote shows. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,8 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
     return cudaMalloc(pointer, *pitch * height);
 }
 
-/* Memory of a graph goes with the graph: freed in a stream, it may be allocated by the next launch. */
+/* Memory of a graph goes with the graph: freed in a stream, it may be allocated by the next
+ * launch. */
 cudaError_t hostgpu_free(void *pointer)
 {
     hostgpu_range range;

@@ -1,5 +1,6 @@
-/* cudart_pool.c - memory pools and stream-ordered allocation. Streams run in order at once, so a freed block goes
- * straight back: a pool only counts. Pools belong to a device, and with what is allocated from them outlive its contexts. */
+/* cudart_pool.c - memory pools and stream-ordered allocation. Streams run in order at once, so a
+ * freed block goes straight back: a pool only counts. Pools belong to a device, and with what is
+ * allocated from them outlive its contexts. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* diagnose.c - says on stderr what a kernel did wrong and where every thread of the block stands. */
+/* diagnose.c - says on stderr what a kernel did wrong and where every thread of the block
+ * stands. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* driver.c - the functions of the CUDA driver that concern contexts. Programs reach them through the runtime's
- * cudaGetDriverEntryPoint; there is no libcuda. A CUresult has the number of the cudaError_t that means the same. */
+/* driver.c - the functions of the CUDA driver that concern contexts. Programs reach them through
+ * the runtime's cudaGetDriverEntryPoint; there is no libcuda. A CUresult has the number of the
+ * cudaError_t that means the same. */
 #include <string.h>
 
 #include "cudart_internal.h"

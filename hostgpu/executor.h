@@ -71,9 +71,9 @@ typedef struct {
     size_t argument_bytes; /* which a captured launch copies */
 } hostgpu_kernel;
 
-/* Runs all blocks and returns when they are done; of a stream that is being captured, when the graph runs.
- * cudaErrorLaunchFailure if threads diverged at a
- * barrier or warp operation (said on stderr). The error is also the calling thread's last error. */
+/* Runs all blocks and returns when they are done; of a stream that is being captured, when the
+ * graph runs. cudaErrorLaunchFailure if threads diverged at a barrier or warp operation (said on
+ * stderr). The error is also the calling thread's last error. */
 cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
 
 /* The block's static shared array that key (a distinct address per array) stands for: `bytes`
@@ -93,15 +93,18 @@ void hostgpu_yield(void);
 /* __trap: ends the launch with cudaErrorLaunchFailure. */
 void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));
 
-/* 1 if the current device could read and write the bytes: they lie in one allocation that it sees. */
+/* 1 if the current device could read and write the bytes: they lie in one allocation that it
+ * sees. */
 int hostgpu_is_device_memory(const void *pointer, size_t bytes);
 
-/* Number of the life of the context that the calling thread works in, unique in the process (a reset ends it, the next call
- * begins another); 0 if there is none. True while the life that has the number lasts. */
+/* Number of the life of the context that the calling thread works in, unique in the process (a
+ * reset ends it, the next call begins another); 0 if there is none. True while the life that has
+ * the number lasts. */
 unsigned long long hostgpu_context_number(void);
 bool hostgpu_is_context_number(unsigned long long number);
 
-/* Does the work now; if the stream is being captured, when the graph is launched, with a copy of the arguments. */
+/* Does the work now; if the stream is being captured, when the graph is launched, with a copy of
+ * the arguments. */
 typedef cudaError_t hostgpu_action(void *arguments);
 cudaError_t hostgpu_enqueue(cudaStream_t stream, enum cudaGraphNodeType type, hostgpu_action *run,
                             void *arguments, size_t bytes);
@@ -110,11 +113,13 @@ cudaError_t hostgpu_enqueue(cudaStream_t stream, enum cudaGraphNodeType type, ho
  * what kernels cost here, whatever the machine's speed. Valid while no launch is under way. */
 unsigned long long hostgpu_switches(void);
 
-/* Kernels that are loaded into the current context: by a launch, or by asking for their attributes. */
+/* Kernels that are loaded into the current context: by a launch, or by asking for their
+ * attributes. */
 size_t hostgpu_loaded_kernels(void);
 
-/* What a test can have fail: device memory and host memory that is registered (cudaErrorMemoryAllocation), launches
- * (cudaErrorLaunchOutOfResources), loading a kernel into a context (cudaErrorNoKernelImageForDevice). */
+/* What a test can have fail: device memory and host memory that is registered
+ * (cudaErrorMemoryAllocation), launches (cudaErrorLaunchOutOfResources), loading a kernel into a
+ * context (cudaErrorNoKernelImageForDevice). */
 typedef enum {
     HOSTGPU_FAULT_ALLOCATION,
     HOSTGPU_FAULT_LAUNCH,
@@ -122,7 +127,8 @@ typedef enum {
     HOSTGPU_FAULT_KINDS
 } hostgpu_fault_kind;
 
-/* Of the process's next calls of the kind `count` fail, from number `first` on, the next one being 1. No count: none. */
+/* Of the process's next calls of the kind `count` fail, from number `first` on, the next one being
+ * 1. No count: none. */
 void hostgpu_fail_at(hostgpu_fault_kind kind, unsigned long long first, unsigned long long count);
 
 /* How many have failed since. */

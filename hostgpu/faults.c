@@ -1,7 +1,8 @@
 /* faults.c - calls of the runtime that fail because a test wants them to. */
 #include "cudart_internal.h"
 
-/* How many calls of a kind there were since the test last asked, and which of them fail: `count` from number `first` on. */
+/* How many calls of a kind there were since the test last asked, and which of them fail: `count`
+ * from number `first` on. */
 static struct {
     atomic_ullong calls, failed, first, count;
 } faults[HOSTGPU_FAULT_KINDS];

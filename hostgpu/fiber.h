@@ -1,5 +1,6 @@
-/* fiber.h - stacks that one OS thread switches between. Hand-written assembly on x86-64 (about 10 ns a switch),
- * ucontext elsewhere (about 200 ns: a system call each). Floating-point control words are not switched. */
+/* fiber.h - stacks that one OS thread switches between. Hand-written assembly on x86-64 (about 10
+ * ns a switch), ucontext elsewhere (about 200 ns: a system call each). Floating-point control words
+ * are not switched. */
 #ifndef HOSTGPU_FIBER_H
 #define HOSTGPU_FIBER_H
 
@@ -27,8 +28,8 @@ typedef struct {
     void *race_fiber; /* ThreadSanitizer's */
 } hostgpu_fiber;
 
-/* Prepares a fiber that calls entry when first switched to; entry must not return. *fiber is all zero, or a fiber
- * that is given up, wherever it stands. */
+/* Prepares a fiber that calls entry when first switched to; entry must not return. *fiber is all
+ * zero, or a fiber that is given up, wherever it stands. */
 void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
                           void (*entry)(void));
 

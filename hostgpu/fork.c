@@ -1,5 +1,5 @@
-/* fork.c - fork() waits for what other threads do in the runtime, so that the child finds nothing half done, and no lock
- * taken by a thread that it does not have. */
+/* fork.c - fork() waits for what other threads do in the runtime, so that the child finds nothing
+ * half done, and no lock taken by a thread that it does not have. */
 #include "cudart_internal.h"
 
 static pthread_mutex_t *const locks[] = {

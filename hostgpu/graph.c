@@ -1,5 +1,6 @@
-/* graph.c - graphs, their nodes and executables. An executable is a list of work in an order that the graph allows; with
- * HOSTGPU_SEED another one each time, so that a dependency that is missing shows. */
+/* graph.c - graphs, their nodes and executables. An executable is a list of work in an order that
+ * the graph allows; with HOSTGPU_SEED another one each time, so that a dependency that is missing
+ * shows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -20,7 +20,8 @@ typedef struct hostgpu_objects {
     struct hostgpu_objects *next;
 } hostgpu_objects;
 
-/* graph_memory.c: adds a reference of its own to each; gives all back, and has the program destroy those that are the last. */
+/* graph_memory.c: adds a reference of its own to each; gives all back, and has the program destroy
+ * those that are the last. */
 bool hostgpu_objects_copy(hostgpu_objects **target, const hostgpu_objects *source);
 void hostgpu_objects_release(hostgpu_objects **objects);
 
@@ -43,8 +44,8 @@ struct CUgraphExec_st {
     unsigned mark;
     hostgpu_life life;
     unsigned long long flags;
-    bool
-        is_shuffled; /* nodes are in any order that is allowed; else that in which they were added */
+    /* nodes are in any order that is allowed; else that in which they were added */
+    bool is_shuffled;
     uint64_t random;   /* state of that */
     cudaGraph_t graph; /* a copy, whose work the steps are */
     hostgpu_work **step;

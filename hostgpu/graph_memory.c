@@ -1,5 +1,5 @@
-/* graph_memory.c - what belongs to graphs beside their nodes: memory that nodes allocate, at an address that never changes,
- * and the program's own objects. */
+/* graph_memory.c - what belongs to graphs beside their nodes: memory that nodes allocate, at an
+ * address that never changes, and the program's own objects. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,8 @@ enum { MAX_WORKERS = 1024 };
 pthread_mutex_t hostgpu_launching = PTHREAD_MUTEX_INITIALIZER; /* held during a launch */
 pthread_mutex_t hostgpu_pool_lock = PTHREAD_MUTEX_INITIALIZER; /* of what the pool has below it */
 
-/* Worker 0 belongs to the thread that launches, one launch at a time; the others to threads that help it. */
+/* Worker 0 belongs to the thread that launches, one launch at a time; the others to threads that
+ * help it. */
 static struct {
     hostgpu_worker *worker[MAX_WORKERS];
 
@@ -31,8 +32,8 @@ static struct {
 
 /* ---- helpers ---- */
 
-/* Waits, under the lock, until there is a job to join. False if there was none for a while: the helper then ends, so
- * that it does not keep a process whose own threads have all ended. */
+/* Waits, under the lock, until there is a job to join. False if there was none for a while: the
+ * helper then ends, so that it does not keep a process whose own threads have all ended. */
 static bool await_job(void)
 {
     enum { PATIENCE_NANOSECONDS = 100 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };

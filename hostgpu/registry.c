@@ -1,4 +1,5 @@
-/* registry.c - the ranges of memory that the runtime knows, ordered by address, none overlapping another. */
+/* registry.c - the ranges of memory that the runtime knows, ordered by address, none overlapping
+ * another. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,8 +33,8 @@ static int suffix_power(const char *suffix)
     return -1;
 }
 
-/* The number that the variable holds, k, M or G as suffix allowed; `fallback`, with a line on stderr, where it
- * holds no number from low to high. */
+/* The number that the variable holds, k, M or G as suffix allowed; `fallback`, with a line on
+ * stderr, where it holds no number from low to high. */
 static uint64_t read_number(const char *name, uint64_t low, uint64_t high, uint64_t fallback)
 {
     const char *text = secure_getenv(name);

@@ -1,4 +1,5 @@
-/* settings.h - the environment variables of the host device, read once. docs/hostgpu.md describes them. */
+/* settings.h - the environment variables of the host device, read once. docs/hostgpu.md describes
+ * them. */
 #ifndef HOSTGPU_SETTINGS_H
 #define HOSTGPU_SETTINGS_H
 
@@ -11,8 +12,8 @@ typedef struct {
     unsigned workers;   /* HOSTGPU_WORKERS: OS threads that run blocks; default: the cores */
     size_t stack_bytes; /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
     uint64_t seed;      /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
-    size_t
-        memory_bytes; /* HOSTGPU_MEMORY: of each device; default: half of the machine's, divided among them */
+    /* HOSTGPU_MEMORY: of each device; default: half of the machine's, divided among them */
+    size_t memory_bytes;
     unsigned devices; /* HOSTGPU_DEVICES: how many there are; default 1 */
 } hostgpu_settings;
 

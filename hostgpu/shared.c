@@ -1,5 +1,6 @@
-/* shared.c - shared memory: one heap block of the exact size for every array, so that AddressSanitizer sees what
- * lies beyond, all 0xFF at the start of a block, so that a value which nobody wrote is a NaN. */
+/* shared.c - shared memory: one heap block of the exact size for every array, so that
+ * AddressSanitizer sees what lies beyond, all 0xFF at the start of a block, so that a value which
+ * nobody wrote is a NaN. */
 #include <stdlib.h>
 #include <string.h>
 

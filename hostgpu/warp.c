@@ -1,5 +1,5 @@
-/* warp.c - operations of the lanes of a warp: each lane of the mask hands in a value and waits; the last one to
- * come computes all results. */
+/* warp.c - operations of the lanes of a warp: each lane of the mask hands in a value and waits; the
+ * last one to come computes all results. */
 #include "schedule.h"
 
 static bool has_lane(unsigned mask, unsigned lane) { return mask >> lane & 1; }

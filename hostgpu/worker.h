@@ -1,4 +1,5 @@
-/* worker.h - what one OS thread needs to run blocks, shared by block.c, warp.c, shared.c and diagnose.c. */
+/* worker.h - what one OS thread needs to run blocks, shared by block.c, warp.c, shared.c and
+ * diagnose.c. */
 #ifndef HOSTGPU_WORKER_H
 #define HOSTGPU_WORKER_H
 

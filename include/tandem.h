@@ -1,7 +1,9 @@
-/* tandem.h - the public interface of Tandem: matrix products in emulated binary64, and in multi-float types.
+/* tandem.h - the public interface of Tandem: matrix products in emulated binary64, and in
+ * multi-float types.
  *
- * A program needs none of this to have its cuBLAS calls emulated: see the README. The functions below are for
- * programs that call an arithmetic by name, or that keep matrices in a type longer than binary32 or binary64.
+ * A program needs none of this to have its cuBLAS calls emulated: see the README. The functions
+ * below are for programs that call an arithmetic by name, or that keep matrices in a type longer
+ * than binary32 or binary64.
  *
  * Conventions of all functions
  *   - Matrices are column-major in device memory; leading dimensions count elements.
@@ -9,9 +11,10 @@
  *     waits, but for tandem_verify_symmetric.
  *     Operands must stay unchanged, and C untouched, until the stream has run the call.
  *   - The device is the current one of the calling thread. Any number of threads may call at once.
- *   - Device memory for intermediate results comes from a stream-ordered pool, at most TANDEM_WORKSPACE bytes.
- *   - A failure is returned, never printed and never fatal. C is untouched if the status is not TANDEM_OK,
- *     but for TANDEM_LAUNCH_FAILED, after which C is undefined.
+ *   - Device memory for intermediate results comes from a stream-ordered pool, at most
+ *     TANDEM_WORKSPACE bytes.
+ *   - A failure is returned, never printed and never fatal. C is untouched if the status is not
+ *     TANDEM_OK, but for TANDEM_LAUNCH_FAILED, after which C is undefined.
  */
 #ifndef TANDEM_H
 #define TANDEM_H
@@ -39,8 +42,8 @@ typedef enum tandem_status {
     TANDEM_OK = 0,
     TANDEM_INVALID_VALUE = 1, /* an argument is out of its range: see tandem_last_message() */
     TANDEM_NO_MEMORY = 2,     /* not enough device memory for the least workspace */
-    TANDEM_UNSUPPORTED =
-        3, /* the device or its driver lacks something, there is no cuBLAS, or sizes are too large */
+    /* the device or its driver lacks something, there is no cuBLAS, or sizes are too large */
+    TANDEM_UNSUPPORTED = 3,
     TANDEM_LAUNCH_FAILED = 4, /* the device refused a kernel */
     TANDEM_NOT_PROVEN =
         5 /* tandem_verify_symmetric: there is no bound; see tandem_last_message() */
@@ -54,33 +57,35 @@ typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
 #define TANDEM_ALIGNED(bytes) _Alignas(bytes)
 #endif
 
-/* The types: unevaluated sums of binary32 or binary64 numbers, the largest first. A number is normalised if each component
- * is at most half a unit in the last place of the one before. Zero is all zeros. If the first component is infinite or NaN,
- * it is the value, and the others mean nothing. Matrices are arrays of these structures. */
+/* The types: unevaluated sums of binary32 or binary64 numbers, the largest first. A number is
+ * normalised if each component is at most half a unit in the last place of the one before. Zero is
+ * all zeros. If the first component is infinite or NaN, it is the value, and the others mean
+ * nothing. Matrices are arrays of these structures. */
 
-/* Double-float, hi + lo. 49 significant bits (48 and the sign of lo), the exponent range of binary32: all bits are kept
- * for 2^-100 <= |hi| < 2^128. 8 bytes, aligned to 8, hi first. */
+/* Double-float, hi + lo. 49 significant bits (48 and the sign of lo), the exponent range of
+ * binary32: all bits are kept for 2^-100 <= |hi| < 2^128. 8 bytes, aligned to 8, hi first. */
 typedef struct tandem_df {
     TANDEM_ALIGNED(8) float hi;
     float lo;
 } tandem_df;
 
-/* Triple-single, x + y + z. 72 significant bits and two signs, the exponent range of binary32: all bits are kept for
- * 2^-77 <= |x| < 2^128, and those of a binary64 number for 2^-97 <= |x|. 12 bytes, aligned to 4, x first. */
+/* Triple-single, x + y + z. 72 significant bits and two signs, the exponent range of binary32: all
+ * bits are kept for 2^-77 <= |x| < 2^128, and those of a binary64 number for 2^-97 <= |x|. 12
+ * bytes, aligned to 4, x first. */
 typedef struct tandem_ts {
     float x, y, z;
 } tandem_ts;
 
-/* Double-double, hi + lo. 106 significant bits and a sign, the exponent range of binary64: all bits are kept for
- * 2^-968 <= |hi| < 2^1024. 16 bytes, aligned to 16, hi first. */
+/* Double-double, hi + lo. 106 significant bits and a sign, the exponent range of binary64: all bits
+ * are kept for 2^-968 <= |hi| < 2^1024. 16 bytes, aligned to 16, hi first. */
 typedef struct tandem_dd {
     TANDEM_ALIGNED(16) double hi;
     double lo;
 } tandem_dd;
 
-/* Double+single, hi + lo: binary64 and binary32. 77 significant bits and a sign. lo has binary32's exponent range: all
- * bits are kept for 2^-73 <= |hi| < 2^181; below, lo ends at 2^-149; above, it is at most the largest finite binary32
- * number. 12 bytes, aligned to 4, hi first, no padding. */
+/* Double+single, hi + lo: binary64 and binary32. 77 significant bits and a sign. lo has binary32's
+ * exponent range: all bits are kept for 2^-73 <= |hi| < 2^181; below, lo ends at 2^-149; above, it
+ * is at most the largest finite binary32 number. 12 bytes, aligned to 4, hi first, no padding. */
 #pragma pack(push, 4)
 typedef struct tandem_ds {
     double hi;
@@ -101,8 +106,8 @@ TANDEM_API const char *tandem_last_message(void);
 /* S <- A, each element of A in a longer or shorter type.
  *   a  rows x cols binary64, lda >= max(1, rows), read only, aligned to 8 bytes
  *   s  rows x cols of the type, lds >= max(1, rows), aligned as the type; must not overlap A
- * df: |s - a| <= 2^-49 |a| for 2^-100 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s is infinite with the
- *     sign of a.
+ * df: |s - a| <= 2^-49 |a| for 2^-100 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; above, s
+ *     is infinite with the sign of a.
  * ts: exact for 2^-97 <= |a| < 2^128 (1 - 2^-25); 2^-149 absolute below; infinite above.
  * dd, ds: exact.
  * NaN and infinities are kept. */
@@ -125,18 +130,22 @@ TANDEM_API tandem_status tandem_dd_join(int64_t rows, int64_t cols, const tandem
 TANDEM_API tandem_status tandem_ds_join(int64_t rows, int64_t cols, const tandem_ds *s, int64_t lds,
                                         double *a, int64_t lda, tandem_stream stream);
 
-/* C <- alpha op(A) op(B) + beta C, everything in one type ("DF(DF)" and so on: operands and result stay in it).
- *   op(A)  m x k: A is m x k (TANDEM_OP_N, lda >= max(1, m)) or k x m (TANDEM_OP_T, lda >= max(1, k))
+/* C <- alpha op(A) op(B) + beta C, everything in one type ("DF(DF)" and so on: operands and result
+ * stay in it).
+ *   op(A)  m x k: A is m x k (TANDEM_OP_N, lda >= max(1, m)) or k x m (TANDEM_OP_T,
+ *          lda >= max(1, k))
  *   op(B)  k x n: likewise
  *   C      m x n, ldc >= max(1, m); not read if beta is 0; must not overlap A or B
- * A and B are not read if alpha is 0. Pointers are aligned as the type. Elements and scalars are normalised.
- * There is no scaling here (tandem_dgemm scales): the errors below hold as long as products and sums stay where the
- * type keeps all bits. A NaN, an infinity or an overflow makes the elements of C that depend on it NaN or infinite. The
- * bits of C depend on the operands and on (m, n, k) alone.
- * Error: |C - exact| <= bound (|alpha||A||B| + |beta||C|), componentwise; measured, in every test with k <= 16384, and
- * proven for any operands (docs/numerics.md, which has the papers):
+ * A and B are not read if alpha is 0. Pointers are aligned as the type. Elements and scalars are
+ * normalised. There is no scaling here (tandem_dgemm scales): the errors below hold as long as
+ * products and sums stay where the type keeps all bits. A NaN, an infinity or an overflow makes the
+ * elements of C that depend on it NaN or infinite. The bits of C depend on the operands and on (m,
+ * n, k) alone.
+ * Error: |C - exact| <= bound (|alpha||A||B| + |beta||C|), componentwise; measured, in every test
+ * with k <= 16384, and proven for any operands (docs/numerics.md, which has the papers):
  *   df  2^-42.9 measured, 2^-38 proven    ts  2^-66 measured, 2^-59 proven
- *   dd  2^-101 measured, 2^-96 proven     ds  2^-77: that of dd, and the rounding of C to 77 bits */
+ *   dd  2^-101 measured, 2^-96 proven     ds  2^-77: that of dd, and the rounding of C to 77
+ *       bits */
 TANDEM_API tandem_status tandem_dfgemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                                        int64_t k, tandem_df alpha, const tandem_df *a, int64_t lda,
                                        const tandem_df *b, int64_t ldb, tandem_df beta,
@@ -154,28 +163,33 @@ TANDEM_API tandem_status tandem_dsgemm(tandem_op op_a, tandem_op op_b, int64_t m
                                        const tandem_ds *b, int64_t ldb, tandem_ds beta,
                                        tandem_ds *c, int64_t ldc, tandem_stream stream);
 
-/* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's SGEMM. Arguments as there, and
- *   slices  2 .. 12, or 0: as many as keep 76 bits below the largest number of each row of op(A) and column of op(B)
- * Numbers are rounded to slices * bits - 1 bits below the power of two above that largest number, bits being
- * 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2): 12 for k <= 4 down to 7 for k > 1024. The components of a number are
- * rounded one by one. Nothing else is lost before each sum is rounded to tandem_ts; alpha and beta enter as in
- * tandem_tsgemm. So the error follows the largest numbers of the row and of the column: nothing is certified or repaired.
- * Elements of C that depend on a NaN or an infinity are NaN. Workspace: 20 slices + 4 bytes an element, of as many of C at
- * a time as fit TANDEM_WORKSPACE. Needs a cuBLAS, that of the process or one that the loader finds: without,
- * TANDEM_UNSUPPORTED, and C is untouched. */
+/* tandem_tsgemm by the slices of mode ozaki-sgemm: exact products of short digits by cuBLAS's
+ * SGEMM. Arguments as there, and
+ *   slices  2 .. 12, or 0: as many as keep 76 bits below the largest number of each row of op(A)
+ *           and column of op(B)
+ * Numbers are rounded to slices * bits - 1 bits below the power of two above that largest number,
+ * bits being 1 + floor((24 - ceil(log2 max(2, min(k, 4096)))) / 2): 12 for k <= 4 down to 7 for
+ * k > 1024. The components of a number are rounded one by one. Nothing else is lost before each sum
+ * is rounded to tandem_ts; alpha and beta enter as in tandem_tsgemm. So the error follows the
+ * largest numbers of the row and of the column: nothing is certified or repaired. Elements of C
+ * that depend on a NaN or an infinity are NaN. Workspace: 20 slices + 4 bytes an element, of as
+ * many of C at a time as fit TANDEM_WORKSPACE. Needs a cuBLAS, that of the process or one that the
+ * loader finds: without, TANDEM_UNSUPPORTED, and C is untouched. */
 TANDEM_API tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, int64_t m,
                                               int64_t n, int64_t k, tandem_ts alpha,
                                               const tandem_ts *a, int64_t lda, const tandem_ts *b,
                                               int64_t ldb, tandem_ts beta, tandem_ts *c,
                                               int64_t ldc, tandem_stream stream);
 
-/* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in TANDEM_MODE
- * ("df", "ozaki2", "ozaki2:14", "faithful", ...; `tandem modes` lists them with their error bounds; "native" is cuBLAS's and
- * refused here). Shapes, aliasing and the rules for alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range
- * of binary64 works. NaN and infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic
- * makes so; sums do not overflow half way. With "faithful", elements that only finite numbers make are the binary64 numbers
- * nearest to the exact ones, ties to even. ozaki-sgemm and ozaki1 need a cuBLAS, as tandem_tsgemm_sliced does.
- * No handle of cuBLAS takes part: math modes that the program has set do not count here. */
+/* C <- alpha op(A) op(B) + beta C for binary64 matrices in the arithmetic that `mode` names, as in
+ * TANDEM_MODE ("df", "ozaki2", "ozaki2:14", "faithful", ...; `tandem modes` lists them with their
+ * error bounds; "native" is cuBLAS's and refused here). Shapes, aliasing and the rules for
+ * alpha = 0 and beta = 0 as for tandem_dfgemm. The whole exponent range of binary64 works. NaN and
+ * infinities in the operands make the elements of C NaN or infinite that binary64 arithmetic makes
+ * so; sums do not overflow half way. With "faithful", elements that only finite numbers make are
+ * the binary64 numbers nearest to the exact ones, ties to even. ozaki-sgemm and ozaki1 need a
+ * cuBLAS, as tandem_tsgemm_sliced does. No handle of cuBLAS takes part: math modes that the program
+ * has set do not count here. */
 TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,
@@ -198,8 +212,8 @@ TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_o
  * a, b, x and d are in device memory, and read only. Nothing is assumed of x and d: the better they
  * are, the smaller the intervals.
  * Theorem: let D = diag(d), R = A X - B X D, G = X'B X - I, and |.| the Frobenius norm. If |G| < 1,
- * X is invertible, B is positive definite (X^-1 is its factor), and for any set J of m columns there
- * are m eigenvalues within c |R_J| / sqrt(1 - |G|) of the d[j], j in J, without B, and within
+ * X is invertible, B is positive definite (X^-1 is its factor), and for any set J of m columns
+ * there are m eigenvalues within c |R_J| / sqrt(1 - |G|) of the d[j], j in J, without B, and within
  * c |X'R_J| / (1 - |G|) with B; c = 1 for m = 1, else sqrt(2). So intervals that are disjoint hold
  * exactly m each (Kahan; Rump; Miyajima, Ogita, Rump and Oishi 2010). R, X'R and G are products
  * that are rounded once, every rounding is bounded, and bounds are rounded up: docs/verify.md.

@@ -1,5 +1,5 @@
-/* gemm.c - wrappers of the matrix products with a handle. Each one describes its arguments as a td_problem; the forms
- * with 32-bit and 64-bit sizes differ in a type alone. */
+/* gemm.c - wrappers of the matrix products with a handle. Each one describes its arguments as a
+ * td_problem; the forms with 32-bit and 64-bit sizes differ in a type alone. */
 #include "wrap.h"
 
 #define PRODUCT(transa, transb, m_, n_, k_, a_, b_, c_, batch_)                                    \
@@ -56,8 +56,8 @@
                 Barray, ldb, beta, Carray, ldc, batchCount);                                       \
     }
 
-/* Only binary64 throughout is a product for Tandem, and not the pedantic compute type, which asks for no
- * replacement of the arithmetic. */
+/* Only binary64 throughout is a product for Tandem, and not the pedantic compute type, which asks
+ * for no replacement of the arithmetic. */
 static bool is_binary64(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
     return a == CUDA_R_64F && b == CUDA_R_64F && c == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F;

@@ -1,5 +1,5 @@
-/* handles.c - wrappers that learn of a handle what cuBLAS does not tell: which cuBLAS made it, where its calls go, whoever
- * makes them; and what workspace it was given. */
+/* handles.c - wrappers that learn of a handle what cuBLAS does not tell: which cuBLAS made it,
+ * where its calls go, whoever makes them; and what workspace it was given. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* legacy.c - wrappers of cublas.h, the interface without handles. Its stream cannot be asked for, so calls that set it
- * are watched. */
+/* legacy.c - wrappers of cublas.h, the interface without handles. Its stream cannot be asked for,
+ * so calls that set it are watched. */
 #include "wrap.h"
 
 #include <stdatomic.h>

@@ -102,8 +102,8 @@ static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, layout *m
                   {CUBLASLT_MATRIX_LAYOUT_LD, &m->ld, sizeof m->ld},
                   {CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &m->batch, sizeof m->batch},
                   {CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m->stride, sizeof m->stride}};
-    int32_t batch_mode =
-        CUBLASLT_BATCH_MODE_STRIDED; /* a version that does not know it has no other */
+    /* a version that does not know it has no other */
+    int32_t batch_mode = CUBLASLT_BATCH_MODE_STRIDED;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!from || !read_layout(r, from, fields[i].which, fields[i].value, fields[i].bytes))
             return false;

@@ -1,5 +1,5 @@
-/* lu.c - wrappers of the batched LU routines: factors, solutions, inverses, and solutions with triangles. Each one
- * describes its arguments as a td_problem. */
+/* lu.c - wrappers of the batched LU routines: factors, solutions, inverses, and solutions with
+ * triangles. Each one describes its arguments as a td_problem. */
 #include "wrap.h"
 
 #define STACK(p, ld_)                                                                              \
@@ -66,7 +66,8 @@ static const td_value no_scalar;
                 lda_inv, info, batchSize);                                                         \
     }
 
-/* info is on the host, and tells of invalid arguments, which the original function has seen then. */
+/* info is on the host, and tells of invalid arguments, which the original function has seen
+ * then. */
 #define DEFINE_GETRS(letter, number, type_)                                                        \
     TD_EXPORT cublasStatus_t cublas##letter##getrsBatched(                                         \
         cublasHandle_t handle, cublasOperation_t trans, int n, int nrhs,                           \

@@ -19,9 +19,9 @@ typedef struct {
 typedef struct {
     const char *path; /* the program's file */
     char **command;   /* its name and arguments, and NULL */
-    const char
-        *folder; /* an absolute path: where files go, MODE-N.out, .err and .json; with several
-                           reports MODE-N.PID.json for each */
+    /* an absolute path: where files go, MODE-N.out, .err and .json; with several
+     *        reports MODE-N.PID.json for each */
+    const char *folder;
 } bench_program;
 
 /* From now on SIGINT, SIGTERM and SIGHUP go to the program that runs, and not to this process: the

@@ -17,14 +17,15 @@
 enum { SECONDS, DEVICE, ROWS };
 enum { USUAL_SECONDS = 15, MOST_SECONDS = 600 };
 
-/* Time for one product, its repetitions included; and the longest product that is worth its time, of all the time there is. */
+/* Time for one product, its repetitions included; and the longest product that is worth its time,
+ * of all the time there is. */
 static const double point_seconds = 0.002, longest_share = 1.0 / 4000.0;
 
 /* Beyond so many times native's time only a coarse grid is measured. */
 static const double far_behind = 4.0;
 
-/* The share of the time in which operands are made. The host device makes them at its own speed, not at that of the card that it
- * stands for. */
+/* The share of the time in which operands are made. The host device makes them at its own speed,
+ * not at that of the card that it stands for. */
 static const double fill_share = 0.125, host_bytes_per_second = 5e8;
 
 /* A calibration while it is made. */
@@ -37,7 +38,8 @@ typedef struct {
     double longest, deadline;     /* in seconds: by rates; of clock_seconds() */
     double slowest[TD_MOST_WAYS]; /* most times what the rates say that a product took so far */
     bool is_known[TD_MOST_WAYS][TD_FACTORS];
-    /* log2 of what was measured over what the rates say, where is_known; result has it shortened. */
+    /* log2 of what was measured over what the rates say, where is_known; result has it
+     * shortened. */
     double octaves[TD_MOST_WAYS][TD_FACTORS];
     td_calibration result;
 } work;
@@ -49,8 +51,8 @@ static measure_shape shape_of(const td_problem *p)
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
 
-/* True if the product will be done before the deadline, should it be as slow as the slowest of its way so far. The first one of
- * each way, which is the smallest, is measured in any case. */
+/* True if the product will be done before the deadline, should it be as slow as the slowest of its
+ * way so far. The first one of each way, which is the smallest, is measured in any case. */
 static bool has_time(const work *w, int at, int way, double by_rates)
 {
     const double expected = by_rates * fmax(1.0, w->slowest[way]);
@@ -89,7 +91,8 @@ static bool is_coarse(int at)
     return true;
 }
 
-/* Modes are measured one after the other at each point: a warm device is as slow for all of them. */
+/* Modes are measured one after the other at each point: a warm device is as slow for all of
+ * them. */
 static void measure_points(work *w, bool is_fine)
 {
     for (int at = 0; at < TD_FACTORS; at++) {
@@ -143,7 +146,8 @@ static void fill_in(work *w)
 
 static bool is_host(const td_card *card) { return strcmp(card->name, TD_HOST_CARD) == 0; }
 
-/* What the largest point takes, or, if that is less, a third of what is free, or what is filled in a part of the time. */
+/* What the largest point takes, or, if that is less, a third of what is free, or what is filled in
+ * a part of the time. */
 static measure_size find_size(const td_card *card, double seconds)
 {
     const double filled =

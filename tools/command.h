@@ -1,5 +1,5 @@
-/* command.h - a command of the launcher: the row that its parser, --help, the manual page and the shell's completion
- * all come from. */
+/* command.h - a command of the launcher: the row that its parser, --help, the manual page and the
+ * shell's completion all come from. */
 #ifndef TD_TOOLS_COMMAND_H
 #define TD_TOOLS_COMMAND_H
 
@@ -7,8 +7,8 @@ enum { COMMAND_OPTIONS = 10 };
 
 typedef struct {
     const char *name; /* without its dashes */
-    const char
-        *argument; /* what it takes: MODE, FILE (the completion knows these); NULL: nothing */
+    /* what it takes: MODE, FILE (the completion knows these); NULL: nothing */
+    const char *argument;
     const char *summary;
 } command_option;
 
@@ -17,9 +17,9 @@ typedef struct command command;
 /* A command line that has been parsed. */
 typedef struct {
     const command *command;
-    const char *values
-        [COMMAND_OPTIONS]; /* of each option: NULL if it is not given, "" if it takes nothing */
-    char **arguments;      /* the others, `count` of them and NULL */
+    /* of each option: NULL if it is not given, "" if it takes nothing */
+    const char *values[COMMAND_OPTIONS];
+    char **arguments; /* the others, `count` of them and NULL */
     int count;
 } command_line;
 

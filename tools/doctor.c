@@ -41,7 +41,8 @@ static void print_devices(FILE *out, const machine *m)
     }
 }
 
-/* The libraries that programs of each CUDA version would get, with the version that their file names carry. */
+/* The libraries that programs of each CUDA version would get, with the version that their file
+ * names carry. */
 static void print_libraries(FILE *out)
 {
     static const char names[] = "libcudart.so.11.0:libcudart.so.12:libcudart.so.13:"

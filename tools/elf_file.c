@@ -64,7 +64,8 @@ bool elf_file_matches(const elf_file *a, const elf_file *b)
            a->header.e_ident[EI_CLASS] == b->header.e_ident[EI_CLASS];
 }
 
-/* The next section of a type after section (NULL: the first), with its header and data; NULL if there is none. */
+/* The next section of a type after section (NULL: the first), with its header and data; NULL if
+ * there is none. */
 static Elf_Scn *next_section(const elf_file *file, Elf_Scn *section, GElf_Word type,
                              GElf_Shdr *header, Elf_Data **data)
 {

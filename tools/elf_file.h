@@ -23,11 +23,12 @@ void elf_file_close(elf_file *file);
 /* True if one process could hold both: the same machine and word size. */
 bool elf_file_matches(const elf_file *a, const elf_file *b);
 
-/* The index-th string of the dynamic section with this tag (DT_NEEDED, DT_RPATH ...), or NULL; valid until close. */
+/* The index-th string of the dynamic section with this tag (DT_NEEDED, DT_RPATH ...), or NULL;
+ * valid until close. */
 const char *elf_file_dynamic(const elf_file *file, GElf_Sxword tag, int index);
 
-/* Names of symbols that the loader must find elsewhere, one after the other: start with *position = 0; NULL at the
- * end. */
+/* Names of symbols that the loader must find elsewhere, one after the other: start with
+ * *position = 0; NULL at the end. */
 const char *elf_file_next_import(const elf_file *file, size_t *position);
 
 bool elf_file_imports(const elf_file *file, const char *symbol);
@@ -49,7 +50,8 @@ typedef struct {
     const char *from; /* in it */
 } elf_position;
 
-/* The texts of the loaded data, up to a zero byte, that start so, one after the other; NULL at the end. */
+/* The texts of the loaded data, up to a zero byte, that start so, one after the other; NULL at the
+ * end. */
 const char *elf_file_next_text(const elf_file *file, const char *start, elf_position *position);
 
 #endif

@@ -125,8 +125,8 @@ static bool check_file(const elf_file *file, bool on_host_device, char *reason)
 }
 
 /* Opens the program, or the interpreter of a script, which may be a script, too: as deep as Linux
- * goes (execve(2)). The first such one is the wrapper, "" if there is none: a version manager's shim,
- * for example, which starts the interpreter proper. */
+ * goes (execve(2)). The first such one is the wrapper, "" if there is none: a version manager's
+ * shim, for example, which starts the interpreter proper. */
 static bool open_program(elf_file *file, const char *path, char wrapper[PATH_MAX], char *reason)
 {
     enum { DEPTH = 5 };
@@ -169,7 +169,8 @@ typedef struct {
     const char *unseen;    /* why functions that dlsym finds are not seen; NULL: they are */
 } findings;
 
-/* Why the library that will be preloaded does not see what a program looks up with dlsym; NULL: it does. */
+/* Why the library that will be preloaded does not see what a program looks up with dlsym; NULL: it
+ * does. */
 static const char *why_unseen(bool on_host_device)
 {
     td_options options;
@@ -291,8 +292,8 @@ static bool imports_any(const elf_file *file, const char *const names[])
     return false;
 }
 
-/* Libraries of the system that load nothing but parts of themselves at run time, and start nothing but
- * helpers of their own. */
+/* Libraries of the system that load nothing but parts of themselves at run time, and start nothing
+ * but helpers of their own. */
 static bool is_of_system(const elf_file *file)
 {
     static const char *const names[] = {"libc.so.",       "libselinux.so.", "libcrypto.so.",

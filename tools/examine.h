@@ -1,4 +1,5 @@
-/* examine.h - whether a preloaded library can take over a program's cuBLAS calls, from its files alone. */
+/* examine.h - whether a preloaded library can take over a program's cuBLAS calls, from its files
+ * alone. */
 #ifndef TD_TOOLS_EXAMINE_H
 #define TD_TOOLS_EXAMINE_H
 
@@ -8,8 +9,8 @@
 
 enum { EXAMINE_REASON_BYTES = PATH_MAX + 256 };
 
-/* Looks at the program's file, or its interpreter's, alone: will the loader preload anything, and can it then run
- * on the host device (if on_host_device)? False, with the reason, if not. */
+/* Looks at the program's file, or its interpreter's, alone: will the loader preload anything, and
+ * can it then run on the host device (if on_host_device)? False, with the reason, if not. */
 bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES]);
 
 typedef enum {
@@ -18,8 +19,8 @@ typedef enum {
     PRELOAD_FAILS
 } preload_verdict;
 
-/* Looks at the program and all libraries that it needs, and prints what it finds, lines of a name and a
- * text with a colon between; the reason is the verdict's, whichever it is. */
+/* Looks at the program and all libraries that it needs, and prints what it finds, lines of a name
+ * and a text with a colon between; the reason is the verdict's, whichever it is. */
 preload_verdict examine_program(FILE *out, const char *path, bool on_host_device,
                                 char reason[EXAMINE_REASON_BYTES]);
 

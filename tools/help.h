@@ -1,4 +1,5 @@
-/* help.h - the launcher's words about itself, made from the tables of commands, modes and options. */
+/* help.h - the launcher's words about itself, made from the tables of commands, modes and
+ * options. */
 #ifndef TD_TOOLS_HELP_H
 #define TD_TOOLS_HELP_H
 

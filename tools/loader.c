@@ -40,8 +40,8 @@ static void become_loader(const char *loader, const char *program, const char *p
     _exit(127);
 }
 
-/* Adds what a line says: "\tNAME => PATH (ADDRESS)", "\tNAME => not found", "\tPATH (ADDRESS)", or that the loader gives
- * up. */
+/* Adds what a line says: "\tNAME => PATH (ADDRESS)", "\tNAME => not found", "\tPATH (ADDRESS)", or
+ * that the loader gives up. */
 static bool add_line(loaded_set *set, char *line)
 {
     static const char giving_up[] = ": error while loading shared libraries: ";

@@ -1,5 +1,6 @@
-/* loader.h - which libraries the dynamic loader would find, as it says itself: under LD_TRACE_LOADED_OBJECTS it
- * maps the files and runs nothing of them (ld.so(8)). Its --list is the same, but ends at the first that is missing. */
+/* loader.h - which libraries the dynamic loader would find, as it says itself: under
+ * LD_TRACE_LOADED_OBJECTS it maps the files and runs nothing of them (ld.so(8)). Its --list is the
+ * same, but ends at the first that is missing. */
 #ifndef TD_TOOLS_LOADER_H
 #define TD_TOOLS_LOADER_H
 
@@ -17,13 +18,13 @@ typedef struct {
     char complaint[PATH_MAX]; /* why the loader gives up, in its words; "": it does not */
 } loaded_set;
 
-/* The libraries that a program needs, and those that these need; false, with nothing to close, if the loader cannot
- * be asked. */
+/* The libraries that a program needs, and those that these need; false, with nothing to close, if
+ * the loader cannot be asked. */
 bool loaded_set_open(loaded_set *set, const char *program);
 void loaded_set_close(loaded_set *set);
 
-/* Those of some names (with colons between) that the loader finds for a program that has no RPATH; what these need
- * follows them. */
+/* Those of some names (with colons between) that the loader finds for a program that has no RPATH;
+ * what these need follows them. */
 bool loaded_set_find(loaded_set *set, const char *names);
 
 #endif

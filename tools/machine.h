@@ -20,7 +20,8 @@ typedef struct {
     char reason[MACHINE_TEXT_BYTES]; /* why there is no device that Tandem could use */
 } machine;
 
-/* Asks the driver itself (libcuda.so.1), so that the answer does not depend on the back ends that were built. */
+/* Asks the driver itself (libcuda.so.1), so that the answer does not depend on the back ends that
+ * were built. */
 void machine_query(machine *m);
 
 #endif

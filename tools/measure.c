@@ -33,8 +33,8 @@ typedef struct {
 
 /* ---- set-up ---- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014): neighbours far apart are not related either, as those of plainer generators are, which
- * would give matrices of low rank. */
+/* SplitMix64 (Steele, Lea, Flood 2014): neighbours far apart are not related either, as those of
+ * plainer generators are, which would give matrices of low rank. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);

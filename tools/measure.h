@@ -1,4 +1,5 @@
-/* measure.h - how long products of binary64 matrices take on the current device, by cuBLAS or by an engine. */
+/* measure.h - how long products of binary64 matrices take on the current device, by cuBLAS or by an
+ * engine. */
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
@@ -12,7 +13,8 @@ typedef struct {
     int64_t operands, result;
 } measure_size;
 
-/* For products that are no larger. NULL if the device or cuBLAS is not to be had; reason then says why (a string that stays). */
+/* For products that are no larger. NULL if the device or cuBLAS is not to be had; reason then says
+ * why (a string that stays). */
 measure *measure_open(measure_size size, const char **reason);
 void measure_close(measure *m); /* accepts NULL */
 
@@ -34,8 +36,9 @@ const td_model *measure_model(const measure *m);
 /* Calls of a product that measure_seconds makes at least, however long one takes. */
 enum { MEASURE_LEAST_CALLS = 5 };
 
-/* Mean seconds of a product among others like it, back to back: the median of some series that take about `budget` seconds
- * together. engine NULL or without run: cuBLAS. A negative number if the product is refused. */
+/* Mean seconds of a product among others like it, back to back: the median of some series that take
+ * about `budget` seconds together. engine NULL or without run: cuBLAS. A negative number if the
+ * product is refused. */
 double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
                        td_parameter parameter, double budget);
 

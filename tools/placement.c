@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the folder of the launcher; an absolute one stands for itself. TD_LIBDIR comes from the build. */
+/* From the folder of the launcher; an absolute one stands for itself. TD_LIBDIR comes from the
+ * build. */
 static const char *const folders[] = {"../interpose", "../hostgpu", TD_LIBDIR,
                                       TD_LIBDIR "/tandem/hostgpu"};
 

@@ -1,4 +1,5 @@
-/* placement.h - where Tandem's own libraries are: beside the launcher, in a build folder or installed. */
+/* placement.h - where Tandem's own libraries are: beside the launcher, in a build folder or
+ * installed. */
 #ifndef TD_TOOLS_PLACEMENT_H
 #define TD_TOOLS_PLACEMENT_H
 

@@ -44,8 +44,8 @@ static bool check_rules(const td_options *o)
     return rules || !o->rules.text[0];
 }
 
-/* Leaves the options in the environment, where the library reads them. The library also warns of unknown
- * variables, so that this is not done here. */
+/* Leaves the options in the environment, where the library reads them. The library also warns of
+ * unknown variables, so that this is not done here. */
 static bool set_options(const command_line *line)
 {
     td_options o;

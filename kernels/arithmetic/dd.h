@@ -1,5 +1,6 @@
-/* dd.h - double-double arithmetic: pairs of binary64, for C on the host and CUDA C on the device; and double+single,
- * which is stored as binary64 and binary32 and computed with as double-double. */
+/* dd.h - double-double arithmetic: pairs of binary64, for C on the host and CUDA C on the device;
+ * and double+single, which is stored as binary64 and binary32 and computed with as
+ * double-double. */
 #ifndef TD_DD_H
 #define TD_DD_H
 
@@ -7,7 +8,8 @@
 #include "float32.h"
 #include "order.h"
 
-/* td_dd, td_dd_add, td_dd_mul, td_dd_fma, td_dd_start, td_dd_accumulate, td_dd_flush, td_dd_renormalise. */
+/* td_dd, td_dd_add, td_dd_mul, td_dd_fma, td_dd_start, td_dd_accumulate, td_dd_flush,
+ * td_dd_renormalise. */
 #define PAIR            tandem_dd
 #define REAL            double
 #define PAIR_MAKE       td_dd
@@ -28,7 +30,8 @@ TD_BOTH double td_dd_join(tandem_dd a)
 
 TD_BOTH tandem_dd td_dd_from_ds(tandem_ds a) { return td_dd(a.hi, (double)a.lo); }
 
-/* a rounded to double+single: at most 2^-24 of a.lo away, 2^-77 of a; lo stays finite. a must be normalised. */
+/* a rounded to double+single: at most 2^-24 of a.lo away, 2^-77 of a; lo stays finite. a must be
+ * normalised. */
 TD_BOTH tandem_ds td_ds(tandem_dd a)
 {
     const float largest = 3.4028234663852886e38f;
@@ -40,8 +43,8 @@ TD_BOTH tandem_ds td_ds(tandem_dd a)
     return r;
 }
 
-/* a with the significand of double+single, whatever the exponent of a.lo: at most 2^-24 of a.lo away (Veltkamp's
- * splitting, Dekker 1971). |a.lo| < 2^990. */
+/* a with the significand of double+single, whatever the exponent of a.lo: at most 2^-24 of a.lo
+ * away (Veltkamp's splitting, Dekker 1971). |a.lo| < 2^990. */
 TD_BOTH tandem_dd td_dd_shorten(tandem_dd a)
 {
     const double c = td_mul64(a.lo, 0x1p29 + 1.0);
@@ -51,8 +54,8 @@ TD_BOTH tandem_dd td_dd_shorten(tandem_dd a)
 /* x 2^e for |x| in 0 or [2^-200, 2^200] and e <= 2046, with one rounding; 0 if it is far below. */
 TD_BOTH double td_scale_down64(double x, int e) { return td_scale64(x, e < -2148 ? -2148 : e); }
 
-/* binary64 with the given bits, times 2^-e, to double-double: exact if that is at least 2^-1022; infinities and NaN stay.
- * -1074 <= e <= 1023, |x 2^-e| < 2^1023. */
+/* binary64 with the given bits, times 2^-e, to double-double: exact if that is at least 2^-1022;
+ * infinities and NaN stay. -1074 <= e <= 1023, |x 2^-e| < 2^1023. */
 TD_BOTH tandem_dd td_dd_split(uint64_t bits, int e)
 {
     if (!td_is_finite64(bits)) return td_dd(td_from_bits64(bits), 0.0);
@@ -69,9 +72,10 @@ TD_BOTH double td_normalise64(double x, int *e)
     return td_mul64(x < 0.0 ? -m : m, 0x1p-52);
 }
 
-/* alpha sum 2^e + beta c with one rounding (two if the result is below 2^-1022): at most 2^-100 (|alpha sum 2^e| + |beta c|)
- * from the exact value before it. Where binary64 arithmetic, fma(alpha, sum, beta c), gives a NaN or an infinity, that.
- * sum is normalised; |e| <= 2046. c counts if beta is not 0. */
+/* alpha sum 2^e + beta c with one rounding (two if the result is below 2^-1022): at most 2^-100
+ * (|alpha sum 2^e| + |beta c|) from the exact value before it. Where binary64 arithmetic,
+ * fma(alpha, sum, beta c), gives a NaN or an infinity, that. sum is normalised; |e| <= 2046. c
+ * counts if beta is not 0. */
 TD_BOTH double td_dd_axpby(double alpha, tandem_dd sum, int e, double beta, double c)
 {
     const double product = td_scale64(sum.hi, e);

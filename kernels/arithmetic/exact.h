@@ -1,15 +1,17 @@
-/* exact.h - sums of products of binary64 numbers without any rounding but the last, by whole numbers alone; for C on the
- * host and CUDA C on the device. A product is a whole number of 2^-2148 and less than 2^2048: a sum of them is kept in
- * words of 32 bits each, with room for the carries of many additions (Kulisch and Miranker, Computer Arithmetic in
- * Theory and Practice, 1981). The order of the terms changes nothing. */
+/* exact.h - sums of products of binary64 numbers without any rounding but the last, by whole
+ * numbers alone; for C on the host and CUDA C on the device. A product is a whole number of 2^-2148
+ * and less than 2^2048: a sum of them is kept in words of 32 bits each, with room for the carries
+ * of many additions (Kulisch and Miranker, Computer Arithmetic in Theory and Practice, 1981). The
+ * order of the terms changes nothing. */
 #ifndef TD_EXACT_H
 #define TD_EXACT_H
 
 #include "float32.h"
 #include "logarithm.h"
 
-/* sum over i of word[i * stride] 2^(32 i + e), modulo 2^(32 words + e), in two's complement. After td_exact_carry every
- * word is in [0, 2^32); between carries fewer than 2^31 products may be added. */
+/* sum over i of word[i * stride] 2^(32 i + e), modulo 2^(32 words + e), in two's complement. After
+ * td_exact_carry every word is in [0, 2^32); between carries fewer than 2^31 products may be
+ * added. */
 typedef struct {
     int64_t *word;
     int64_t stride;
@@ -64,7 +66,8 @@ TD_BOTH uint32_t td_exact_digit(td_exact_term term, int i, int shift)
     return (uint32_t)(pair << shift >> 32);
 }
 
-/* The term times 2^-count, count > 0; the last bit is set if any bit set was shifted out (rounding to odd). */
+/* The term times 2^-count, count > 0; the last bit is set if any bit set was shifted out (rounding
+ * to odd). */
 TD_BOTH td_exact_term td_exact_shift_down(td_exact_term term, int count)
 {
     uint64_t lost = 0;
@@ -92,8 +95,9 @@ TD_BOTH void td_exact_clear(const td_exact *x)
     for (int i = 0; i < x->words; i++) x->word[i * x->stride] = 0;
 }
 
-/* Adds the product of two binary64 numbers given by their bits; without carries. The words from TD_EXACT_LOWEST on are
- * there, TD_EXACT_WORDS of them. Infinities and NaN add some number, and stay within the words. */
+/* Adds the product of two binary64 numbers given by their bits; without carries. The words from
+ * TD_EXACT_LOWEST on are there, TD_EXACT_WORDS of them. Infinities and NaN add some number, and
+ * stay within the words. */
 TD_BOTH void td_exact_add_product(const td_exact *x, uint64_t a, uint64_t b)
 {
     int qa, qb;
@@ -132,7 +136,8 @@ TD_BOTH void td_exact_multiply(const td_exact *x, uint64_t m)
     }
 }
 
-/* Adds +- term 2^(position + e), position >= 0; words as td_exact_carry leaves them, then and now. */
+/* Adds +- term 2^(position + e), position >= 0; words as td_exact_carry leaves them, then and
+ * now. */
 TD_BOTH void td_exact_add(const td_exact *x, td_exact_term term, int position, bool is_negative)
 {
     const int first = position >> 5, shift = position & 31;
@@ -168,8 +173,9 @@ TD_BOTH void td_exact_make_tiny(const td_exact *x)
     if (!is_negative) x->word[0] = 1;
 }
 
-/* Adds +- term 2^q to a sum that td_exact_multiply has been to. Whichever of the two is so far below the other's last bit
- * that it can neither cancel it nor decide a rounding but by being there, is rounded to odd. */
+/* Adds +- term 2^q to a sum that td_exact_multiply has been to. Whichever of the two is so far
+ * below the other's last bit that it can neither cancel it nor decide a rounding but by being
+ * there, is rounded to odd. */
 TD_BOTH void td_exact_add_far(td_exact *x, td_exact_term term, int q, bool is_negative)
 {
     const int margin = 32 * TD_EXACT_BELOW;
@@ -241,8 +247,8 @@ TD_BOTH double td_exact_round(td_exact_number x, bool is_negated)
     return td_round64(x.is_negative != is_negated, x.m | (x.next != 0 || x.has_rest), x.e);
 }
 
-/* x <- |alpha| x + sign(alpha) beta c. All are finite; c counts if beta is not 0. x has TD_EXACT_BELOW and TD_EXACT_ABOVE
- * words as said there. */
+/* x <- |alpha| x + sign(alpha) beta c. All are finite; c counts if beta is not 0. x has
+ * TD_EXACT_BELOW and TD_EXACT_ABOVE words as said there. */
 TD_BOTH void td_exact_accumulate(td_exact *x, double alpha, double beta, double c)
 {
     const uint64_t alpha_bits = td_bits64(alpha), beta_bits = td_bits64(beta);
@@ -257,7 +263,8 @@ TD_BOTH void td_exact_accumulate(td_exact *x, double alpha, double beta, double 
     }
 }
 
-/* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. As td_exact_accumulate, but x is lost. */
+/* alpha x + beta c rounded once to binary64; +0 if that is exactly 0. As td_exact_accumulate, but x
+ * is lost. */
 TD_BOTH double td_exact_combine(td_exact *x, double alpha, double beta, double c)
 {
     td_exact_accumulate(x, alpha, beta, c);
@@ -272,7 +279,8 @@ TD_BOTH bool td_exact_takes(double alpha, double beta, double c)
            (beta_bits << 1 == 0 || td_is_finite64(td_bits64(c)));
 }
 
-/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first; and the longest. */
+/* Whole numbers in two's complement that td_exact_axpby takes, the least significant limb first;
+ * and the longest. */
 enum {
     TD_EXACT_LIMBS = 5,
     TD_EXACT_MOST_LIMBS = 10,
@@ -280,11 +288,12 @@ enum {
     TD_EXACT_TIE = -(1 << 28)
 };
 
-/* 256 log2 of the distance of |x| from the nearest number halfway between two that binary64 has (if it had no upper end), at
- * most, 7 % below it, and in whole units; TD_EXACT_TIE if it may be 0, or |x| is below 2^-1074. Units are 2^(e - 32), or
- * 2^e where too many bits are below the last place; |x| is `fraction` of them, or less than one more, above a multiple of that
- * place. Next to a power of two numbers are closer, on one side: nothing counts as further away than a quarter of the
- * last place. */
+/* 256 log2 of the distance of |x| from the nearest number halfway between two that binary64 has (if
+ * it had no upper end), at most, 7 % below it, and in whole units; TD_EXACT_TIE if it may be 0, or
+ * |x| is below 2^-1074. Units are 2^(e - 32), or 2^e where too many bits are below the last place;
+ * |x| is `fraction` of them, or less than one more, above a multiple of that place. Next to a power
+ * of two numbers are closer, on one side: nothing counts as further away than a quarter of the last
+ * place. */
 TD_BOTH int td_exact_room_log(td_exact_number x)
 {
     const int bits = x.e + 11 >= -1074 ? 11 : -1074 - x.e; /* of m, below the last place */
@@ -299,14 +308,16 @@ TD_BOTH int td_exact_room_log(td_exact_number x)
     return 256 * (63 - zeros + x.e - more) + (int)(room << zeros >> 55 & 255);
 }
 
-/* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not 0. X has so many limbs, may be
- * off by 2^(eta_log / 256), or is exact if eta_log is TD_EXACT_NO_ERROR. *is_certified: the exact X gives the same number. False
- * if alpha, beta or c that counts is not finite; then the result is 0.
+/* alpha X 2^e + beta c rounded once to binary64, +0 if that is exactly 0; c counts if beta is not
+ * 0. X has so many limbs, may be off by 2^(eta_log / 256), or is exact if eta_log is
+ * TD_EXACT_NO_ERROR. *is_certified: the exact X gives the same number. False if alpha, beta or c
+ * that counts is not finite; then the result is 0.
  *
- * Certified is what is further than |alpha| eta 2^e from where rounding changes, by a factor of 2^(1/256) at least, as both
- * logarithms are whole. That is more than td_exact_add_far may lose: rounding to odd leaves the sum between the same two
- * multiples of 2^32 of its last bits, and so in the same unit of td_exact_room_log; and a tiny X, less than 2^-66 of the last
- * bit of beta c, is less than 2^-11 of the room that is seen (docs/numerics.md, faithful). */
+ * Certified is what is further than |alpha| eta 2^e from where rounding changes, by a factor of
+ * 2^(1/256) at least, as both logarithms are whole. That is more than td_exact_add_far may lose:
+ * rounding to odd leaves the sum between the same two multiples of 2^32 of its last bits, and so in
+ * the same unit of td_exact_room_log; and a tiny X, less than 2^-66 of the last bit of beta c, is
+ * less than 2^-11 of the room that is seen (docs/numerics.md, faithful). */
 TD_BOTH double td_exact_axpby_of(double alpha, const uint32_t *limb, int limbs, int e, double beta,
                                  double c, int eta_log, bool *is_certified)
 {

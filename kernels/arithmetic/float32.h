@@ -1,4 +1,5 @@
-/* float32.h - binary32 and binary64 operations that round exactly once, the same on a GPU and on the host.
+/* float32.h - binary32 and binary64 operations that round exactly once, the same on a GPU and on
+ * the host.
  *
  * Device code uses the _rn intrinsics, which the compiler never contracts. Host code relies on
  * -ffp-contract=off and on fmaf and fma rounding once (slow but right without hardware support). */
@@ -79,7 +80,8 @@ TD_BOTH float td_two_sum(float a, float b, float *error)
     return s;
 }
 
-/* Dekker's Fast2Sum: s + *error == a + b exactly if a is 0 or its exponent is at least b's. 3 additions. */
+/* Dekker's Fast2Sum: s + *error == a + b exactly if a is 0 or its exponent is at least b's. 3
+ * additions. */
 TD_BOTH float td_fast_two_sum(float a, float b, float *error)
 {
     float s = td_add(a, b);
@@ -87,7 +89,8 @@ TD_BOTH float td_fast_two_sum(float a, float b, float *error)
     return s;
 }
 
-/* TwoProd: p + *error == a b exactly if |a b| is 0 or in [2^-102, 2^128 (1 - 2^-25)). 2 operations. */
+/* TwoProd: p + *error == a b exactly if |a b| is 0 or in [2^-102, 2^128 (1 - 2^-25)). 2
+ * operations. */
 TD_BOTH float td_two_prod(float a, float b, float *error)
 {
     float p = td_mul(a, b);
@@ -129,16 +132,17 @@ TD_BOTH double td_exp2_64(int e)
     return td_from_bits64(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
 }
 
-/* (float)x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is exact, as
- * 2^-126 <= |x| 2^(e/2). */
+/* (float)x 2^e with one rounding, for a whole number |x| <= 2^28, e >= -252: the first factor is
+ * exact, as 2^-126 <= |x| 2^(e/2). */
 TD_BOTH float td_scale32(int x, int e)
 {
     int half = e >> 1;
     return td_mul(td_mul((float)x, td_exp2(half)), td_exp2(e - half));
 }
 
-/* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and -2148 <= e <= 2046. The first of the two factors cannot
- * round: it would have to make x smaller than 2^-1022, and then the result is below half of 2^-1074. */
+/* x 2^e with one rounding, for |x| in 0 or [2^-200, 2^200] and -2148 <= e <= 2046. The first of the
+ * two factors cannot round: it would have to make x smaller than 2^-1022, and then the result is
+ * below half of 2^-1074. */
 TD_BOTH double td_scale64(double x, int e)
 {
     int half = e / 2;
@@ -173,8 +177,9 @@ TD_BOTH uint64_t td_shift_rounding(uint64_t m, int n)
     return (m + (half ? half - 1 + (m >> down & 1) : 0)) >> down;
 }
 
-/* +-m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m has its highest bit set,
- * and its last bit may stand for bits below; or m is 0, and the result +0. */
+/* +-m 2^e rounded once to binary64, to nearest, ties to even; subnormals and overflow included. m
+ * has its highest bit set, and its last bit may stand for bits below; or m is 0, and the result
+ * +0. */
 TD_BOTH double td_round64(bool is_negative, uint64_t m, int e)
 {
     const uint64_t sign = (uint64_t)is_negative << 63;

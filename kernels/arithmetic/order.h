@@ -1,4 +1,5 @@
-/* order.h - the order of summation over k, part of the definition of the multi-float modes (docs/numerics.md). */
+/* order.h - the order of summation over k, part of the definition of the multi-float modes
+ * (docs/numerics.md). */
 #ifndef TD_ORDER_H
 #define TD_ORDER_H
 

@@ -1,12 +1,14 @@
-/* pair_tmpl.h - arithmetic on unevaluated sums hi + lo of two numbers of one format: double-float and double-double.
+/* pair_tmpl.h - arithmetic on unevaluated sums hi + lo of two numbers of one format: double-float
+ * and double-double.
  *
- * Included by df.h and dd.h, which define PAIR, the type; REAL, that of its components; PAIR_MAKE, PAIR_NAME(add), the names
- * to define; REAL_NAME(add), the operations on the components.
+ * Included by df.h and dd.h, which define PAIR, the type; REAL, that of its components; PAIR_MAKE,
+ * PAIR_NAME(add), the names to define; REAL_NAME(add), the operations on the components.
  *
- * u is half an ulp of 1 in REAL: 2^-24 or 2^-53. Bounds hold without overflow and underflow; they are relative to the
- * exact result unless they say otherwise. docs/numerics.md has the derivations. Papers:
- *   [JMP]  Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of double-word
- *          arithmetic, ACM TOMS 44(2), 2017.
+ * u is half an ulp of 1 in REAL: 2^-24 or 2^-53. Bounds hold without overflow and underflow; they
+ * are relative to the exact result unless they say otherwise. docs/numerics.md has the derivations.
+ * Papers:
+ *   [JMP]  Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of
+ *          double-word arithmetic, ACM TOMS 44(2), 2017.
  *   [ORO]  Ogita, Rump, Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005. */
 
 TD_BOTH PAIR PAIR_MAKE(REAL hi, REAL lo)
@@ -17,8 +19,9 @@ TD_BOTH PAIR PAIR_MAKE(REAL hi, REAL lo)
     return r;
 }
 
-/* a + b: at most 3 u^2 (|a| + |b|) from the exact sum; 3 u^2 relative for equal signs [JMP]. 11 additions.
- * Not relatively accurate under cancellation, which a dot product measured against |A||B| does not need. */
+/* a + b: at most 3 u^2 (|a| + |b|) from the exact sum; 3 u^2 relative for equal signs [JMP]. 11
+ * additions. Not relatively accurate under cancellation, which a dot product measured against
+ * |A||B| does not need. */
 TD_BOTH PAIR PAIR_NAME(add)(PAIR a, PAIR b)
 {
     REAL low, s = REAL_NAME(two_sum)(a.hi, b.hi, &low);
@@ -28,8 +31,8 @@ TD_BOTH PAIR PAIR_NAME(add)(PAIR a, PAIR b)
     return r;
 }
 
-/* a b: at most 9 u^2 relative, 4 u^2 seen. 5 operations. The cross terms are added before the high product
- * rounds, so the result is normalised. */
+/* a b: at most 9 u^2 relative, 4 u^2 seen. 5 operations. The cross terms are added before the high
+ * product rounds, so the result is normalised. */
 TD_BOTH PAIR PAIR_NAME(mul)(PAIR a, PAIR b)
 {
     REAL cross = REAL_NAME(fma)(a.lo, b.hi, REAL_NAME(mul)(a.hi, b.lo));
@@ -45,12 +48,16 @@ TD_BOTH PAIR PAIR_NAME(fma)(PAIR a, PAIR b, PAIR c)
     return PAIR_NAME(add)(PAIR_NAME(mul)(a, b), c);
 }
 
-/* Adds a b to the running sum (*sum, *rest) of one block: *sum takes the rounded sum, *rest everything that *sum
- * could not hold. 10 operations. The pair stays unnormalised; over a block of B terms,
- *   |error| <= (B^2 / 2 + 5.5 B + 9) u^2 sum |a b|,   225 u^2 for B = 16      (in the manner of Dot2 [ORO]):
- * each term's components round at u of u |sum| or of v |a b|, and *rest, which grows to B u |sum|, B times. Seen: 107 u^2
- * from a search for the worst block, 31 u^2 for constants, 13 u^2 for random numbers.
- * The first rounding of h = a.hi b.hi is needed: with a fused sum + a.hi b.hi, cancellation would lose bits. */
+/* Adds a b to the running sum (*sum, *rest) of one block: *sum takes the rounded sum, *rest
+ * everything that *sum could not hold. 10 operations. The pair stays unnormalised; over a block of
+ * B terms,
+ *   |error| <= (B^2 / 2 + 5.5 B + 9) u^2 sum |a b|,   225 u^2 for B = 16      (in the manner of
+ *   Dot2 [ORO]):
+ * each term's components round at u of u |sum| or of v |a b|, and *rest, which grows to B u |sum|,
+ * B times. Seen: 107 u^2 from a search for the worst block, 31 u^2 for constants, 13 u^2 for random
+ * numbers.
+ * The first rounding of h = a.hi b.hi is needed: with a fused sum + a.hi b.hi, cancellation would
+ * lose bits. */
 TD_BOTH void PAIR_NAME(accumulate)(REAL *sum, REAL *rest, PAIR a, PAIR b)
 {
     REAL h = REAL_NAME(mul)(a.hi, b.hi);
@@ -64,8 +71,8 @@ TD_BOTH void PAIR_NAME(accumulate)(REAL *sum, REAL *rest, PAIR a, PAIR b)
     *sum = t;
 }
 
-/* The same for the first term of a block, which starts the sums: what accumulate makes of zeros, but for the sign
- * of a zero. 4 operations. */
+/* The same for the first term of a block, which starts the sums: what accumulate makes of zeros,
+ * but for the sign of a zero. 4 operations. */
 TD_BOTH void PAIR_NAME(start)(REAL *sum, REAL *rest, PAIR a, PAIR b)
 {
     REAL dp, h = REAL_NAME(two_prod)(a.hi, b.hi, &dp);
@@ -74,8 +81,9 @@ TD_BOTH void PAIR_NAME(start)(REAL *sum, REAL *rest, PAIR a, PAIR b)
     *sum = h;
 }
 
-/* Adds the sums of a block to the sum of its superblock. 8 additions; *s need not be normalised, nor does it stay
- * so: renormalise after at most two blocks keeps the rounding errors of s->lo small. */
+/* Adds the sums of a block to the sum of its superblock. 8 additions; *s need not be normalised,
+ * nor does it stay so: renormalise after at most two blocks keeps the rounding errors of s->lo
+ * small. */
 TD_BOTH void PAIR_NAME(flush)(PAIR *s, REAL sum, REAL rest)
 {
     REAL error;

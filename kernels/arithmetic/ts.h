@@ -1,8 +1,9 @@
-/* ts.h - triple-single arithmetic: unevaluated sums x + y + z of three binary32, for C on the host and CUDA C on the
- * device.
+/* ts.h - triple-single arithmetic: unevaluated sums x + y + z of three binary32, for C on the host
+ * and CUDA C on the device.
  *
- * v = 2^-24. Bounds hold without overflow and underflow. docs/numerics.md has the derivations. The operations are
- * leaner than those of the papers on triple-single products, which bench/paper.h has for comparison. */
+ * v = 2^-24. Bounds hold without overflow and underflow. docs/numerics.md has the derivations. The
+ * operations are leaner than those of the papers on triple-single products, which bench/paper.h has
+ * for comparison. */
 #ifndef TD_TS_H
 #define TD_TS_H
 
@@ -20,8 +21,9 @@ TD_BOTH tandem_ts td_ts(float x, float y, float z)
     return r;
 }
 
-/* The same value with |y| <= ulp(x) / 2, |z| <= ulp(y) / 2, also after cancellation: that may leave x = 0 or below y, and
- * a tie y above ulp(x) / 2, before the last two steps. 24 additions, exact. */
+/* The same value with |y| <= ulp(x) / 2, |z| <= ulp(y) / 2, also after cancellation: that may leave
+ * x = 0 or below y, and a tie y above ulp(x) / 2, before the last two steps. 24 additions,
+ * exact. */
 TD_BOTH tandem_ts td_ts_normalise(tandem_ts a)
 {
     a.y = td_two_sum(a.y, a.z, &a.z);
@@ -32,7 +34,8 @@ TD_BOTH tandem_ts td_ts_normalise(tandem_ts a)
     return a;
 }
 
-/* *low + *mid takes the exact product a b; *mid takes its rounded sum, *low what that loses. 8 operations. */
+/* *low + *mid takes the exact product a b; *mid takes its rounded sum, *low what that loses. 8
+ * operations. */
 TD_BOTH void td_ts_cross(float *mid, float *low, float a, float b)
 {
     const float h = td_mul(a, b), t = td_add(*mid, h), z = td_sub(t, *mid);
@@ -51,9 +54,10 @@ TD_BOTH void td_ts_tail(float *mid, float *low, tandem_ts a, tandem_ts b)
     *low = td_fma(a.z, b.x, *low);
 }
 
-/* Adds a b to the running sum s of one block: s.x takes the rounded sum, s.y and s.z what is lost at the first and at
- * the second level. 41 operations. s stays unnormalised; over a block of 8 terms
- * |error| <= 2131 v^3 sum |a b|, 2^-60.9; seen: 72 v^3 from a search for the worst block. Blocks of 16 have 8655 and 322. */
+/* Adds a b to the running sum s of one block: s.x takes the rounded sum, s.y and s.z what is lost
+ * at the first and at the second level. 41 operations. s stays unnormalised; over a block of 8
+ * terms |error| <= 2131 v^3 sum |a b|, 2^-60.9; seen: 72 v^3 from a search for the worst block.
+ * Blocks of 16 have 8655 and 322. */
 TD_BOTH void td_ts_accumulate(tandem_ts *s, tandem_ts a, tandem_ts b)
 {
     float product_error, sum_error, e1, e2;
@@ -74,8 +78,8 @@ TD_BOTH void td_ts_start(tandem_ts *s, tandem_ts a, tandem_ts b)
     td_ts_tail(&s->y, &s->z, a, b);
 }
 
-/* Adds the unnormalised sum b to s. 21 additions; *s stays unnormalised: td_ts_renormalise after at most two blocks
- * keeps the lower parts small. */
+/* Adds the unnormalised sum b to s. 21 additions; *s stays unnormalised: td_ts_renormalise after at
+ * most two blocks keeps the lower parts small. */
 TD_BOTH void td_ts_flush(tandem_ts *s, tandem_ts b)
 {
     float error, e1, e2;
@@ -92,8 +96,9 @@ TD_BOTH void td_ts_renormalise(tandem_ts *s)
     s->y = td_two_sum(s->y, s->z, &s->z);
 }
 
-/* a + b: at most 8 v^3 (|a| + |b|) from the exact sum, 3.5 v^3 seen; normalised. 45 additions. Not relatively accurate under
- * cancellation, which a dot product measured against |A||B| does not need. */
+/* a + b: at most 8 v^3 (|a| + |b|) from the exact sum, 3.5 v^3 seen; normalised. 45 additions. Not
+ * relatively accurate under cancellation, which a dot product measured against |A||B| does not
+ * need. */
 TD_BOTH tandem_ts td_ts_add(tandem_ts a, tandem_ts b)
 {
     td_ts_flush(&a, b);
@@ -114,9 +119,9 @@ TD_BOTH tandem_ts td_ts_fma(tandem_ts a, tandem_ts b, tandem_ts c)
     return td_ts_add(td_ts_mul(a, b), c);
 }
 
-/* binary64 with the given bits, times 2^-e, to triple-single: exact if that is in [2^-97, 2^128 (1 - 2^-25)), 2^-149
- * absolute below; infinite above. NaN and infinities give (x, 0, 0). Normalised; ties of x go away from 0.
- * No binary64 arithmetic. -1074 <= e <= 1023. */
+/* binary64 with the given bits, times 2^-e, to triple-single: exact if that is in [2^-97, 2^128 (1
+ * - 2^-25)), 2^-149 absolute below; infinite above. NaN and infinities give (x, 0, 0). Normalised;
+ * ties of x go away from 0. No binary64 arithmetic. -1074 <= e <= 1023. */
 TD_BOTH tandem_ts td_ts_split(uint64_t bits, int e)
 {
     if (!td_is_finite64(bits)) return td_ts(td_special32(bits), 0.0f, 0.0f);
@@ -124,7 +129,8 @@ TD_BOTH tandem_ts td_ts_split(uint64_t bits, int e)
     const uint64_t m = td_significand64(bits, &q);
     const float sign = bits >> 63 ? -1.0f : 1.0f;
 
-    /* |x 2^-e| == m 2^q: x has the upper 24 bits rounded, y the next 24 of the signed rest, z what is left. */
+    /* |x 2^-e| == m 2^q: x has the upper 24 bits rounded, y the next 24 of the signed rest, z what
+     * is left. */
     q -= e;
     q = q < -252 ? -252 : q > 127 ? 127 : q; /* as good as 0, and infinite */
     const int x = (int)((m + (1ull << 28)) >> 29), rest = (int)((int64_t)m - ((int64_t)x << 29));
@@ -144,8 +150,9 @@ TD_BOTH tandem_dd td_ts_to_dd(tandem_ts a)
     return r;
 }
 
-/* To binary64, one rounding: y + z is rounded to odd first, so that the second rounding sees whether bits were lost
- * [Boldo, Melquiond, Emulation of FMA and correctly rounded sums, IEEE Trans. Comp. 57(4), 2008]. a is normalised. */
+/* To binary64, one rounding: y + z is rounded to odd first, so that the second rounding sees
+ * whether bits were lost [Boldo, Melquiond, Emulation of FMA and correctly rounded sums, IEEE
+ * Trans. Comp. 57(4), 2008]. a is normalised. */
 TD_BOTH double td_ts_join(tandem_ts a)
 {
     if (!td_is_finite32(a.x)) return (double)a.x;

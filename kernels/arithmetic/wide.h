@@ -1,5 +1,6 @@
-/* wide.h - whole numbers of several 32-bit limbs in two's complement, the least significant first, and their rounding to
- * binary64. For kernels: every loop unrolls, so that limbs stay in registers. */
+/* wide.h - whole numbers of several 32-bit limbs in two's complement, the least significant first,
+ * and their rounding to binary64. For kernels: every loop unrolls, so that limbs stay in
+ * registers. */
 #ifndef TD_WIDE_H
 #define TD_WIDE_H
 
@@ -43,8 +44,8 @@ template <int limbs> TD_DEVICE td_wide<limbs> td_wide_magnitude(const td_wide<li
     return r;
 }
 
-/* The 64 leading bits of x > 0, from its highest one on, the last bit set if any bit below is: x is about
- * significand 2^*exponent. 0 for 0. */
+/* The 64 leading bits of x > 0, from its highest one on, the last bit set if any bit below is: x is
+ * about significand 2^*exponent. 0 for 0. */
 template <int limbs> TD_DEVICE uint64_t td_wide_leading(const td_wide<limbs> &x, int *exponent)
 {
     td_wide<limbs> y = x;

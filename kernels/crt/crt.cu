@@ -1,4 +1,5 @@
-/* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly in binary64. */
+/* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly
+ * in binary64. */
 #include "finish_exact.h"
 #include "finish_deferred.h"
 #include "../igemm/epilogue.h"

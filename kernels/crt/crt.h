@@ -1,5 +1,5 @@
-/* crt.h - from residues of the products to X by the Chinese remainder theorem, and to C. For host C and
- * for kernels. */
+/* crt.h - from residues of the products to X by the Chinese remainder theorem, and to C. For host C
+ * and for kernels. */
 #ifndef TD_CRT_H
 #define TD_CRT_H
 
@@ -12,13 +12,15 @@
 extern "C" {
 #endif
 
-/* What of C a kernel has left of members that td_is_resident says are its own (deferred.h); `word` is NULL if there is none. */
+/* What of C a kernel has left of members that td_is_resident says are its own (deferred.h); `word`
+ * is NULL if there is none. */
 typedef struct {
     uint32_t *word;
     uint8_t *tile;
 } td_left;
 
-/* Residues of the products, [piece of k][modulus][batch][n][ld], in bytes with a sign, within 5 p / 8 of 0. */
+/* Residues of the products, [piece of k][modulus][batch][n][ld], in bytes with a sign, within 5 p /
+ * 8 of 0. */
 typedef struct {
     int8_t *residue;
     int64_t plane_step, batch_step,
@@ -29,7 +31,8 @@ typedef struct {
     td_left left;
 } td_residue_product;
 
-/* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added to the first one. */
+/* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added
+ * to the first one. */
 cudaError_t td_residues_finish(const td_residue_product *product, int least, int most,
                                const td_finish *finish, int batch, cudaStream_t stream);
 

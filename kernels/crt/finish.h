@@ -1,7 +1,8 @@
-/* finish.h - from the exact X of the Ozaki family to C: a block makes tiles, a thread a subtile of each. A template argument `source`
- * has
+/* finish.h - from the exact X of the Ozaki family to C: a block makes tiles, a thread a subtile of
+ * each. A template argument `source` has
  *   limbs                        of X
- *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the end of C */
+ *   load(source, row, col, x)    X of rows row .. row + 3 of one column; row + 3 may be past the
+ *                                end of C */
 #ifndef TD_FINISH_H
 #define TD_FINISH_H
 
@@ -24,8 +25,8 @@ TD_DEVICE td_cut td_cut_of(const td_finish &finish, const td_choice &choice)
     return cut;
 }
 
-/* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are not 0 do not meet where
- * their products are left out. */
+/* True if X is exactly A B 2^scales: a line is zeros, or nothing was rounded, and digits that are
+ * not 0 do not meet where their products are left out. */
 TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
 {
     if (a.low == TD_NO_LOW || b.low == TD_NO_LOW) return true;
@@ -169,8 +170,8 @@ struct td_column {
     }
 };
 
-/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns the bits of all that the
- * repair kernel has to do. */
+/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns
+ * the bits of all that the repair kernel has to do. */
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
                                     const td_wide<limbs> *x, const td_line *a, td_line b,

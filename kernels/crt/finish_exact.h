@@ -40,7 +40,8 @@ struct subtile_reach {
     bool is_usual, is_exact;
 };
 
-/* Scales, and exponents of alpha, that leave products of both normal numbers, if others are put to them. */
+/* Scales, and exponents of alpha, that leave products of both normal numbers, if others are put to
+ * them. */
 enum { FAR_SCALE = 600, FAR_ALPHA = 400 };
 TD_DEVICE bool is_usual_alpha(double alpha)
 {
@@ -48,7 +49,8 @@ TD_DEVICE bool is_usual_alpha(double alpha)
     return exponent >= -FAR_ALPHA && exponent <= FAR_ALPHA;
 }
 
-/* X rounded once, if `is_plain`: alpha is 1 and beta 0; else alpha X + beta C0, alpha being usual. */
+/* X rounded once, if `is_plain`: alpha is 1 and beta 0; else alpha X + beta C0, alpha being
+ * usual. */
 template <bool is_plain> struct by_exact_rounding {
     typedef subtile_reach records;
 
@@ -121,7 +123,8 @@ template <bool is_plain> struct by_exact_rounding {
         }
     }
 
-    /* Returns the bits of the elements of which it is not sure. What C had in the next column is loaded ahead. */
+    /* Returns the bits of the elements of which it is not sure. What C had in the next column is
+     * loaded ahead. */
     template <int moduli, class unit>
     TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, unsigned whole,
                                       int64_t ld, const int8_t *stage)

@@ -71,7 +71,8 @@ template <int tiles_> struct unit_of_tiles {
         steps = TD_TILE / (WARPS * columns)
     };
 
-    /* Lanes of different columns that are read together, TD_SUBTILE apart, are in different banks. */
+    /* Lanes of different columns that are read together, TD_SUBTILE apart, are in different
+     * banks. */
     TD_DEVICE int slot_of(int column) { return column ^ column / TD_SUBTILE; }
 };
 
@@ -209,7 +210,8 @@ struct subtile_records {
     }
 };
 
-/* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the columns whose results are usual, as bits. */
+/* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the
+ * columns whose results are usual, as bits. */
 struct subtile_lines {
     uint32_t scale_a[TD_SUBTILE];
     uint64_t scales_b; /* 16 bits each */
@@ -283,7 +285,8 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     return open;
 }
 
-/* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of an exponent's upper half. */
+/* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of
+ * an exponent's upper half. */
 TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, double *c)
 {
     const uint32_t upper = (uint32_t)(td_bits64(x) >> 32);
@@ -338,8 +341,9 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GR
     return td_less_multiple<limbs>(td_tables.less_product[moduli], column, fraction);
 }
 
-/* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and every block that needs them has to fetch
- * this code, so there is little of it. Returns the mask. */
+/* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and
+ * every block that needs them has to fetch this code, so there is little of it. Returns the
+ * mask. */
 template <td_finish_kind kind, int moduli>
 TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                                               const td_finish &finish, int row, int col,
@@ -379,10 +383,12 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     return mask;
 }
 
-/* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a second look tells no more. */
+/* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a
+ * second look tells no more. */
 enum { FEW_UNSURE = 2 };
 
-/* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as td_finish_subtile. */
+/* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as
+ * td_finish_subtile. */
 struct by_rounding {
     typedef subtile_records records;
 

@@ -1,5 +1,5 @@
-/* finish_types.h - what makes C from exact products X is told: how X becomes C, and which elements are
- * left to the repair kernels. For host C and for kernels. */
+/* finish_types.h - what makes C from exact products X is told: how X becomes C, and which elements
+ * are left to the repair kernels. For host C and for kernels. */
 #ifndef TD_FINISH_TYPES_H
 #define TD_FINISH_TYPES_H
 
@@ -20,12 +20,13 @@ typedef enum {
     TD_LEAVES_EXACT     /* a second product has them (../crt/second.h) */
 } td_left_tiles;
 
-/* An element is left to the repair kernel if its row or column is special, or if it is not certified. X may be off by half the
- * larger sum of magnitudes of A' and of B' from their rounding, twice, or by less if it is counted what is rounded
- * (td_log_error_counted), and by choice.rest. With TD_FINISH_ROUND an element is
- * certified if that is little beside abs(A') abs(B'), which is at least k times 2^ the sum of the means of the logarithms (the
- * arithmetic mean is no less than the geometric one): if the means of both lines, with TD_LOG * scales, add up to
- * choice.need and the logarithm of the error. Also if X is off by nothing. */
+/* An element is left to the repair kernel if its row or column is special, or if it is not
+ * certified. X may be off by half the larger sum of magnitudes of A' and of B' from their rounding,
+ * twice, or by less if it is counted what is rounded (td_log_error_counted), and by choice.rest.
+ * With TD_FINISH_ROUND an element is certified if that is little beside abs(A') abs(B'), which is
+ * at least k times 2^ the sum of the means of the logarithms (the arithmetic mean is no less than
+ * the geometric one): if the means of both lines, with TD_LOG * scales, add up to choice.need and
+ * the logarithm of the error. Also if X is off by nothing. */
 typedef struct {
     td_target target;
     td_finish_kind kind;

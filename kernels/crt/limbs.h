@@ -25,8 +25,8 @@ TD_DEVICE void td_add_group(const td_group<limbs> &group, const uint32_t (&resid
     y[3] = td_add_pair<1>(group.weight_2 << 16, residues[2], y[3]);
 }
 
-/* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum over P, in 2^-54: at most
- * 7 2^27 units too small, and X is no nearer to P / 2 than P 2^-17. */
+/* The sum of columns less the multiple of P that is nearest to it. `fraction` is that of the sum
+ * over P, in 2^-54: at most 7 2^27 units too small, and X is no nearer to P / 2 than P 2^-17. */
 template <int limbs>
 TD_DEVICE td_wide<limbs> td_less_multiple(const uint32_t *less_product, int64_t *column,
                                           uint64_t fraction)

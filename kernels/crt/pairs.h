@@ -1,17 +1,20 @@
-/* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded as the whole numbers of
- * crt.cu would be, or not at all.
+/* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded
+ * as the whole numbers of crt.cu would be, or not at all.
  *
- * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p p'). y + BIAS is put together in the
- * upper half of a binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
- *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is left when Q P's high is taken away;
- *   |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and err by 2^-76 2^t in all at most; by how much is computed.
+ * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p
+ * p'). y + BIAS is put together in the upper half of a binary64 of exponent 17. With 2^t >= P and
+ * g = 2^(t - 47), M = high + low, high a multiple of g:
+ *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is
+ *   left when Q P's high is taken away; |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26
+ *   2^t, and err by 2^-76 2^t in all at most; by how much is computed.
  * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
  *
- * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and |rest| below that. There are at most ten y
- * and Q < 2^4, and y alone is below 2^16 in magnitude:
- *   sums of y middle stay below 2^19.4 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is what is left of h when they are added;
- *   sums of y rest stay below 2^19.4 2^(t - 80), and with the constants err by less than 2^5 2^-53 times that, 2^(t - 108);
- *   e is below 2^(t - 53) and is rounded twice. All that is less than 2^(t - 105). */
+ * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and
+ * |rest| below that. There are at most ten y and Q < 2^4, and y alone is below 2^16 in magnitude:
+ *   sums of y middle stay below 2^19.4 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is
+ *   what is left of h when they are added; sums of y rest stay below 2^19.4 2^(t - 80), and with
+ *   the constants err by less than 2^5 2^-53 times that, 2^(t - 108); e is below 2^(t - 53) and is
+ *   rounded twice. All that is less than 2^(t - 105). */
 #ifndef TD_PAIRS_H
 #define TD_PAIRS_H
 
@@ -39,7 +42,8 @@ struct td_pairs {
     double error;                 /* at most */
     double reach; /* the same and what l may be rounded by when it is added: 2^(t - 79) */
     int bits;     /* t */
-    int farthest; /* z that are sure are 2^(t - farthest) or more: their units are twice the error */
+    /* z that are sure are 2^(t - farthest) or more: their units are twice the error */
+    int farthest;
     td_low_parts low_of_pair[TD_PAIRS], low_of_product;
     double error_of_parts;
 };
@@ -58,7 +62,8 @@ static constexpr double td_power_of_2(int e)
     return x;
 }
 
-/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit - down < 128. */
+/* limb 2^down is high + low, high being the nearest multiple of 2^unit; low is rounded. 32 < unit -
+ * down < 128. */
 static constexpr void td_cut_limbs(const uint32_t *limb, int down, int unit, double *high,
                                    double *low)
 {
@@ -104,8 +109,8 @@ static constexpr td_low_parts td_cut_low(const uint32_t *limb, int down, int uni
 
 static constexpr double td_magnitude_of(double x) { return x < 0.0 ? -x : x; }
 
-/* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the start among them, and a little for
- * each constant. */
+/* What sums of y low may be off: 2^-53 of the largest that each addition can give, those of the
+ * start among them, and a little for each constant. */
 static constexpr double td_error_of(const td_pairs &pairs, int count)
 {
     double error = 16.0 * td_magnitude_of(pairs.low), before = 0.0, bias = -pairs.start_low,
@@ -165,7 +170,8 @@ static constexpr td_pair_tables td_make_pair_tables()
 
 TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
 
-/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues, which have signs. */
+/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues,
+ * which have signs. */
 template <int half>
 TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
 {
@@ -222,8 +228,8 @@ TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
 
 /* ---- lines ---- */
 
-/* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean from the sum; the smallest sum, with
- * its scale; scales. */
+/* The worst that lines can be: the smallest mean, with its scale; the largest distance of a mean
+ * from the sum; the smallest sum, with its scale; scales. */
 struct td_worst_line {
     int mean, spread, rounding;
     int least, most;
@@ -243,8 +249,9 @@ TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_lin
             min(a.least, b.least), max(a.most, b.most),     (bool)(a.is_special | b.is_special)};
 }
 
-/* True only if td_is_certified says so of all elements by their means. These are to be so far above the sum of either line: a
- * condition for each, in which the other line's sum does not occur. No branches: code that is jumped to is fetched late. */
+/* True only if td_is_certified says so of all elements by their means. These are to be so far above
+ * the sum of either line: a condition for each, in which the other line's sum does not occur. No
+ * branches: code that is jumped to is fetched late. */
 TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
                                 const td_choice &choice)
 {
@@ -272,9 +279,10 @@ TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, cons
 
 /* ---- elements ---- */
 
-/* X 2^-scale of four elements, rounded, and which of these are sure. The sums of h and of l less and more what it may be off are rounded,
- * as X between them is: where both are the same that is X rounded. Zeros never are sure. Scales are usual, those of rows and of a column,
- * times 2^20. reach: that of td_pairs, or more. No branches. */
+/* X 2^-scale of four elements, rounded, and which of these are sure. The sums of h and of l less
+ * and more what it may be off are rounded, as X between them is: where both are the same that is X
+ * rounded. Zeros never are sure. Scales are usual, those of rows and of a column, times 2^20.
+ * reach: that of td_pairs, or more. No branches. */
 template <int moduli>
 TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
                              uint32_t scale_b, double reach, double *x, bool (&is_sure)[TD_SUBTILE])
@@ -299,10 +307,12 @@ TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)
                           td_pair_table.of[moduli - TD_LEAST_PAIRED].reach, x, is_sure);
 }
 
-/* alpha X + beta C0 of four elements, rounded once, and of which that is sure; alpha has the scales in it, and X may be off by `reach`. With
- * H + L = h + l, alpha H = p + p' and beta C0 = q + q' the sum is exactly p + q, what rounding it loses, p' + q' and alpha L. The last ones
- * are below 2^-51 (|p| + |q|) together, and three additions make their sum: it errs by less than 2^-102 (|p| + |q|), what is lost where
- * products are too small for all of their bits included. If the sum less and more all that has the same nearest number, that is it. */
+/* alpha X + beta C0 of four elements, rounded once, and of which that is sure; alpha has the scales
+ * in it, and X may be off by `reach`. With H + L = h + l, alpha H = p + p' and beta C0 = q + q' the
+ * sum is exactly p + q, what rounding it loses, p' + q' and alpha L. The last ones are below 2^-51
+ * (|p| + |q|) together, and three additions make their sum: it errs by less than 2^-102 (|p| +
+ * |q|), what is lost where products are too small for all of their bits included. If the sum less
+ * and more all that has the same nearest number, that is it. */
 template <int moduli>
 TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_SUBTILE],
                              double beta, const double (&c0)[TD_SUBTILE], double reach, double *x,
@@ -326,8 +336,8 @@ TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_
     }
 }
 
-/* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The constants are in the code: what is
- * seldom needed would wait for them. */
+/* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The
+ * constants are in the code: what is seldom needed would wait for them. */
 template <int moduli, int i>
 TD_DEVICE void td_add_parts(const int8_t *residue, int64_t step, double *high, double *middle,
                             double *rest)

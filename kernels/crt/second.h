@@ -1,6 +1,7 @@
-/* second.h - a second exact product, of A' and B' with TD_DENSE_MODULI moduli, for the dense tiles of a part of C: those of which
- * the first one leaves many elements that are to be exact and rounded once. Nearly all of them are certified then. For host C
- * and for kernels; every function enqueues on `stream`, waits for nothing, and returns the launch's status. */
+/* second.h - a second exact product, of A' and B' with TD_DENSE_MODULI moduli, for the dense tiles
+ * of a part of C: those of which the first one leaves many elements that are to be exact and
+ * rounded once. Nearly all of them are certified then. For host C and for kernels; every function
+ * enqueues on `stream`, waits for nothing, and returns the launch's status. */
 #ifndef TD_CRT_SECOND_H
 #define TD_CRT_SECOND_H
 
@@ -21,8 +22,8 @@ typedef struct {
  * scales of their lines; the other members get a choice of 0 moduli. */
 typedef struct {
     td_target target;
-    const td_line *from
-        [2]; /* of the first product; the first line of member z is from[o] + z * lines_of_member[o] */
+    /* of the first product; the first line of member z is from[o] + z * lines_of_member[o] */
+    const td_line *from[2];
     int64_t lines_of_member[2];
     td_line *line[2]; /* [batch][rows, columns of the target] */
     td_choice candidate;

@@ -1,5 +1,5 @@
-/* async_copy.h - copies from global to shared memory that run while the multiprocessor computes, and a loop that does both;
- * direct copies where the device has no others. */
+/* async_copy.h - copies from global to shared memory that run while the multiprocessor computes,
+ * and a loop that does both; direct copies where the device has no others. */
 #ifndef TD_ASYNC_COPY_H
 #define TD_ASYNC_COPY_H
 
@@ -80,7 +80,8 @@ template <int groups> TD_DEVICE void td_async_copy_wait()
 #endif
 }
 
-/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a stage: `wanted` where they fit. */
+/* Stages of kernels that want so many blocks on a multiprocessor and `bytes` of shared memory a
+ * stage: `wanted` where they fit. */
 static inline cudaError_t td_stages_of_blocks(int blocks, int bytes, int wanted, int *stages)
 {
     int most = 0;
@@ -99,14 +100,16 @@ template <td_team team> TD_DEVICE void td_meet()
         __syncwarp();
 }
 
-/* How many of `count` tiles a block of the grid's has: that of its own number, and every gridDim.x-th after. */
+/* How many of `count` tiles a block of the grid's has: that of its own number, and every
+ * gridDim.x-th after. */
 TD_DEVICE int td_tiles_of_block(int count)
 {
     return (count - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
 }
 
-/* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps before. All threads of the
- * team take part. Copies of an earlier pipeline are done, and all threads have read them. */
+/* Calls work(stage) for step after step, whose copies fetch(stage) has started stages - 1 steps
+ * before. All threads of the team take part. Copies of an earlier pipeline are done, and all
+ * threads have read them. */
 template <int stages, td_team team = TD_BY_BLOCK, class number, class fetch_function,
           class work_function>
 TD_DEVICE void td_async_pipeline(number steps, fetch_function fetch, work_function work)

@@ -1,5 +1,5 @@
-/* barrier.h - barriers in shared memory, of sm_80 and later: counters of arrivals, on which some threads wait while others go on. (PTX ISA
- * 8.0: mbarrier.) */
+/* barrier.h - barriers in shared memory, of sm_80 and later: counters of arrivals, on which some
+ * threads wait while others go on. (PTX ISA 8.0: mbarrier.) */
 #ifndef TD_BARRIER_H
 #define TD_BARRIER_H
 

@@ -1,6 +1,7 @@
-/* cluster.h - clusters of sm_90 and later: blocks that have places at the same time, wait for each other, and reach each other's shared
- * memory. An address of a block's own is also that of the same variable of another one, once that block's number is put in. (PTX ISA 8.0:
- * mapa, barrier.cluster, mbarrier, cp.async.bulk.tensor.) */
+/* cluster.h - clusters of sm_90 and later: blocks that have places at the same time, wait for each
+ * other, and reach each other's shared memory. An address of a block's own is also that of the same
+ * variable of another one, once that block's number is put in. (PTX ISA 8.0: mapa, barrier.cluster,
+ * mbarrier, cp.async.bulk.tensor.) */
 #ifndef TD_CLUSTER_H
 #define TD_CLUSTER_H
 
@@ -35,7 +36,8 @@ TD_DEVICE void td_barrier_arrive_in_block(uint32_t own, int block)
         : "memory");
 }
 
-/* Leaves a number in another block, and arrives at its barrier; who waits for that by td_barrier_wait_for_block sees the number. */
+/* Leaves a number in another block, and arrives at its barrier; who waits for that by
+ * td_barrier_wait_for_block sees the number. */
 TD_DEVICE void td_tell_block(int *place, uint64_t *barrier, int block, int number)
 {
     asm volatile("st.shared::cluster.s32 [%0], %2;\n"
@@ -51,7 +53,8 @@ TD_DEVICE void td_barrier_wait_for_block(uint64_t *barrier, uint32_t parity)
         TD_ASK_BARRIER("try_wait.parity.acquire.cluster", over, td_shared_address(barrier), parity);
 }
 
-/* td_copy_box to the same place of all of so many blocks, each of whose barriers waits for its bytes. */
+/* td_copy_box to the same place of all of so many blocks, each of whose barriers waits for its
+ * bytes. */
 template <int blocks>
 TD_DEVICE void td_copy_box_to_all(void *shared, const CUtensorMap *map, uint64_t *barrier, int x,
                                   int y, int z, int w)

@@ -1,10 +1,12 @@
-/* copy_ring.h - stages of shared memory that all threads of a block fill by asynchronous copies, and all of its warps read, each at its own
- * pace: a warp waits for the copies that it reads, and for the readers of what it copies over. Where a device has no barriers in shared
- * memory, the block's threads meet instead.
+/* copy_ring.h - stages of shared memory that all threads of a block fill by asynchronous copies,
+ * and all of its warps read, each at its own pace: a warp waits for the copies that it reads, and
+ * for the readers of what it copies over. Where a device has no barriers in shared memory, the
+ * block's threads meet instead.
  *
- * Fills, and reads, are numbered from 0 on; fill f goes to stage f % stages. All threads take part in all of them, and fill at most
- * td_ring_ahead<stages>() of them before they release one. A fill is done by all of the block's threads, who call td_ring_fill, or by one,
- * who copies boxes (tma_copy.h) that arrive at full[f % stages]. */
+ * Fills, and reads, are numbered from 0 on; fill f goes to stage f % stages. All threads take part
+ * in all of them, and fill at most td_ring_ahead<stages>() of them before they release one. A fill
+ * is done by all of the block's threads, who call td_ring_fill, or by one, who copies boxes
+ * (tma_copy.h) that arrive at full[f % stages]. */
 #ifndef TD_COPY_RING_H
 #define TD_COPY_RING_H
 
@@ -65,7 +67,8 @@ template <int stages> TD_DEVICE void td_ring_wait(td_copy_ring &ring, uint32_t f
     td_barrier_wait(&ring.full[f % stages], f / stages & 1);
 }
 
-/* After it; by each thread for itself, as compute-sanitizer's racecheck believes a barrier only those that arrive. */
+/* After it; by each thread for itself, as compute-sanitizer's racecheck believes a barrier only
+ * those that arrive. */
 template <int stages> TD_DEVICE void td_ring_release(td_copy_ring &ring, uint32_t f)
 {
     td_barrier_arrive(&ring.empty[f % stages]);

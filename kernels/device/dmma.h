@@ -1,4 +1,5 @@
-/* dmma.h - products of binary64 matrices by the tensor cores of sm_80 and later. Each element is a chain of FMAs over ascending k. */
+/* dmma.h - products of binary64 matrices by the tensor cores of sm_80 and later. Each element is a
+ * chain of FMAs over ascending k. */
 #ifndef TD_DMMA_H
 #define TD_DMMA_H
 
@@ -6,8 +7,9 @@
 
 #if TD_HAS_CUDA_DEVICE
 
-/* c += a b, 16 x 8 times 8 x 8. Of a, a lane has rows lane / 4 and that + 8 at k = lane % 4, then the same at k + 4; of b, column lane / 4
- * at both; of c, columns 2 (lane % 4) and the next of row lane / 4, then of that + 8. Products stay in the order in which they stand. */
+/* c += a b, 16 x 8 times 8 x 8. Of a, a lane has rows lane / 4 and that + 8 at k = lane % 4, then
+ * the same at k + 4; of b, column lane / 4 at both; of c, columns 2 (lane % 4) and the next of row
+ * lane / 4, then of that + 8. Products stay in the order in which they stand. */
 TD_DEVICE void td_multiply64(double (&c)[4], const double (&a)[4], const double (&b)[2])
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -1,18 +1,23 @@
-/* portable.h - what a kernel source may use, the same under nvcc and under a C++ compiler for the host device.
+/* portable.h - what a kernel source may use, the same under nvcc and under a C++ compiler for the
+ * host device.
  *
  *   TD_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)
- *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters convert as in a call
+ *       a cudaError_t; a template kernel with commas in its name stands in parentheses; parameters
+ *       convert as in a call
  *   TD_LAUNCH_NEXT(...)
- *       the same for a kernel that begins with td_begin_kernel() and comes after another one of this call: its blocks may be put in
- *       place while the last of that one's still run
+ *       the same for a kernel that begins with td_begin_kernel() and comes after another one of
+ *       this call: its blocks may be put in place while the last of that one's still run
  *   TD_LAUNCH_CLUSTERS(kernel, grid, blocks, block, shared_bytes, stream, arguments...)
- *       the same of neighbouring blocks, along x, that have places at the same time (cluster.h); under nvcc
+ *       the same of neighbouring blocks, along x, that have places at the same time (cluster.h);
+ *       under nvcc
  *   td_load(error, kernels...)
  *       loads kernels on the current device; `error` is passed on
  *   td_has_code<kernel>()
- *       true if a kernel that has static shared memory, where it does anything, does so on the current device
+ *       true if a kernel that has static shared memory, where it does anything, does so on the
+ *       current device
  *   td_block_shared_bytes(&bytes), td_allow_shared(error, kernel, bytes)
- *       the shared memory that a block may have on the current device; lets a kernel have so much, or what there is
+ *       the shared memory that a block may have on the current device; lets a kernel have so much,
+ *       or what there is
  *   td_multiprocessors(&count)
  *       of the current device
  *   TD_SHARED(type, name, [rows][columns]);
@@ -30,20 +35,23 @@
  *   TD_DEVICE_LARGE
  *       the same: inlined on a device, but not on the host, whose compiler would take minutes
  *   TD_UNROLL, TD_UNROLL_N(n)
- *       before a loop: unroll it fully, or n times; where TD_KEEPS_LOOPS is defined the host does the second alone
+ *       before a loop: unroll it fully, or n times; where TD_KEEPS_LOOPS is defined the host does
+ *       the second alone
  *   TD_ROLLED
  *       before a loop: do not unroll it on a device
  *   TD_LANES
- *       before an innermost loop over independent elements: unrolled on a device, vectorised on the host
+ *       before an innermost loop over independent elements: unrolled on a device, vectorised on the
+ *       host
  *   TD_DEVICE, TD_HOST_DEVICE
  *       before a function's type: inline, for kernels; also for host C++
  *   TD_INSIDE
  *       the same before a member function's type
  *   td_uniform(x)
- *       x, an int that is the same in all threads of the warp, which all take part: then the compiler knows it too
+ *       x, an int that is the same in all threads of the warp, which all take part: then the
+ *       compiler knows it too
  *   td_global(pointer)
- *       the pointer, which is to global memory: where the compiler does not see that by itself, it takes every access for one that may be
- *       to shared memory, too, and keeps them in order
+ *       the pointer, which is to global memory: where the compiler does not see that by itself, it
+ *       takes every access for one that may be to shared memory, too, and keeps them in order
  *   td_skips(is_useless)
  *       whether to leave out work that changes nothing, as for lines past the end: is_useless on
  *       the host device, where each thread takes its own time; false, for the compiler, on others
@@ -51,8 +59,8 @@
  *       1 where kernels are compiled by nvcc for a device, else 0
  *
  * Shared memory is not zero at the start of a block: on the host device every byte of it is 0xFF.
- * Kernels: no return before a barrier, no warp operation whose mask names a lane that does not take part, and nothing
- * that relies on the lanes of a warp running in step. */
+ * Kernels: no return before a barrier, no warp operation whose mask names a lane that does not take
+ * part, and nothing that relies on the lanes of a warp running in step. */
 #ifndef TD_PORTABLE_H
 #define TD_PORTABLE_H
 
@@ -145,7 +153,8 @@ static __device__ __forceinline__ void td_let_next_begin()
 #endif
 }
 
-/* Waits until the kernels before are done and what they wrote is there. Every thread does, sooner or later. */
+/* Waits until the kernels before are done and what they wrote is there. Every thread does, sooner
+ * or later. */
 static __device__ __forceinline__ void td_wait_for_last()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -153,7 +162,8 @@ static __device__ __forceinline__ void td_wait_for_last()
 #endif
 }
 
-/* Both: every thread's first statement, but for kernels that read nothing of what the one before writes until later. */
+/* Both: every thread's first statement, but for kernels that read nothing of what the one before
+ * writes until later. */
 static __device__ __forceinline__ void td_begin_kernel()
 {
     td_let_next_begin();

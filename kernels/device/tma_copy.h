@@ -1,5 +1,6 @@
-/* tma_copy.h - copies of boxes of a tensor to shared memory by the tensor memory accelerator of sm_90 and later, and barriers that wait for
- * their bytes. One thread starts a copy; what is past the tensor's ends becomes zeros. (PTX ISA 8.0: cp.async.bulk.tensor, mbarrier.) */
+/* tma_copy.h - copies of boxes of a tensor to shared memory by the tensor memory accelerator of
+ * sm_90 and later, and barriers that wait for their bytes. One thread starts a copy; what is past
+ * the tensor's ends becomes zeros. (PTX ISA 8.0: cp.async.bulk.tensor, mbarrier.) */
 #ifndef TD_TMA_COPY_H
 #define TD_TMA_COPY_H
 
@@ -34,8 +35,8 @@ TD_DEVICE void td_prefetch_map(const CUtensorMap *map)
 #endif
 }
 
-/* A box of a tensor of four dimensions from its element x, y, z, w on; x is to be a multiple of 16 bytes: others are an illegal
- * instruction. */
+/* A box of a tensor of four dimensions from its element x, y, z, w on; x is to be a multiple of 16
+ * bytes: others are an illegal instruction. */
 TD_DEVICE void td_copy_box(void *shared, const CUtensorMap *map, uint64_t *barrier, int x, int y,
                            int z, int w)
 {
@@ -73,12 +74,14 @@ static inline decltype(&cuTensorMapEncodeTiled) td_find_encode()
                : NULL;
 }
 
-/* Whether other blocks soon want what is near a box: then the L2 fetches some more from memory, which makes memory itself slower. */
+/* Whether other blocks soon want what is near a box: then the L2 fetches some more from memory,
+ * which makes memory itself slower. */
 typedef enum { TD_BOX_USED_ONCE, TD_BOX_SHARED } td_box_use;
 
-/* Boxes, lines of which have at most 128 bytes, of a tensor of so many elements along its dimensions, whose first element is 16-byte
- * aligned, as all are that are steps[i], in bytes, apart along dimension i + 1. In shared memory, 1024-byte aligned, chunks of 16 bytes of
- * line i are swapped by exclusive-or with i mod 8. False if the driver does not have it. */
+/* Boxes, lines of which have at most 128 bytes, of a tensor of so many elements along its
+ * dimensions, whose first element is 16-byte aligned, as all are that are steps[i], in bytes, apart
+ * along dimension i + 1. In shared memory, 1024-byte aligned, chunks of 16 bytes of line i are
+ * swapped by exclusive-or with i mod 8. False if the driver does not have it. */
 static inline bool td_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, const void *first,
                                      const cuuint64_t (&sizes)[4], const cuuint64_t (&steps)[3],
                                      const cuuint32_t (&box)[4], td_box_use use = TD_BOX_SHARED)

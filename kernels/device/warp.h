@@ -1,4 +1,5 @@
-/* warp.h - what the lanes of a warp have together: int or unsigned, or any whole number. All 32 take part. */
+/* warp.h - what the lanes of a warp have together: int or unsigned, or any whole number. All 32
+ * take part. */
 #ifndef TD_WARP_H
 #define TD_WARP_H
 

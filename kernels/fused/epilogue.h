@@ -1,4 +1,5 @@
-/* epilogue.h - C from a tile's residues, by the threads that have made them (../crt/pairs.h); and the residues of what is left. For fused.cu. */
+/* epilogue.h - C from a tile's residues, by the threads that have made them (../crt/pairs.h); and
+ * the residues of what is left. For fused.cu. */
 #ifndef TD_FUSED_EPILOGUE_H
 #define TD_FUSED_EPILOGUE_H
 
@@ -26,8 +27,9 @@ TD_DEVICE void leave_octet(const block_task &task, int row, int column,
         *reinterpret_cast<uint2 *>(to) = make_uint2(words[0][t], words[1][t]);
 }
 
-/* Octets of a warp on their way to memory, by way of shared memory: [pair of rows][lane]. Of four neighbouring lanes, which have the same column,
- * each one stores the same pair of all four, APART rows apart. Lanes are swapped so that none of the four meet in a bank. */
+/* Octets of a warp on their way to memory, by way of shared memory: [pair of rows][lane]. Of four
+ * neighbouring lanes, which have the same column, each one stores the same pair of all four, APART
+ * rows apart. Lanes are swapped so that none of the four meet in a bank. */
 enum { PAIRS = OCTET / 2, TOGETHER = 4, APART = 2 * OCTET, PAIRS_APART = CHUNKS * TEAM };
 static_assert((int)PAIRS <= (int)schedule<TD_COMMON_MODULI>::kept, "in the place of what was read");
 
@@ -153,7 +155,8 @@ TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int numb
                        place_of_pairs(target, own, number), pairs);
 }
 
-/* Which lanes' octets are left, whose residues are stored. Rows past the end are zeros, of which it is never sure. */
+/* Which lanes' octets are left, whose residues are stored. Rows past the end are zeros, of which it
+ * is never sure. */
 template <int moduli>
 TD_DEVICE unsigned leave_octets(const block_task &task, const lane_tile &own, int number,
                                 bool are_sure, const uint32_t (&words)[2][moduli])
@@ -167,8 +170,8 @@ TD_DEVICE unsigned leave_octets(const block_task &task, const lane_tile &own, in
     return __ballot_sync(0xffffffffu, is_left);
 }
 
-/* C of one octet of every lane of a warp, half of a chunk of the group, or its residues. What was there is loaded as soon as there are
- * registers for it. */
+/* C of one octet of every lane of a warp, half of a chunk of the group, or its residues. What was
+ * there is loaded as soon as there are registers for it. */
 template <int half, bool is_scaled, int moduli>
 TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[moduli], int chunk,
                              lane_tile &own)
@@ -205,7 +208,8 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         store_part(task, own, number, pairs);
 }
 
-/* Groups by the same few instructions, which work on the first one's residues. is_scaled: of a tile told to be TOLD_WIDE. */
+/* Groups by the same few instructions, which work on the first one's residues. is_scaled: of a tile
+ * told to be TOLD_WIDE. */
 template <class s, bool is_scaled>
 TD_DEVICE void finish_groups(const block_task &task, held_residues &held)
 {

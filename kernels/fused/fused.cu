@@ -1,10 +1,12 @@
-/* fused.cu - products of residues and C by one kernel, on the tensor cores of sm_90a: a block makes a tile's products modulo one modulus
- * after the other. Their residues stay with the threads that have made them, in shared memory and in registers; when all are there the
- * same threads put C together by binary64 arithmetic (../crt/pairs.h). Nothing is multiplied meanwhile: binary64 arithmetic beside the tensor
- * cores takes twelve times as long.
+/* fused.cu - products of residues and C by one kernel, on the tensor cores of sm_90a: a block makes
+ * a tile's products modulo one modulus after the other. Their residues stay with the threads that
+ * have made them, in shared memory and in registers; when all are there the same threads put C
+ * together by binary64 arithmetic (../crt/pairs.h). Nothing is multiplied meanwhile: binary64
+ * arithmetic beside the tensor cores takes twelve times as long.
  *
- * Two warpgroups multiply, with half of a tile's columns each. A third one copies: one of its threads asks for what is multiplied, and a
- * warp looks at the lines of the next tile. Blocks stay, one on each multiprocessor. */
+ * Two warpgroups multiply, with half of a tile's columns each. A third one copies: one of its
+ * threads asks for what is multiplied, and a warp looks at the lines of the next tile. Blocks stay,
+ * one on each multiprocessor. */
 #include "fused.h"
 
 #include "../igemm/work_tiles.h"
@@ -48,7 +50,8 @@ TD_DEVICE unsigned kind_of(const td_choice &choice)
     return td_is_resident(&choice) ? kind_of_moduli(choice.parameter) : (unsigned)OTHER_MEMBERS;
 }
 
-/* Calls work(number, member) for the block's tiles of members of so many moduli, which all have if they are alike. */
+/* Calls work(number, member) for the block's tiles of members of so many moduli, which all have if
+ * they are alike. */
 template <int moduli, class function>
 TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, function work)
 {
@@ -205,7 +208,8 @@ template <class s> TD_DEVICE bool has_members(const block_task &task)
     return (task.kinds & kind_of_moduli(s::moduli)) != 0;
 }
 
-/* The part of the threads that multiply in members of one number of moduli, and that of the others. */
+/* The part of the threads that multiply in members of one number of moduli, and that of the
+ * others. */
 template <class s> TD_DEVICE void multiply_members(const block_task &task, barriers<s> &barrier)
 {
     if (!has_members<s>(task)) return;
@@ -249,7 +253,8 @@ struct all_barriers {
 
 #endif
 
-/* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static shared memory. */
+/* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static
+ * shared memory. */
 __global__ void __launch_bounds__(THREADS, 1)
     resident_kernel(TD_PARAMETER CUtensorMap a, TD_PARAMETER CUtensorMap b,
                     TD_PARAMETER td_panels p, TD_PARAMETER td_residue_product product,

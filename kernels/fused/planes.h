@@ -1,4 +1,5 @@
-/* planes.h - the products of a tile's planes, one after the other, and their residues. For fused.cu. */
+/* planes.h - the products of a tile's planes, one after the other, and their residues. For
+ * fused.cu. */
 #ifndef TD_FUSED_PLANES_H
 #define TD_FUSED_PLANES_H
 
@@ -24,8 +25,8 @@ TD_DEVICE plane_walk<s> begin_walk(const block_task &task, ring<s::stages> &barr
         operands_of<s>(task.shared, barrier), ((int)task.p.k + K_STEP - 1) / K_STEP, {0, 0}, false};
 }
 
-/* Makes the products of a tile's next plane. Whether the first stage after it is there is asked before these are made residues: the answer
- * takes a while. */
+/* Makes the products of a tile's next plane. Whether the first stage after it is there is asked
+ * before these are made residues: the answer takes a while. */
 template <class s> TD_DEVICE void multiply_plane(unit_sums<s> &sums, plane_walk<s> &walk)
 {
     end_unit<s>(walk.operands,
@@ -35,13 +36,15 @@ template <class s> TD_DEVICE void multiply_plane(unit_sums<s> &sums, plane_walk<
 
 /* ---- residues ---- */
 
-/* Planes are gone through in this order: those whose residues are kept, then those whose residues are held. */
+/* Planes are gone through in this order: those whose residues are kept, then those whose residues
+ * are held. */
 template <class s> TD_DEVICE int plane_of_turn(int turn)
 {
     return turn < s::kept ? HELD + turn : turn - s::kept;
 }
 
-/* Calls work(c, residues) for each chunk of a lane's sums: 16 neighbours of C, of a group of lines and of every eighth column. */
+/* Calls work(c, residues) for each chunk of a lane's sums: 16 neighbours of C, of a group of lines
+ * and of every eighth column. */
 template <td_reduction how, class s, class function>
 TD_DEVICE void each_chunk(unit_sums<s> &sums, const td_sum_modulus &modulus, function work)
 {
@@ -71,8 +74,9 @@ static_assert(td_make_sum_modulus(td_moduli[HELD]).short_k >= TD_FUSED_MOST_K,
 
 /* ---- tiles ---- */
 
-/* Planes that are kept go by the same few instructions. Those that are held have registers, which have no numbers that change, and code, each of
- * their own; the code of all planes would be more than multiprocessors hold. */
+/* Planes that are kept go by the same few instructions. Those that are held have registers, which
+ * have no numbers that change, and code, each of their own; the code of all planes would be more
+ * than multiprocessors hold. */
 template <class s>
 TD_DEVICE void multiply_tile(const block_task &task, plane_walk<s> &walk, held_residues &held)
 {

@@ -1,4 +1,5 @@
-/* tile.h - what fused.cu works on: a tile of C, what is told of it, and where its residues are. For fused.cu. */
+/* tile.h - what fused.cu works on: a tile of C, what is told of it, and where its residues are. For
+ * fused.cu. */
 #ifndef TD_FUSED_TILE_H
 #define TD_FUSED_TILE_H
 
@@ -12,8 +13,8 @@
 namespace
 {
 
-/* Residues modulo the first HELD moduli stay in registers, of the others in shared memory. A thread has CHUNKS of 16 neighbours of C. So many of
- * either have code of their own. */
+/* Residues modulo the first HELD moduli stay in registers, of the others in shared memory. A thread
+ * has CHUNKS of 16 neighbours of C. So many of either have code of their own. */
 enum {
     SIDE = LEFT_SIDE, /* of a tile */
     GROUPS = 2,       /* warpgroups that multiply */
@@ -54,7 +55,8 @@ struct tile_place {
     int number, member, row, column; /* number: among those of all members */
 };
 
-/* How C is stored: a tile that is whole, of which pairs of rows stand right; the same, and alpha is 1, beta 0. */
+/* How C is stored: a tile that is whole, of which pairs of rows stand right; the same, and alpha is
+ * 1, beta 0. */
 enum told_way { TOLD_ELEMENTS, TOLD_WIDE, TOLD_PLAIN };
 
 /* What is told of a tile to the warps that multiply, which have no registers for it. */

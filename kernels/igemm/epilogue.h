@@ -7,9 +7,11 @@
 #include "../residue/tables.h"
 #include "plane_gemm.h"
 
-/* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole number q. The quotient is off by
- * less than 2^-24 |c| / p where |c| <= 2^24, elsewhere by less than twice that, so that |c - q p| < p / 2 + 2^-24 |c| (2^-23 |c|), which is
- * to be less than 128, and less than 5 p / 8, as sums of three (../residue/tables.h) want it. Others: bytes of c + 2^31 times 256^i mod p, added up, and then as in ../residue/split.cu. */
+/* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole
+ * number q. The quotient is off by less than 2^-24 |c| / p where |c| <= 2^24, elsewhere by less
+ * than twice that, so that |c - q p| < p / 2 + 2^-24 |c| (2^-23 |c|), which is to be less than 128,
+ * and less than 5 p / 8, as sums of three (../residue/tables.h) want it. Others: bytes of c + 2^31
+ * times 256^i mod p, added up, and then as in ../residue/split.cu. */
 struct td_sum_modulus {
     uint32_t p, weights, start;
     float inverse;
@@ -45,7 +47,8 @@ static constexpr td_sum_moduli td_make_sum_moduli()
 
 TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
 
-/* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or modulo 256, or TD_PANEL_LOGARITHM's. */
+/* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or modulo 256, or
+ * TD_PANEL_LOGARITHM's. */
 enum td_reduction { TD_SHORT_SUM, TD_LONG_SUM, TD_BYTE_OF_SUM, TD_LOGARITHM_OF_SUM };
 
 /* TD_PANEL_LOGARITHM's byte of a sum, from its four leading bits. */

@@ -1,7 +1,9 @@
-/* mma.cu - products of residues on the tensor cores, by the instructions for a warp (on a host device: in plain C).
+/* mma.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
+ * device: in plain C).
  *
- * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k of all lines of both
- * panels pass through shared memory at a time, in stages that are copied ahead. */
+ * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k
+ * of all lines of both panels pass through shared memory at a time, in stages that are copied
+ * ahead. */
 #include "plane_gemm.h"
 
 #include "../device/async_copy.h"
@@ -13,8 +15,8 @@
 namespace
 {
 
-/* The large tile takes all registers, and least of what shared memory and the L2 can do; with shorter stages two blocks fit
- * devices with little shared memory. */
+/* The large tile takes all registers, and least of what shared memory and the L2 can do; with
+ * shorter stages two blocks fit devices with little shared memory. */
 using large = shape<2, 2, 96, 128, 2, 2>;
 using large_short = shape<2, 2, 96, 64, 2, 2>;
 using small = shape<1, 1, 64, 64, 4, 7>;
@@ -50,8 +52,8 @@ struct source {
         return chunk + (uint64_t)(uint32_t)min(lines, left) * (uint32_t)ld;
     }
 
-    /* From here on the compiler does not know `left`: else it would keep the distances of all lines, for which there are
-     * too few registers. */
+    /* From here on the compiler does not know `left`: else it would keep the distances of all
+     * lines, for which there are too few registers. */
     TD_INSIDE void forget()
     {
 #if TD_HAS_CUDA_DEVICE

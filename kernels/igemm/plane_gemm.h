@@ -1,5 +1,5 @@
-/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make: products of residues. cuBLAS is
- * another way to make one (lib/engines/ozaki/planes.h). */
+/* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make:
+ * products of residues. cuBLAS is another way to make one (lib/engines/ozaki/planes.h). */
 #ifndef TD_PLANE_GEMM_H
 #define TD_PLANE_GEMM_H
 
@@ -17,21 +17,23 @@
 extern "C" {
 #endif
 
-/* Elements of A and B, and of C: int8 and int32, modulo 2^32; float and float, IEEE's, never a shorter type, but the sums are in an
- * order of the row's choice; int8 and a byte of the sum's residue; int8 and the sum's logarithm: 0 for 0, else 1 + 8 e + f for the
- * sum's leading bits 2^e (1 + f / 8), no sum being negative. */
+/* Elements of A and B, and of C: int8 and int32, modulo 2^32; float and float, IEEE's, never a
+ * shorter type, but the sums are in an order of the row's choice; int8 and a byte of the sum's
+ * residue; int8 and the sum's logarithm: 0 for 0, else 1 + 8 e + f for the sum's leading bits 2^e
+ * (1 + f / 8), no sum being negative. */
 typedef enum { TD_PANEL_INT8, TD_PANEL_FLOAT, TD_PANEL_RESIDUE, TD_PANEL_LOGARITHM } td_panel_type;
 
-/* Which tiles of TD_TILE x TD_TILE elements of C are wanted: [batch][column][ld] of 0 and 1; of is NULL if all are. C's other
- * elements may hold anything. */
+/* Which tiles of TD_TILE x TD_TILE elements of C are wanted: [batch][column][ld] of 0 and 1; of is
+ * NULL if all are. C's other elements may hold anything. */
 typedef struct {
     const uint8_t *of;
     int64_t ld, batch_step;
 } td_wanted_tiles;
 
-/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k next to each other; C is m x n,
- * column-major. Sizes and leading dimensions are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of
- * which leading dimensions and distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
+/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k
+ * next to each other; C is m x n, column-major. Sizes and leading dimensions are below 2^31; all
+ * count elements, not bytes. Tensor cores take int8 panels of which leading dimensions and
+ * distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
  * want m and n to be multiples of 16. */
 typedef struct {
     td_panel_type type;
@@ -45,10 +47,12 @@ typedef struct {
     int planes, batch;
     bool accumulate; /* C += A B^T; else C need not hold numbers */
 
-    /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (../residue/moduli.h), and is wanted if t < choice.parameter of its member. Line i of C is
-     * line td_place_of_line(i) of A; m and ld_c are multiples of TD_LINE_GROUP. C's numbers are
-     * residues within 5 p / 8 of 0; elements of k are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
-     * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if td_wants_estimate(choice). */
+    /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (../residue/moduli.h), and is wanted if
+     * t < choice.parameter of its member. Line i of C is line td_place_of_line(i) of A; m and ld_c
+     * are multiples of TD_LINE_GROUP. C's numbers are residues within 5 p / 8 of 0; elements of k
+     * are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
+     * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if
+     * td_wants_estimate(choice). */
     const td_choice *choice; /* [batch] */
     bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */
     int pieces;
@@ -57,13 +61,14 @@ typedef struct {
     td_region region;    /* of C: products of tiles that it does not meet are passed over */
     uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
 
-    /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of TD_LINE_GROUP lines, [batch][group of
-     * lines][word of 32 bits], set where a number may be. Where it is 0 of either, products are passed over. NULL: numbers may be
-     * anywhere. */
+    /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of
+     * TD_LINE_GROUP lines, [batch][group of lines][word of 32 bits], set where a number may be.
+     * Where it is 0 of either, products are passed over. NULL: numbers may be anywhere. */
     const uint32_t *nonzero[2];
 
-    /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of it cuBLAS takes slower
-     * ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes memory of another stream. */
+    /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of
+     * it cuBLAS takes slower ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never
+     * takes memory of another stream. */
     void *workspace;
     size_t workspace_bytes;
 } td_panels;
@@ -82,7 +87,8 @@ TD_BOTH bool td_leaves_tiles(const td_panels *p)
     return p->wanted.of != NULL || p->region.kind != TD_REGION_ALL;
 }
 
-/* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the device. */
+/* True if any of the tiles of rows x columns elements of C from (row, column) on is wanted; on the
+ * device. */
 TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t column, int rows,
                            int columns)
 {
@@ -104,8 +110,9 @@ TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
     return p->pieces == 1 ? all : all / p->pieces;
 }
 
-/* Enqueue panels whose `gemm` is one of TD_GEMM_MMA_..., and of TD_GEMM_WGMMA_...: the latter where the current device has such
- * instructions and there is code for them, else td_wgmma_exists is false. */
+/* Enqueue panels whose `gemm` is one of TD_GEMM_MMA_..., and of TD_GEMM_WGMMA_...: the latter where
+ * the current device has such instructions and there is code for them, else td_wgmma_exists is
+ * false. */
 cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream);
 cudaError_t td_wgmma_run(const td_panels *panels, cudaStream_t stream);
 bool td_wgmma_exists(void);

@@ -1,6 +1,8 @@
-/* warp_products.h - int8 products of a warp, from shared memory, by the tensor cores (on a host device: in plain C). For kernels.
+/* warp_products.h - int8 products of a warp, from shared memory, by the tensor cores (on a host
+ * device: in plain C). For kernels.
  *
- * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
+ * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of
+ * C, which is column-major. */
 #ifndef TD_WARP_PRODUCTS_H
 #define TD_WARP_PRODUCTS_H
 
@@ -17,8 +19,8 @@ enum {
     ROW_MMAS = WARP_ROWS / MMA_ROWS
 };
 
-/* A block's warps, the columns of C of each, bytes of a line in a stage, stages, and how many blocks a multiprocessor is to
- * have. */
+/* A block's warps, the columns of C of each, bytes of a line in a stage, stages, and how many
+ * blocks a multiprocessor is to have. */
 template <int warp_rows, int warp_columns, int columns_of_warp, int bytes, int stage_count,
           int block_count>
 struct shape {
@@ -37,13 +39,15 @@ struct shape {
     };
 };
 
-/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and line
- * 8 j + 2 (lane % 4) + e of A. It is how products of the tensor cores are spread over a warp. */
+/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane /
+ * 4 and line 8 j + 2 (lane % 4) + e of A. It is how products of the tensor cores are spread over a
+ * warp. */
 template <class tile> using warp_sums = int32_t[tile::column_mmas][ROW_MMAS][4];
 
 #if TD_HAS_CUDA_DEVICE
 
-/* Where chunk `chunk` of a line is: eight neighbouring lines have the same chunk in different banks. */
+/* Where chunk `chunk` of a line is: eight neighbouring lines have the same chunk in different
+ * banks. */
 template <class tile> TD_DEVICE int place(int line, int chunk)
 {
     return line * tile::k_step + (chunk ^ (line / (8 / tile::chunks) % tile::chunks)) * CHUNK;
@@ -58,7 +62,8 @@ TD_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t row)
                  : "memory");
 }
 
-/* sums += 16 x 32 bytes times 32 x 8 bytes; volatile, so that they stay in this order among the loads. */
+/* sums += 16 x 32 bytes times 32 x 8 bytes; volatile, so that they stay in this order among the
+ * loads. */
 TD_DEVICE void multiply_matrices(int32_t (&s)[4], const uint32_t (&x)[4], const uint32_t *y)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -77,9 +82,10 @@ TD_DEVICE void multiply_matrices(int32_t (&s)[4], const uint32_t (&x)[4], const 
 #endif
 }
 
-/* A warp's products, in steps of MMA_K. What the tensor cores are to read is loaded half a step before, to registers that
- * they have just read for the last time: half of the rows at a time, and each group of columns once both halves have met it.
- * So what was loaded last of a stage is multiplied while what is first in the next one is loaded. */
+/* A warp's products, in steps of MMA_K. What the tensor cores are to read is loaded half a step
+ * before, to registers that they have just read for the last time: half of the rows at a time, and
+ * each group of columns once both halves have met it. So what was loaded last of a stage is
+ * multiplied while what is first in the next one is loaded. */
 template <class tile> struct warp_products {
     enum { STEPS = tile::k_step / MMA_K, HALF = ROW_MMAS / 2 };
     warp_sums<tile> &sums;

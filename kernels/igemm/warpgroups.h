@@ -1,8 +1,10 @@
-/* warpgroups.h - what kernels of warpgroups are made of, on sm_90a: a ring of stages of shared memory that one thread has filled by copies, and the
- * products of a unit, by one or two warpgroups, of the stages that they wait for. Of the two operands of the tensor cores the first is
- * B: then each lane has neighbouring rows of C, which is column-major. A template argument s has
+/* warpgroups.h - what kernels of warpgroups are made of, on sm_90a: a ring of stages of shared
+ * memory that one thread has filled by copies, and the products of a unit, by one or two
+ * warpgroups, of the stages that they wait for. Of the two operands of the tensor cores the first
+ * is B: then each lane has neighbouring rows of C, which is column-major. A template argument s has
  *   rows, columns          of a tile of C
- *   groups, halves         warpgroups that share its columns, and the 64 columns that each of them has
+ *   groups, halves         warpgroups that share its columns, and the 64 columns that each of them
+ *                          has
  *   stages                 of the ring: K_STEP elements of k, the rows' first
  *   row_bytes, stage_bytes the rows' share of a stage, and all of it
  *   cluster                blocks that have the same rows, and share the copies of these */
@@ -66,7 +68,8 @@ template <int size> TD_DEVICE void start(ring<size> &barrier, int users)
 
 template <class s> using unit_sums = int32_t[s::halves][s::rows / 2];
 
-/* Where a warpgroup finds its operands in the first stage, and the ring of barriers: kept, as it takes a while to find them. */
+/* Where a warpgroup finds its operands in the first stage, and the ring of barriers: kept, as it
+ * takes a while to find them. */
 struct unit_operands {
     uint64_t rows, columns; /* descriptors: of all rows, of the group's columns */
     uint32_t ring;
@@ -103,7 +106,8 @@ TD_DEVICE void multiply_stage(unit_sums<s> &sums, const unit_operands &from, int
     td_products_commit();
 }
 
-/* Tells all blocks that copy to a stage that its products are made: by a thread for each of them. */
+/* Tells all blocks that copy to a stage that its products are made: by a thread for each of
+ * them. */
 template <class s> TD_DEVICE void leave_stage(const unit_operands &from, int stage)
 {
     const int thread = (int)threadIdx.x % GROUP_THREADS;
@@ -122,7 +126,8 @@ TD_DEVICE bool is_stage_full(const position<s::stages> &at, const unit_operands 
     return td_barrier_is_over(ring<s::stages>::full_at(from.ring, at.place), at.parity);
 }
 
-/* Starts all products of a unit; those of its last stage, which is returned, are under way. is_full: its first one is known to be there. */
+/* Starts all products of a unit; those of its last stage, which is returned, are under way.
+ * is_full: its first one is known to be there. */
 template <class s>
 TD_DEVICE int multiply_unit(unit_sums<s> &sums, int steps, position<s::stages> &at,
                             const unit_operands &from, bool is_full = false)

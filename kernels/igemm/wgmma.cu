@@ -1,9 +1,12 @@
-/* wgmma.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups that take turns: while one waits for its
- * last products, reduces its sums and stores them, the other one multiplies. Another warpgroup finds what to multiply and has the
- * copies made, of K_STEP of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
- * multiprocessor. In pairs two blocks have neighbouring tiles of the same rows, and each copies half of these to both.
+/* wgmma.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups that
+ * take turns: while one waits for its last products, reduces its sums and stores them, the other
+ * one multiplies. Another warpgroup finds what to multiply and has the copies made, of K_STEP of k
+ * of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
+ * multiprocessor. In pairs two blocks have neighbouring tiles of the same rows, and each copies
+ * half of these to both.
  *
- * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of C, which is column-major. */
+ * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of
+ * C, which is column-major. */
 #include "plane_gemm.h"
 
 #include "epilogue.h"
@@ -23,9 +26,10 @@ enum {
     QUEUE = 8 /* units that teams may be apart */
 };
 
-/* ahead: steps left of copies when the next unit is wanted: late, for the L2's sake, but the second block of a pair hears of it later.
- * A team of two warpgroups has half of the columns each. It needs no more registers than all threads may have: one of one warpgroup
- * takes some of those of the threads that copy. */
+/* ahead: steps left of copies when the next unit is wanted: late, for the L2's sake, but the second
+ * block of a pair hears of it later. A team of two warpgroups has half of the columns each. It
+ * needs no more registers than all threads may have: one of one warpgroup takes some of those of
+ * the threads that copy. */
 template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> struct schedule {
     enum {
         cluster = cluster_blocks,
@@ -46,8 +50,8 @@ template <int tile_rows, int warpgroups, int stage_count, int cluster_blocks> st
     };
 };
 
-/* Large tiles need least of shared memory's and the L2's bandwidth, and still less of the L2's two beside each other, whose rows are the same;
- * small ones fill the device. */
+/* Large tiles need least of shared memory's and the L2's bandwidth, and still less of the L2's two
+ * beside each other, whose rows are the same; small ones fill the device. */
 using large = schedule<TD_WGMMA_LARGE_ROWS, 1, 5, 1>;
 using small = schedule<TD_WGMMA_SMALL_ROWS, 2, 6, 1>;
 using large_pair = schedule<TD_WGMMA_LARGE_ROWS, 1, 5, 2>;
@@ -59,15 +63,17 @@ template <class s> using units_of_clusters = td_units<s::rows, s::cluster * s::c
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/* What warpgroups are told of a unit: its steps, NONE_LEFT if there is no unit, 0 of one that is passed over. */
+/* What warpgroups are told of a unit: its steps, NONE_LEFT if there is no unit, 0 of one that is
+ * passed over. */
 enum { NONE_LEFT = -1 };
 struct queued {
     int steps;
     td_unit tile;
 };
 
-/* Units whose copies come next are found ahead, by one lane of a warp, or, where units are short, by a few at a time, each another one: what a
- * lane loads takes longer than such a unit. The places of what was found are a ring, and share the memory for stages. */
+/* Units whose copies come next are found ahead, by one lane of a warp, or, where units are short,
+ * by a few at a time, each another one: what a lane loads takes longer than such a unit. The places
+ * of what was found are a ring, and share the memory for stages. */
 enum {
     LANES = 4,
     PLACES = 2 * LANES,
@@ -80,8 +86,9 @@ struct found_ring {
     td_stages list[2 * TD_MOST_RUNS];
 };
 
-/* What the first block of a cluster tells the other ones of their next unit. They are fewer units apart than there are places: no block copies to a
- * stage before all have multiplied what was there, so that they are as many units apart as there are stages, and two more, at most. */
+/* What the first block of a cluster tells the other ones of their next unit. They are fewer units
+ * apart than there are places: no block copies to a stage before all have multiplied what was
+ * there, so that they are as many units apart as there are stages, and two more, at most. */
 struct told_ring {
     enum { TOLD = 16 };
     uint64_t told[TOLD];
@@ -100,7 +107,8 @@ template <class s> struct barriers {
 template <class s> TD_DEVICE int own_cluster() { return (int)blockIdx.x / s::cluster; }
 template <class s> TD_DEVICE int clusters() { return (int)gridDim.x / s::cluster; }
 
-/* Lanes that find units: that what is found in one step of theirs stays in order, these are dealt out in turn. */
+/* Lanes that find units: that what is found in one step of theirs stays in order, these are dealt
+ * out in turn. */
 template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clusters<s> &units)
 {
     const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
@@ -108,7 +116,8 @@ template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clu
     return td_leaves_tiles(&p) || stages > most ? 1 : LANES;
 }
 
-/* The place of the unit with that turn, whether it is its place's first, third, ..., and its stages. */
+/* The place of the unit with that turn, whether it is its place's first, third, ..., and its
+ * stages. */
 struct found_place {
     int place;
     uint32_t parity;
@@ -124,7 +133,8 @@ TD_DEVICE td_stages *stages_of(found_ring &found, int place, int lanes)
 
 /* ---- units ---- */
 
-/* Takes the next unit that no cluster has. Its first block does, and tells the others: all call this as often. */
+/* Takes the next unit that no cluster has. Its first block does, and tells the others: all call
+ * this as often. */
 template <class s> TD_DEVICE int take_unit(const td_panels &p, int turn, int count, told_ring &told)
 {
     const int place = turn % told_ring::TOLD;
@@ -139,10 +149,11 @@ template <class s> TD_DEVICE int take_unit(const td_panels &p, int turn, int cou
     return index;
 }
 
-/* The unit after `index`. Clusters take it when most copies of that one are under way, the first ones by their own numbers: so those
- * that run at a time have neighbouring tiles, which the L2 holds, however long they have run. Every unit has been followed by one
- * when the last of them leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for each takes
- * longer. */
+/* The unit after `index`. Clusters take it when most copies of that one are under way, the first
+ * ones by their own numbers: so those that run at a time have neighbouring tiles, which the L2
+ * holds, however long they have run. Every unit has been followed by one when the last of them
+ * leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for
+ * each takes longer. */
 template <class s>
 TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
                              told_ring &told)
@@ -176,7 +187,8 @@ TD_DEVICE candidate candidate_of(const td_panels &p, const units_of_clusters<s> 
     return {index, exists, exists && td_is_wanted(p, units, index)};
 }
 
-/* The first lanes of a warp take all units when they are wanted, turn by turn; where none of theirs is to be made, the next ones. */
+/* The first lanes of a warp take all units when they are wanted, turn by turn; where none of theirs
+ * is to be made, the next ones. */
 template <class s>
 TD_DEVICE void find_units(const td_panels &p, const units_of_clusters<s> &units, int lanes,
                           barriers<s> &barrier)
@@ -329,7 +341,8 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s>
         store_unit<TD_LONG_SUM, s>(p, unit, sums, modulus);
 }
 
-/* What one lane of each warp reads of a place in the queue, for all of them: the lane that tells that it was read. */
+/* What one lane of each warp reads of a place in the queue, for all of them: the lane that tells
+ * that it was read. */
 TD_DEVICE int read_once(const int &queued)
 {
     return td_uniform(threadIdx.x % 32 == 0 ? queued : 0);
@@ -387,7 +400,8 @@ TD_DEVICE void multiply_units(const td_panels &p, int team, const int8_t *shared
     return __syncthreads_or(wants) != 0;
 }
 
-/* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static shared memory. */
+/* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static
+ * shared memory. */
 template <class s>
 __global__ void __launch_bounds__(s::threads, 1)
     residue_products_kernel(const __grid_constant__ CUtensorMap a,

@@ -1,5 +1,5 @@
-/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: products of a warpgroup, and who goes on when. Copies are
- * ../device/tma_copy.h's. (PTX ISA 8.0: wgmma, setmaxnreg, bar.) */
+/* wgmma.h - the instructions of sm_90a that wgmma.cu is made of: products of a warpgroup, and who
+ * goes on when. Copies are ../device/tma_copy.h's. (PTX ISA 8.0: wgmma, setmaxnreg, bar.) */
 #ifndef TD_WGMMA_H
 #define TD_WGMMA_H
 
@@ -77,8 +77,8 @@ template <int count> TD_DEVICE void td_registers_less()
                  : bind                                                                            \
                  : "l"(x), "l"(y))
 
-/* d (+)= 64 x 32 bytes times 32 x 2 count bytes. d[4 j + 2 h + e] belongs to line 16 warp + lane / 4 + 8 h of x and 8 j + 2 (lane % 4)
- * + e of y. */
+/* d (+)= 64 x 32 bytes times 32 x 2 count bytes. d[4 j + 2 h + e] belongs to line 16 warp + lane /
+ * 4 + 8 h of x and 8 j + 2 (lane % 4) + e of y. */
 template <bool add> TD_DEVICE void td_products(int32_t (&d)[64], uint64_t x, uint64_t y)
 {
     if constexpr (add)

@@ -1,5 +1,6 @@
-/* work_tiles.h - what blocks that stay on their multiprocessors work on, one unit after the other: a tile of C of one piece of k, one
- * member and one plane, the tiles of a plane being neighbours. */
+/* work_tiles.h - what blocks that stay on their multiprocessors work on, one unit after the other:
+ * a tile of C of one piece of k, one member and one plane, the tiles of a plane being
+ * neighbours. */
 #ifndef TD_WORK_TILES_H
 #define TD_WORK_TILES_H
 

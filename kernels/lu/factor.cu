@@ -1,7 +1,8 @@
-/* factor.cu - P A = L U of small matrices: in registers, a row a lane, or left-looking by panels. Then what a panel leaves
- * behind, L and its own triangle of U, stays in shared memory for the panels to come, without the rows that have become
- * pivots before; everything else goes straight to its place in A. So A is read once and written once. Where that memory
- * is too little, or more blocks would have room with less of it, the first panels are left in A, and their rows are
+/* factor.cu - P A = L U of small matrices: in registers, a row a lane, or left-looking by panels.
+ * Then what a panel leaves behind, L and its own triangle of U, stays in shared memory for the
+ * panels to come, without the rows that have become pivots before; everything else goes straight to
+ * its place in A. So A is read once and written once. Where that memory is too little, or more
+ * blocks would have room with less of it, the first panels are left in A, and their rows are
  * interchanged at the end. */
 #include "factor.h"
 #include "lanes.h"
@@ -9,8 +10,8 @@
 
 /* ---- matrices of as many rows as a warp has lanes, or fewer ---- */
 
-/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each is in one of its quarters. None
- * where lanes do not have registers for a matrix. */
+/* Warps that a multiprocessor's registers are divided by, as measured: in fours, for a warp of each
+ * is in one of its quarters. None where lanes do not have registers for a matrix. */
 template <class number, int columns> constexpr int lanes_warps()
 {
     constexpr int type = 2 * td_is_complex<number>::value + td_lu_is_wide<number>::value;
@@ -113,8 +114,8 @@ TD_DEVICE void factor_panel(const block &b, exchange &e, int j0, int end, int *p
     info = mine.info;
 }
 
-/* How a block has a matrix: in tiles of 32 rows, `tiles` for each of at most `warps` warps. In a panel a thread has as many
- * rows, or one as soon as all threads together have that many left. */
+/* How a block has a matrix: in tiles of 32 rows, `tiles` for each of at most `warps` warps. In a
+ * panel a thread has as many rows, or one as soon as all threads together have that many left. */
 template <class number, int tiles_, int warps_> struct arrangement {
     enum { TILES = tiles_, WARPS = warps_, LANES = warps_ == 1 ? 32 : (int)TD_LU_BLOCK };
     typedef td_lu_block<number, TILES, LANES> block;
@@ -174,7 +175,8 @@ static __global__ void __launch_bounds__(32 * arranged::WARPS, (int)arranged::BL
 
 /* ---- launches ---- */
 
-/* The fewest panels to leave in A for `more` blocks than fit a multiprocessor without any; -1: there are none. */
+/* The fewest panels to leave in A for `more` blocks than fit a multiprocessor without any; -1:
+ * there are none. */
 template <class arranged> static int panels_in_a(int n, int more, int shared_bytes)
 {
     enum { RESERVED = 1024, PANEL = arranged::block::PANEL }; /* of each block */

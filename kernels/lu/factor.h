@@ -24,7 +24,8 @@ template <class function> auto td_lu_with_number(td_lu_type type, function of)
     }
 }
 
-/* Inverses in registers: cudaErrorInvalidConfiguration if lanes do not have enough for the order. */
+/* Inverses in registers: cudaErrorInvalidConfiguration if lanes do not have enough for the
+ * order. */
 cudaError_t td_lu_invert_factors(const td_lu_vectors *p, cudaStream_t stream);
 
 cudaError_t td_lu_factor_prepare(void);

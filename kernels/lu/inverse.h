@@ -1,16 +1,17 @@
-/* inverse.h - the inverse of a small matrix from its factors, which some lanes of a warp have in shared memory; each has a few
- * columns of the inverse in registers.
+/* inverse.h - the inverse of a small matrix from its factors, which some lanes of a warp have in
+ * shared memory; each has a few columns of the inverse in registers.
  *
- * A number of the factors that a lane reads serves all its columns, and instructions are the same for all lanes: two or three columns
- * a lane were mostly the best, four too many. */
+ * A number of the factors that a lane reads serves all its columns, and instructions are the same
+ * for all lanes: two or three columns a lane were mostly the best, four too many. */
 #ifndef TD_LU_INVERSE_H
 #define TD_LU_INVERSE_H
 
 #include "../device/async_copy.h"
 #include "pivot.h"
 
-/* Factors, with the reciprocals of U's diagonal; then the inverse. Columns are LD numbers apart, so that packs of eight
- * neighbours are in different banks. What is beyond a matrix's rows and columns is never used. */
+/* Factors, with the reciprocals of U's diagonal; then the inverse. Columns are LD numbers apart, so
+ * that packs of eight neighbours are in different banks. What is beyond a matrix's rows and columns
+ * is never used. */
 template <class number, int columns> struct td_lu_square {
     typedef typename td_real_of<number>::type real;
     enum { PACK = td_pack<number>::COUNT, LD = (columns / PACK | 1) * PACK };
@@ -32,8 +33,8 @@ TD_DEVICE void td_lu_fetch(td_lu_square<number, columns> &s, const number *a, in
     td_async_copy_commit();
 }
 
-/* The diagonal of the team's U becomes reciprocals. Returns the number, from 1, of the first 0 on it, or 0; `scales` becomes true if
- * any matrix of the warp has a factor that is not 1. */
+/* The diagonal of the team's U becomes reciprocals. Returns the number, from 1, of the first 0 on
+ * it, or 0; `scales` becomes true if any matrix of the warp has a factor that is not 1. */
 template <int lanes, class number, int columns>
 TD_DEVICE int td_lu_invert_diagonal(td_lu_square<number, columns> &s, int n, bool &scales)
 {
@@ -105,8 +106,9 @@ TD_DEVICE void td_lu_shift(number (&x)[vectors][columns])
     }
 }
 
-/* What x[k] leaves of x[from] and on, before x[to]: column[i] is what x[k] is multiplied by for x[i]. Vectors from 32 on begin at row
- * 32 of L. A barrier keeps the compiler from reading so far ahead that registers do not suffice. */
+/* What x[k] leaves of x[from] and on, before x[to]: column[i] is what x[k] is multiplied by for
+ * x[i]. Vectors from 32 on begin at row 32 of L. A barrier keeps the compiler from reading so far
+ * ahead that registers do not suffice. */
 template <int lanes, bool is_lower, class number, int vectors, int columns>
 TD_DEVICE void td_lu_eliminate(const number *column, int k, int from, int to,
                                number (&x)[vectors][columns])
@@ -125,7 +127,8 @@ TD_DEVICE void td_lu_eliminate(const number *column, int k, int from, int to,
     __syncwarp();
 }
 
-/* x = L^-1 x. `rows` steps are unrolled, and then the row that they have come to is shifted to the first place. */
+/* x = L^-1 x. `rows` steps are unrolled, and then the row that they have come to is shifted to the
+ * first place. */
 template <int lanes, int rows, class number, int vectors, int columns>
 TD_DEVICE void td_lu_solve_lower(const td_lu_square<number, columns> &s, int n,
                                  number (&x)[vectors][columns])
@@ -175,7 +178,8 @@ TD_DEVICE void td_lu_solve_upper(const td_lu_square<number, columns> &s, int n, 
     }
 }
 
-/* The inverse of the team's matrix to c (NULL: nowhere), from its factors and rows in s, which is overwritten. */
+/* The inverse of the team's matrix to c (NULL: nowhere), from its factors and rows in s, which is
+ * overwritten. */
 template <int lanes, int rows, class number, int columns>
 TD_DEVICE void td_lu_invert_lanes(td_lu_square<number, columns> &s, int n, bool scales, number *c,
                                   int64_t ldc)

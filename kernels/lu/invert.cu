@@ -1,10 +1,12 @@
-/* invert.cu - inverses of matrices that lanes of a warp have in registers, from their factors, or from the matrix in one kernel. */
+/* invert.cu - inverses of matrices that lanes of a warp have in registers, from their factors, or
+ * from the matrix in one kernel. */
 #include "factor.h"
 #include "inverse.h"
 #include "lanes.h"
 
-/* How a warp has matrices of so many columns, as measured: the lanes of each (0: none); and, for inverses from factors and from the
- * matrix, the warps that a multiprocessor's registers are divided by, and the rows whose steps are unrolled together (0: all). */
+/* How a warp has matrices of so many columns, as measured: the lanes of each (0: none); and, for
+ * inverses from factors and from the matrix, the warps that a multiprocessor's registers are
+ * divided by, and the rows whose steps are unrolled together (0: all). */
 enum arrangement { OF_LANES, OF_WARPS, OF_ROWS, OF_WHOLE_WARPS, OF_WHOLE_ROWS, ARRANGEMENTS };
 template <class number, int columns> constexpr int arranged_as(arrangement what)
 {
@@ -74,8 +76,8 @@ static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::
     if (has_matrix && p.info && lane == 0) p.info[member] = info;
 }
 
-/* The same. Factors come first, by fewer teams of more lanes, and the squares of the first teams last: their memory is what is needed
- * for that. */
+/* The same. Factors come first, by fewer teams of more lanes, and the squares of the first teams
+ * last: their memory is what is needed for that. */
 template <class number, class arranged>
 static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::WHOLE_BLOCKS)
     invert_matrices(const td_lu_inverses p)

@@ -1,10 +1,11 @@
-/* lanes.h - a matrix in the registers of some lanes of a warp, a row each or two, factored by steps that hold as long as every
- * pivot is plain.
+/* lanes.h - a matrix in the registers of some lanes of a warp, a row each or two, factored by steps
+ * that hold as long as every pivot is plain.
  *
- * A pivot is plain if no other candidate of its column is as large, as far as the first 32 bits say, and if its
- * reciprocal is normal; if it is complex, its square must be well within the range, too. Nothing that is seldom has to be
- * done for it, and the steps are what pivot.h does, in the same order of operations. If one is not plain, what comes
- * out is of no use, and A, which is still as it was, is factored as pivot.h says. */
+ * A pivot is plain if no other candidate of its column is as large, as far as the first 32 bits
+ * say, and if its reciprocal is normal; if it is complex, its square must be well within the range,
+ * too. Nothing that is seldom has to be done for it, and the steps are what pivot.h does, in the
+ * same order of operations. If one is not plain, what comes out is of no use, and A, which is still
+ * as it was, is factored as pivot.h says. */
 #ifndef TD_LU_LANES_H
 #define TD_LU_LANES_H
 
@@ -13,15 +14,16 @@
 /* Lanes of a warp that have a matrix of so many columns. */
 constexpr int td_lu_lanes_for(int columns) { return columns <= 16 ? columns : 32; }
 
-/* How pivot rows come to the other lanes, as measured. Words of binary32 by shuffles, and a row that has become a pivot is not
- * touched any more. Those of binary64 through shared memory: a predicate for each FMA would cost two instructions more, so a lane
- * goes on as if its row were still a candidate, and takes it back from there at the end. */
+/* How pivot rows come to the other lanes, as measured. Words of binary32 by shuffles, and a row
+ * that has become a pivot is not touched any more. Those of binary64 through shared memory: a
+ * predicate for each FMA would cost two instructions more, so a lane goes on as if its row were
+ * still a candidate, and takes it back from there at the end. */
 template <class number> struct td_lu_passes_by {
     enum { SHUFFLES = !td_lu_is_wide<number>::value };
 };
 
-/* In shared memory: rows of U, if they pass that way, each from the pack on that has its pivot. One pack more a row: the packs
- * of eight rows are in different banks. */
+/* In shared memory: rows of U, if they pass that way, each from the pack on that has its pivot. One
+ * pack more a row: the packs of eight rows are in different banks. */
 template <class number, int columns> struct td_lu_upper_rows {
     enum { ROWS = td_lu_passes_by<number>::SHUFFLES ? 1 : columns };
     alignas(16) number of[ROWS][columns + td_pack<number>::COUNT];
@@ -45,7 +47,8 @@ template <int rows> struct td_lu_lane_rows {
 };
 enum : unsigned { TD_SIZE = TD_KEY - 1 };
 
-/* The first 32 bits of |x| or, if it is complex, of its square, and of a sign; those of a NaN are larger than any number's. */
+/* The first 32 bits of |x| or, if it is complex, of its square, and of a sign; those of a NaN are
+ * larger than any number's. */
 TD_DEVICE unsigned td_size_of(float a) { return td_bits32(a); }
 TD_DEVICE unsigned td_size_of(double a) { return (unsigned)__double2hiint(a); }
 template <class real> TD_DEVICE unsigned td_size_of(td_complex<real> a)
@@ -190,7 +193,8 @@ TD_DEVICE bool td_lu_plain_steps(td_lu_lane_rows<rows> &mine, number (&x)[rows][
     return true;
 }
 
-/* pivots[i]: where the row that became pivot i was then. Each step moves the row at its position to where its pivot was. */
+/* pivots[i]: where the row that became pivot i was then. Each step moves the row at its position to
+ * where its pivot was. */
 template <int lanes, int rows>
 TD_DEVICE void td_lu_put_pivots(int *rows_of, const int (&position)[rows], int n, int *pivots)
 {
@@ -221,7 +225,8 @@ TD_DEVICE void td_lu_load_rows(const number *a, int lda, int n, number (&x)[rows
     }
 }
 
-/* As td_lu_factor_lanes. False in all lanes of the warp if a pivot of any of its matrices was not plain. */
+/* As td_lu_factor_lanes. False in all lanes of the warp if a pivot of any of its matrices was not
+ * plain. */
 template <int lanes, class number, int rows, int columns>
 TD_DEVICE bool td_lu_factor_plain(td_lu_upper_rows<number, columns> &upper, const number *a,
                                   int lda, int n, int *pivots, number (&x)[rows][columns],
@@ -272,8 +277,9 @@ TD_DEVICE int td_lu_factor_any(exchange &e, const number *a, int lda, int n, boo
     return mine.info;
 }
 
-/* Factors the team's matrix a (NULL: none) of n <= columns columns, and no more rows than its lanes have: x become rows of the
- * factors, which are at `position` (INT_MAX: no row). pivots may be NULL, whether or not rows are interchanged. Returns info. */
+/* Factors the team's matrix a (NULL: none) of n <= columns columns, and no more rows than its lanes
+ * have: x become rows of the factors, which are at `position` (INT_MAX: no row). pivots may be
+ * NULL, whether or not rows are interchanged. Returns info. */
 template <int lanes, class number, int teams, int rows, int columns>
 TD_DEVICE int td_lu_factor_lanes(td_lu_lanes_memory<number, columns, teams> &memory,
                                  const number *a, int lda, int n, bool has_pivots, int *pivots,

@@ -1,9 +1,11 @@
-/* lu.h - batches of small LU factorisations, inverses and triangular solutions: what host C asks for, and kernels do.
+/* lu.h - batches of small LU factorisations, inverses and triangular solutions: what host C asks
+ * for, and kernels do.
  *
- * All matrices are column-major, one pointer each in an array in device memory, leading dimensions in elements. Types
- * are binary32, binary64 and the complex numbers of each. Every element is one chain of fused multiply-adds in an order
- * that the sizes alone decide (docs/lu.md), so that the bits are the same for every kernel shape, batch and leading
- * dimension, and on the host device. The functions enqueue and never wait. */
+ * All matrices are column-major, one pointer each in an array in device memory, leading dimensions
+ * in elements. Types are binary32, binary64 and the complex numbers of each. Every element is one
+ * chain of fused multiply-adds in an order that the sizes alone decide (docs/lu.md), so that the
+ * bits are the same for every kernel shape, batch and leading dimension, and on the host device.
+ * The functions enqueue and never wait. */
 #ifndef TD_LU_H
 #define TD_LU_H
 
@@ -21,8 +23,8 @@ typedef enum { TD_LU_S, TD_LU_D, TD_LU_C, TD_LU_Z, TD_LU_TYPES } td_lu_type;
 /* Most rows of a matrix: a thread each, and what one byte can number. */
 enum { TD_LU_MOST = 256 };
 
-/* P A = L U in place of A. pivots: n for each matrix, from 1, as LAPACK's; NULL: no interchanges. info: one for each
- * matrix, 0, or the number of the first pivot that is 0. */
+/* P A = L U in place of A. pivots: n for each matrix, from 1, as LAPACK's; NULL: no interchanges.
+ * info: one for each matrix, 0, or the number of the first pivot that is 0. */
 typedef struct {
     td_lu_type type;
     int n;
@@ -44,10 +46,13 @@ typedef enum {
     TD_LU_LANES_48, /* binary32 only */
     TD_LU_WARP,     /* 64 rows, two a thread, L in shared memory */
     TD_LU_SHARED,   /* a thread for each row, L in shared memory */
-    TD_LU_SHARED_1, /* the same but for the first panels, so that one more block fits a multiprocessor; ... */
+    /* the same but for the first panels, so that one more block fits a multiprocessor; ... */
+    TD_LU_SHARED_1,
     TD_LU_SHARED_2, /* ... two more; ... */
     TD_LU_SHARED_3,
-    TD_LU_PAIRS, /* a thread for two rows, or for one from the panel on from which there are enough; the rest alike */
+    /* a thread for two rows, or for one from the panel on from which there are enough; the rest
+     * alike */
+    TD_LU_PAIRS,
     TD_LU_PAIRS_1,
     TD_LU_PAIRS_2,
     TD_LU_PAIRS_3,
@@ -57,8 +62,8 @@ typedef enum {
 /* True if the current device can run this shape for n rows. */
 bool td_lu_shape_fits(td_lu_type type, int n, int shape);
 
-/* X op(A) = alpha B or op(A) X = alpha B in place of B, for triangular A; or, with pivots, op(A) X = B for the factors
- * of A; or, with `c`, the inverse from the factors. */
+/* X op(A) = alpha B or op(A) X = alpha B in place of B, for triangular A; or, with pivots, op(A)
+ * X = B for the factors of A; or, with `c`, the inverse from the factors. */
 typedef enum { TD_LU_N, TD_LU_T, TD_LU_C_OP } td_lu_operation;
 
 typedef struct {
@@ -85,7 +90,8 @@ typedef struct {
 } td_lu_vectors;
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream);
 
-/* C = A^-1 with one kernel, for n to TD_LU_MOST_INVERTED; info as td_lu_factor's. A stays as it is. */
+/* C = A^-1 with one kernel, for n to TD_LU_MOST_INVERTED; info as td_lu_factor's. A stays as it
+ * is. */
 enum { TD_LU_MOST_INVERTED = 32 };
 typedef struct {
     td_lu_type type;

@@ -1,5 +1,6 @@
-/* number.h - real and complex numbers as the LU kernels compute with them: each operation rounds as written here, on a
- * device and on the host. A product of complex numbers is two chains of FMAs, the real one first. */
+/* number.h - real and complex numbers as the LU kernels compute with them: each operation rounds as
+ * written here, on a device and on the host. A product of complex numbers is two chains of FMAs,
+ * the real one first. */
 #ifndef TD_LU_NUMBER_H
 #define TD_LU_NUMBER_H
 
@@ -24,8 +25,8 @@ TD_DEVICE double td_real_add(double a, double b) { return td_add64(a, b); }
 TD_DEVICE float td_real_reciprocal(float a) { return __frcp_rn(a); }
 TD_DEVICE double td_real_reciprocal(double a) { return __drcp_rn(a); }
 
-/* The same for numbers whose reciprocal is normal, without a branch: a device's own, of which the last step is one FMA of
- * the approximation with its error, rounded once. */
+/* The same for numbers whose reciprocal is normal, without a branch: a device's own, of which the
+ * last step is one FMA of the approximation with its error, rounded once. */
 TD_DEVICE float td_normal_reciprocal(float a)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -59,8 +60,8 @@ TD_DEVICE double td_two_to(int biased, double)
     return __hiloint2double((int)((unsigned)biased << 20), 0);
 }
 
-/* What depends on the width: exponents whose reciprocal is far from the ends of the range, and the power of two that
- * brings every other exponent among them. */
+/* What depends on the width: exponents whose reciprocal is far from the ends of the range, and the
+ * power of two that brings every other exponent among them. */
 template <class real> struct td_width;
 template <> struct td_width<float> {
     enum { BIAS = 127, LOW = 127 - 120, HIGH = 127 + 120, SHIFT = 60 };
@@ -116,8 +117,8 @@ TD_DEVICE td_complex<real> td_minus(td_complex<real> c, td_complex<real> a, td_c
             td_real_fma(-a.im, b.re, td_real_fma(-a.re, b.im, c.im))};
 }
 
-/* The same if that is due, with a predicate: of many of them, a compiler would make a branch, and issue no load before it that
- * is behind. */
+/* The same if that is due, with a predicate: of many of them, a compiler would make a branch, and
+ * issue no load before it that is behind. */
 TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -181,19 +182,21 @@ template <class real> TD_DEVICE td_complex<real> td_conjugate(td_complex<real> a
     return {a.re, -a.im};
 }
 
-/* ---- the order of pivots: |x|, and NaN as 0, which no comparison makes larger than anything ---- */
+/* ---- the order of pivots: |x|, and NaN as 0, which no comparison makes larger than anything
+ * ---- */
 
 TD_DEVICE float td_sum_of_parts(td_complex<float> a) { return td_add(fabsf(a.re), fabsf(a.im)); }
 TD_DEVICE double td_sum_of_parts(td_complex<double> a) { return td_add64(fabs(a.re), fabs(a.im)); }
 
-/* Keys order as magnitudes do, the low one where the high ones are equal. High ones have their first bit set: 0 is no
- * number's. */
+/* Keys order as magnitudes do, the low one where the high ones are equal. High ones have their
+ * first bit set: 0 is no number's. */
 struct td_key {
     unsigned high, low;
 };
 enum : unsigned { TD_KEY = 0x80000000u };
 
-/* True for all keys but those of numbers that have a normal reciprocal and, if complex, a square well within the range. */
+/* True for all keys but those of numbers that have a normal reciprocal and, if complex, a square
+ * well within the range. */
 template <class real> TD_DEVICE bool td_key_is_extreme(unsigned high)
 {
     constexpr bool is_wide = sizeof(real) == 8;
@@ -217,8 +220,9 @@ TD_DEVICE td_key td_key_of(double a)
     return {is_nan ? TD_KEY : high, is_nan ? 0 : low};
 }
 
-/* Complex numbers are ordered by the square of their magnitude. Squares that are not well within the range make room at
- * its ends for the sum of the parts, shortened: from 0 to 2^-100 and from 2^120, or from 2^-1000 and 2^1000. */
+/* Complex numbers are ordered by the square of their magnitude. Squares that are not well within
+ * the range make room at its ends for the sum of the parts, shortened: from 0 to 2^-100 and from
+ * 2^120, or from 2^-1000 and 2^1000. */
 TD_DEVICE td_key td_key_of(td_complex<float> a)
 {
     const unsigned minus_square = td_bits32(td_fma(-a.re, a.re, td_mul(-a.im, a.im)));
@@ -264,7 +268,8 @@ template <class number> struct td_inverse {
 TD_DEVICE float td_reciprocal(float p) { return td_normal_reciprocal(p); }
 TD_DEVICE double td_reciprocal(double p) { return td_normal_reciprocal(p); }
 
-/* p is normal and not near the ends of the range: scaled by a power of two, so that its larger part is in 1 .. 2. */
+/* p is normal and not near the ends of the range: scaled by a power of two, so that its larger part
+ * is in 1 .. 2. */
 template <class real> TD_DEVICE td_complex<real> td_reciprocal(td_complex<real> p)
 {
     const int top = max(td_exponent(p.re), td_exponent(p.im));
@@ -287,7 +292,8 @@ template <class real> TD_DEVICE real td_shift_factor(int shift)
     return td_two_to(td_width<real>::BIAS + shift * (int)td_width<real>::SHIFT, real());
 }
 
-/* The same for p with an exponent that is no number's whose reciprocal is normal; 0 or NaN for an infinity or a NaN. */
+/* The same for p with an exponent that is no number's whose reciprocal is normal; 0 or NaN for an
+ * infinity or a NaN. */
 template <class real> TD_DEVICE td_inverse<real> td_invert_extreme(real p, int top)
 {
     typedef td_width<real> width;
@@ -304,7 +310,8 @@ TD_DEVICE td_inverse<td_complex<real>> td_invert_extreme(td_complex<real> p, int
     return {td_reciprocal(td_scaled(p, td_shift_factor<real>(shift))), shift};
 }
 
-/* Makes td_reciprocal(p) what it is for any p, a zero's excepted, which those who would divide by it do not ask for. */
+/* Makes td_reciprocal(p) what it is for any p, a zero's excepted, which those who would divide by
+ * it do not ask for. */
 template <class number> TD_DEVICE void td_mend_inverse(td_inverse<number> &inverse, number p)
 {
     typedef td_width<typename td_real_of<number>::type> width;

@@ -1,7 +1,9 @@
-/* panels.h - a block's matrix by panels, left-looking: where its parts are, and what the panels before a panel make of it.
+/* panels.h - a block's matrix by panels, left-looking: where its parts are, and what the panels
+ * before a panel make of it.
  *
- * A thread keeps its rows through a panel. When it ends, its rows get slots: those that have become pivots by position,
- * then the others in their order in A, and with these the next panel goes on. */
+ * A thread keeps its rows through a panel. When it ends, its rows get slots: those that have become
+ * pivots by position, then the others in their order in A, and with these the next panel goes
+ * on. */
 #ifndef TD_LU_PANELS_H
 #define TD_LU_PANELS_H
 
@@ -11,8 +13,8 @@ enum { TD_LU_COUNTS = TD_LU_MOST / 32 };
 
 /* What is in the block's shared memory beside the exchange. */
 template <class number> struct td_lu_workplace {
-    number *
-        u; /* PANEL rows of U in the present panel's columns: two of them, or one for blocks of one warp */
+    /* PANEL rows of U in the present panel's columns: two of them, or one for blocks of one warp */
+    number *u;
     number *l;     /* what the panels leave behind: rows, by slot */
     int *counts;   /* TD_LU_COUNTS: [row of a thread][warp] */
     uint8_t *rows; /* of A: of the pivots, by position; then of the others, in the order of slots */
@@ -20,8 +22,8 @@ template <class number> struct td_lu_workplace {
     uint8_t *slots;     /* [panel][row] */
 };
 
-/* Rows that panels of so many columns leave behind before panel `panel`. The first in_a panels are in A, and only their
- * pivots are here, too. */
+/* Rows that panels of so many columns leave behind before panel `panel`. The first in_a panels are
+ * in A, and only their pivots are here, too. */
 TD_HOST_DEVICE int td_lu_rows_before(int n, int columns, int in_a, int panel)
 {
     const int kept = min(in_a, panel), more = panel - kept;
@@ -64,8 +66,8 @@ TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
     return w;
 }
 
-/* A panel's rows in shared memory. Their 16-byte pieces change places: pieces of eight neighbouring rows, and those of
- * four that lanes of a product read in pairs, are in different banks. */
+/* A panel's rows in shared memory. Their 16-byte pieces change places: pieces of eight neighbouring
+ * rows, and those of four that lanes of a product read in pairs, are in different banks. */
 template <class number> struct td_lu_rows_store {
     enum { PANEL = td_lu_tile<number>::PANEL, PIECE = td_pack<number>::COUNT, IS_FAR = 0 };
     enum { PIECES = PANEL / PIECE };
@@ -142,7 +144,8 @@ template <class number, int tiles_, int lanes_> struct td_lu_block {
     }
 };
 
-/* The indices and rows of a warp's tiles: the pivots before the panel by position, the other rows by slot. */
+/* The indices and rows of a warp's tiles: the pivots before the panel by position, the other rows
+ * by slot. */
 template <int rows> struct td_lu_tile_rows {
     int of[rows][4];                  /* -1: none */
     TD_INSIDE static int first(int r) /* index of a tile */
@@ -151,8 +154,8 @@ template <int rows> struct td_lu_tile_rows {
     }
 };
 
-/* Calls take(r, k, L's element) for all below the diagonal of l's first PANEL rows, in the order in which a solution takes them.
- * They are read AHEAD pieces ahead. */
+/* Calls take(r, k, L's element) for all below the diagonal of l's first PANEL rows, in the order in
+ * which a solution takes them. They are read AHEAD pieces ahead. */
 template <class number, class taker>
 TD_DEVICE void td_lu_walk_triangle(const td_lu_rows_store<number> &l, const taker &take)
 {
@@ -174,7 +177,8 @@ TD_DEVICE void td_lu_walk_triangle(const td_lu_rows_store<number> &l, const take
     }
 }
 
-/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their triangle of L. */
+/* One column of PANEL rows of U, from A's to the solved; the first PANEL rows of l hold their
+ * triangle of L. */
 template <class number>
 TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
 {
@@ -187,7 +191,8 @@ TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
     for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
 }
 
-/* The same for 16 columns of complex binary32: a lane has the real parts of a column, or the imaginary ones. */
+/* The same for 16 columns of complex binary32: a lane has the real parts of a column, or the
+ * imaginary ones. */
 TD_DEVICE void td_lu_solve_parts(td_complex<float> *u, const td_lu_rows_store<td_complex<float>> &l)
 {
     typedef td_lu_tile<td_complex<float>> tile;
@@ -207,7 +212,8 @@ TD_DEVICE void td_lu_solve_parts(td_complex<float> *u, const td_lu_rows_store<td
     for (int r = 1; r < PANEL; r++) column[r * LD] = x[r];
 }
 
-/* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present panel's columns. */
+/* By the warp that has the pivots of panel `from` in its tiles: their rows of U in the present
+ * panel's columns. */
 template <class number, class block>
 TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
                                 const typename td_lu_tile<number>::sums (&s)[block::TILES])
@@ -233,7 +239,8 @@ TD_DEVICE void td_lu_solve_rows(const block &b, int from, number *u,
         td_lu_solve_column(u + lane, b.shared(from));
 }
 
-/* The slots in panel `from` of a tile's rows from index `after` on; 0 for others, whose sums are of no use. */
+/* The slots in panel `from` of a tile's rows from index `after` on; 0 for others, whose sums are of
+ * no use. */
 template <class block, int rows>
 TD_DEVICE void td_lu_find_slots(int (&slots)[4], const block &b, int from, int after,
                                 const td_lu_tile_rows<rows> &at, int r)
@@ -245,8 +252,8 @@ TD_DEVICE void td_lu_find_slots(int (&slots)[4], const block &b, int from, int a
     }
 }
 
-/* What panel `from` decides of columns j0 .. end: rows of U, which go to their place in A, and what they and L make of
- * the rows after them. One barrier. */
+/* What panel `from` decides of columns j0 .. end: rows of U, which go to their place in A, and what
+ * they and L make of the rows after them. One barrier. */
 template <class number, class block>
 TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
                            const td_lu_tile_rows<block::TILES> &at,
@@ -298,7 +305,8 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
     }
 }
 
-/* Columns j0 .. end of A, after all panels before: pivots' rows go to A, the others to the passage. */
+/* Columns j0 .. end of A, after all panels before: pivots' rows go to A, the others to the
+ * passage. */
 template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &b, int j0, int end)
 {
     typedef td_lu_tile<number> tile;
@@ -335,7 +343,8 @@ template <class number, class block> TD_DEVICE void td_lu_bring_up(const block &
     }
 }
 
-/* The numbers of this thread's rows among the active ones, in the order of their slots. Ends with a barrier. */
+/* The numbers of this thread's rows among the active ones, in the order of their slots. Ends with a
+ * barrier. */
 template <int rows>
 TD_DEVICE void td_lu_number_active(const bool (&is_active)[rows], int warps, int *counts,
                                    int (&numbers)[rows])

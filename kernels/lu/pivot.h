@@ -1,8 +1,9 @@
-/* pivot.h - the columns of a panel, one step each: the pivot among the rows, its row for all, what is left of the others.
- * A thread has its rows and keeps them; where interchanges would have brought a row is its position.
+/* pivot.h - the columns of a panel, one step each: the pivot among the rows, its row for all, what
+ * is left of the others. A thread has its rows and keeps them; where interchanges would have
+ * brought a row is its position.
  *
- * A team is the threads of one matrix: 8, 16 or 32 lanes of a warp, or a block (lanes = TD_LU_BLOCK), whose warps offer
- * one candidate each. */
+ * A team is the threads of one matrix: 8, 16 or 32 lanes of a warp, or a block
+ * (lanes = TD_LU_BLOCK), whose warps offer one candidate each. */
 #ifndef TD_LU_PIVOT_H
 #define TD_LU_PIVOT_H
 
@@ -15,8 +16,9 @@
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };
 
-/* Columns, of `most`, whose steps are unrolled: of a panel as many as their instructions leave room for in the instruction cache,
- * which blocks share that are at different steps, as measured; few of what is seldom factored here. */
+/* Columns, of `most`, whose steps are unrolled: of a panel as many as their instructions leave room
+ * for in the instruction cache, which blocks share that are at different steps, as measured; few of
+ * what is seldom factored here. */
 template <class number, int most> constexpr int td_lu_columns_unrolled()
 {
     constexpr bool is_real_panel =
@@ -27,25 +29,29 @@ template <class number, int most> struct td_lu_group {
     enum { MOST = td_lu_columns_unrolled<number, most>(), value = most < MOST ? most : MOST };
 };
 
-/* A candidate: its row of the panel, of which what is right of the pivot is there, and all that others must know. */
+/* A candidate: its row of the panel, of which what is right of the pivot is there, and all that
+ * others must know. */
 template <class number, int columns> struct td_lu_candidate {
     alignas(16) number of[columns];
     struct alignas(16) {
         number reciprocal;
-        int place; /* the position; of a pivot that is not simply divided by: + 256 times how it is */
+        /* the position; of a pivot that is not simply divided by: + 256 times how it is */
+        int place;
         unsigned low; /* key */
     } pivot;
 };
 enum { TD_LU_POSITION = 255, TD_LU_IS_ZERO = 1, TD_LU_IS_SCALED = 3 /* + td_inverse's shift */ };
 
-/* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a smaller team. */
+/* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a
+ * smaller team. */
 template <class number, int columns, int teams> struct td_lu_exchange {
     enum { TEAMS = teams };
     td_lu_candidate<number, columns> candidates[2 * teams];
     alignas(16) unsigned keys[2 * teams]; /* less than TD_KEY: no candidate */
 };
 
-/* What a thread knows of its rows and its team. Of the step before, whose update is still to be done, l is in x. */
+/* What a thread knows of its rows and its team. Of the step before, whose update is still to be
+ * done, l is in x. */
 template <class number, int rows> struct td_lu_rows {
     int up;             /* of a block: the candidate that became the pivot row of the step before */
     int position[rows]; /* of no row: INT_MAX */
@@ -57,7 +63,8 @@ template <class number, int rows> struct td_lu_rows {
 };
 enum { TD_LU_ANY = TD_LU_MOST };
 
-/* The largest of each group of `lanes`: of two groups by two REDUX, which is sooner than by shuffles. */
+/* The largest of each group of `lanes`: of two groups by two REDUX, which is sooner than by
+ * shuffles. */
 template <int lanes> TD_DEVICE unsigned td_lanes_max(unsigned x)
 {
     if constexpr (lanes == 32) {
@@ -98,7 +105,8 @@ TD_DEVICE bool td_lanes_choose(unsigned key, unsigned best, unsigned low, int po
     return mine;
 }
 
-/* Copies numbers between registers and shared memory that is 16-byte aligned, 16 bytes at a time. */
+/* Copies numbers between registers and shared memory that is 16-byte aligned, 16 bytes at a
+ * time. */
 template <class number> struct alignas(16) td_pack {
     enum { COUNT = 16 / sizeof(number) };
     number of[COUNT];
@@ -125,9 +133,10 @@ template <int count, class number> TD_DEVICE void td_write_packs(number *to, con
     }
 }
 
-/* The number of the block's candidate, those of its warps beginning at `first`. All threads of a warp come to the same, and the
- * one branch ends where it began: or else the compiler would not know that the warp stays together, and would keep what it
- * computes beside warp operations twice. */
+/* The number of the block's candidate, those of its warps beginning at `first`. All threads of a
+ * warp come to the same, and the one branch ends where it began: or else the compiler would not
+ * know that the warp stays together, and would keep what it computes beside warp operations
+ * twice. */
 template <class exchange>
 TD_DEVICE int td_lu_block_winner(const exchange &e, int first, int own, int threads)
 {
@@ -193,7 +202,8 @@ TD_DEVICE void td_lu_publish(number *row, int from, int to, const number (&x)[mo
     }
 }
 
-/* A barrier of the block's first `threads` threads, 64 or more, which are whole warps. On the host the others come, too. */
+/* A barrier of the block's first `threads` threads, 64 or more, which are whole warps. On the host
+ * the others come, too. */
 TD_DEVICE void td_first_warps_sync(int threads)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -229,7 +239,8 @@ template <int most> TD_DEVICE constexpr int td_lu_before(int column)
     return (column + most - 1) % most;
 }
 
-/* What the pivot row of the step before leaves of the thread's active rows right of `column`, to `to`. */
+/* What the pivot row of the step before leaves of the thread's active rows right of `column`, to
+ * `to`. */
 template <class number, int rows, int most>
 TD_DEVICE void td_lu_update(number (&x)[rows][most], const td_lu_rows<number, rows> &mine,
                             int column, int to, const number *up)
@@ -283,7 +294,8 @@ TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most
         if (mine.is_active[r]) x[r][column] = left[r];
 }
 
-/* The place of the candidate that a thread offers, and the reciprocal for pivots that have none at once. */
+/* The place of the candidate that a thread offers, and the reciprocal for pivots that have none at
+ * once. */
 template <class number>
 TD_DEVICE int td_lu_place(const td_lu_best<number> &best, number &reciprocal)
 {
@@ -297,7 +309,8 @@ TD_DEVICE int td_lu_place(const td_lu_best<number> &best, number &reciprocal)
     return best.position + (inverse.shift ? 256 * (inverse.shift + TD_LU_IS_SCALED) : 0);
 }
 
-/* Column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them still to do. */
+/* Column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them
+ * still to do. */
 template <int lanes, class number, int rows, int most, class exchange>
 TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
                           int group, int to, int column, int j)
@@ -338,8 +351,8 @@ TD_DEVICE void td_lu_step(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     td_lu_take(mine, x, e.candidates[mine.up], column, j);
 }
 
-/* One thread of a warp that offers no candidates, or no more; a barrier follows. Its keys are less than any candidate's, and
- * no other warp's. */
+/* One thread of a warp that offers no candidates, or no more; a barrier follows. Its keys are less
+ * than any candidate's, and no other warp's. */
 template <class exchange> TD_DEVICE void td_lu_leave(exchange &e, int warp)
 {
     e.keys[warp] = e.keys[exchange::TEAMS + warp] = (unsigned)warp;
@@ -364,8 +377,9 @@ template <class number, int rows, int most> TD_DEVICE void td_lu_rotate(number (
     }
 }
 
-/* All steps from column j0 to `end`, at most `most`: of the thread's rows, what is left of the diagonal becomes L and the
- * rest U. The columns are in registers and cannot be indexed: they pass by, a group at a time, whose steps are unrolled. */
+/* All steps from column j0 to `end`, at most `most`: of the thread's rows, what is left of the
+ * diagonal becomes L and the rest U. The columns are in registers and cannot be indexed: they pass
+ * by, a group at a time, whose steps are unrolled. */
 template <int lanes, class number, int rows, int most, class exchange>
 TD_DEVICE void td_lu_panel(td_lu_rows<number, rows> &mine, number (&x)[rows][most], exchange &e,
                            int j0, int end)

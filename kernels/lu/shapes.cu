@@ -1,5 +1,6 @@
-/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for 10000 matrices on an H200, as
- * bench/lu_shapes.py prints it from docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on it. */
+/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for
+ * 10000 matrices on an H200, as bench/lu_shapes.py prints it from
+ * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on it. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -57,7 +58,8 @@ int td_lu_shape_of(td_lu_type type, int n)
     return TD_LU_SHARED_1;
 }
 
-/* Up to so many rows, the threads of a block that has vectors in shared memory, in the same way: TD_LU_MOST for all of a matrix. */
+/* Up to so many rows, the threads of a block that has vectors in shared memory, in the same way:
+ * TD_LU_MOST for all of a matrix. */
 enum { THREADS_OF_TYPE = 2 };
 static const struct {
     int to, threads;

@@ -1,4 +1,5 @@
-/* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory, one a thread. */
+/* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory,
+ * one a thread. */
 #include "inverse.h"
 #include "solve.h"
 
@@ -10,8 +11,8 @@ template <class number> struct vectors {
     uint8_t *rows; /* of A, by position */
 };
 
-/* Numbers from one element of the vectors to the next: lanes that read four elements of eight vectors, or one vector, find
- * them in different banks. */
+/* Numbers from one element of the vectors to the next: lanes that read four elements of eight
+ * vectors, or one vector, find them in different banks. */
 template <class number> TD_HOST_DEVICE int ld_of(int threads)
 {
     return threads + (td_lu_is_wide<number>::value ? 4 : 1);
@@ -41,7 +42,8 @@ template <class number> struct block_of_vectors {
     int first, count;
 };
 
-/* Calls work(k, v) for all elements of the vectors, so that neighbours of B fall to neighbouring threads. */
+/* Calls work(k, v) for all elements of the vectors, so that neighbours of B fall to neighbouring
+ * threads. */
 template <class number, class function>
 TD_DEVICE void for_elements(const block_of_vectors<number> &b, int n, function work)
 {

@@ -1,5 +1,6 @@
-/* solve.h - substitution with a triangle, a thread for each right-hand side. Vectors lie in shared memory, element k of
- * vector v at k * ld + v; the triangle comes by in strips of TD_SOLVE_ROWS rows, DEPTH columns at a time. */
+/* solve.h - substitution with a triangle, a thread for each right-hand side. Vectors lie in shared
+ * memory, element k of vector v at k * ld + v; the triangle comes by in strips of TD_SOLVE_ROWS
+ * rows, DEPTH columns at a time. */
 #ifndef TD_LU_SOLVE_H
 #define TD_LU_SOLVE_H
 
@@ -9,7 +10,8 @@
 
 enum { TD_SOLVE_ROWS = 16, TD_SOLVE_STAGES = 2, TD_SOLVE_MOST_THREADS = 256 };
 
-/* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that is upper. */
+/* Element (i, k), k <= i < n, in the order of elimination: from the last row on for a triangle that
+ * is upper. */
 template <class number> struct td_lu_triangle {
     const number *at;
     int64_t row_step, column_step;
@@ -83,8 +85,8 @@ template <int depth> TD_DEVICE int td_strips(int n)
     return count;
 }
 
-/* Starts the copies of a strip. What is above the diagonal comes along, and is not used. Asynchronous copies are from global
- * memory alone. */
+/* Starts the copies of a strip. What is above the diagonal comes along, and is not used.
+ * Asynchronous copies are from global memory alone. */
 template <bool is_global, class number>
 TD_DEVICE void td_fetch_strip(td_strip<number> &strip, const td_lu_triangle<number> &t, int n,
                               td_strip_at<td_strip<number>::DEPTH> s)
@@ -131,8 +133,8 @@ TD_DEVICE void td_read_column(number (&l)[TD_SOLVE_ROWS], const td_strip<number>
     }
 }
 
-/* What is left of TD_SOLVE_ROWS elements of vectors, less the strip's product with elements that are known. Rows are `step`
- * apart, `at` is the thread's vector. A thread for each vector: */
+/* What is left of TD_SOLVE_ROWS elements of vectors, less the strip's product with elements that
+ * are known. Rows are `step` apart, `at` is the thread's vector. A thread for each vector: */
 template <class number> struct td_strip_sums {
     number of[TD_SOLVE_ROWS];
 
@@ -250,8 +252,8 @@ template <class number> struct td_strip_sums_of {
         type;
 };
 
-/* The last step for TD_SOLVE_ROWS elements of a vector from i0 on: with the triangle on the diagonal, column `first` of
- * the strip and on. */
+/* The last step for TD_SOLVE_ROWS elements of a vector from i0 on: with the triangle on the
+ * diagonal, column `first` of the strip and on. */
 template <class number>
 TD_DEVICE void td_solve_diagonal(number (&x)[TD_SOLVE_ROWS], const td_solver<number> &solver,
                                  const td_strip<number> &strip, int first, int i0,
@@ -272,8 +274,9 @@ TD_DEVICE void td_solve_diagonal(number (&x)[TD_SOLVE_ROWS], const td_solver<num
     }
 }
 
-/* Solves for the thread's vector, from its element `start` on, a multiple of TD_SOLVE_ROWS. All threads of the block take
- * part; begins and ends with a barrier. is_global: the triangle is in global memory, not in shared memory. */
+/* Solves for the thread's vector, from its element `start` on, a multiple of TD_SOLVE_ROWS. All
+ * threads of the block take part; begins and ends with a barrier. is_global: the triangle is in
+ * global memory, not in shared memory. */
 template <bool is_global, class number>
 TD_DEVICE void td_substitute(const td_solver<number> &solver, const td_lu_triangle<number> &t,
                              int n, number *vector, int ld, int start)

@@ -1,6 +1,7 @@
-/* tile.h - a warp's tile of 32 rows of a panel, less the product of 32 rows of L and as many rows of U as the panel has
- * columns. Each element is one chain of FMAs in the order of k: so are the binary64 products of the tensor cores of
- * sm_90 (measured; no other device's are used), and everything else is FMAs of small tiles in registers. */
+/* tile.h - a warp's tile of 32 rows of a panel, less the product of 32 rows of L and as many rows
+ * of U as the panel has columns. Each element is one chain of FMAs in the order of k: so are the
+ * binary64 products of the tensor cores of sm_90 (measured; no other device's are used), and
+ * everything else is FMAs of small tiles in registers. */
 #ifndef TD_LU_TILE_H
 #define TD_LU_TILE_H
 
@@ -16,9 +17,9 @@ template <class number> struct td_lu_uses_mma {
     enum { value = TD_LU_HAS_MMA && td_lu_is_wide<number>::value };
 };
 
-/* A lane has rows lane / 4 + 8 i of the tile, and the columns that
- * td_lu_tile_column says, RUN neighbours at a time. Rows of U are LD numbers apart, so that the lanes of products find
- * theirs in different banks. */
+/* A lane has rows lane / 4 + 8 i of the tile, and the columns that td_lu_tile_column says, RUN
+ * neighbours at a time. Rows of U are LD numbers apart, so that the lanes of products find theirs
+ * in different banks. */
 template <class number> struct td_lu_tile {
     enum { PANEL = td_lu_panel_columns<number>(), ROWS = 32, COLUMNS = PANEL / 4 };
     enum { RUN = td_lu_is_wide<number>::value ? 2 : 4 };
@@ -33,8 +34,8 @@ template <class number> TD_DEVICE int td_lu_tile_column(int j)
     return j / run * 4 * run + (int)threadIdx.x % 4 * run + j % run;
 }
 
-/* s -= a 16 x 8 product of reals. Of x, a lane has rows lane / 4 and that + 8 at k = lane % 4, then the same at k + 4; of
- * y, column lane / 4 at both. */
+/* s -= a 16 x 8 product of reals. Of x, a lane has rows lane / 4 and that + 8 at k = lane % 4, then
+ * the same at k + 4; of y, column lane / 4 at both. */
 TD_DEVICE void td_lu_mma(double &s0, double &s1, double &s2, double &s3, const double (&x)[4],
                          const double (&y)[2])
 {
@@ -58,8 +59,9 @@ template <class number> struct td_lu_left {
         TD_UNROLL
         for (int i = 0; i < 4; i++) l.reals(of[i], slots[i]);
     }
-    /* s -= L U, from row 16 `from_half` on. Complex: the real parts of U's row k / 2 meet real k of L in the real parts of
-     * the sums if k is even, and the imaginary ones with the other sign if it is odd. */
+    /* s -= L U, from row 16 `from_half` on. Complex: the real parts of U's row k / 2 meet real k of
+     * L in the real parts of the sums if k is even, and the imaginary ones with the other sign if
+     * it is odd. */
     TD_INSIDE void subtract_product(typename td_lu_tile<number>::sums &s, const number *u,
                                     int from_half) const
     {
@@ -103,7 +105,8 @@ template <class number> struct td_lu_left {
     }
 };
 
-/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. L in device memory is read a piece ahead. */
+/* s -= L U by FMAs: slots[i] is where `l` has the lane's row i; u: PANEL rows. L in device memory
+ * is read a piece ahead. */
 template <class number, class store>
 TD_DEVICE void td_lu_tile_update(typename td_lu_tile<number>::sums &s, const store &l,
                                  const int (&slots)[4], const number *u)

@@ -1,5 +1,5 @@
-/* chunk.h - the first step of measuring lines: what is known of TD_CHUNK elements of k of each line of a tile, and the largest
- * exponents along k. For measure.cu. */
+/* chunk.h - the first step of measuring lines: what is known of TD_CHUNK elements of k of each line
+ * of a tile, and the largest exponents along k. For measure.cu. */
 #ifndef TD_CHUNK_H
 #define TD_CHUNK_H
 
@@ -11,11 +11,13 @@
 enum { THREADS = 256, PARTS = THREADS / TD_TILE, PER_THREAD = TD_CHUNK / PARTS };
 enum { NO_TOP = -0x7fff };
 
-/* What is known of TD_CHUNK elements of a line. Magnitudes are in units of 2^(top - 11), rounded up. */
+/* What is known of TD_CHUNK elements of a line. Magnitudes are in units of 2^(top - 11), rounded
+ * up. */
 struct chunk {
     uint32_t squares; /* of the magnitudes */
 
-    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit ZEROS whether any is zero. */
+    /* The sum of the magnitudes; from bit FRACTION on the largest element's fraction, from bit
+     * ZEROS whether any is zero. */
     uint32_t magnitudes;
 
     int32_t logs; /* sum of the logarithms, at most; where there are zeros, how many */
@@ -36,8 +38,8 @@ static_assert((int)WARP_LINES * WARPS == (int)TD_TILE, "warps have all lines of 
 TD_DEVICE uint64_t magnitude(uint64_t bits) { return bits & ~(1ull << 63); }
 TD_DEVICE uint32_t upper_half(uint64_t bits) { return (uint32_t)(bits >> 32) & 0x7fffffffu; }
 
-/* The largest exponent of an element of k over some lines of a tile, whose largest upper half is known, special ones not counting;
- * INT32_MIN: all are zeros. */
+/* The largest exponent of an element of k over some lines of a tile, whose largest upper half is
+ * known, special ones not counting; INT32_MIN: all are zeros. */
 template <bool along> TD_DEVICE int top_of(const uint64_t *tile, int line0, int l, uint32_t largest)
 {
     const uint32_t first_normal = 1u << 20, first_special = 0x7ffu << 20;
@@ -51,8 +53,8 @@ template <bool along> TD_DEVICE int top_of(const uint64_t *tile, int line0, int 
     return top;
 }
 
-/* The largest exponents over some lines of a tile, by a warp. A lane has two elements of k: neighbours, or, where pairs of lines are
- * neighbours, some that are far from each other. */
+/* The largest exponents over some lines of a tile, by a warp. A lane has two elements of k:
+ * neighbours, or, where pairs of lines are neighbours, some that are far from each other. */
 template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, int *top)
 {
     enum {
@@ -88,15 +90,15 @@ TD_DEVICE void clear_tops(int *top)
     for (int l = (int)threadIdx.x % 32; l < TD_CHUNK; l += 32) top[l] = INT32_MIN;
 }
 
-/* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past the end, and bounds of each TD_BOUND of
- * these. */
+/* What a tile's largest exponents raise: those of its elements of k, of which `left` are not past
+ * the end, and bounds of each TD_BOUND of these. */
 struct raised_tops {
     int32_t *tops, *bounds;
     int left;
 };
 
-/* What is there for element l of k, and for its bounds, some time before it is raised: most often by nothing, and many blocks raise the
- * same. */
+/* What is there for element l of k, and for its bounds, some time before it is raised: most often
+ * by nothing, and many blocks raise the same. */
 struct seen_tops {
     int32_t top, bounds[2];
 };
@@ -172,7 +174,8 @@ TD_DEVICE uint32_t magnitude_of(uint64_t m, int log, int top)
 TD_DEVICE int part_of_element(int l) { return l / 2 % PARTS; }
 TD_DEVICE int element_of_part(int part, int i) { return (i / 2 * PARTS + part) * 2 + i % 2; }
 
-/* A thread's elements of a chunk: of a tile in shared memory, which has zeros past the end of k ... */
+/* A thread's elements of a chunk: of a tile in shared memory, which has zeros past the end of k
+ * ... */
 template <bool along> struct tile_elements {
     enum { IS_OPERAND = 0 };
     const uint64_t *of[2];      /* where the one or the other are, alternately */
@@ -430,7 +433,8 @@ TD_DEVICE sums_of_chunk sum_other(const elements &e, bool is_normal, int top)
     return sums_of_normal(bits, top);
 }
 
-/* The same out of the way of what is usual: blocks that measure little wait for each piece of code that they have not had yet. */
+/* The same out of the way of what is usual: blocks that measure little wait for each piece of code
+ * that they have not had yet. */
 template <bool has_shifts, class elements>
 TD_DEVICE_CALL other_part summarise_other_away(const elements e)
 {
@@ -502,8 +506,9 @@ TD_DEVICE sums_of_chunk add_parts(sums_of_chunk sums)
     return sums;
 }
 
-/* The chunks of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not before the tile. Half of a warp's lanes, who
- * load together, have parts 0 and 2, the others 1 and 3: they find theirs in different banks. */
+/* The chunks of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not
+ * before the tile. Half of a warp's lanes, who load together, have parts 0 and 2, the others 1 and
+ * 3: they find theirs in different banks. */
 template <bool has_shifts, bool along>
 TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines, int left,
                                      const shifts_of_tile &shifts, chunk *to)

@@ -1,5 +1,5 @@
-/* extremes.h - what is seen of all lines of an operand together: the largest of some numbers of their
- * records. For kernels. */
+/* extremes.h - what is seen of all lines of an operand together: the largest of some numbers of
+ * their records. For kernels. */
 #ifndef TD_EXTREMES_H
 #define TD_EXTREMES_H
 
@@ -7,8 +7,8 @@
 #include "scale.h"
 
 /* What td_line_extremes has: the largest looseness, and that of lines that their scale rounds; the
- * largest exponent, and the largest of those of lowest bits with the other sign, as lines are and as
- * td_binary64_scale has them; whether any line is special. */
+ * largest exponent, and the largest of those of lowest bits with the other sign, as lines are and
+ * as td_binary64_scale has them; whether any line is special. */
 enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
 
 /* All numbers of td_line_extremes are above NO_LINE. */
@@ -49,8 +49,8 @@ TD_DEVICE void raise_shared_extremes(const seen_of_lines &mine, td_line_extremes
     }
 }
 
-/* Raises extremes that all blocks see. All threads take part; saw_none: true if no thread of the warp
- * has seen a line. */
+/* Raises extremes that all blocks see. All threads take part; saw_none: true if no thread of the
+ * warp has seen a line. */
 TD_DEVICE void raise_extremes(const seen_of_lines &mine, bool saw_none, td_line_extremes *all)
 {
     TD_SHARED(td_line_extremes, seen, );

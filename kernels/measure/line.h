@@ -1,4 +1,5 @@
-/* line.h - what is measured of a line of an operand: a row of op(A), or a column of op(B). For host C and for kernels. */
+/* line.h - what is measured of a line of an operand: a row of op(A), or a column of op(B). For host
+ * C and for kernels. */
 #ifndef TD_LINE_H
 #define TD_LINE_H
 
@@ -8,7 +9,8 @@
 /* Logarithms are to base 2 and in units of 1/256: whole numbers, the same on every device. */
 enum { TD_LOG = 256 };
 
-/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and count as zeros. */
+/* What is known of a line, shifts included. Lines that hold a NaN or an infinity are special and
+ * count as zeros. */
 typedef struct {
     alignas(8) int32_t norm; /* logarithm of the Euclidean norm, at least; loads of eight bytes */
     int32_t sum;             /* logarithm of the sum of the magnitudes, at least */
@@ -21,10 +23,11 @@ typedef struct {
     int16_t low;   /* exponent of the lowest bit set in any element; TD_NO_LOW, TD_SPECIAL */
     int16_t scale; /* set when all lines are measured */
 } td_line;
-/* rounded: logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED if it rounds none. All of TD_CHUNK may count if one
- * is rounded.
+/* rounded: logarithm of how many elements the scale rounds, at least; TD_NONE_ROUNDED if it rounds
+ * none. All of TD_CHUNK may count if one is rounded.
  *
- * A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of both are 0. */
+ * A line of zeros has TD_NO_LOW, a special line TD_SPECIAL; norm, sum, peak, typical and scale of
+ * both are 0. */
 enum {
     TD_NO_MEAN = -(1 << 28),
     TD_NO_LOW = 0x7fff,

@@ -1,6 +1,6 @@
-/* measure.cu - measures operands tile by tile: what the Ozaki family must know before it cuts them, which
- * is the norm, the mean magnitude and the exactness of every line, and the shifts along k. All of it is
- * whole numbers, the same on every device. */
+/* measure.cu - measures operands tile by tile: what the Ozaki family must know before it cuts them,
+ * which is the norm, the mean magnitude and the exactness of every line, and the shifts along k.
+ * All of it is whole numbers, the same on every device. */
 #include "../device/divisor.h"
 #include "extremes.h"
 #include "record.h"
@@ -9,8 +9,8 @@ size_t td_chunk_bytes(void) { return sizeof(chunk); }
 
 /* ---- chunks to lines ---- */
 
-/* A block has so many lines, and groups of its threads share their chunks. Few lines of many chunks go to
- * more blocks, many lines of few chunks to fewer, so that all blocks run at a time. */
+/* A block has so many lines, and groups of its threads share their chunks. Few lines of many chunks
+ * go to more blocks, many lines of few chunks to fewer, so that all blocks run at a time. */
 enum {
     FEW_LINES = 4,
     MANY_CHUNKS = 128,
@@ -35,7 +35,8 @@ template <int lines> struct line_parts {
     int64_t rounded[THREADS / lines][lines];
 };
 
-/* Returns the records of a block's lines; the first group of its threads has them. By all threads. */
+/* Returns the records of a block's lines; the first group of its threads has them. By all
+ * threads. */
 template <int lines>
 TD_DEVICE td_line measure_lines(const chunks_of_line<THREADS / lines> &chunks, int64_t k,
                                 line_parts<lines> &parts)
@@ -79,9 +80,9 @@ TD_DEVICE elements_of_line elements_of(const td_measure &p, int which, int batch
 /* A warp looks again at no more than so many chunks. */
 enum { LOOKS = 4 };
 
-/* Returns how many elements a scale rounds, at most. All elements of a chunk count if one of them is
- * rounded; but the first LOOKS chunks of a warp that are the only such ones of their threads are looked
- * at, and their elements counted. The lanes have lines of one operand. */
+/* Returns how many elements a scale rounds, at most. All elements of a chunk count if one of them
+ * is rounded; but the first LOOKS chunks of a warp that are the only such ones of their threads are
+ * looked at, and their elements counted. The lanes have lines of one operand. */
 template <int groups>
 TD_DEVICE int64_t count_rounded(const chunks_of_line<groups> &chunks, int scale,
                                 const elements_of_line &line)
@@ -126,12 +127,13 @@ note_rounded(const td_scaling &scaling, const chunks_of_line<THREADS / lines> &c
     made->rounded = log_of_rounded(td_is_counted(*made) ? count : 0, elements.k);
 }
 
-/* Records are made from chunks without shifts, from chunks with shifts of members that have these, or
- * both. */
+/* Records are made from chunks without shifts, from chunks with shifts of members that have these,
+ * or both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
-/* The lines of a block: the threads of its first group have one each; those of other groups share the
- * chunks of the same lines. Grid: blocks over the lines from line_first on, 1, member * 2 + operand. */
+/* The lines of a block: the threads of its first group have one each; those of other groups share
+ * the chunks of the same lines. Grid: blocks over the lines from line_first on, 1, member * 2 +
+ * operand. */
 template <int lines> struct block_lines {
     int which, batch, group, in_strip, line;
     bool exists, counts; /* the thread has a line of the operand; and its record is the thread's */
@@ -164,8 +166,8 @@ template <int lines> struct block_lines {
     }
 };
 
-/* Returns the records of a block's lines, made from chunks without shifts or with them. By all threads;
- * the first group's count. */
+/* Returns the records of a block's lines, made from chunks without shifts or with them. By all
+ * threads; the first group's count. */
 template <int lines>
 TD_DEVICE td_line make_records(const td_measure &p, const block_lines<lines> &own, int chunks,
                                bool is_shifted, line_parts<lines> &parts)
@@ -217,8 +219,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- tiles ---- */
 
-/* A tile is a chunk of TD_TILE lines. These are the tiles of all lines from line_first on, of both operands
- * of all members; tiles that are neighbours in memory follow one another. */
+/* A tile is a chunk of TD_TILE lines. These are the tiles of all lines from line_first on, of both
+ * operands of all members; tiles that are neighbours in memory follow one another. */
 struct tiles {
     int line_first, of_a, count;          /* of_a: of one matrix */
     td_divisor chunks, strips[2], member; /* tiles of a line, of a chunk, of a member */
@@ -268,7 +270,8 @@ TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &top
     if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.tops[o][at.batch * k + l]);
 }
 
-/* Sets the shifts of a tile's elements of k. The first tiles of op(A) store them for later kernels. */
+/* Sets the shifts of a tile's elements of k. The first tiles of op(A) store them for later
+ * kernels. */
 TD_DEVICE void find_shifts(const td_measure &p, const place &at, const tops_of_tile &tops,
                            shifts_of_tile &shifts)
 {
@@ -297,7 +300,8 @@ TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
             (int)min((int64_t)TD_CHUNK, k - l0)};
 }
 
-/* The largest exponents along k of a tile, raised by two of the block's warps, others each time. All threads take part. */
+/* The largest exponents along k of a tile, raised by two of the block's warps, others each time.
+ * All threads take part. */
 template <bool along, class function>
 TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t *tile,
                             unsigned turn, shared_tops &top, function then)
@@ -328,8 +332,8 @@ TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
                                         (int)min((int64_t)TD_CHUNK, left), shifts, to);
 }
 
-/* Measures a tile: its largest exponents along k and its chunks, or, if `again`, its chunks with shifts.
- * All threads take part. Calls then() when all of them have measured the tile before. */
+/* Measures a tile: its largest exponents along k and its chunks, or, if `again`, its chunks with
+ * shifts. All threads take part. Calls then() when all of them have measured the tile before. */
 template <bool again, class function>
 TD_DEVICE void measure_tile(const td_measure &p, const place &at, int chunks, const uint64_t *tile,
                             unsigned turn, const tops_of_tile &tops, function then)
@@ -351,8 +355,8 @@ TD_DEVICE void measure_tile(const td_measure &p, const place &at, int chunks, co
 /* Blocks of a multiprocessor, and tiles that each has in shared memory, where these fit. */
 enum { BLOCKS = 2, STAGES = 3, TILE_BYTES = 8 * tile_shape::size };
 
-/* Whether a block's tiles are to be measured: all; again only those of members with shifts. The first tile of a member leaves word of
- * it. All threads take part. */
+/* Whether a block's tiles are to be measured: all; again only those of members with shifts. The
+ * first tile of a member leaves word of it. All threads take part. */
 template <bool again> struct needs {
     int member;
     bool is_shifted;
@@ -369,8 +373,9 @@ template <bool again> struct needs {
     }
 };
 
-/* Units without shifts, and the largest exponents along k; or again with shifts, where there are any. With several stages tiles are
- * copied while one before is measured. Blocks that run together have neighbouring tiles, which memory likes.
+/* Units without shifts, and the largest exponents along k; or again with shifts, where there are
+ * any. With several stages tiles are copied while one before is measured. Blocks that run together
+ * have neighbouring tiles, which memory likes.
  * Grid: as many blocks as there are places. */
 template <bool again, int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -484,8 +489,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 enum { BOX_BYTES = STAGES * TILE_BYTES + TD_BOX_ALIGNMENT };
 
-/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the accelerator has more limits than routes
- * know. */
+/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the
+ * accelerator has more limits than routes know. */
 static bool measures_boxes(const td_measure *p, const tiles &all, unsigned blocks,
                            cudaStream_t stream, cudaError_t *error)
 {
@@ -534,8 +539,8 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
                           *p, all);
 }
 
-/* Measures strips of lines without shifts, or again with them, and makes their records; where one strip
- * has all lines, records of both are made together, after the second time. */
+/* Measures strips of lines without shifts, or again with them, and makes their records; where one
+ * strip has all lines, records of both are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(p->operand[0].lines, p->operand[1].lines);

@@ -1,6 +1,6 @@
-/* measure.h - measures whole operands: the records of their lines (line.h) but for the scale, what is seen
- * of all lines together, and the shifts along k. For host C and for kernels; every function enqueues on
- * `stream`, waits for nothing, and returns the launch's status. */
+/* measure.h - measures whole operands: the records of their lines (line.h) but for the scale, what
+ * is seen of all lines together, and the shifts along k. For host C and for kernels; every function
+ * enqueues on `stream`, waits for nothing, and returns the launch's status. */
 #ifndef TD_MEASURE_H
 #define TD_MEASURE_H
 
@@ -24,7 +24,8 @@ enum { TD_CHUNK = 64 };
 /* How a line's scale follows from its record. Lines of zeros and special ones have 0. */
 typedef enum {
     TD_SCALE_BY_NORM, /* (limit - norm) / TD_LOG, rounded down */
-    TD_SCALE_BY_PEAK, /* limit - floor(peak / TD_LOG), one less if the rest is at least peak_limit */
+    /* limit - floor(peak / TD_LOG), one less if the rest is at least peak_limit */
+    TD_SCALE_BY_PEAK,
     TD_SCALE_BY_DIGITS /* limit - floor(peak / TD_LOG) */
 } td_scale_rule;
 typedef struct {
@@ -52,8 +53,8 @@ typedef struct {
 } td_rise;
 
 /* Steps that the blocks of a member may have to do together once lines are measured whole: the
- * largest exponents along k, then the lines again, with shifts. A td_step counts the strips of lines
- * that blocks have begun, and those that they have ended; zeros before. */
+ * largest exponents along k, then the lines again, with shifts. A td_step counts the strips of
+ * lines that blocks have begun, and those that they have ended; zeros before. */
 enum { TD_STEP_TOPS, TD_STEP_AGAIN, TD_STEPS };
 typedef struct {
     int32_t taken, done;
@@ -71,8 +72,8 @@ typedef struct {
     bool counts_rounded;   /* lines are to know how many elements are (td_line.rounded) */
     td_extremes *extremes; /* [batch]: zeros before; raised, if it is not NULL */
 
-    /* Scratch: td_chunk_bytes() for each TD_CHUNK elements of k of each line, strip_lines lines at a
-     * time; without shifts and with them. Not if lines are measured whole. */
+    /* Scratch: td_chunk_bytes() for each TD_CHUNK elements of k of each line, strip_lines lines at
+     * a time; without shifts and with them. Not if lines are measured whole. */
     void *chunks[2], *chunks_again[2];
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
@@ -98,8 +99,8 @@ size_t td_chunk_bytes(void);
 enum { TD_BOUND = 32 };
 TD_BOTH int64_t td_bounds(int64_t k) { return (k + TD_BOUND - 1) / TD_BOUND; }
 
-/* Lines of up to TD_SHORT_K elements of k may be measured whole. The next kernel measures these again
- * if exponents spread along k (../select/select.h). */
+/* Lines of up to TD_SHORT_K elements of k may be measured whole. The next kernel measures these
+ * again if exponents spread along k (../select/select.h). */
 enum { TD_SHORT_K = 4096 };
 
 /* True if the current device has the tensor memory accelerator, and there is code for it: for
@@ -108,8 +109,8 @@ bool td_tma_exists(void);
 
 cudaError_t td_measure_run(const td_measure *measure, cudaStream_t stream);
 
-/* Parts of td_measure_run: sets what is added up, counted or raised to where it begins; and measures
- * lines whole. */
+/* Parts of td_measure_run: sets what is added up, counted or raised to where it begins; and
+ * measures lines whole. */
 cudaError_t td_measure_clear(const td_measure *measure, cudaStream_t stream);
 cudaError_t td_measure_whole_run(const td_measure *measure, cudaStream_t stream);
 

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Records of all lines of operands of tandem_ts: their peaks, whether they are special, and scales such that
- * |A'| <= 2^(width + 1). One member; no shifts. */
+/* Records of all lines of operands of tandem_ts: their peaks, whether they are special, and scales
+ * such that |A'| <= 2^(width + 1). One member; no shifts. */
 typedef struct {
     td_view operand[2];
     td_line *line[2];

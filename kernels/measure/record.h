@@ -76,7 +76,8 @@ template <int groups> TD_DEVICE line_sums sum_chunks(const chunks_of_line<groups
     return sums;
 }
 
-/* Units of a line of which its scale rounds elements, as these reach below its last place: how many, and one of them. */
+/* Units of a line of which its scale rounds elements, as these reach below its last place: how
+ * many, and one of them. */
 struct rounded_chunks {
     int count, any;
 };
@@ -99,7 +100,8 @@ TD_DEVICE int log_of_rounded(int64_t elements, int64_t k)
 
 /* ---- what is cleared ---- */
 
-/* What is raised while lines are measured, or counted later: of each array the first element, and each step-th after it. */
+/* What is raised while lines are measured, or counted later: of each array the first element, and
+ * each step-th after it. */
 TD_DEVICE void clear_share(const td_measure &p, int64_t first, int64_t step)
 {
     const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;

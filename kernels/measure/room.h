@@ -28,13 +28,15 @@ TD_DEVICE bool td_has_room(int peaks, int lows, int64_t k)
     return peaks + 2 + 64 - td_clz64((uint64_t)k) <= 1023 && lows >= TD_BINARY64_LEAST;
 }
 
-/* The lowest bits that are set in two lines, or in many, are these in units that binary64 counts in: their products have room. */
+/* The lowest bits that are set in two lines, or in many, are these in units that binary64 counts
+ * in: their products have room. */
 TD_DEVICE bool td_has_room_scaled(int low_a, int low_b)
 {
     return min(min(low_a, low_b), low_a + low_b) >= TD_BINARY64_LEAST;
 }
 
-/* True if all products of two lines' elements have room. Lines of zeros have, and special ones do not ask. */
+/* True if all products of two lines' elements have room. Lines of zeros have, and special ones do
+ * not ask. */
 TD_DEVICE bool td_fits_binary64(const td_line &a, const td_line &b)
 {
     return !td_is_counted(a) || !td_is_counted(b) ||

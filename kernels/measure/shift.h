@@ -1,5 +1,5 @@
-/* shift.h - whether shifts along k help: whether exponents spread along k, and whether lines that are
- * measured with shifts are kept. For kernels. */
+/* shift.h - whether shifts along k help: whether exponents spread along k, and whether lines that
+ * are measured with shifts are kept. For kernels. */
 #ifndef TD_SHIFT_H
 #define TD_SHIFT_H
 
@@ -98,8 +98,9 @@ TD_DEVICE int64_t mean_rise(const td_rise &rise, int which)
     return count == 0 ? 0 : all / count - (all % count < 0);
 }
 
-/* The block's lines are measured with shifts: adds what these have changed. The last block of a member decides whether they are kept,
- * which they are if they make norms smaller: true for that block. All threads take part; `counts`: the thread has a line. */
+/* The block's lines are measured with shifts: adds what these have changed. The last block of a
+ * member decides whether they are kept, which they are if they make norms smaller: true for that
+ * block. All threads take part; `counts`: the thread has a line. */
 template <int lines_of_block>
 TD_DEVICE bool close_lines(const td_measure &p, int which, int batch, const td_line &line,
                            const td_line &again, bool counts)

@@ -1,12 +1,13 @@
-/* whole.h - measures lines that a block can have whole. The records are those that measure.cu makes. For
- * kernels of THREADS threads. */
+/* whole.h - measures lines that a block can have whole. The records are those that measure.cu
+ * makes. For kernels of THREADS threads. */
 #ifndef TD_WHOLE_H
 #define TD_WHOLE_H
 
 #include "extremes.h"
 #include "record.h"
 
-/* A block has a warp's lines, whose chunks its warps have in turn. In the end a warp has one line. */
+/* A block has a warp's lines, whose chunks its warps have in turn. In the end a warp has one
+ * line. */
 enum { LINES = TD_WHOLE_LINES, MOST_CHUNKS = TD_SHORT_K / TD_CHUNK };
 static_assert((int)LINES == (int)WARPS && (int)LINES == (int)WARP_LINES, "a line for each warp");
 static_assert((int)MOST_CHUNKS <= 64, "sums of a line's logarithms have 31 bits");
@@ -17,7 +18,8 @@ struct chunks_of_block {
 
 /* ---- chunks ---- */
 
-/* Leaves each lane half of the heights that it shares with one of another line, the larger of either. */
+/* Leaves each lane half of the heights that it shares with one of another line, the larger of
+ * either. */
 template <int left> TD_DEVICE void join_heights(int (&x)[PER_THREAD])
 {
     const bool is_upper = (threadIdx.x & (unsigned)left) != 0;
@@ -29,7 +31,8 @@ template <int left> TD_DEVICE void join_heights(int (&x)[PER_THREAD])
     }
 }
 
-/* The largest heights over the warp's lines, of two elements of k: x becomes the second one's, it returns which is the first. */
+/* The largest heights over the warp's lines, of two elements of k: x becomes the second one's, it
+ * returns which is the first. */
 TD_DEVICE int join_lines(int (&x)[PER_THREAD])
 {
     static_assert((int)LINES == 8 && (int)PER_THREAD == 16, "three steps leave two");
@@ -40,8 +43,9 @@ TD_DEVICE int join_lines(int (&x)[PER_THREAD])
     return lane / LINES + 2 * PARTS * (lane % LINES);
 }
 
-/* Raises the bounds of a chunk's elements of k, of which `left` are not past the end. least: the smallest height of the lane's part, which
- * the largest heights of its elements of k are not below, whichever line it is of. By whole warps. */
+/* Raises the bounds of a chunk's elements of k, of which `left` are not past the end. least: the
+ * smallest height of the lane's part, which the largest heights of its elements of k are not below,
+ * whichever line it is of. By whole warps. */
 TD_DEVICE void raise_bounds(const summary &all, int least, int left, int32_t *bounds)
 {
     const int lane = (int)threadIdx.x % 32;
@@ -55,7 +59,8 @@ TD_DEVICE void raise_bounds(const summary &all, int least, int left, int32_t *bo
         atomicMax(&bounds[lane], own + NO_EXPONENT);
 }
 
-/* Where a lane's elements of the operand are: of one of LINES lines from line0 on, the last one in the place of those beyond. */
+/* Where a lane's elements of the operand are: of one of LINES lines from line0 on, the last one in
+ * the place of those beyond. */
 struct lane_place {
     const uint64_t *at;
     int64_t k_step;
@@ -96,8 +101,9 @@ TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
     }
 }
 
-/* The chunks of some lines of a member's operand, by all threads of a block. `again`: with shifts, of which the first lines leave word;
- * else the bounds of the largest exponents along k are raised. */
+/* The chunks of some lines of a member's operand, by all threads of a block. `again`: with shifts,
+ * of which the first lines leave word; else the bounds of the largest exponents along k are
+ * raised. */
 template <bool again>
 TD_DEVICE void measure_chunks(const td_measure &p, int which, int batch, int line0,
                               chunks_of_block &chunks)

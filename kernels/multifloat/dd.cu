@@ -1,4 +1,5 @@
-/* dd.cu - modes dd and d+s: double-double; double+single differs from it in memory and in its last rounding. */
+/* dd.cu - modes dd and d+s: double-double; double+single differs from it in memory and in its last
+ * rounding. */
 #include "pair_format.h"
 
 namespace

@@ -1,5 +1,5 @@
-/* join.h - which elements of a tile each thread owns in the multiply kernels, and how their sums become
- * elements of C.
+/* join.h - which elements of a tile each thread owns in the multiply kernels, and how their sums
+ * become elements of C.
  *
  * A template argument `format` is an arithmetic (df.cu, ts.cu, dd.cu):
  *   real, value          a component's type; a sum's, in registers and in memory
@@ -15,8 +15,8 @@
 #include "../view/access.h"
 #include "multifloat.h"
 
-/* Warps have 32 rows and 16 columns of each group, lanes 8 x 4; a thread has 4 neighbouring rows, and groups of 4
- * neighbouring columns, 16 apart. */
+/* Warps have 32 rows and 16 columns of each group, lanes 8 x 4; a thread has 4 neighbouring rows,
+ * and groups of 4 neighbouring columns, 16 apart. */
 template <class format> struct td_tile {
     enum {
         rows = TD_SUBTILE,
@@ -53,8 +53,9 @@ TD_DEVICE bool td_is_outside(const td_target &target, int tile_m, int tile_n)
            tile_n * TD_TILE + td_thread_col<format>() >= target.n;
 }
 
-/* True if the range of the components may have cost the sum bits that the bound promises: an operand is NaN or infinite, or
- * the exponents spread wide and the sum is so small that products near the end of the range may matter. */
+/* True if the range of the components may have cost the sum bits that the bound promises: an
+ * operand is NaN or infinite, or the exponents spread wide and the sum is so small that products
+ * near the end of the range may matter. */
 template <class format>
 TD_DEVICE bool td_needs_repair(const td_output &output, td_range a, td_range b,
                                typename format::value sum)
@@ -117,8 +118,8 @@ TD_DEVICE void td_join_binary64(const td_output &output, const typename format::
     }
 }
 
-/* Four neighbouring elements, 16 bytes at a time if C is aligned so: elements of 12 bytes cost three times as many
- * accesses one by one. */
+/* Four neighbouring elements, 16 bytes at a time if C is aligned so: elements of 12 bytes cost
+ * three times as many accesses one by one. */
 template <class element> TD_DEVICE void td_store4(element *c, const element *x)
 {
     struct alignas(16) chunk {

@@ -1,8 +1,9 @@
-/* multifloat.h - the kernels of the multi-float modes as host C calls them. Every function enqueues on `stream`, waits
- * for nothing, and returns the launch's status.
+/* multifloat.h - the kernels of the multi-float modes as host C calls them. Every function enqueues
+ * on `stream`, waits for nothing, and returns the launch's status.
  *
- * A panel is an operand split into components of a format, strip after strip, each strip [k][component][64 lines] of binary32 or
- * binary64, with lines and k padded with zeros to multiples of 64 and 32. */
+ * A panel is an operand split into components of a format, strip after strip, each strip
+ * [k][component][64 lines] of binary32 or binary64, with lines and k padded with zeros to multiples
+ * of 64 and 32. */
 #ifndef TD_MULTIFLOAT_H
 #define TD_MULTIFLOAT_H
 
@@ -29,15 +30,17 @@ typedef struct {
     td_target target;
     const td_range *range[2]; /* [batch][padded lines] */
 
-    /* Left to the repair kernel: sums smaller than this of lines whose exponents spread wider, together. */
+    /* Left to the repair kernel: sums smaller than this of lines whose exponents spread wider,
+     * together. */
     double smallest;
     int spread;
-    td_type
-        type; /* of C and scalars; other than binary64: no ranges, no repair, scalars on the host */
+    /* of C and scalars; other than binary64: no ranges, no repair, scalars on the host */
+    td_type type;
     int is_shortened; /* sums of double-double are rounded to the length of double+single */
 } td_output;
 
-/* Sums of panel products. Each superblock of k has a sum of its own, added in order to the running sum. */
+/* Sums of panel products. Each superblock of k has a sum of its own, added in order to the running
+ * sum. */
 typedef struct {
     const void *panel[2];
     td_type type; /* of the operands that the panels were made from */
@@ -48,8 +51,8 @@ typedef struct {
     /* Of all tiles, by td_tile_of_block's numbers, in every member of the batch. */
     int tile_first, tile_count;
 
-    /* [batch][slot][tile_count][element of a thread][thread]. NULL: the running sum of the only launch is in shared
-     * memory, if there are several superblocks. */
+    /* [batch][slot][tile_count][element of a thread][thread]. NULL: the running sum of the only
+     * launch is in shared memory, if there are several superblocks. */
     void *sums;
 
     /* 1: a running sum. Else one slot for each superblock, spread over blocks, for the join. */
@@ -68,8 +71,8 @@ typedef struct {
     int blocks;                       /* that share a multiprocessor in the multiply kernel */
     int stage_bytes;                  /* shared memory of a block, without running sums */
 
-    /* Binary32's or binary64's range costs no bit while the exponents of a row and a column spread at most so wide
-     * together, or if the sum is at least k times `least`. */
+    /* Binary32's or binary64's range costs no bit while the exponents of a row and a column spread
+     * at most so wide together, or if the sum is at least k times `least`. */
     int spread;
     double least;
     int is_long; /* longer than binary64: repairs are TD_REPAIR_EXACT, else TD_REPAIR_BINARY64 */
@@ -81,8 +84,8 @@ typedef struct {
     /* Adds up the superblocks of `slots`, and joins; without slots, C <- beta C. */
     cudaError_t (*join)(const td_multiply *multiply, int batch, cudaStream_t stream);
 
-    /* Loads the kernels for matrices of a type on the current device, and sets what they need: once, before the first
-     * launch. */
+    /* Loads the kernels for matrices of a type on the current device, and sets what they need:
+     * once, before the first launch. */
     cudaError_t (*prepare)(td_type type);
 } td_format;
 

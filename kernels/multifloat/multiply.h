@@ -4,17 +4,20 @@
  *   blocks               thread blocks that share a multiprocessor
  *   components                of an operand's element in its panel
  *   block                terms between flushes
- *   sums                 what a thread keeps for its elements, of the current block and superblock of terms
+ *   sums                 what a thread keeps for its elements, of the current block and superblock
+ *                        of terms
  *   clear(s)             begins a superblock
  *   accumulate<first>(s, a, b)
- *                        one element of k; a, b: rows [component][64] of the panels at this thread's first line
+ *                        one element of k; a, b: rows [component][64] of the panels at this
+ *                        thread's first line
  *   flush(s)             ends a block; renormalise(s) follows every 32 terms
  *   finish(s, v)         ends a superblock: v[i cols + j] is the sum of element (i, j)
  *   add(value, value)    sums of superblocks
  *
- * What limits the kernels on current GPUs is the register file's read ports: an FFMA with three fresh operands issues
- * at about 0.6 of the full rate. So multiply-accumulates run in groups in lock step, one operation after another, that
- * neighbouring FMAs share an operand; fences keep the compiler from mixing the phases again (docs/kernels/multifloat.md). */
+ * What limits the kernels on current GPUs is the register file's read ports: an FFMA with three
+ * fresh operands issues at about 0.6 of the full rate. So multiply-accumulates run in groups in
+ * lock step, one operation after another, that neighbouring FMAs share an operand; fences keep the
+ * compiler from mixing the phases again (docs/kernels/multifloat.md). */
 #ifndef TD_MULTIFLOAT_MULTIPLY_H
 #define TD_MULTIFLOAT_MULTIPLY_H
 
@@ -23,15 +26,16 @@
 #include "pack.h"
 #include "../arithmetic/order.h"
 
-/* An instruction that the scheduler does not move others across; it does nothing else (an event that only a
- * profiler counts). */
+/* An instruction that the scheduler does not move others across; it does nothing else (an event
+ * that only a profiler counts). */
 #if defined(__CUDA_ARCH__) && !defined(TD_NO_FENCES)
 #define TD_SCHEDULE_FENCE() asm volatile("pmevent 0;")
 #else
 #define TD_SCHEDULE_FENCE() ((void)0)
 #endif
 
-/* The q-th column of row i for a loop of FMAs on a device: neighbours then share an operand also from row to row. */
+/* The q-th column of row i for a loop of FMAs on a device: neighbours then share an operand also
+ * from row to row. */
 TD_DEVICE constexpr int td_back_and_forth(int i, int q, int cols)
 {
     return i % 2 ? cols - 1 - q : q;
@@ -82,7 +86,8 @@ TD_DEVICE void td_carry(const typename format::value *s, typename format::value 
     }
 }
 
-/* Blocks of neighbouring indices take tiles of 16 tile rows before the next 16, which keeps panels in the L2. */
+/* Blocks of neighbouring indices take tiles of 16 tile rows before the next 16, which keeps panels
+ * in the L2. */
 TD_DEVICE void td_tile_of_block(int first, int m_tiles, int n_tiles, int *tile_m, int *tile_n)
 {
     const int group = 16, index = first + (int)blockIdx.x, g = index / (group * n_tiles);
@@ -96,8 +101,8 @@ template <class format> struct td_work {
     int tile_m, tile_n;
     int64_t steps;                      /* k tiles */
     const typename format::real *a, *b; /* this thread's share of the first k tile of both panels */
-    typename format::value
-        *slot; /* this thread's share of the running sum, or of the first superblock's sum */
+    /* this thread's share of the running sum, or of the first superblock's sum */
+    typename format::value *slot;
     int64_t next_slot; /* from one superblock's sum to the next; 0: there is one running sum */
 };
 
@@ -157,8 +162,9 @@ TD_DEVICE void td_fetch(td_work<format> &w, typename format::real *stage)
     w.b += shape::stage;
 }
 
-/* Adds the products of a k tile, block after block. The first two terms of a block stand before the loop: the first
- * needs no sums to be cleared, and an even number of terms in the loop needs no moves between registers. */
+/* Adds the products of a k tile, block after block. The first two terms of a block stand before the
+ * loop: the first needs no sums to be cleared, and an even number of terms in the loop needs no
+ * moves between registers. */
 template <class format, int k_tile>
 TD_DEVICE void td_multiply_stage(typename format::sums &s, const typename format::real *stage)
 {
@@ -257,7 +263,8 @@ template <class format, int k_tile> static cudaError_t td_multiply_prepare(cudaE
                            (int)shape::stage_bytes + (int)shape::sum_bytes);
 }
 
-/* Sums of superblocks that several blocks made, in order, then the join. Grid: tile, 1, batch member. */
+/* Sums of superblocks that several blocks made, in order, then the join. Grid: tile, 1, batch
+ * member. */
 template <class format>
 static __global__ void __launch_bounds__(td_tile<format>::threads)
     td_join_kernel(const td_multiply p)

@@ -112,7 +112,8 @@ static cudaError_t td_pack_either(const td_pack *pack, int batch, cudaStream_t s
                                      : td_pack_launch<own>(pack, batch, stream);
 }
 
-/* Whole matrices, element by element; a block takes some columns. convert(from) gives the element. */
+/* Whole matrices, element by element; a block takes some columns. convert(from) gives the
+ * element. */
 template <class from, class to, to (*convert)(const from &)>
 static __global__ void td_convert_kernel(int64_t rows, int64_t cols, const from *a, int64_t lda,
                                          to *s, int64_t lds)

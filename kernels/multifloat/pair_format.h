@@ -1,5 +1,5 @@
-/* pair_format.h - double-float and double-double as formats of multifloat_multiply.h: the steps of pair_tmpl.h for
- * many elements at a time. */
+/* pair_format.h - double-float and double-double as formats of multifloat_multiply.h: the steps of
+ * pair_tmpl.h for many elements at a time. */
 #ifndef TD_PAIR_FORMAT_H
 #define TD_PAIR_FORMAT_H
 
@@ -21,8 +21,8 @@ TD_DEVICE void td_pair_flush(tandem_dd *s, tandem_dd block) { td_dd_flush(s, blo
 TD_DEVICE void td_pair_renormalise(tandem_df *s) { td_df_renormalise(s); }
 TD_DEVICE void td_pair_renormalise(tandem_dd *s) { td_dd_renormalise(s); }
 
-/* A pair type with `group_count` subtiles a thread, rows in groups of `group_rows`; operands have `component_count` components: 1 if
- * all their lower components are 0, which changes no bit. */
+/* A pair type with `group_count` subtiles a thread, rows in groups of `group_rows`; operands have
+ * `component_count` components: 1 if all their lower components are 0, which changes no bit. */
 template <class pair, class component, int group_count, int group_rows, int component_count>
 struct td_pair_format {
     using real = component;
@@ -81,8 +81,8 @@ struct td_pair_format {
         EACH_ELEMENT v[i * cols + j] = pair_of(s.hi[i][j], s.lo[i][j]);
     }
 
-    /* accumulate of pair_tmpl.h for rows i0 .. i0 + group_rows - 1 and all columns, in lock step; start for the first
-     * term of a block. */
+    /* accumulate of pair_tmpl.h for rows i0 .. i0 + group_rows - 1 and all columns, in lock step;
+     * start for the first term of a block. */
     template <bool first>
     TD_DEVICE void accumulate_group(sums &s, int i0, const td_term<td_pair_format> &x)
     {

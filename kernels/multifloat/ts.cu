@@ -28,8 +28,8 @@ struct from_ts {
 
 enum { GROUP_ROWS = 4, GROUP = GROUP_ROWS * TD_SUBTILE, K_TILE = 16 };
 
-/* One number for each element of a group; operations on all of them, in lock step, and fences around the FMAs: what
- * issues fastest on Hopper. */
+/* One number for each element of a group; operations on all of them, in lock step, and fences
+ * around the FMAs: what issues fastest on Hopper. */
 struct group {
     float x[GROUP];
 };

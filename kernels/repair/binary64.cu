@@ -8,8 +8,8 @@
 namespace
 {
 
-/* Where both operands' lines begin, how many rows there are, how many elements are made, and whether these are all; the room for all of
- * C, or TD_ROOM_FOR_SOME: then there are masks. */
+/* Where both operands' lines begin, how many rows there are, how many elements are made, and
+ * whether these are all; the room for all of C, or TD_ROOM_FOR_SOME: then there are masks. */
 struct block_place {
     int row, column, rows, made;
     bool is_whole;
@@ -66,8 +66,9 @@ TD_DEVICE int count_masked(const td_target &target, td_room room, int row, int c
     return td_uniform(*count);
 }
 
-/* The next tile whose block is `own` of those that are free: from the list of dense ones, or, if these are all of C, the upper ones of
- * pairs, blocks that run together sharing lines. -1: there are no more. */
+/* The next tile whose block is `own` of those that are free: from the list of dense ones, or, if
+ * these are all of C, the upper ones of pairs, blocks that run together sharing lines. -1: there
+ * are no more. */
 TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
 {
     const int m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n), pairs = (m_tiles + 1) / 2;
@@ -79,8 +80,8 @@ TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
     return all ? 2 * row + column * m_tiles : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
 }
 
-/* True if blocks make pairs of tiles where all of C is made: if one tile for each would be more than
- * a large device has places for. */
+/* True if blocks make pairs of tiles where all of C is made: if one tile for each would be more
+ * than a large device has places for. */
 enum { PLACES = 132 };
 TD_HOST_DEVICE bool has_pairs(const td_target &target, unsigned batch)
 {
@@ -88,8 +89,8 @@ TD_HOST_DEVICE bool has_pairs(const td_target &target, unsigned batch)
 }
 
 /* Calls work(tile) for the block's share of all tiles: the upper ones of pairs, or each where there
- * are so few that each can have a block of its own. Blocks that run together share lines, and so many
- * neighbouring ones, a cluster, have tiles side by side, the last ones perhaps none of C's. */
+ * are so few that each can have a block of its own. Blocks that run together share lines, and so
+ * many neighbouring ones, a cluster, have tiles side by side, the last ones perhaps none of C's. */
 template <int neighbours, class function>
 TD_DEVICE void each_tile(const td_target &target, function work)
 {
@@ -109,8 +110,8 @@ TD_DEVICE void each_tile(const td_target &target, function work)
     }
 }
 
-/* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense ones, whichever block is free. All threads
- * take part. */
+/* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense
+ * ones, whichever block is free. All threads take part. */
 template <class function> TD_DEVICE void each_masked_tile(const td_target &target, function work)
 {
     TD_SHARED(int, next, );
@@ -158,8 +159,8 @@ TD_DEVICE int leading_tile(const td_target &target, int tile)
                                                                                       : tile;
 }
 
-/* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of tile rows the upper one's block makes
- * both. rows: 0 if it makes none. */
+/* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of
+ * tile rows the upper one's block makes both. rows: 0 if it makes none. */
 TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state &shared)
 {
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
@@ -202,15 +203,16 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
     __syncthreads();
 }
 
-/* True if no product of the block's elements overflows or has bits that binary64 has no room for, and no sum overflows. */
+/* True if no product of the block's elements overflows or has bits that binary64 has no room for,
+ * and no sum overflows. */
 TD_DEVICE bool has_room(const line_summary &s, int64_t k)
 {
     if (s.peak[0] == INT32_MIN || s.peak[1] == INT32_MIN) return true;
     return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
-/* True if all elements of the block's lines are 0 or normal, as they are and scaled: bits of 2^-1022 and more are those of such numbers.
- * All threads take part. */
+/* True if all elements of the block's lines are 0 or normal, as they are and scaled: bits of
+ * 2^-1022 and more are those of such numbers. All threads take part. */
 TD_DEVICE bool are_plain(const int16_t *shift, int64_t k, shared_state &shared)
 {
     line_summary &s = shared.lines;
@@ -378,8 +380,8 @@ TD_DEVICE bool makes_all(const td_repair &p)
     return p.makes_all || td_uniform(td_room_for_all(p.target)) == TD_ROOM;
 }
 
-/* Grid: blocks over open tiles, 1, batch member; clusters of passage::BLOCKS. Does nothing where the device has no such copies: it has no
- * static shared memory there. */
+/* Grid: blocks over open tiles, 1, batch member; clusters of passage::BLOCKS. Does nothing where
+ * the device has no such copies: it has no static shared memory there. */
 template <class passage>
 __global__ void __launch_bounds__(THREADS, 1)
     binary64_kernel(TD_PARAMETER td_repair p, TD_PARAMETER typename passage::parameter boxes)
@@ -452,8 +454,9 @@ bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
     return td_describe_view(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
-/* True if two blocks are to have pairs of tiles side by side: 4 % faster at 8192 x 8192 x 8192 on an H100, unless the last of so many
- * rounds of all blocks has less to do than one of single blocks. */
+/* True if two blocks are to have pairs of tiles side by side: 4 % faster at 8192 x 8192 x 8192 on
+ * an H100, unless the last of so many rounds of all blocks has less to do than one of single
+ * blocks. */
 bool pays_in_clusters(const td_target &target, dim3 grid)
 {
     const int rows = (td_tiles(target.m) + 1) / 2, columns = td_tiles(target.n);
@@ -490,7 +493,8 @@ bool runs_with_boxes(const td_repair *, int, dim3, cudaStream_t, cudaError_t *) 
 
 } // namespace
 
-/* Blocks of all members that a multiprocessor has one after the other, at least one for each member. */
+/* Blocks of all members that a multiprocessor has one after the other, at least one for each
+ * member. */
 enum { TURNS = 4 };
 
 cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)

@@ -1,9 +1,11 @@
-/* binary64.h - sums of products in binary64, in an order that is the same on every device: k is cut into blocks of td_binary64_block
- * elements, each of which is one chain of FMAs in order, and the blocks' sums are added in order: with b elements in a block, b + k / b
- * roundings, which are fewer than 4 sqrt(k). For kernels.
+/* binary64.h - sums of products in binary64, in an order that is the same on every device: k is cut
+ * into blocks of td_binary64_block elements, each of which is one chain of FMAs in order, and the
+ * blocks' sums are added in order: with b elements in a block, b + k / b roundings, which are fewer
+ * than 4 sqrt(k). For kernels.
  *
- * Where lines were measured, elements count in units that make the largest of each line 2^TD_BINARY64_TOP: products then
- * neither overflow nor, if td_fits_binary64, have bits that binary64 has no room for. */
+ * Where lines were measured, elements count in units that make the largest of each line
+ * 2^TD_BINARY64_TOP: products then neither overflow nor, if td_fits_binary64, have bits that
+ * binary64 has no room for. */
 #ifndef TD_BINARY64_H
 #define TD_BINARY64_H
 

@@ -1,5 +1,5 @@
-/* binary64_stage.h - stages of shared memory with elements of both operands of a tile, and the copies that fill them, in steps along k: by
- * all threads, or in boxes. */
+/* binary64_stage.h - stages of shared memory with elements of both operands of a tile, and the
+ * copies that fill them, in steps along k: by all threads, or in boxes. */
 #ifndef TD_BINARY64_STAGE_H
 #define TD_BINARY64_STAGE_H
 
@@ -9,8 +9,8 @@
 #include "../view/tma_view.h"
 #include "binary64.h"
 
-/* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; a stage in shared memory has K_STEP elements of k of
- * both operands. */
+/* A block makes ROWS x COLUMNS elements of C, a warp WARP_ROWS x WARP_COLUMNS; a stage in shared
+ * memory has K_STEP elements of k of both operands. */
 enum {
     ROWS = 2 * TD_TILE,
     COLUMNS = TD_TILE,
@@ -50,23 +50,26 @@ TD_DEVICE shared_place place_in_shared(double *at) { return at; }
 TD_DEVICE shared_place further(shared_place at, int numbers) { return at + numbers; }
 #endif
 
-/* Rows of a slab are 16 elements, as many as there are banks: of k of a line, if the operand stands along k; else of 16 lines at one k,
- * whose other rows follow. The eight chunks of two elements of row i are swapped by exclusive-or with i mod 8. */
+/* Rows of a slab are 16 elements, as many as there are banks: of k of a line, if the operand stands
+ * along k; else of 16 lines at one k, whose other rows follow. The eight chunks of two elements of
+ * row i are swapped by exclusive-or with i mod 8. */
 TD_HOST_DEVICE int element_in_slab(bool along, int line, int l)
 {
     const int row = along ? line : line / 16 * 16 + l, column = along ? l : line % 16;
     return row * 16 + ((column / 2 ^ row % 8) * 2 | column % 2);
 }
 
-/* The first elements of k of 16 lines are for 8 lanes n at four of k, and again, `second`, for their next ones: such that half of these
- * lanes, who load together, find theirs in different banks. */
+/* The first elements of k of 16 lines are for 8 lanes n at four of k, and again, `second`, for
+ * their next ones: such that half of these lanes, who load together, find theirs in different
+ * banks. */
 TD_HOST_DEVICE int line_of_lane(bool along, int n, bool second)
 {
     return along ? n % 4 * 2 + n / 4 + 8 * second
                  : n % 2 + 2 * (n / 4 + 2 * second + n / 2 % 2 * 4);
 }
 
-/* From a lane's first element of a warp's lines, at k = 0 .. 3, to that of lines 16 unit and so on, at k + 4 quarter. */
+/* From a lane's first element of a warp's lines, at k = 0 .. 3, to that of lines 16 unit and so on,
+ * at k + 4 quarter. */
 TD_HOST_DEVICE int later_element(bool along, int first, int unit, bool second, int quarter)
 {
     return along ? (first ^ quarter * 4) + (unit * 16 + second * 8) * 16
@@ -75,8 +78,9 @@ TD_HOST_DEVICE int later_element(bool along, int first, int unit, bool second, i
 
 /* ---- copies by threads ---- */
 
-/* What a thread copies of a slab: chunks of one or two elements that are neighbours in memory. Rows of chunks are lines, if the operand
- * stands along k, or else elements of k; a thread has those of every THREADS-th chunk. */
+/* What a thread copies of a slab: chunks of one or two elements that are neighbours in memory. Rows
+ * of chunks are lines, if the operand stands along k, or else elements of k; a thread has those of
+ * every THREADS-th chunk. */
 template <bool along, int lines, int width> struct chunks {
     enum {
         IN_ROW = (along ? (int)K_STEP : lines) / width,
@@ -94,7 +98,8 @@ template <bool along, int lines, int width> struct chunks {
     }
     static TD_INSIDE int64_t in_memory(const td_view &o) { return row() * row_step(o) + column(); }
 
-    /* The i-th from the first: rows() < ROWS_APART, a power of two, so that bits of the row's number are the one's or the other's. */
+    /* The i-th from the first: rows() < ROWS_APART, a power of two, so that bits of the row's
+     * number are the one's or the other's. */
     static TD_INSIDE int later(int first, int i)
     {
         return (first ^ i * ROWS_APART % 8 * 2) + i * ROWS_APART * 16;
@@ -103,15 +108,16 @@ template <bool along, int lines, int width> struct chunks {
     /* From row to row in memory. */
     static TD_INSIDE int64_t row_step(const td_view &o) { return along ? o.line_step : o.k_step; }
 
-    /* Where the thread's first chunk of a slab is in memory. Lines past the last one are copies of that. */
+    /* Where the thread's first chunk of a slab is in memory. Lines past the last one are copies of
+     * that. */
     static TD_INSIDE int64_t first(const td_view &o, int last_line)
     {
         return along ? min(row(), last_line) * row_step(o) + column()
                      : row() * row_step(o) + min(column(), last_line + 1 - width);
     }
 
-    /* Starts the copies of a slab whose elements of k are all there; rows are `step` bytes apart. at_edge: there may be lines past the
-     * last one. */
+    /* Starts the copies of a slab whose elements of k are all there; rows are `step` bytes apart.
+     * at_edge: there may be lines past the last one. */
     template <bool at_edge>
     static TD_INSIDE void copy(const double *from, uint32_t step, int last_line, shared_place slab)
     {
@@ -149,7 +155,8 @@ struct tile_operands {
     TD_INSIDE const double *first_b() const { return matrix_b + td_view_at(b, column, 0); }
 };
 
-/* True where pairs of elements can be copied: all of them are aligned, and no line is without its neighbour. */
+/* True where pairs of elements can be copied: all of them are aligned, and no line is without its
+ * neighbour. */
 TD_DEVICE bool has_aligned_pairs(const td_view &o, const double *first)
 {
     const int64_t across = o.k_step == 1 ? o.line_step : o.k_step;
@@ -171,9 +178,10 @@ TD_DEVICE_CALL void copy_edges(const tile_operands &t, int64_t l0, int elements,
 
 enum { PARTS = 4 }; /* in which a step's copies are started, while products run */
 
-/* A block's way through k for a tile: `steps` steps of `elements` elements of k, which are K_STEP, or half as many where blocks of k have
- * no more. All threads call start() first and end() last, fill(step, part) for all parts, and steps that may be past the last, and
- * release(step) when they have read a step's elements. */
+/* A block's way through k for a tile: `steps` steps of `elements` elements of k, which are K_STEP,
+ * or half as many where blocks of k have no more. All threads call start() first and end() last,
+ * fill(step, part) for all parts, and steps that may be past the last, and release(step) when they
+ * have read a step's elements. */
 template <int stages, bool along_a, bool along_b> struct passage {
     enum { STAGES = stages, ALONG_A = along_a, ALONG_B = along_b, BLOCKS = 1 };
     td_copy_ring &ring;
@@ -281,10 +289,12 @@ struct by_threads : passage<stages, along_a, along_b> {
 
 #if TD_HAS_CUDA_DEVICE
 
-/* Lines of a box, if the operand stands along k: as many as a tile has columns, and half as many as it has rows. */
+/* Lines of a box, if the operand stands along k: as many as a tile has columns, and half as many as
+ * it has rows. */
 enum { BOX_LINES = COLUMNS };
 
-/* Copied in boxes of K_STEP elements of k, by one warp after the other: blocks of k have that many. */
+/* Copied in boxes of K_STEP elements of k, by one warp after the other: blocks of k have that
+ * many. */
 template <int stages, bool along_a, bool along_b>
 struct by_boxes : passage<stages, along_a, along_b> {
     enum { EXISTS = TD_HAS_BOXES };
@@ -311,7 +321,8 @@ struct by_boxes : passage<stages, along_a, along_b> {
 
     TD_INSIDE void start() { td_ring_start<stages>(ring, 1); }
 
-    /* Calls box(place, x, y) for the boxes of `lines` lines of an operand, of which the first in the slab is `first`. */
+    /* Calls box(place, x, y) for the boxes of `lines` lines of an operand, of which the first in
+     * the slab is `first`. */
     template <int which, bool along, int lines, class function>
     TD_INSIDE void each_box(int first, int l0, double *slab, function box)
     {
@@ -347,9 +358,11 @@ struct by_boxes : passage<stages, along_a, along_b> {
 
 #if TD_HAS_BOXES
 
-/* Copied in boxes by two blocks of a cluster, whose tiles have the same rows of C and neighbouring columns: each block copies half of the
- * rows' elements to both. A block's barrier of an empty stage waits for the threads of the block, and for a lane of each warp of the other
- * one: what a block copies to both has a place in both. Both blocks go through as many tiles, and as many steps. */
+/* Copied in boxes by two blocks of a cluster, whose tiles have the same rows of C and neighbouring
+ * columns: each block copies half of the rows' elements to both. A block's barrier of an empty
+ * stage waits for the threads of the block, and for a lane of each warp of the other one: what a
+ * block copies to both has a place in both. Both blocks go through as many tiles, and as many
+ * steps. */
 template <int stages, bool along_a, bool along_b>
 struct by_box_pairs : by_boxes<stages, along_a, along_b> {
     enum { BLOCKS = 2 };

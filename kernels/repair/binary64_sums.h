@@ -1,5 +1,6 @@
-/* binary64_sums.h - the sums of a tile of C in binary64, as binary64.h orders them, on the FP64 tensor cores where there are any: these
- * are chains of FMAs over ascending k, so that plain FMAs give the same bits. */
+/* binary64_sums.h - the sums of a tile of C in binary64, as binary64.h orders them, on the FP64
+ * tensor cores where there are any: these are chains of FMAs over ascending k, so that plain FMAs
+ * give the same bits. */
 #ifndef TD_BINARY64_SUMS_H
 #define TD_BINARY64_SUMS_H
 
@@ -12,8 +13,8 @@ enum {
     WIDTH = WARP_COLUMNS / 8
 };
 
-/* Sums of a thread's elements: row row_of_sum and column column_of_sum of its warp's for sums[i][j][q]. This is how products of the tensor
- * cores are spread over a warp. */
+/* Sums of a thread's elements: row row_of_sum and column column_of_sum of its warp's for
+ * sums[i][j][q]. This is how products of the tensor cores are spread over a warp. */
 typedef double warp_sums[HEIGHT][WIDTH][4];
 
 template <bool along> TD_DEVICE int row_of_sum(int i, int q)
@@ -25,7 +26,8 @@ template <bool along> TD_DEVICE int column_of_sum(int j, int q)
     return 16 * (j / 2) + line_of_lane(along, (int)threadIdx.x % 4 * 2 + q % 2, j % 2);
 }
 
-/* First row and column of the thread's warp in its block: those of an upper tile are on different parts of the multiprocessor. */
+/* First row and column of the thread's warp in its block: those of an upper tile are on different
+ * parts of the multiprocessor. */
 TD_DEVICE int warp_row()
 {
     return td_uniform((int)threadIdx.x / WARP) / (COLUMNS / WARP_COLUMNS) * WARP_ROWS;
@@ -37,7 +39,8 @@ TD_DEVICE int warp_column()
 
 /* ---- products ---- */
 
-/* Where a warp's lines stand in a stage, which PRODUCT_K elements of it are meant, and which of k these are, l0 and so on. */
+/* Where a warp's lines stand in a stage, which PRODUCT_K elements of it are meant, and which of k
+ * these are, l0 and so on. */
 struct half_step {
     shared_place a, b;
     int half;
@@ -53,8 +56,9 @@ template <class passage> TD_DEVICE half_step half_of(const passage &way, uint32_
 
 /* ---- scales ---- */
 
-/* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory, here from the warp's first lines on,
- * times those of elements of k, for columns with the sign changed; plain if elements are 0 or normal, as they are and scaled. */
+/* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory,
+ * here from the warp's first lines on, times those of elements of k, for columns with the sign
+ * changed; plain if elements are 0 or normal, as they are and scaled. */
 struct no_scales {
 };
 struct line_scales {
@@ -91,7 +95,8 @@ struct fragments {
     int shift[2];                     /* of the lane's elements of k */
 };
 
-/* Loads, like products, stay in the order in which they stand: those of one step run beside the products of the one before. */
+/* Loads, like products, stay in the order in which they stand: those of one step run beside the
+ * products of the one before. */
 TD_DEVICE double load_in_order(shared_place at)
 {
     double x;
@@ -160,8 +165,9 @@ TD_DEVICE void scale(fragments &own, int i, int j, const scales &by)
     }
 }
 
-/* Adds products to the sums, or begins them, and loads what comes next in the place of what is no more needed. between(i) is called after
- * product i, before loads: what it does runs beside products. */
+/* Adds products to the sums, or begins them, and loads what comes next in the place of what is no
+ * more needed. between(i) is called after product i, before loads: what it does runs beside
+ * products. */
 template <bool along_a, bool along_b, bool begins, class scales, class function>
 TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, const scales &by,
                         function between)
@@ -267,7 +273,8 @@ template <class passage> TD_DEVICE void pass_by(passage &way)
     }
 }
 
-/* The sums of all of k, in blocks of so many elements. All threads take part; those of idle warps make no sums. */
+/* The sums of all of k, in blocks of so many elements. All threads take part; those of idle warps
+ * make no sums. */
 template <class passage, class scales>
 TD_DEVICE void add_up(passage &way, int block, bool is_idle, const scales &by, warp_sums &total)
 {

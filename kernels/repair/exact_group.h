@@ -1,5 +1,5 @@
-/* exact_group.h - the masked elements of C, group by group, for the kernels that make each with one rounding of its exact
- * result. What needs infinities and NaN stays in the masks. */
+/* exact_group.h - the masked elements of C, group by group, for the kernels that make each with one
+ * rounding of its exact result. What needs infinities and NaN stays in the masks. */
 #ifndef TD_EXACT_GROUP_H
 #define TD_EXACT_GROUP_H
 
@@ -9,14 +9,16 @@
 
 enum { WARP = 32 };
 
-/* A group is SIDE x SIDE elements of C. A block has a strip of them, one below the other, in turn. */
+/* A group is SIDE x SIDE elements of C. A block has a strip of them, one below the other, in
+ * turn. */
 enum {
     SIDE = 16,
     STRIP = TD_TILE / SIDE,
     GROUP_SUBTILES = SIDE / TD_SUBTILE * (SIDE / TD_SUBTILE)
 };
 
-/* First row and column of a group's subtile, from those of the group. Subtiles are counted by columns. */
+/* First row and column of a group's subtile, from those of the group. Subtiles are counted by
+ * columns. */
 TD_DEVICE void go_to_subtile(int subtile, int *row, int *col)
 {
     *row += subtile % (SIDE / TD_SUBTILE) * TD_SUBTILE;
@@ -30,9 +32,9 @@ TD_DEVICE uint16_t *group_mask(const td_target &target, int row, int col, int su
     return row < target.m && col < target.n ? td_target_mask(target, row, col) : NULL;
 }
 
-/* First row and column of the block's strip of a tile. Blocks that run together share lines: if all tiles are open, rows where
- * only these are not contiguous and so cost a sector of memory for each element of k, else columns. Grid: blocks over open
- * tiles, strip, batch member. */
+/* First row and column of the block's strip of a tile. Blocks that run together share lines: if all
+ * tiles are open, rows where only these are not contiguous and so cost a sector of memory for each
+ * element of k, else columns. Grid: blocks over open tiles, strip, batch member. */
 TD_DEVICE void strip_at(const td_repair &p, int tile, int *row, int *col)
 {
     const bool shares_rows =
@@ -60,8 +62,8 @@ TD_DEVICE bool load_masks(const td_target &target, int row, int col,
     return __syncthreads_or(any != 0);
 }
 
-/* Calls work(row, col, masks) for the groups of the block's strips, unless none of a strip's elements is masked. All threads take
- * part. */
+/* Calls work(row, col, masks) for the groups of the block's strips, unless none of a strip's
+ * elements is masked. All threads take part. */
 template <class function> TD_DEVICE void each_group(const td_repair &p, function work)
 {
     TD_SHARED(uint16_t, masks, [STRIP][GROUP_SUBTILES]);
@@ -155,7 +157,8 @@ TD_DEVICE void clear_mask(const td_repair &p, int row, int col, int subtile, uns
     if (p.repaired) atomicAdd(p.repaired, (unsigned long long)__popc(done));
 }
 
-/* Grid of the kernels, see strip_at: no more blocks than have places at a time, so many on a multiprocessor, as they mostly end at once. */
+/* Grid of the kernels, see strip_at: no more blocks than have places at a time, so many on a
+ * multiprocessor, as they mostly end at once. */
 static inline dim3 grid_of_strips(const td_repair *p, int batch, int places)
 {
     int multiprocessors = 0;

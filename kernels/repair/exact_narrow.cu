@@ -1,10 +1,12 @@
-/* exact_narrow.cu - exact elements of lines whose bits span little: these become whole numbers of a few digits, and sums stay in
- * registers. Where few elements of a group are masked, the threads share each of them. */
+/* exact_narrow.cu - exact elements of lines whose bits span little: these become whole numbers of a
+ * few digits, and sums stay in registers. Where few elements of a group are masked, the threads
+ * share each of them. */
 #include "exact_group.h"
 
 enum { THREADS = SIDE * SIDE, K_STEP = SIDE };
 
-/* Between carries, K_STEP elements of k, a sum of DIGITS K_STEP products of digits is below 2^62. */
+/* Between carries, K_STEP elements of k, a sum of DIGITS K_STEP products of digits is below
+ * 2^62. */
 enum { DIGITS = 4, DIGIT_BITS = 28 };
 
 /* +- digit[0] + digit[1] 2^28 + ..., all of the sign of the number. */
@@ -12,8 +14,8 @@ struct alignas(16) digits {
     int32_t digit[DIGITS];
 };
 
-/* Exponents of the highest and the lowest bit of a line's numbers; top < bottom for a line of zeros. A line that holds a
- * NaN or an infinity spans more than any other. */
+/* Exponents of the highest and the lowest bit of a line's numbers; top < bottom for a line of
+ * zeros. A line that holds a NaN or an infinity spans more than any other. */
 struct spans {
     int top[2][SIDE], bottom[2][SIDE];
 };
@@ -51,8 +53,8 @@ TD_DEVICE bool find_span(const td_repair &p, int which, int line, range *r)
     return true;
 }
 
-/* The line and the element of k that a thread loads, of SIDE lines and K_STEP elements: consecutive threads read
- * consecutive memory. */
+/* The line and the element of k that a thread loads, of SIDE lines and K_STEP elements: consecutive
+ * threads read consecutive memory. */
 TD_DEVICE void place_of_thread(const td_view &o, int *line, int *l)
 {
     const int slow = (int)threadIdx.x / SIDE, fast = (int)threadIdx.x % SIDE;
@@ -82,7 +84,8 @@ TD_DEVICE int32_t digit_of(uint64_t m, int shift)
     return (int32_t)(bits & ((1u << DIGIT_BITS) - 1));
 }
 
-/* K_STEP elements of SIDE lines as digits; zeros past the ends, and something where a line spans too much. */
+/* K_STEP elements of SIDE lines as digits; zeros past the ends, and something where a line spans
+ * too much. */
 TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int64_t l0,
                            const int *bottom, digits (*slab)[SIDE])
 {
@@ -160,9 +163,10 @@ TD_DEVICE void store_sum(const td_repair &p, int row, int col, const sum &s)
     store_element(p, row, col, &x);
 }
 
-/* A group with more elements than this is summed up as a whole. In instructions of threads, an element of k costs a group
- * 7000 and 1500 more to measure its lines: 70 cycles of a multiprocessor. One element of C by itself costs 120, or 1 cycle;
- * where a line is not contiguous, memory has it read up to 64 bytes for each number, and that takes 3 or 4. */
+/* A group with more elements than this is summed up as a whole. In instructions of threads, an
+ * element of k costs a group 7000 and 1500 more to measure its lines: 70 cycles of a
+ * multiprocessor. One element of C by itself costs 120, or 1 cycle; where a line is not contiguous,
+ * memory has it read up to 64 bytes for each number, and that takes 3 or 4. */
 enum { MOST_ALONE = 16 };
 
 struct narrow_shared {
@@ -354,8 +358,8 @@ TD_DEVICE bool sum_pair(const line_pair &pair, const range (&r)[2], narrow_share
 /* Bits by which a line's span may exceed that of its first numbers. */
 enum { SLACK = 16 };
 
-/* Makes the span of a line's first numbers one of `bits` that probably has all: more room below, where numbers close to 0
- * are, than above. No number has bits below 2^-1074. */
+/* Makes the span of a line's first numbers one of `bits` that probably has all: more room below,
+ * where numbers close to 0 are, than above. No number has bits below 2^-1074. */
 TD_DEVICE void widen(range *r, int bits)
 {
     r->bottom = max(r->bottom - (bits - (r->top - r->bottom + 1)) * 2 / 3, -1074);

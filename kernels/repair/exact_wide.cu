@@ -1,4 +1,5 @@
-/* exact_wide.cu - exact elements of any lines: sums go through the whole range of products, in shared memory. */
+/* exact_wide.cu - exact elements of any lines: sums go through the whole range of products, in
+ * shared memory. */
 #include "binary64.h"
 #include "exact_group.h"
 

@@ -1,5 +1,5 @@
-/* repair.cu - the elements of C that an engine left out, recomputed from the original operands; and the products that need no
- * operands. Shared by all engines. */
+/* repair.cu - the elements of C that an engine left out, recomputed from the original operands; and
+ * the products that need no operands. Shared by all engines. */
 #include "../view/access.h"
 #include "repair.h"
 

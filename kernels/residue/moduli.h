@@ -1,11 +1,12 @@
-/* moduli.h - the moduli of the residue modes, and how large the numbers may be whose products they can tell apart. For host C
- * and for kernels. */
+/* moduli.h - the moduli of the residue modes, and how large the numbers may be whose products they
+ * can tell apart. For host C and for kernels. */
 #ifndef TD_MODULI_H
 #define TD_MODULI_H
 
 #include "../arithmetic/logarithm.h"
 
-/* The largest pairwise coprime numbers up to 256 whose centred residues are int8, greedily from 256 on. A mode with N moduli has the first N. */
+/* The largest pairwise coprime numbers up to 256 whose centred residues are int8, greedily from 256
+ * on. A mode with N moduli has the first N. */
 #define TD_MODULI                                                                                  \
     256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, \
         173
@@ -17,18 +18,20 @@ enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
         67, 61
 enum { TD_DENSE_MODULI = 42 };
 
-/* Products of 128 * 128 over this many elements of k stay in int32 (modulo 256, they may wrap), with room for a residue. A multiple of
- * what k is padded to. */
+/* Products of 128 * 128 over this many elements of k stay in int32 (modulo 256, they may wrap),
+ * with room for a residue. A multiple of what k is padded to. */
 enum { TD_RESIDUE_K = (1 << 17) - 64 };
 
-/* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded to whole numbers: the
- * products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P the product of `moduli` moduli (Cauchy and
- * Schwarz; rounding adds sqrt(k) / 2 to a norm). -TD_LOG if there is no room for anything but zeros. 1 <= k < 2^31. */
+/* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded
+ * to whole numbers: the products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P
+ * the product of `moduli` moduli (Cauchy and Schwarz; rounding adds sqrt(k) / 2 to a norm). -TD_LOG
+ * if there is no room for anything but zeros. 1 <= k < 2^31. */
 TD_BOTH int td_level(int moduli, int64_t k)
 {
     /* floor(sqrt(P / 2 (1 - 2^-16))) for 2 to 7 moduli. */
     const int64_t most[] = {180, 2873, 45526, 715512, 11107744, 171721562};
-    /* floor(TD_LOG (log2(P - 1) - 1) / 2 - TD_LOG 2^-16) - 1 from 8 on: 1 / TD_LOG is more than rounding can add. */
+    /* floor(TD_LOG (log2(P - 1) - 1) / 2 - TD_LOG 2^-16) - 1 from 8 on: 1 / TD_LOG is more than
+     * rounding can add. */
     const int level[] = {8008,  9012,  10013, 11012, 12005, 12994, 13971,
                          14947, 15919, 16888, 17848, 18806, 19758};
     if (moduli == TD_DENSE_MODULI) return 38765;

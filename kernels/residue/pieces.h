@@ -1,5 +1,5 @@
-/* pieces.h - elements of A' and B' in the pieces that residues are made from (tables.h): RN(x 2^exponent), ties to even; and
- * the residues of sums of bytes. */
+/* pieces.h - elements of A' and B' in the pieces that residues are made from (tables.h): RN(x
+ * 2^exponent), ties to even; and the residues of sums of bytes. */
 #ifndef TD_PIECES_H
 #define TD_PIECES_H
 
@@ -17,7 +17,8 @@ template <int pieces> TD_DEVICE uint32_t td_bits_of_pieces(const uint32_t (&piec
     return bits;
 }
 
-/* By whole numbers: the first words of a number of 80 bits are its significand, shifted up or rounded. */
+/* By whole numbers: the first words of a number of 80 bits are its significand, shifted up or
+ * rounded. */
 TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_LONG_PIECES])
 {
     int q;
@@ -35,7 +36,8 @@ TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_L
                td_piece_zero;
 }
 
-/* Numbers are below 2^61, and their leading bit is put at 2^61: after the longest shift less than half is left. */
+/* Numbers are below 2^61, and their leading bit is put at 2^61: after the longest shift less than
+ * half is left. */
 TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_SHORT_PIECES])
 {
     const int field = (int)(bits >> 52 & 0x7ff);
@@ -56,8 +58,8 @@ TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_S
     piece[1] = (uint32_t)(number >> TD_PIECE_BITS) + td_piece_zero;
 }
 
-/* By binary64 arithmetic: `unit` is 2^(exponent - TD_PIECE_BITS (pieces - 1)). 1.5 2^52 + 2^31 rounds to whole numbers; the bits below
- * are what is left of a product, which is exact. */
+/* By binary64 arithmetic: `unit` is 2^(exponent - TD_PIECE_BITS (pieces - 1)). 1.5 2^52 + 2^31
+ * rounds to whole numbers; the bits below are what is left of a product, which is exact. */
 template <int pieces> TD_DEVICE void td_cut_double(double x, double unit, uint32_t (&piece)[pieces])
 {
     const double start = 0x1.8p52 + 0x1p31;
@@ -76,15 +78,17 @@ TD_DEVICE double td_near_power(int e)
     return td_from_bits64((uint64_t)((uint32_t)(e + 1023) << 20) << 32);
 }
 
-/* Exponents whose unit is a normal number. Products too small to be normal are far below what is rounded away. */
+/* Exponents whose unit is a normal number. Products too small to be normal are far below what is
+ * rounded away. */
 TD_DEVICE bool td_is_near(int exponent)
 {
     return exponent >= TD_PIECE_BITS * (TD_LONG_PIECES - 1) - 1022 && exponent <= 1023;
 }
 
-/* The residue in the lowest byte. The sum's bits are those of a binary32 x < 2^23 + 2^21, whose quotient by p rounds to a whole number if
- * 1.5 2^23 is added: wrong by less than 5 / 8 p before it rounds, and no residue of an odd p is nearer than 1 / 2 to p / 2. So one that is
- * may become that of the other sign: modulo 255, -128 for 127. The constants have no influence on that byte. */
+/* The residue in the lowest byte. The sum's bits are those of a binary32 x < 2^23 + 2^21, whose
+ * quotient by p rounds to a whole number if 1.5 2^23 is added: wrong by less than 5 / 8 p before it
+ * rounds, and no residue of an odd p is nearer than 1 / 2 to p / 2. So one that is may become that
+ * of the other sign: modulo 255, -128 for 127. The constants have no influence on that byte. */
 TD_DEVICE uint32_t td_residue_of(uint32_t sum, float inverse, uint32_t minus_p)
 {
     return sum + td_bits32(td_fma(td_from_bits32(sum), inverse, 0x1.8p23f)) * minus_p;

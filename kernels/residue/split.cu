@@ -1,4 +1,5 @@
-/* split.cu - operands into residues, tile by tile; k stands along the planes whatever the operand's layout. */
+/* split.cu - operands into residues, tile by tile; k stands along the planes whatever the operand's
+ * layout. */
 #include "split.h"
 
 #include "../device/copy_ring.h"
@@ -35,8 +36,9 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
     return td_padded_lines(fixed.operand[which].lines, which);
 }
 
-/* Where a lane's two elements of runs of a line are. Of an operand that does not stand along k these are in two rows; as some lanes are late,
- * eight neighbouring ones find theirs in different banks. */
+/* Where a lane's two elements of runs of a line are. Of an operand that does not stand along k
+ * these are in two rows; as some lanes are late, eight neighbouring ones find theirs in different
+ * banks. */
 template <bool along> struct lane_runs {
     const uint64_t *of[2];
 
@@ -55,8 +57,8 @@ template <bool along> struct lane_runs {
     }
 };
 
-/* The numbers of a lane's two elements by whole numbers: in_pass is the first one's place, and in_pass ^ 1 the other's. Seldom needed where
- * there is much binary64. */
+/* The numbers of a lane's two elements by whole numbers: in_pass is the first one's place, and
+ * in_pass ^ 1 the other's. Seldom needed where there is much binary64. */
 template <int pieces>
 TD_DEVICE lane_numbers<pieces> cut_numbers(const td_fixed &fixed, const tile_place &at,
                                            uint32_t record, bool is_shifted, int in_pass,
@@ -100,7 +102,8 @@ TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t
     }
 }
 
-/* Residues modulo all moduli; numbers of few pieces have no more than the first ones. Lines of a tile whose numbers are all 0 have none to find. */
+/* Residues modulo all moduli; numbers of few pieces have no more than the first ones. Lines of a
+ * tile whose numbers are all 0 have none to find. */
 template <int pieces, bool along>
 TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const tile_lines &about,
                            const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
@@ -278,8 +281,8 @@ TD_DEVICE void fetch_lines(const td_fixed &fixed, const tile_place &at, int own,
 
 /* ---- all of it ---- */
 
-/* Calls short_ones(are_all) if members have numbers of few pieces, then long_ones(are_all) if members have longer ones: most often all are
- * alike. */
+/* Calls short_ones(are_all) if members have numbers of few pieces, then long_ones(are_all) if
+ * members have longer ones: most often all are alike. */
 template <class short_function, class long_function>
 TD_DEVICE void each_length(const td_fixed &fixed, short_function short_ones,
                            long_function long_ones)
@@ -346,7 +349,8 @@ template <int stages> struct stages_of_boxes {
     tile_lines about[stages];
 };
 
-/* The block's tile after that one. From its third on, blocks take tiles as they are done with others: some have theirs sooner. */
+/* The block's tile after that one. From its third on, blocks take tiles as they are done with
+ * others: some have theirs sooner. */
 [[maybe_unused]] TD_DEVICE int next_tile(int number, int count, uint32_t *counter)
 {
     const int blocks = (int)gridDim.x;
@@ -378,8 +382,8 @@ TD_DEVICE void fetch_boxes(const td_residues &p, const tiles &all, int number, u
 }
 enum { ARRIVALS = 32 + 2 }; /* lanes' copies, boxes, and the number of the next tile */
 
-/* make_residues by boxes, which one warp after the other asks for before all work on the tile before: no warp waits for all others. Fills
- * from f on; the number of the one after the last. */
+/* make_residues by boxes, which one warp after the other asks for before all work on the tile
+ * before: no warp waits for all others. Fills from f on; the number of the one after the last. */
 template <int stages, int pieces>
 TD_DEVICE uint32_t make_residues_of_boxes(const td_residues &p, const tiles &all, uint32_t *counter,
                                           const td_view_boxes &boxes, uint32_t f,
@@ -431,8 +435,9 @@ static __global__ void __launch_bounds__(THREADS, blocks)
 
 enum { BOX_BYTES = 8 * STAGES * shape::size + TD_BOX_ALIGNMENT };
 
-/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the accelerator has more limits than routes
- * know. A pass that begins amid a pair of elements cannot have boxes; none of a scheme does. */
+/* Launches the kernel that copies boxes. False if the driver describes no such boxes: the
+ * accelerator has more limits than routes know. A pass that begins amid a pair of elements cannot
+ * have boxes; none of a scheme does. */
 static bool runs_with_boxes(const td_residues *p, const tiles &all, unsigned grid,
                             cudaStream_t stream, cudaError_t *error)
 {

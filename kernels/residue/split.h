@@ -1,4 +1,5 @@
-/* split.h - the residue scheme (Ozaki scheme II): operands into residues. For host C and kernels. */
+/* split.h - the residue scheme (Ozaki scheme II): operands into residues. For host C and
+ * kernels. */
 #ifndef TD_SPLIT_H
 #define TD_SPLIT_H
 
@@ -14,17 +15,17 @@
 extern "C" {
 #endif
 
-/* Centred residues of both operands, [modulus][batch][place of line][k_padded]; lines and k padded with zeros. op(A)'s are those
- * of A' times the weights of the Chinese remainder theorem; its lines stand as td_place_of_line says. As many moduli as the
- * choice says. */
+/* Centred residues of both operands, [modulus][batch][place of line][k_padded]; lines and k padded
+ * with zeros. op(A)'s are those of A' times the weights of the Chinese remainder theorem; its lines
+ * stand as td_place_of_line says. As many moduli as the choice says. */
 typedef struct {
     td_fixed fixed;
     int8_t *plane[2];
     int64_t plane_step[2]; /* from modulus to modulus, in elements */
     uint32_t *nonzero[2];  /* maps (../view/planes.h): zeros before; NULL: none */
     uint32_t *next_tile;   /* 0 before, and after: blocks that share out the work count; or NULL */
-    td_split_route
-        route; /* one that serves on the current device; td_dense_residues_run has one of its own */
+    /* one that serves on the current device; td_dense_residues_run has one of its own */
+    td_split_route route;
     td_round_route round;
 } td_residues;
 cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);

@@ -1,5 +1,6 @@
-/* split_mma.h - residues of a run of a line by a warp. The tensor cores multiply the bytes of numbers by those of powers of two modulo
- * p: what they add up is short, and becomes a centred residue by two operations. For split.cu. */
+/* split_mma.h - residues of a run of a line by a warp. The tensor cores multiply the bytes of
+ * numbers by those of powers of two modulo p: what they add up is short, and becomes a centred
+ * residue by two operations. For split.cu. */
 #ifndef TD_SPLIT_MMA_H
 #define TD_SPLIT_MMA_H
 
@@ -8,8 +9,9 @@
 
 TD_LANE_CONSTANT(td_residue_weights, td_weights, td_make_residue_weights());
 
-/* Lane 4 g + q makes residues modulo two of the first 16 moduli, g and g + 8, of sixteen elements of a run, from 16 q on; and modulo one of the
- * others, of which there are four at most, of eight, from 16 q + 8 (g / 4) on. Blocks have WARPS warps. */
+/* Lane 4 g + q makes residues modulo two of the first 16 moduli, g and g + 8, of sixteen elements
+ * of a run, from 16 q on; and modulo one of the others, of which there are four at most, of eight,
+ * from 16 q + 8 (g / 4) on. Blocks have WARPS warps. */
 enum { RUN = 64, LANE_ROWS = 2, LANES = 4, WARPS = 4, FIRST_MODULI = 16, OTHER_MODULI = 4 };
 static_assert((int)TD_MAX_MODULI <= (int)FIRST_MODULI + (int)OTHER_MODULI, "all moduli");
 
@@ -28,7 +30,8 @@ TD_DEVICE const td_byte_weights &weights_of(int which, int moduli, int t)
 
 #if TD_HAS_CUDA_DEVICE
 
-/* The tensor cores' operands: in a product, k belongs to four lanes, but the weights of all but one of these are zeros. */
+/* The tensor cores' operands: in a product, k belongs to four lanes, but the weights of all but one
+ * of these are zeros. */
 template <int pieces> struct lane_moduli {
     uint32_t weights[LANES][pieces][LANE_ROWS], start[2 * LANE_ROWS], minus_p[LANE_ROWS];
     float inverse[LANE_ROWS];
@@ -42,7 +45,8 @@ template <int pieces> struct lane_modulus {
     float inverse;
 };
 
-/* A number that the compiler neither copies nor makes anew: the tensor cores take registers that are next to each other. */
+/* A number that the compiler neither copies nor makes anew: the tensor cores take registers that
+ * are next to each other. */
 TD_DEVICE uint32_t load_operand(const uint32_t &from)
 {
     uint32_t number;
@@ -95,7 +99,8 @@ template <int pieces> TD_DEVICE const lane_numbers<pieces> *share(const lane_num
     return &own;
 }
 
-/* sum = start + 16 x 32 bytes times 32 x 8 bytes; x and y are the first half of k, x2 and y2 the second. */
+/* sum = start + 16 x 32 bytes times 32 x 8 bytes; x and y are the first half of k, x2 and y2 the
+ * second. */
 TD_DEVICE void multiply_bytes(const uint32_t (&x)[2], const uint32_t (&x2)[2], uint32_t y,
                               uint32_t y2, const uint32_t (&start)[4], uint32_t (&sum)[4])
 {

@@ -1,12 +1,13 @@
-/* split_wide.cu - operands into residues modulo TD_DENSE_MODULI moduli, for dense tiles; split.cu makes those of fewer, faster. */
+/* split_wide.cu - operands into residues modulo TD_DENSE_MODULI moduli, for dense tiles; split.cu
+ * makes those of fewer, faster. */
 #include "../device/async_copy.h"
 #include "split.h"
 #include "tables_wide.h"
 #include "../select/fixed_tile.h"
 #include "pieces.h"
 
-/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS threads those of a line: their
- * stores fill lines of the caches. */
+/* A tile is so many elements of k; a thread makes residues of RUN neighbouring elements, RUNS
+ * threads those of a line: their stores fill lines of the caches. */
 enum { TILE_K = 128, LINES = 16, RUN = 8, RUNS = TILE_K / RUN, THREADS = LINES * RUNS };
 
 struct alignas(RUN) run_of_residues {
@@ -67,8 +68,8 @@ TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int8_t 
     }
 }
 
-/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in different banks, and so have all
- * runs of a line. */
+/* Where element l of a line of the tile is in shared memory: neighbouring lines have the same l in
+ * different banks, and so have all runs of a line. */
 TD_DEVICE int place_in_tile(int line, int l)
 {
     const int banks = 16; /* of 8 bytes */
@@ -82,7 +83,8 @@ TD_DEVICE bool has_residues(const td_residues &p, int batch)
     return p.fixed.choice[batch].parameter != 0;
 }
 
-/* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring memory. */
+/* Starts the copies of a tile; zeros past the ends. Neighbouring threads read neighbouring
+ * memory. */
 TD_DEVICE void copy_tile(const td_residues &p, const td_fixed_place &at, double *tile)
 {
     const td_view &o = p.fixed.operand[at.which];
@@ -171,7 +173,8 @@ TD_DEVICE td_fixed_place place_of(const td_fixed &fixed, const tiles &t, int num
 
 enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 4 };
 
-/* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there are places. */
+/* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there
+ * are places. */
 template <int stages>
 static __global__ void __launch_bounds__(THREADS, BLOCKS) dense_residues_kernel(const td_residues p)
 {

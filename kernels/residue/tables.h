@@ -1,8 +1,10 @@
-/* tables.h - the constants of the residue modes for every number of moduli N, computed by the compiler.
+/* tables.h - the constants of the residue modes for every number of moduli N, computed by the
+ * compiler.
  *
- * P is the product of the first N moduli p_t. op(A)'s residues are multiplied by the inverse of P / p_t modulo p_t, so that
- * the Chinese remainder theorem needs no more than X = sum_t r_t P / p_t - Q P, r_t being any residue of the product modulo
- * p_t. Three moduli at a time are put together before they meet P's many limbs. */
+ * P is the product of the first N moduli p_t. op(A)'s residues are multiplied by the inverse of P /
+ * p_t modulo p_t, so that the Chinese remainder theorem needs no more than X = sum_t r_t P / p_t -
+ * Q P, r_t being any residue of the product modulo p_t. Three moduli at a time are put together
+ * before they meet P's many limbs. */
 #ifndef TD_TABLES_H
 #define TD_TABLES_H
 
@@ -12,22 +14,23 @@
 
 enum { TD_GROUP = 3, TD_GROUPS = (TD_MAX_MODULI + TD_GROUP - 1) / TD_GROUP, TD_P_LIMBS = 5 };
 
-/* Numbers are cut into pieces v_i of 32 bits, sum of (v_i - 2^31) 2^(TD_PIECE_BITS i): so many for up to TD_SHORT_MODULI moduli, and
- * for more. */
+/* Numbers are cut into pieces v_i of 32 bits, sum of (v_i - 2^31) 2^(TD_PIECE_BITS i): so many for
+ * up to TD_SHORT_MODULI moduli, and for more. */
 enum { TD_PIECE_BITS = 30, TD_SHORT_PIECES = 2, TD_LONG_PIECES = 3, TD_SHORT_MODULI = 15 };
 
-/* Residues of numbers times a factor modulo p: the pieces' bytes times what these stand for mod p, added up. The sum starts at such a
- * multiple of p, less what the 2^31 make, that its bits are those of a binary32 between 2^23 and 2^24. */
+/* Residues of numbers times a factor modulo p: the pieces' bytes times what these stand for mod p,
+ * added up. The sum starts at such a multiple of p, less what the 2^31 make, that its bits are
+ * those of a binary32 between 2^23 and 2^24. */
 struct alignas(16) td_byte_weights {
     uint32_t piece[TD_LONG_PIECES]; /* of four bytes */
     uint32_t minus_p;
-    uint32_t start[2]
-                  [2]; /* of TD_SHORT_PIECES, TD_LONG_PIECES; twice: the tensor cores take it so */
-    float inverse;     /* of p */
+    /* of TD_SHORT_PIECES, TD_LONG_PIECES; twice: the tensor cores take it so */
+    uint32_t start[2][2];
+    float inverse; /* of p */
 };
 
-/* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue modulo their product G; X
- * gets y P / G. */
+/* Up to three moduli. y = 2 G + sum of r_t weight_t, a number between 0 and 4 G + 256, is a residue
+ * modulo their product G; X gets y P / G. */
 template <int limbs> struct td_group {
     uint32_t weights, weight_2; /* of the first two, 16 bits each, and of the third */
     uint32_t start;             /* 2 G */

@@ -16,8 +16,9 @@ struct td_modulus {
     float inverse; /* of p */
 };
 
-/* Residues of numbers of 20 bytes times a factor modulo p: their bytes times what these stand for mod p, added up from `start` on, so
- * that the sum's bits are those of a binary32 between 2^23 and 2^24. */
+/* Residues of numbers of 20 bytes times a factor modulo p: their bytes times what these stand for
+ * mod p, added up from `start` on, so that the sum's bits are those of a binary32 between 2^23 and
+ * 2^24. */
 struct td_dense_weights {
     uint32_t word[TD_DENSE_WORDS], start;
 };

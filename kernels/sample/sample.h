@@ -56,8 +56,8 @@ typedef struct {
     td_region region; /* the elements of C that the product makes: of all of C, or of a triangle */
     td_scalar alpha, beta;
     int64_t m, n, batch;
-    int64_t
-        count; /* elements to measure; if not fewer than m n batch: all that are in the region */
+    /* elements to measure; if not fewer than m n batch: all that are in the region */
+    int64_t count;
     uint64_t seed;  /* of their places, if there are */
     double *before; /* room for `count` elements of C before the product; NULL: beta is 0 */
     td_sample_bound bound;

@@ -1,6 +1,6 @@
-/* certify.h - finds, by an element's estimate, the first candidate (the fewest moduli) that certifies it;
- * and chooses the candidate that costs least with the elements that it leaves. For kernels of
- * TD_SUBTILES threads. */
+/* certify.h - finds, by an element's estimate, the first candidate (the fewest moduli) that
+ * certifies it; and chooses the candidate that costs least with the elements that it leaves. For
+ * kernels of TD_SUBTILES threads. */
 #ifndef TD_CERTIFY_H
 #define TD_CERTIFY_H
 
@@ -11,8 +11,8 @@
 #include "estimate.h"
 #include "scales.h"
 
-/* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in TD_PANEL_LOGARITHM; `eighths` is the sum
- * of what they stand for. */
+/* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in
+ * TD_PANEL_LOGARITHM; `eighths` is the sum of what they stand for. */
 enum { NOTHING = -(1 << 28), ELEMENTS = TD_SUBTILE * TD_SUBTILE };
 TD_DEVICE int log_of_eighths(uint64_t eighths)
 {
@@ -30,25 +30,26 @@ typedef td_quad<int> of_lines[2][TD_TILE / TD_SUBTILE];
 struct tile_lines {
     of_lines unit, sum, mean; /* of columns, means less choice.need */
 
-    /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms, squared, needs more:
-     * binary64 rounds less than sqrt(k) times there. Errors of 2 2^-53 for each term are allowed, if these are less than those of
-     * choice.need_of_estimate. */
+    /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms,
+     * squared, needs more: binary64 rounds less than sqrt(k) times there. Errors of 2 2^-53 for
+     * each term are allowed, if these are less than those of choice.need_of_estimate. */
     of_lines need;
 
-    /* The first candidate that rounds nothing; of digits, how many at the end of the scaled line are 0, or INEXACT. ALWAYS: lines of
-     * zeros, and special ones, which no candidate makes. */
+    /* The first candidate that rounds nothing; of digits, how many at the end of the scaled line
+     * are 0, or INEXACT. ALWAYS: lines of zeros, and special ones, which no candidate makes. */
     of_lines exact;
 
     of_lines scale[TD_CHOICES]; /* TD_LOG of them */
 
-    /* Of each warp that summarises lines, those of which `exact` tells something, and those that any candidate rounds by less than 2^8
-     * of choice.rest. */
+    /* Of each warp that summarises lines, those of which `exact` tells something, and those that
+     * any candidate rounds by less than 2^8 of choice.rest. */
     unsigned may_be_exact[2 * TD_TILE / 32], is_small[2 * TD_TILE / 32];
 };
 enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
 
-/* What the threads of a block share of a tile. uncertified: how many elements of each warp's threads
- * candidate c leaves, in the lower half of word c, and candidate c + 4 in its upper half. */
+/* What the threads of a block share of a tile. uncertified: how many elements of each warp's
+ * threads candidate c leaves, in the lower half of word c, and candidate c + 4 in its upper
+ * half. */
 struct tile_state {
     tile_lines lines;
     unsigned uncertified[TD_SUBTILES / 32][4];
@@ -63,8 +64,8 @@ TD_DEVICE int exact_candidate(const td_estimate &p, int a, int b)
     return a + b >= p.cut.digits - 1 ? 0 : (int)TD_CHOICES;
 }
 
-/* The thread's line: threads have a tile's rows, then its columns; the last line stands for those beyond
- * the matrix. */
+/* The thread's line: threads have a tile's rows, then its columns; the last line stands for those
+ * beyond the matrix. */
 TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
 {
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.target.m), which = i / TD_TILE,
@@ -87,8 +88,8 @@ TD_DEVICE place_of_line place_of_thread()
     return {i / TD_TILE, i % TD_TILE / TD_SUBTILE, i % TD_SUBTILE};
 }
 
-/* What scales make of a line: tile_lines.exact, and whether any candidate rounds it by less than 2^8 of
- * choice.rest. */
+/* What scales make of a line: tile_lines.exact, and whether any candidate rounds it by less than
+ * 2^8 of choice.rest. */
 struct scaled_line {
     int exact;
     bool is_small;
@@ -149,9 +150,9 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, tile_li
     if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
 }
 
-/* The thread's subtile: where its bytes of td_min_moduli begin; how many rows and columns it has, no rows if C has none
- * of its elements; the bits of the elements that C has; and the logarithms of the first sums, which
- * may be anything for elements that C has not. */
+/* The thread's subtile: where its bytes of td_min_moduli begin; how many rows and columns it has,
+ * no rows if C has none of its elements; the bits of the elements that C has; and the logarithms of
+ * the first sums, which may be anything for elements that C has not. */
 struct tile_subtile {
     uint8_t *at;
     int rows, columns;
@@ -172,7 +173,8 @@ TD_DEVICE tile_subtile place_subtile(const td_estimate &p, int tile)
             {}};
 }
 
-/* The logarithms of estimates of TD_SUBTILE neighbouring rows that are sums of several; the first ones are at `at`. */
+/* The logarithms of estimates of TD_SUBTILE neighbouring rows that are sums of several; the first
+ * ones are at `at`. */
 TD_DEVICE_CALL td_quad<int> join_logs(const uint8_t *at, int sums, int64_t step)
 {
     uint64_t eighths[TD_SUBTILE] = {};
@@ -214,7 +216,8 @@ TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_
     return p.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
 }
 
-/* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked for. */
+/* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked
+ * for. */
 TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> &a,
                                        const td_quad<int> &b, int c)
 {
@@ -225,8 +228,9 @@ TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> 
     return bits;
 }
 
-/* The thread's subtile: numbers of its quads of lines; how much more its elements have than they need if their lines' scales are 0, by
- * the estimate, or by the means of their lines' logarithms. Sets of elements are bits, as in masks. */
+/* The thread's subtile: numbers of its quads of lines; how much more its elements have than they
+ * need if their lines' scales are 0, by the estimate, or by the means of their lines' logarithms.
+ * Sets of elements are bits, as in masks. */
 struct tile_elements {
     const tile_lines &lines;
     int rows, columns;
@@ -284,8 +288,8 @@ struct tile_elements {
     }
 };
 
-/* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and how many
- * elements each candidate leaves, a byte for each candidate. */
+/* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and
+ * how many elements each candidate leaves, a byte for each candidate. */
 struct subtile_min_moduli {
     uint32_t of[TD_SUBTILE];
     uint64_t left;
@@ -332,9 +336,9 @@ struct element_test {
 };
 
 /* Finds which candidates leave the elements of a subtile. Candidates are better and better
- * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So the
- * first candidate is asked, then the last, then those between while these may make an element that the
- * first has left. inside: the elements that are in C, and count. */
+ * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So
+ * the first candidate is asked, then the last, then those between while these may make an element
+ * that the first has left. inside: the elements that are in C, and count. */
 TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_elements &own,
                                               unsigned inside)
 {
@@ -358,8 +362,8 @@ TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_e
     return found;
 }
 
-/* Writes the number of the first candidate that certifies each element of a subtile; returns how many
- * elements each candidate leaves, a byte for each. */
+/* Writes the number of the first candidate that certifies each element of a subtile; returns how
+ * many elements each candidate leaves, a byte for each. */
 TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines,
                                    const tile_subtile &of)
 {
@@ -371,8 +375,8 @@ TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines
     return found.left;
 }
 
-/* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's subtile. Two
- * candidates' counts are added up at a time, each at most 512. By whole warps. */
+/* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's
+ * subtile. Two candidates' counts are added up at a time, each at most 512. By whole warps. */
 TD_DEVICE void count_left(tile_state &state, uint64_t left)
 {
     TD_UNROLL
@@ -401,7 +405,8 @@ TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD
 /* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 
-/* The price of moduli for the lines that were looked at, in ALL_BLOCKS-ths of the price without zeros. */
+/* The price of moduli for the lines that were looked at, in ALL_BLOCKS-ths of the price without
+ * zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
     const int rows = p.is_sample ? p.target.m : p.choose.measured.lines[0],
@@ -412,8 +417,8 @@ TD_DEVICE uint64_t share_of_price(const td_estimate &p)
     return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
 }
 
-/* Returns what costs least: a candidate with exact sums of the elements that it leaves, of which a tile with TD_FEW or
- * more counts as one with TD_FEW; or all tiles in binary64. */
+/* Returns what costs least: a candidate with exact sums of the elements that it leaves, of which a
+ * tile with TD_FEW or more counts as one with TD_FEW; or all tiles in binary64. */
 TD_DEVICE td_choice cheapest(const td_estimate &p)
 {
     const unsigned long long *uncertified = p.uncertified + blockIdx.z * TD_CHOICES;
@@ -437,8 +442,8 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* Writes the choice, which after a sample is still to be made unless all of C is left to binary64. By all
- * threads of a block. room: of what lines chose. */
+/* Writes the choice, which after a sample is still to be made unless all of C is left to binary64.
+ * By all threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
     if (threadIdx.x == 0) {
@@ -455,7 +460,8 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
                        (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what candidates leave of the block's tiles; the last of p.blocks blocks decides. By all threads. */
+/* Adds what candidates leave of the block's tiles; the last of p.blocks blocks decides. By all
+ * threads. */
 TD_DEVICE void close_tiles(const td_estimate &p, unsigned uncertified, td_room room)
 {
     if (uncertified && (int)threadIdx.x < p.choose.rule.candidates)

@@ -1,5 +1,5 @@
-/* choice.h - what is decided for a member of a batch, from its data or by the mode's parameter. For host C
- * and for kernels. */
+/* choice.h - what is decided for a member of a batch, from its data or by the mode's parameter. For
+ * host C and for kernels. */
 #ifndef TD_CHOICE_H
 #define TD_CHOICE_H
 
@@ -12,8 +12,8 @@
 enum { TD_CHOICES = 7 };
 
 typedef struct {
-    int32_t
-        parameter; /* number of moduli, or of slices; 0: all of C is left to the repair kernels */
+    /* number of moduli, or of slices; 0: all of C is left to the repair kernels */
+    int32_t parameter;
     int32_t level; /* TD_SCALE_BY_NORM: td_scaling.limit */
     int32_t bits;  /* TD_SCALE_BY_DIGITS: log2 of the base */
 
@@ -30,7 +30,8 @@ typedef struct {
     /* A td_room: what binary64 has for sums of all lines, where these are estimated. */
     int32_t room;
 
-    /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B' costs. */
+    /* Logarithm of X's error, at least, but for the larger part of what rounding A' and B'
+     * costs. */
     int32_t rest;
 } td_choice;
 
@@ -46,7 +47,8 @@ TD_BOTH bool td_wants_estimate(const td_choice *choice)
 enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
 /* True of members that one kernel multiplies and finishes where it suits their shape
- * (../fused/fused.h): those of up to so many moduli, of which nothing is estimated. On the device. */
+ * (../fused/fused.h): those of up to so many moduli, of which nothing is estimated. On the
+ * device. */
 enum { TD_MOST_RESIDENT = TD_COMMON_MODULI + 2 };
 TD_BOTH bool td_is_resident(const td_choice *choice)
 {
@@ -56,10 +58,13 @@ TD_BOTH bool td_is_resident(const td_choice *choice)
 
 /* What X is of A' B'. */
 typedef struct {
-    int digits; /* A' and B' have so many, and X only the products of the weights below that (../slice/slices.h); 0: X is all */
-    int bits;   /* log2 of their base */
-    int unit;   /* X counts 2^unit */
-    int by_data; /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
+    /* A' and B' have so many, and X only the products of the weights below that
+     * (../slice/slices.h); 0: X is all */
+    int digits;
+    int bits; /* log2 of their base */
+    int unit; /* X counts 2^unit */
+    /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
+    int by_data;
 } td_cut;
 
 /* The first of the candidates that certifies an element, TD_CHOICES if none does:

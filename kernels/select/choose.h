@@ -27,8 +27,8 @@ TD_DEVICE td_room room_of(const extremes &a, const extremes &b, int64_t k)
                : TD_ROOM_IF_SCALED;
 }
 
-/* Returns the first candidate that certifies all pairs of lines, or candidates_of_lines if none does: a
- * pair is certified if neither line is rounded, or if both are little loose. */
+/* Returns the first candidate that certifies all pairs of lines, or candidates_of_lines if none
+ * does: a pair is certified if neither line is rounded, or if both are little loose. */
 TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
 {
     const int most = max(seen[0].rounded + seen[1].all, seen[0].all + seen[1].rounded);

@@ -1,4 +1,5 @@
-/* error.h - how far the exact X of rounded lines may be from A B 2^scales, as logarithms. For kernels. */
+/* error.h - how far the exact X of rounded lines may be from A B 2^scales, as logarithms. For
+ * kernels. */
 #ifndef TD_ERROR_H
 #define TD_ERROR_H
 

@@ -1,12 +1,13 @@
-/* estimate.cu - what one int8 product of magnitudes (magnitudes.cu) says of abs(A')abs(B'), and what follows from it. */
+/* estimate.cu - what one int8 product of magnitudes (magnitudes.cu) says of abs(A')abs(B'), and
+ * what follows from it. */
 #include "../device/async_copy.h"
 #include "certify.h"
 
 namespace
 {
 
-/* What is copied of the next tile while candidates are found for one; each thread copies what it will
- * read itself. */
+/* What is copied of the next tile while candidates are found for one; each thread copies what it
+ * will read itself. */
 struct fetched_tile {
     uint32_t bytes[TD_SUBTILE][TD_SUBTILES];
     td_line line[2 * TD_TILE];
@@ -51,8 +52,8 @@ TD_DEVICE int first_tile(const td_target &target, int tile)
     return tile;
 }
 
-/* Finds the first candidate that certifies each element of the block's tiles. Thread c returns how many
- * elements candidate c leaves, counting TD_FEW of a tile at most. All threads take part. */
+/* Finds the first candidate that certifies each element of the block's tiles. Thread c returns how
+ * many elements candidate c leaves, counting TD_FEW of a tile at most. All threads take part. */
 TD_DEVICE unsigned certify_tiles(const td_estimate &p)
 {
     TD_SHARED(tile_state, state, [2]);
@@ -114,7 +115,8 @@ TD_DEVICE void count_blocks(const td_estimate &p)
 
 } // namespace
 
-/* Blocks that have places on a multiprocessor at a time, and how often where a batch has many members. */
+/* Blocks that have places on a multiprocessor at a time, and how often where a batch has many
+ * members. */
 enum { CERTIFY_PLACES = 3, CERTIFY_TURNS = 4 };
 
 /* Grid: td_certify_blocks, 1, batch member. */

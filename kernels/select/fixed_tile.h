@@ -1,5 +1,6 @@
-/* fixed_tile.h - how kernels that turn operands into planes of small numbers share the work: a block has a tile of TD_FIXED_LINES
- * lines and tile_k elements of k, a thread four neighbouring elements of a line at a time. */
+/* fixed_tile.h - how kernels that turn operands into planes of small numbers share the work: a
+ * block has a tile of TD_FIXED_LINES lines and tile_k elements of k, a thread four neighbouring
+ * elements of a line at a time. */
 #ifndef TD_FIXED_TILE_H
 #define TD_FIXED_TILE_H
 
@@ -55,8 +56,8 @@ TD_DEVICE void td_load_fixed_tile(const td_view &o, const td_fixed_place &at, co
     }
 }
 
-/* What a thread works on in one step: four elements of a line, from l on, of the tile. Neighbouring threads along a line if k is
- * contiguous in memory, else such that shared memory likes it. */
+/* What a thread works on in one step: four elements of a line, from l on, of the tile. Neighbouring
+ * threads along a line if k is contiguous in memory, else such that shared memory likes it. */
 struct td_fixed_quad {
     int line, l;
 };

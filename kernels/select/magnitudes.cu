@@ -1,4 +1,5 @@
-/* magnitudes.cu - the int8 magnitudes of both operands, whose product is the estimate (estimate.h). */
+/* magnitudes.cu - the int8 magnitudes of both operands, whose product is the estimate
+ * (estimate.h). */
 #include "estimate.h"
 #include "magnitudes.h"
 
@@ -34,8 +35,8 @@ TD_DEVICE void store_lines(const td_magnitudes &p, td_fixed_place at, int64_t st
 
 } // namespace
 
-/* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k, then several along lines: mostly there is nothing to
- * do. */
+/* Grid: see td_fixed_grid; where that is many blocks, each has several tiles along k, then several
+ * along lines: mostly there is nothing to do. */
 enum { MOST_BLOCKS = 1 << 9 };
 static __global__ void __launch_bounds__(TD_FIXED_THREADS, 4)
     magnitudes_kernel(TD_PARAMETER td_magnitudes p)

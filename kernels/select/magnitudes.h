@@ -7,8 +7,8 @@
 #include "fixed_tile.h"
 #include "scales.h"
 
-/* A tile is so many elements of k of TD_FIXED_LINES lines. A thread makes a run of neighbours of a line; of operands that stand along
- * k, pairs, PAIRS_APART apart, of its warp's lines. */
+/* A tile is so many elements of k of TD_FIXED_LINES lines. A thread makes a run of neighbours of a
+ * line; of operands that stand along k, pairs, PAIRS_APART apart, of its warp's lines. */
 enum {
     TILE_K = 128,
     RUN = TILE_K * 32 / TD_FIXED_THREADS,
@@ -20,7 +20,8 @@ enum {
 static_assert((int)TD_FIXED_LINES == 32, "a lane has a line");
 static_assert((int)RUN == TD_SUBTILE * TD_SUBTILE, "a run is four words of bytes");
 
-/* min(MOST, floor(abs(x) 2^exponent)) of normal numbers; of others too, if the exponent is at most MOST_EXPONENT: it is 0 then. */
+/* min(MOST, floor(abs(x) 2^exponent)) of normal numbers; of others too, if the exponent is at most
+ * MOST_EXPONENT: it is 0 then. */
 enum { MOST_EXPONENT = 1022, NO_MAGNITUDES = -(1 << 20) };
 TD_DEVICE uint32_t magnitude_of(double x, int exponent)
 {
@@ -91,7 +92,8 @@ template <int count> struct neighbours {
     }
 };
 
-/* A thread's numbers of a tile, and the first of its lines; it has one of them, or OWN_LINES where k is contiguous in memory. */
+/* A thread's numbers of a tile, and the first of its lines; it has one of them, or OWN_LINES where
+ * k is contiguous in memory. */
 static_assert((int)RUN == 2 * (int)PAIRS * (int)OWN_LINES, "runs or pairs");
 typedef double own_numbers[RUN];
 TD_DEVICE int own_line(bool along)
@@ -112,8 +114,8 @@ TD_DEVICE void load_runs(const td_view &o, const td_fixed_place &at, const doubl
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
 }
 
-/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after it.
- * True if any of this thread's numbers is not 0. */
+/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after
+ * it. True if any of this thread's numbers is not 0. */
 template <class function>
 TD_DEVICE bool store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
                           const int *exponents, bool is_shifted, const own_numbers &x, function to)
@@ -199,7 +201,8 @@ TD_DEVICE bool store_magnitudes(const td_fixed &fixed, int64_t k_padded, const t
                     : store_runs(fixed, k_padded, at, exponents, is_shifted, x, to);
 }
 
-/* Tells that the block's tile has numbers that are not 0. Their magnitudes may be: residues are not. */
+/* Tells that the block's tile has numbers that are not 0. Their magnitudes may be: residues are
+ * not. */
 TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 {
     static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,

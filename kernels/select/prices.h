@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Prices of a tile of TD_TILE x TD_TILE elements of C, all in one unit. Those of moduli are for data
- * of which no block of zeros is passed over, and stand for all that residues take. */
+/* Prices of a tile of TD_TILE x TD_TILE elements of C, all in one unit. Those of moduli are for
+ * data of which no block of zeros is passed over, and stand for all that residues take. */
 typedef struct {
     int32_t binary64; /* the tile's sums in binary64 */
     int32_t sums;     /* TD_FEW exact sums, of one element each */
@@ -14,8 +14,8 @@ typedef struct {
     int32_t more;     /* each further modulus */
     int32_t estimate; /* the estimate of abs(A)abs(B), which a sample may find not worth its time */
 
-    /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native ones,
-     * which may over- or underflow. 0: elements are scaled where that could happen. */
+    /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
+     * ones, which may over- or underflow. 0: elements are scaled where that could happen. */
     int32_t is_unscaled;
 } td_prices;
 

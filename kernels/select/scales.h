@@ -23,7 +23,8 @@ TD_DEVICE const td_line *td_measured_lines(const td_measured &p, int which, int 
     return (again ? p.line_again[which] : p.line[which]) + (int64_t)batch * p.lines[which];
 }
 
-/* Sets lines first, first + step, ... of a member's operand, which are at `from`, with the scales of a choice. */
+/* Sets lines first, first + step, ... of a member's operand, which are at `from`, with the scales
+ * of a choice. */
 TD_DEVICE void td_scale_lines_from(const td_choose &p, const td_choice &choice, const td_line *from,
                                    int which, int batch, int first, int step)
 {

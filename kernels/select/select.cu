@@ -1,4 +1,5 @@
-/* select.cu - what the lines of both operands decide: the number of planes that A' and B' are cut into, and the scales. */
+/* select.cu - what the lines of both operands decide: the number of planes that A' and B' are cut
+ * into, and the scales. */
 #include "choose.h"
 
 enum { THREADS = 256 };
@@ -6,7 +7,8 @@ enum { THREADS = 256 };
 /* Pairs of slices whose products take as long as the repair of all of C, by single elements. */
 enum { PAIRS_OF_REPAIR = 230 };
 
-/* What costs least, pairs of slices and repairs, if elements of C are 2^(-lost / TD_LOG) of the product of peaks. */
+/* What costs least, pairs of slices and repairs, if elements of C are 2^(-lost / TD_LOG) of the
+ * product of peaks. */
 TD_DEVICE td_choice cheapest_digits(const td_rule &p, int64_t lost)
 {
     int64_t least = 0;
@@ -49,9 +51,10 @@ TD_DEVICE int64_t mean_of(unsigned long long sum, unsigned count)
     return count ? (int64_t)(sum / count) : 0;
 }
 
-/* By how much elements of C are smaller than the product of peaks. Independent numbers of a size make sums of 1 / sqrt(k) of the
- * product of norms. Where norms are little more than peaks, sizes spread so far that a sum is its largest term: of
- * lognormal numbers, 2 - sqrt(2) of what is between peak and mean below both peaks. Samples were half-way between the two. */
+/* By how much elements of C are smaller than the product of peaks. Independent numbers of a size
+ * make sums of 1 / sqrt(k) of the product of norms. Where norms are little more than peaks, sizes
+ * spread so far that a sum is its largest term: of lognormal numbers, 2 - sqrt(2) of what is
+ * between peak and mean below both peaks. Samples were half-way between the two. */
 TD_DEVICE int64_t lost_of(const td_rule &p, const flatness *seen)
 {
     const int64_t flat =

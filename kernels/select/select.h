@@ -1,6 +1,6 @@
-/* select.h - decides how many planes A' and B' are cut into, and sets the scales of lines. What it decides
- * by, what it is given and what it writes are three structs. For host C and for kernels; every function
- * enqueues on `stream`, waits for nothing, and returns the launch's status. */
+/* select.h - decides how many planes A' and B' are cut into, and sets the scales of lines. What it
+ * decides by, what it is given and what it writes are three structs. For host C and for kernels;
+ * every function enqueues on `stream`, waits for nothing, and returns the launch's status. */
 #ifndef TD_SELECT_H
 #define TD_SELECT_H
 
@@ -26,12 +26,12 @@ typedef struct {
     td_choice candidate[TD_CHOICES];
     td_prices prices; /* by which the estimate chooses a candidate, or binary64 for all of C */
 
-    /* A pair of lines counts as certified with a candidate if their looseness (../measure/extremes.h)
-     * adds up to less than level - so much. */
+    /* A pair of lines counts as certified with a candidate if their looseness
+     * (../measure/extremes.h) adds up to less than level - so much. */
     int level_of_pair;
 
-    /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a candidate,
-     * if elements are as large as the product of both lines' peaks; and of k. */
+    /* TD_SCALE_BY_DIGITS: the logarithm of the share of elements that are repaired with a
+     * candidate, if elements are as large as the product of both lines' peaks; and of k. */
     int share[TD_CHOICES];
     int log_k;
 } td_rule;
@@ -80,7 +80,8 @@ cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cud
 cudaError_t td_choose_whole_run(const td_measure *measure, const td_choose *choose,
                                 cudaStream_t stream);
 
-/* Loads these kernels on the current device, and those of td_measure: once, before the first launch. */
+/* Loads these kernels on the current device, and those of td_measure: once, before the first
+ * launch. */
 cudaError_t td_lines_prepare(void);
 cudaError_t td_choose_prepare(void); /* parts of it */
 cudaError_t td_choose_whole_prepare(void);

@@ -1,5 +1,5 @@
-/* select_whole.cu - chooses by lines that are measured whole, and measures them again, with shifts, where
- * exponents spread along k. */
+/* select_whole.cu - chooses by lines that are measured whole, and measures them again, with shifts,
+ * where exponents spread along k. */
 #include "../measure/whole.h"
 #include "choose.h"
 
@@ -8,7 +8,8 @@ struct share_of_lines {
     int which, first, step;
 };
 
-/* Half of the threads of some blocks, this one being number `block`, have lines of op(A), half of op(B). */
+/* Half of the threads of some blocks, this one being number `block`, have lines of op(A), half of
+ * op(B). */
 TD_DEVICE share_of_lines share_of_thread(int block, int blocks)
 {
     const int half = (int)blockDim.x / 2, tid = (int)threadIdx.x;
@@ -27,7 +28,8 @@ TD_DEVICE seen_of_lines see_lines(const td_choose &p, int batch, const share_of_
     return mine;
 }
 
-/* A member's blocks have lines of op(A) and op(B) in turn: sets this one's with the scales of a choice. */
+/* A member's blocks have lines of op(A) and op(B) in turn: sets this one's with the scales of a
+ * choice. */
 TD_DEVICE void scale_share(const td_choose &c, const td_choice &choice, int batch)
 {
     const int which = (int)blockIdx.x % 2, block = (int)blockIdx.x / 2, threads = (int)blockDim.x;
@@ -62,9 +64,9 @@ struct strip {
 };
 
 /* Has all blocks of a member do a step together: calls work(unit) for the units that the block
- * takes, and returns when all units are done and what they wrote can be read. A block waits only for
- * units that running blocks have taken, so any number of blocks may have places on the device. All
- * threads take part. */
+ * takes, and returns when all units are done and what they wrote can be read. A block waits only
+ * for units that running blocks have taken, so any number of blocks may have places on the device.
+ * All threads take part. */
 template <class function> TD_DEVICE void do_step(td_step *step, int units, function work)
 {
     TD_SHARED(int, next, );
@@ -90,7 +92,8 @@ template <class function> TD_DEVICE void do_step(td_step *step, int units, funct
     __syncthreads();
 }
 
-/* Measures lines again, with shifts. Who has a member's last ones knows whether these are kept, and chooses. */
+/* Measures lines again, with shifts. Who has a member's last ones knows whether these are kept, and
+ * chooses. */
 TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const strip &at, int batch,
                              chunks_of_block &units)
 {

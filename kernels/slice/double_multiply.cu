@@ -1,9 +1,11 @@
-/* double_multiply.cu - products of dense slices of binary64 digits, on the tensor cores (elsewhere: in plain C).
+/* double_multiply.cu - products of dense slices of binary64 digits, on the tensor cores (elsewhere:
+ * in plain C).
  *
- * A block makes a tile of the sums of one weight, pair after pair of slices, a warp 64 x 32 elements of it. K_STEP of k of
- * both slices at a time pass through shared memory, one 128-byte row for each line, in as many stages as are copied ahead.
- * All sums are exact: order plays no part. Of the two operands of the tensor cores the first is B: then each lane has
- * neighbouring rows of C. */
+ * A block makes a tile of the sums of one weight, pair after pair of slices, a warp 64 x 32
+ * elements of it. K_STEP of k of both slices at a time pass through shared memory, one 128-byte row
+ * for each line, in as many stages as are copied ahead.
+ * All sums are exact: order plays no part. Of the two operands of the tensor cores the first is B:
+ * then each lane has neighbouring rows of C. */
 #include "../device/async_copy.h"
 #include "../device/dmma.h"
 #include "double_tile.h"
@@ -22,13 +24,14 @@ enum {
     STAGE = (TD_DOUBLE_ROWS + TD_DOUBLE_COLUMNS) * K_STEP /* the columns, then the rows */
 };
 
-/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane / 4 and row
- * 8 j + 2 (lane % 4) + e. It is how m16n8 products of the tensor cores are spread over a warp. */
+/* A thread's elements of its warp's tile: sums[i][j][2 h + e] belongs to column 16 i + 8 h + lane /
+ * 4 and row 8 j + 2 (lane % 4) + e. It is how m16n8 products of the tensor cores are spread over a
+ * warp. */
 enum { MMA_COLUMNS = 16, MMA_ROWS = 8, COLUMN_MMAS = 2, ROW_MMAS = 8 };
 typedef double warp_sums[COLUMN_MMAS][ROW_MMAS][4];
 
-/* Where element l of a line is in a stage: of four neighbouring lines, four neighbouring elements are in different
- * banks. */
+/* Where element l of a line is in a stage: of four neighbouring lines, four neighbouring elements
+ * are in different banks. */
 TD_DEVICE int place_of(int line, int l) { return line * K_STEP + (l ^ (line % 4 * 4)); }
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
@@ -125,7 +128,8 @@ TD_DEVICE void multiply_pair(const td_double_slices &p, sources &from, double *s
         [&](int stage) { multiply_stage(sums, shared + stage * STAGE, x0, y0); });
 }
 
-/* Calls work(sums, in memory) for each two neighbouring rows of the thread's elements that exist. */
+/* Calls work(sums, in memory) for each two neighbouring rows of the thread's elements that
+ * exist. */
 template <class function>
 TD_DEVICE void each_two_rows(const td_double_slices &p, const td_double_place &at, warp_sums &sums,
                              function work)

@@ -1,7 +1,9 @@
-/* double_sparse.cu - products of sparse slices of binary64 digits, from lists of the digits that are not zero. */
+/* double_sparse.cu - products of sparse slices of binary64 digits, from lists of the digits that
+ * are not zero. */
 #include "double_tile.h"
 
-/* A thread makes so many neighbouring elements of a row at a time: what it reads of the row's list serves all of them. */
+/* A thread makes so many neighbouring elements of a row at a time: what it reads of the row's list
+ * serves all of them. */
 enum { THREADS = 256, COLUMNS = 8 };
 
 namespace
@@ -18,7 +20,8 @@ TD_DEVICE void each_digit(const td_double_slices &p, int o, int slice, int line,
     for (int x = 0; x < count; x++) work(digit[where[x]], where[x]);
 }
 
-/* One pair of slices for COLUMNS elements of a row. Columns beyond the digits are the last one, and are not stored. */
+/* One pair of slices for COLUMNS elements of a row. Columns beyond the digits are the last one, and
+ * are not stored. */
 TD_DEVICE void add_rows_digits(const td_double_slices &p, int a, int b, int row, int column,
                                double (&sum)[COLUMNS])
 {

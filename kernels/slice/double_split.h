@@ -1,8 +1,9 @@
-/* double_split.h - products of binary64 digits, whose sums over k are whole numbers below 2^53 and so exact: mode
- * faithful:fp64. Digits are as slices.h has them. Those of the weight p + q are added up in one plane, of the weights below
- * `slices` alone. Most digits of the last slices are often zero: what is zero or sparse is found out, line by line, and not
- * multiplied, or element by element. For host C and for kernels; every function enqueues on `stream`, waits for nothing,
- * and returns the launch's status. */
+/* double_split.h - products of binary64 digits, whose sums over k are whole numbers below 2^53 and
+ * so exact: mode faithful:fp64. Digits are as slices.h has them. Those of the weight p + q are
+ * added up in one plane, of the weights below `slices` alone. Most digits of the last slices are
+ * often zero: what is zero or sparse is found out, line by line, and not multiplied, or element by
+ * element. For host C and for kernels; every function enqueues on `stream`, waits for nothing, and
+ * returns the launch's status. */
 #ifndef TD_DOUBLE_SPLIT_H
 #define TD_DOUBLE_SPLIT_H
 
@@ -17,15 +18,15 @@ extern "C" {
 /* Of a part of a product, for one pass over k; of op(A) and of op(B). */
 typedef struct {
     int slices, batch;
-    const td_choice
-        *choice;      /* [batch]: of a member's slices only the first choice.parameter are used */
+    /* [batch]: of a member's slices only the first choice.parameter are used */
+    const td_choice *choice;
     int bits;         /* log2 of the base */
     int lines[2];     /* padded to TD_LINE_PAD */
     int64_t k;        /* padded to TD_K_PAD */
     double *digit[2]; /* [batch][slices][lines][k] */
 
-    /* Digits that are not zero: how many, but of those beyond `capacity` only that there are more; and where on k, if
-     * there are not. */
+    /* Digits that are not zero: how many, but of those beyond `capacity` only that there are more;
+     * and where on k, if there are not. */
     int32_t *count[2]; /* [batch][slices][lines] */
     int32_t *where[2]; /* [batch][slices][lines][capacity] */
     int capacity;

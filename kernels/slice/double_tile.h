@@ -1,5 +1,5 @@
-/* double_tile.h - how the kernels for products of binary64 digits share the work: the dense pairs of slices of a tile of C are
- * for one, the sparse ones for the other. */
+/* double_tile.h - how the kernels for products of binary64 digits share the work: the dense pairs
+ * of slices of a tile of C are for one, the sparse ones for the other. */
 #ifndef TD_DOUBLE_TILE_H
 #define TD_DOUBLE_TILE_H
 
@@ -16,8 +16,9 @@ TD_HOST_DEVICE int td_double_tiles(const td_double_slices &p, int o)
     return (p.lines[o] + td_double_tile_lines(o) - 1) / td_double_tile_lines(o);
 }
 
-/* Grid of both kernels: tile, weight from the last one on, which takes longest, batch member. Blocks whose weight is below 0
- * have nothing to do: there are fewer weights, or C has no element of the tile. */
+/* Grid of both kernels: tile, weight from the last one on, which takes longest, batch member.
+ * Blocks whose weight is below 0 have nothing to do: there are fewer weights, or C has no element
+ * of the tile. */
 static inline dim3 td_double_grid(const td_double_slices *p)
 {
     return dim3((unsigned)td_double_tiles(*p, 0) * (unsigned)td_double_tiles(*p, 1),
@@ -42,7 +43,8 @@ TD_DEVICE td_double_place td_double_place_of_block(const td_double_slices &p)
     return at;
 }
 
-/* Bits of the slices in which a tile's lines, of op(A) and op(B), have anything, and too much for lists. */
+/* Bits of the slices in which a tile's lines, of op(A) and op(B), have anything, and too much for
+ * lists. */
 struct td_tile_slices {
     unsigned any[2], dense[2];
 };
@@ -57,7 +59,8 @@ TD_DEVICE bool td_pair_is_sparse(const td_tile_slices &seen, int a, int b)
     return (seen.any[0] >> a & seen.any[1] >> b & 1) != 0 && !td_pair_is_dense(seen, a, b);
 }
 
-/* All threads take part, and have read `seen`, in shared memory, when they meet at a barrier again. */
+/* All threads take part, and have read `seen`, in shared memory, when they meet at a barrier
+ * again. */
 TD_DEVICE td_tile_slices td_look_at_slices(const td_double_slices &p, const td_double_place &at,
                                            td_tile_slices &seen)
 {

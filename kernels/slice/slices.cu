@@ -4,7 +4,8 @@
 #include "../select/fixed_tile.h"
 #include "sums.h"
 
-/* A tile is so many elements of k; a thread makes digits of QUAD neighbouring elements at a time. */
+/* A tile is so many elements of k; a thread makes digits of QUAD neighbouring elements at a
+ * time. */
 enum { THREADS = 256, TILE_K = TD_K_PAD, QUAD = TD_SUBTILE };
 
 /* Blocks of a grid over columns, and over rows. */
@@ -37,7 +38,8 @@ TD_DEVICE int bits_from(whole w, int at)
     return (int)(w.value >> min(down, 63));
 }
 
-/* A source of elements: components, each a binary floating-point number, whose sum is the element. */
+/* A source of elements: components, each a binary floating-point number, whose sum is the
+ * element. */
 struct from_binary64 {
     using element = double;
     enum { components = 1 };

@@ -21,7 +21,8 @@ TD_DEVICE void shorten(td_wide<limbs> *x, bool is_negative, uint64_t m, int shif
     }
 }
 
-/* The leading 24 bits of x 2^e, rounded to nearest, ties to even, which x loses. False if binary32 cannot have the rest, or not even these. */
+/* The leading 24 bits of x 2^e, rounded to nearest, ties to even, which x loses. False if binary32
+ * cannot have the rest, or not even these. */
 template <int limbs> TD_DEVICE bool take_part(td_wide<limbs> *x, int e, float *part)
 {
     int shift;

@@ -6,7 +6,8 @@
 #include "slices.h"
 #include "../arithmetic/wide.h"
 
-/* Limbs that hold X, of short sums and of any: k base^(2 slices) / 4 < 2^32 base^(2 slices) in magnitude. */
+/* Limbs that hold X, of short sums and of any: k base^(2 slices) / 4 < 2^32 base^(2 slices) in
+ * magnitude. */
 enum { TD_FEW_LIMBS = 6, TD_LIMBS = 10 };
 
 static inline bool td_sums_are_short(const td_slice_sums *sums)

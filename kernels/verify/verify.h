@@ -18,8 +18,8 @@ extern "C" {
  * exponent is that of the largest element, so that 1 <= squares < 4 rows, and
  *   exact sum of squares <= squares (1 + (rows + 4) 2^-52):
  * each of the terms is rounded once (and once more where an element is scaled below 2^-1022), and
- * takes part in fewer than `rows` additions of numbers that are not 0. The order of the additions is
- * a function of `rows` alone. */
+ * takes part in fewer than `rows` additions of numbers that are not 0. The order of the additions
+ * is a function of `rows` alone. */
 typedef struct {
     double squares;
     int64_t exponent;

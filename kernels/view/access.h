@@ -44,7 +44,8 @@ template <class T> TD_DEVICE T *td_target_c(const td_target &target)
     return td_member<T>(target.c, target.batch_first + blockIdx.z) + target.c_offset;
 }
 
-/* The repair mask of the subtile that (row, col) of a part of C belongs to, for the block's batch member. */
+/* The repair mask of the subtile that (row, col) of a part of C belongs to, for the block's batch
+ * member. */
 TD_DEVICE uint16_t *td_target_mask(const td_target &target, int row, int col)
 {
     const int64_t m_tiles = td_tiles(target.m), n_tiles = td_tiles(target.n);
@@ -100,8 +101,8 @@ TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
     td_subtile_of_tile(target, (int)blockIdx.x, row, col);
 }
 
-/* Blocks that go through all tiles of C together, or through the open ones, each in turn; so many for each part of a tile, of all
- * members. */
+/* Blocks that go through all tiles of C together, or through the open ones, each in turn; so many
+ * for each part of a tile, of all members. */
 enum { TD_TURNS = 1024 };
 static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int batch)
 {
@@ -135,7 +136,8 @@ TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, func
 /* More elements of a tile than this count no more as exact sums: these are made in groups then. */
 enum { TD_TILE_OF_SUMS = 320 };
 
-/* A place in the lists, for a tile of `count` elements, few or dense. Of dense ones the target may want to know more. */
+/* A place in the lists, for a tile of `count` elements, few or dense. Of dense ones the target may
+ * want to know more. */
 TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
@@ -154,8 +156,8 @@ TD_DEVICE void td_begin_tile(const td_target &target, int tile)
     if (target.is_dense) target.is_dense[blockIdx.z * tiles + tile] = 0;
 }
 
-/* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any thread calls few. All threads take
- * part. */
+/* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any
+ * thread calls few. All threads take part. */
 TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, int few)
 {
     TD_SHARED(int, count, );
@@ -173,8 +175,9 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
     if (threadIdx.x == 0) td_list_tile(target, tile, count, count > most);
 }
 
-/* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of them, cleared at first, and then each
- * time that they are closed. All threads take part in both. */
+/* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of
+ * them, cleared at first, and then each time that they are closed. All threads take part in
+ * both. */
 enum { TD_NOTES = 32 };
 struct td_tile_notes {
     int32_t tile[TD_NOTES], count[TD_NOTES], is_sparse[TD_NOTES];
@@ -216,8 +219,8 @@ TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c
     return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
 }
 
-/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours are. A beta of 1 leaves c as
- * it is, else a zero is +0; c is not read if beta is 0. */
+/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours
+ * are. A beta of 1 leaves c as it is, else a zero is +0; c is not read if beta is 0. */
 TD_DEVICE double td_scaled(double beta, const double *c)
 {
     return beta == 1.0 ? *c : td_axpby(0.0, 0.0, beta, c);

@@ -1,4 +1,5 @@
-/* line_tile.h - tiles of an operand, some lines and some elements of k, on their way to shared memory: by all threads, or in boxes. */
+/* line_tile.h - tiles of an operand, some lines and some elements of k, on their way to shared
+ * memory: by all threads, or in boxes. */
 #ifndef TD_LINE_TILE_H
 #define TD_LINE_TILE_H
 
@@ -6,8 +7,8 @@
 #include "../device/async_copy.h"
 #include "tma_view.h"
 
-/* As rows of a box (tma_view.h), box after box. The eight pairs of elements of row i are swapped by exclusive-or with i mod 8, so that
- * neighbours across rows are in different banks. */
+/* As rows of a box (tma_view.h), box after box. The eight pairs of elements of row i are swapped by
+ * exclusive-or with i mod 8, so that neighbours across rows are in different banks. */
 template <int line_count, int element_count, int thread_count> struct td_line_tile {
     enum {
         lines = line_count,
@@ -27,7 +28,8 @@ template <int line_count, int element_count, int thread_count> struct td_line_ti
     }
 };
 
-/* x, of which the compiler does not know that it is the same for tile after tile: else it keeps all that follows from it. */
+/* x, of which the compiler does not know that it is the same for tile after tile: else it keeps all
+ * that follows from it. */
 TD_DEVICE int td_fresh(int x)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -74,7 +76,8 @@ TD_DEVICE void td_copy_tile_by(const td_view &o, const double *data, int line0, 
     }
 }
 
-/* Starts the copies of elements l0 .. of lines line0 ..; zeros from element `end` on, and past the last line. */
+/* Starts the copies of elements l0 .. of lines line0 ..; zeros from element `end` on, and past the
+ * last line. */
 template <class tile>
 TD_DEVICE void td_copy_line_tile(const td_view &o, const double *data, int line0, int64_t l0,
                                  int64_t end, uint64_t *to)
@@ -105,7 +108,8 @@ TD_DEVICE void td_copy_line_boxes(const td_view &o, const CUtensorMap *map, int 
     }
 }
 
-/* Boxes of both operands of `batch` members, up to element `end` of k. False if one's elements cannot be copied so. */
+/* Boxes of both operands of `batch` members, up to element `end` of k. False if one's elements
+ * cannot be copied so. */
 template <class tile>
 static inline bool td_describe_line_boxes(td_view_boxes *boxes, const td_view *operands,
                                           int64_t end, int64_t batch_first, int batch)

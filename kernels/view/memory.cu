@@ -8,7 +8,8 @@ cudaError_t td_memory_check(const td_memory *, cudaStream_t) { return cudaSucces
 
 #else
 
-/* Bytes from the first to behind the last element of a matrix; more than there are where they cannot be counted. */
+/* Bytes from the first to behind the last element of a matrix; more than there are where they
+ * cannot be counted. */
 static size_t bytes_of(const td_extent &x, int64_t element_bytes)
 {
     int64_t elements, bytes;

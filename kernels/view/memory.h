@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* A matrix of every member of the batch: rows x columns elements are read or written. 0 rows: nothing is. */
+/* A matrix of every member of the batch: rows x columns elements are read or written. 0 rows:
+ * nothing is. */
 typedef struct {
     td_matrix matrix;
     int64_t rows, columns;
@@ -19,12 +20,14 @@ typedef struct {
 typedef struct {
     td_extent written, read[2];
     const void *alpha,
-        *beta; /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */
+        /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */
+        *beta;
     int64_t batch, element_bytes;
 } td_memory;
 
-/* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of it. A GPU finds that out by itself, so that
- * nothing is done for it; the host device, whose kernels would read or end the program's own memory, asks. */
+/* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of it. A
+ * GPU finds that out by itself, so that nothing is done for it; the host device, whose kernels
+ * would read or end the program's own memory, asks. */
 cudaError_t td_memory_check(const td_memory *memory, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* planes.h - how planes of small numbers are laid out that a product is made of: [line][k], padded with
- * zeros; in which order the lines of A stand; and the map of what is not 0. For host C and for kernels. */
+/* planes.h - how planes of small numbers are laid out that a product is made of: [line][k], padded
+ * with zeros; in which order the lines of A stand; and the map of what is not 0. For host C and for
+ * kernels. */
 #ifndef TD_VIEW_PLANES_H
 #define TD_VIEW_PLANES_H
 
@@ -10,8 +11,9 @@
 /* What lines and k are padded to: tensor cores like such sizes. */
 enum { TD_LINE_PAD = 16, TD_K_PAD = 64 };
 
-/* A lane of the tensor cores holds pairs of neighbouring lines, one pair of eight. The lines of A stand in such an order, group by
- * group, that a lane's are neighbours in C: pair j of lane q of four is lines 16 q + 2 j and 16 q + 2 j + 1. */
+/* A lane of the tensor cores holds pairs of neighbouring lines, one pair of eight. The lines of A
+ * stand in such an order, group by group, that a lane's are neighbours in C: pair j of lane q of
+ * four is lines 16 q + 2 j and 16 q + 2 j + 1. */
 enum { TD_LINE_GROUP = 64 };
 TD_BOTH int td_place_of_line(int line)
 {
@@ -29,7 +31,8 @@ TD_BOTH int td_padded_lines(int lines, int which)
 /* A piece has a multiple of so many elements of k, one at least; the last one may end with k. */
 enum { TD_PIECE_K = 128 };
 
-/* The map of a plane: words of a group of lines; groups; words of a member; the word of a stage of TD_PIECE_K elements, and its bit. */
+/* The map of a plane: words of a group of lines; groups; words of a member; the word of a stage of
+ * TD_PIECE_K elements, and its bit. */
 TD_BOTH int td_nonzero_words(int64_t k)
 {
     return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));

@@ -1,4 +1,5 @@
-/* raster.h - which tile of C a block works on: neighbouring blocks share panels, which keeps these in the L2. */
+/* raster.h - which tile of C a block works on: neighbouring blocks share panels, which keeps these
+ * in the L2. */
 #ifndef TD_RASTER_H
 #define TD_RASTER_H
 

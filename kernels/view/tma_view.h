@@ -1,5 +1,6 @@
-/* tma_view.h - boxes of an operand for the tensor memory accelerator (../device/tma_copy.h): rows of TD_BOX elements that are neighbours in
- * memory, of k of a line where the operand stands along k, else of lines at one k. */
+/* tma_view.h - boxes of an operand for the tensor memory accelerator (../device/tma_copy.h): rows
+ * of TD_BOX elements that are neighbours in memory, of k of a line where the operand stands along
+ * k, else of lines at one k. */
 #ifndef TD_TMA_VIEW_H
 #define TD_TMA_VIEW_H
 
@@ -36,8 +37,8 @@ struct td_view_boxes {
 /* The member's place in a tensor of the operand. */
 TD_DEVICE int td_box_member(const td_view &o, int batch) { return o.matrix.stride ? batch : 0; }
 
-/* Boxes of so many rows of the first `end` elements of k of all lines, of `batch` members. False if the operand's elements cannot be copied
- * in boxes. */
+/* Boxes of so many rows of the first `end` elements of k of all lines, of `batch` members. False if
+ * the operand's elements cannot be copied in boxes. */
 static inline bool td_describe_view(CUtensorMap *map, const td_view &o, int64_t end,
                                     int64_t batch_first, int batch, int rows, td_box_use use)
 {

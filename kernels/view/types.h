@@ -1,4 +1,5 @@
-/* types.h - elements, scalars, and matrices as host C and kernels both know them. Needs no CUDA header. */
+/* types.h - elements, scalars, and matrices as host C and kernels both know them. Needs no CUDA
+ * header. */
 #ifndef TD_TYPES_H
 #define TD_TYPES_H
 
@@ -47,8 +48,8 @@ typedef struct {
     const void *device; /* device pointer mode; NULL otherwise */
 } td_scalar;
 
-/* A batch of column-major matrices in device memory. Matrix i starts at array[i] (array itself in device
- * memory) if array is not NULL, else at element i * stride of data. */
+/* A batch of column-major matrices in device memory. Matrix i starts at array[i] (array itself in
+ * device memory) if array is not NULL, else at element i * stride of data. */
 typedef struct {
     void *data;
     void *const *array;

@@ -91,8 +91,8 @@ static bool meet(int64_t first, int64_t count, int64_t limit)
     return first < limit && first + count > 0;
 }
 
-/* True if two matrices of the same type and leading dimension share an element: parts of one array often lie side by
- * side. */
+/* True if two matrices of the same type and leading dimension share an element: parts of one array
+ * often lie side by side. */
 static bool share_elements(const argument *c, const argument *x)
 {
     const int size = td_types[c->type].size;

@@ -1,5 +1,5 @@
-/* call.h - the record of one intercepted call: its line in the report, its time on the device, what its kernels count,
- * and its line in the log. */
+/* call.h - the record of one intercepted call: its line in the report, its time on the device, what
+ * its kernels count, and its line in the log. */
 #ifndef TD_CALL_H
 #define TD_CALL_H
 

@@ -30,8 +30,8 @@ td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reas
     return keep_native(entry, p, &decision);
 }
 
-/* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log, said once; NULL: others
- * have said it, or cuBLAS's own status will. */
+/* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log,
+ * said once; NULL: others have said it, or cuBLAS's own status will. */
 static const struct {
     const char *reason, *line;
 } refusals[] = {
@@ -67,7 +67,8 @@ static bool is_one_copy(const td_problem *p)
     return is_one_piece(p, &p->addend) && is_one_piece(p, &p->c);
 }
 
-/* Members that lie apart are copied one by one. More of them would take the host longer than the device. */
+/* Members that lie apart are copied one by one. More of them would take the host longer than the
+ * device. */
 enum { MOST_COPIES = 64 };
 
 static bool can_copy_addend(const td_problem *p)

@@ -1,5 +1,5 @@
-/* dispatch.h - one intercepted product from its description to kernels on the stream, or to the word that the original
- * function must run. */
+/* dispatch.h - one intercepted product from its description to kernels on the stream, or to the
+ * word that the original function must run. */
 #ifndef TD_DISPATCH_H
 #define TD_DISPATCH_H
 
@@ -16,7 +16,8 @@ bool td_dispatch_wants(const td_options *o, td_entry entry);
 /* Runs p if the options ask for it and the device can, and counts it in the report. */
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p);
 
-/* A call that cannot be described as a problem that Tandem runs: native, with its reason (a string that stays). */
+/* A call that cannot be described as a problem that Tandem runs: native, with its reason (a string
+ * that stays). */
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason);
 
 #endif

@@ -1,6 +1,7 @@
-/* entries.h - THE table of intercepted cuBLAS functions, and their families (the values of TANDEM_ENTRY).
- * The wrappers, the lookup of the originals, the list of exported symbols, the option's parser and
- * `tandem doctor` all come from it: a new function is a row here and a wrapper in interpose/. */
+/* entries.h - THE table of intercepted cuBLAS functions, and their families (the values of
+ * TANDEM_ENTRY). The wrappers, the lookup of the originals, the list of exported symbols, the
+ * option's parser and `tandem doctor` all come from it: a new function is a row here and a wrapper
+ * in interpose/. */
 #ifndef TD_ENTRIES_H
 #define TD_ENTRIES_H
 

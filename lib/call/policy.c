@@ -110,8 +110,8 @@ static bool is_slower(const td_model *model, td_forecast f)
     return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
-/* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048 cubed
- * on an H100. */
+/* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048
+ * cubed on an H100. */
 enum { LEAST_SIDE = 512 };
 static const double least_products = 0x1p33;
 

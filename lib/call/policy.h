@@ -46,8 +46,9 @@ bool td_policy_emulates(const td_options *options);
 /* True if decisions need a model of the device. */
 bool td_policy_predicts(const td_options *options);
 
-/* What is to run p, if device and memory allow it. The model is not looked at unless the options make decisions need it; then
- * NULL stands for a device that cannot run kernels. The strings live as long as the options. */
+/* What is to run p, if device and memory allow it. The model is not looked at unless the options
+ * make decisions need it; then NULL stands for a device that cannot run kernels. The strings live
+ * as long as the options. */
 td_decision td_policy_decide(const td_options *options, const td_problem *p, const td_model *model);
 
 /* What mode `auto` makes of a product of binary64 matrices that are not empty. With strategy
@@ -60,13 +61,15 @@ td_decision td_policy_native(const char *reason);
 /* Bits that an accuracy asks of a product with k terms, as a td_engine's `bits` counts them. */
 double td_policy_bits(td_option_accuracy accuracy, int64_t k);
 
-/* True if a way is good enough, and somebody can say how fast it is: seconds, from td_model_predict. */
+/* True if a way is good enough, and somebody can say how fast it is: seconds, from
+ * td_model_predict. */
 bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k);
 
-/* The least advantage over native, as a share of its time, for which a product is emulated: on a device that was measured, and on one of
- * which nothing but its properties is known. Predictions are for numbers of like size: triangular factors, kernels of Gaussian processes
- * and the like mostly take up to a quarter more, and nobody knows before. No program of docs/auto.md gets slower by the first; by the
- * second its calls took 3.4 % longer. */
+/* The least advantage over native, as a share of its time, for which a product is emulated: on a
+ * device that was measured, and on one of which nothing but its properties is known. Predictions
+ * are for numbers of like size: triangular factors, kernels of Gaussian processes and the like
+ * mostly take up to a quarter more, and nobody knows before. No program of docs/auto.md gets slower
+ * by the first; by the second its calls took 3.4 % longer. */
 #define TD_POLICY_MARGIN          0.125
 #define TD_POLICY_MARGIN_OF_MODEL 0.2
 

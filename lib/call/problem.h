@@ -1,5 +1,5 @@
-/* problem.h - one call of a linear algebra routine as every entry point describes it, and its validity. Pure: no CUDA
- * calls. */
+/* problem.h - one call of a linear algebra routine as every entry point describes it, and its
+ * validity. Pure: no CUDA calls. */
 #ifndef TD_CALL_PROBLEM_H
 #define TD_CALL_PROBLEM_H
 
@@ -18,18 +18,20 @@ typedef struct {
 } td_type_info;
 extern const td_type_info td_types[TD_TYPE_COUNT];
 
-/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle` names; of C only that
- * is written, of A only that is read. In brackets: what else counts. */
+/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle`
+ * names; of C only that is written, of A only that is read. In brackets: what else counts. */
 typedef enum {
     /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
     TD_PRODUCT,
 
-    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and op(B) are n x k,
-     * with op_a for both, C is n x n. X' is the transpose, or, if is_hermitian, the conjugate transpose. [triangle] */
+    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and
+     * op(B) are n x k, with op_a for both, C is n x n. X' is the transpose, or, if is_hermitian,
+     * the conjugate transpose. [triangle] */
     TD_RANK_K,
     TD_RANK_2K,
 
-    /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle, diagonal] */
+    /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle,
+     * diagonal] */
     TD_TRIANGULAR_SOLVE,
 
     /* C <- alpha op(A) B or alpha B op(A); B and C are m x n. [side, triangle, diagonal] */
@@ -52,8 +54,8 @@ typedef enum { TD_LEFT, TD_RIGHT } td_side;
 typedef enum { TD_LOWER, TD_UPPER } td_triangle;
 typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
 
-/* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch lie a stride apart, or
- * where an array of pointers says. What a kind does not name is 0. */
+/* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
+ * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. */
 typedef struct {
     td_kind kind;
     td_type type; /* of matrices and scalars */
@@ -71,26 +73,29 @@ typedef struct {
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;
-    td_matrix
-        addend; /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
-    int *
-        pivots; /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are exchanged */
-    int *
-        info; /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
+    /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
+    td_matrix addend;
+    /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are
+     * exchanged */
+    int *pivots;
+    /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
+    int *info;
     int64_t batch;
     td_stream stream;
     bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
-    void *
-        lent; /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    void *lent;
     size_t lent_bytes;
     const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 
-/* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand that the kind names is
- * NULL (which cuBLAS accepts at times). Pivots and info are for the entry point to check. */
+/* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand
+ * that the kind names is NULL (which cuBLAS accepts at times). Pivots and info are for the entry
+ * point to check. */
 bool td_problem_is_valid(const td_problem *p);
 
-/* True if there is nothing to compute and every matrix stays as it is: the result has no elements. */
+/* True if there is nothing to compute and every matrix stays as it is: the result has no
+ * elements. */
 bool td_problem_is_empty(const td_problem *p);
 
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
@@ -99,7 +104,8 @@ bool td_problem_only_scales(const td_problem *p);
 /* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
 bool td_problem_has_addend(const td_problem *p);
 
-/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs, nothing. Pivots and info are left out. */
+/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
+ * nothing. Pivots and info are left out. */
 td_memory td_problem_memory(const td_problem *p);
 
 /* The matrix that the routine writes. */

@@ -17,8 +17,8 @@
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
-/* What a child of fork() must not find taken by a thread that it does not have. A thread that has one of these takes none
- * that is before it, and may take those of timer and report. */
+/* What a child of fork() must not find taken by a thread that it does not have. A thread that has
+ * one of these takes none that is before it, and may take those of timer and report. */
 static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock};
 enum { GUARDED = sizeof guarded / sizeof *guarded };
 

@@ -1,14 +1,16 @@
-/* process.h - what the process has once: the options in force, and what is done when it forks and when it ends. */
+/* process.h - what the process has once: the options in force, and what is done when it forks and
+ * when it ends. */
 #ifndef TD_PROCESS_H
 #define TD_PROCESS_H
 
 #include "../options/options.h"
 
-/* The options in force, read from the environment at the first use; opens log and report. A call takes them once, and
- * hands them down. */
+/* The options in force, read from the environment at the first use; opens log and report. A call
+ * takes them once, and hands them down. */
 const td_options *td_options_in_force(void);
 
-/* To be called once CUDA is in use: from then on the end of the process is noticed while events can still be read. */
+/* To be called once CUDA is in use: from then on the end of the process is noticed while events can
+ * still be read. */
 void td_process_watch_exit(void);
 
 /* At the end of a call: brings the report's file up to date, if it is time. */

@@ -9,7 +9,8 @@
 
 pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them, outlive its contexts. */
+/* Each made once, under the lock: pools belong to a GPU and, like memory allocated from them,
+ * outlive its contexts. */
 static cudaMemPool_t pools[TD_MAX_DEVICES], graph_pools[TD_MAX_DEVICES];
 
 /* One for each context that was ever current; stays, as the context does. */
@@ -112,7 +113,8 @@ static cudaError_t set_up(td_device *d)
     return error;
 }
 
-/* Under the lock, as the next two. The context is another than the one that the device was made for. */
+/* Under the lock, as the next two. The context is another than the one that the device was made
+ * for. */
 static void begin_life(td_device *d, unsigned life)
 {
     d->ordinal = d->context->ordinal;

@@ -1,5 +1,6 @@
-/* device.h - what Tandem keeps of a GPU in each of its contexts: its limits, a stream-ordered memory pool, counters that
- * kernels write, and which kernels are loaded. Made at the first call in a context, and again if it is reset. */
+/* device.h - what Tandem keeps of a GPU in each of its contexts: its limits, a stream-ordered
+ * memory pool, counters that kernels write, and which kernels are loaded. Made at the first call in
+ * a context, and again if it is reset. */
 #ifndef TD_CUDA_DEVICE_H
 #define TD_CUDA_DEVICE_H
 
@@ -13,7 +14,8 @@
 #include "../../kernels/sample/sample.h"
 #include "context.h"
 
-/* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it has one alone). */
+/* Loads kernels into the current context: those that an engine needs for one of its ways (0, if it
+ * has one alone). */
 typedef cudaError_t td_loader(int which);
 enum { TD_MOST_LOADERS = 32 };
 
@@ -39,7 +41,8 @@ typedef struct td_device {
     } load[TD_MOST_LOADERS];
     atomic_uint loaded;
 
-    /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's memory. */
+    /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's
+     * memory. */
     td_counters *counters, *mapped_counters, *device_counters;
 
     /* The same of what TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each; the first element outside
@@ -52,12 +55,12 @@ typedef struct td_device {
 
 enum { TD_MAX_DEVICES = 64 }; /* further devices run native */
 
-/* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the log). Safe in
- * any thread and during stream capture. */
+/* The calling thread's current device, or NULL if it cannot run Tandem's kernels (said once in the
+ * log). Safe in any thread and during stream capture. */
 td_device *td_device_current(void);
 
-/* Has the loader load its kernels if it has not yet, the device being the current one; false if the device refuses. Safe in
- * any thread and during stream capture. */
+/* Has the loader load its kernels if it has not yet, the device being the current one; false if the
+ * device refuses. Safe in any thread and during stream capture. */
 bool td_device_load(td_device *device, td_loader *loader, int which);
 
 /* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
@@ -67,8 +70,8 @@ bool td_device_allow_graphs(td_device *device);
  * and during stream capture. */
 bool td_device_keep_lines(td_device *device);
 
-/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what the device was found
- * to have. */
+/* The most device memory that one problem may use at a time: what was asked for, or, for 0, what
+ * the device was found to have. */
 static inline size_t td_device_limit(const td_device *device, size_t asked_bytes)
 {
     return asked_bytes ? asked_bytes : device->workspace_bytes;
@@ -80,8 +83,8 @@ typedef struct {
 } td_device_text;
 bool td_device_name(int ordinal, td_device_text *name);
 
-/* True if kernels on `device` may use the memory at p without another device's help: p was allocated there, or is
- * managed or registered host memory. */
+/* True if kernels on `device` may use the memory at p without another device's help: p was
+ * allocated there, or is managed or registered host memory. */
 bool td_device_reaches(const td_device *device, const void *p);
 
 /* True if the stream is being captured into a graph. */

@@ -12,8 +12,8 @@ typedef struct {
     bool is_active;
     unsigned long long id;
     cudaGraph_t graph;
-    const cudaGraphNode_t
-        *last; /* what the stream's next node comes after, all of it; none: nobody knows */
+    /* what the stream's next node comes after, all of it; none: nobody knows */
+    const cudaGraphNode_t *last;
     size_t count;
 } capture;
 
@@ -57,7 +57,8 @@ static bool add_nodes(node_set *set, const cudaGraphNode_t *nodes, size_t count)
     return true;
 }
 
-/* Adds what the node comes after; false if there is no room, or a node need not wait for all of another. */
+/* Adds what the node comes after; false if there is no room, or a node need not wait for all of
+ * another. */
 static bool add_dependencies(node_set *set, cudaGraphNode_t node)
 {
     cudaGraphNode_t before[MOST_NODES];
@@ -68,7 +69,8 @@ static bool add_dependencies(node_set *set, cudaGraphNode_t node)
                           add_nodes(set, before, count));
 }
 
-/* True if all that is captured next surely comes after the node: it is among the nearest that the stream waits for. */
+/* True if all that is captured next surely comes after the node: it is among the nearest that the
+ * stream waits for. */
 static bool comes_after(const capture *c, cudaGraphNode_t node)
 {
     node_set set = {.count = 0};
@@ -88,7 +90,8 @@ struct td_block {
     int ordinal;
     enum {
         FREE, /* no graph has it */
-        BUSY, /* a product is being captured that works in it, or nobody knows when the last was done */
+        /* a product is being captured that works in it, or nobody knows when the last was done */
+        BUSY,
         IDLE /* its graph has it, and the last product that works in it ends with a node */
     } state;
     unsigned long long capture; /* of the graph that has it */
@@ -96,8 +99,8 @@ struct td_block {
     td_block *next;
 };
 
-/* Guards the list and every state; never held during a call of CUDA's, since CUDA calls give_back. Blocks stay in the
- * list. */
+/* Guards the list and every state; never held during a call of CUDA's, since CUDA calls give_back.
+ * Blocks stay in the list. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static td_block *blocks;
 static atomic_uint free_count; /* free blocks with memory */
@@ -118,7 +121,8 @@ static void set_state(td_block *block, int state)
     pthread_mutex_unlock(&lock);
 }
 
-/* The graph and all that came of it are destroyed, and have run. In any thread; calls nothing of CUDA's. */
+/* The graph and all that came of it are destroyed, and have run. In any thread; calls nothing of
+ * CUDA's. */
 static void CUDART_CB give_back(void *block) { set_state(block, FREE); }
 
 /* The next block after `from` (NULL: the first) that suits; it becomes busy. */
@@ -203,8 +207,8 @@ static td_block *take_empty(void)
     return b;
 }
 
-/* Memory that is there for any stream when this returns. Its pool never makes one stream wait for another, so nothing is
- * waited for but the allocation. */
+/* Memory that is there for any stream when this returns. Its pool never makes one stream wait for
+ * another, so nothing is waited for but the allocation. */
 static void *allocate(td_device *device, size_t bytes)
 {
     void *memory = NULL;

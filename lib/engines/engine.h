@@ -20,14 +20,17 @@ struct td_route;
 
 /* What follows a mode's name. */
 typedef struct {
-    int count; /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
+    /* of slices or moduli; if it is not given, the fewest that the data may choose, 0 for any */
+    int count;
     bool is_given;     /* count is exact */
     bool is_other_way; /* the engine's `way` is named */
 
-    /* By which the data choose on the device, for this product; binary64 is 0: as the mode defines. */
+    /* By which the data choose on the device, for this product; binary64 is 0: as the mode
+     * defines. */
     td_prices prices;
 
-    /* Rows of the table of routes (ozaki/route.h) that must not be taken, a bit each: for tests, and of no effect on C. */
+    /* Rows of the table of routes (ozaki/route.h) that must not be taken, a bit each: for tests,
+     * and of no effect on C. */
     uint64_t without_routes;
 } td_parameter;
 
@@ -49,11 +52,12 @@ typedef struct td_engine {
     int least, most; /* a count from least to most; 0: none */
     const char *way; /* a word for another way to the same bits; NULL: there is one way */
 
-    /* What a product of binary64 matrices costs if its data are ordinary (model/cost.h); model/model.h makes seconds of it. NULL:
-     * nobody can say. */
+    /* What a product of binary64 matrices costs if its data are ordinary (model/cost.h);
+     * model/model.h makes seconds of it. NULL: nobody can say. */
     void (*cost)(const td_problem *p, td_parameter parameter, td_cost *cost);
 
-    /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite operands; NULL: nothing is. */
+    /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite
+     * operands; NULL: nothing is. */
     double (*bits)(td_parameter parameter, int64_t k);
 
     /* What is proven of the error of any element, for any finite operands; TANDEM_VERIFY holds
@@ -66,15 +70,17 @@ typedef struct td_engine {
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */
 
-    /* Which kernels make a product on a device with these traits (ozaki/route.h). NULL, or false: there are no others. */
+    /* Which kernels make a product on a device with these traits (ozaki/route.h). NULL, or false:
+     * there are no others. */
     bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
                   struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
     cudaError_t (*prepare)(int is_other_way);
 
-    /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits. NULL: the native product.
-     * workspace_limit: the most device memory to use, in bytes. counters: in device memory, or NULL. */
+    /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits.
+     * NULL: the native product. workspace_limit: the most device memory to use, in bytes. counters:
+     * in device memory, or NULL. */
     td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
 } td_engine;

@@ -1,4 +1,5 @@
-/* tiler.h - products in parts: what engines share that cut a product until it fits their workspace. */
+/* tiler.h - products in parts: what engines share that cut a product until it fits their
+ * workspace. */
 #ifndef TD_TILER_H
 #define TD_TILER_H
 
@@ -8,7 +9,8 @@
 #include "engine.h"
 #include "sizes.h"
 
-/* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and its grid in CUDA's limits. */
+/* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and
+ * its grid in CUDA's limits. */
 enum { TD_MAX_PART_LINES = 1 << 20, TD_MAX_PART_MEMBERS = 32767 };
 
 /* Makes *size about half, a multiple of `unit`; false if it is no more than one unit. */

@@ -22,7 +22,8 @@ static const char *last_part(const char *path)
     return part;
 }
 
-/* The dynamic linker turns offsets of the dynamic section into addresses in most images, not in all. */
+/* The dynamic linker turns offsets of the dynamic section into addresses in most images, not in
+ * all. */
 static const void *address_of(const td_image *image, ElfW(Addr) value)
 {
     return (const void *)(value < image->base ? image->base + value : value);
@@ -64,8 +65,8 @@ static bool is_called(const td_image *image, uint32_t i, const char *name)
            is_same(strings + symbols[i].st_name, name);
 }
 
-/* The number of a symbol by DT_GNU_HASH, 0 if it is not there: buckets of chains whose last element has bit 0 set; a
- * filter before them is passed over. */
+/* The number of a symbol by DT_GNU_HASH, 0 if it is not there: buckets of chains whose last element
+ * has bit 0 set; a filter before them is passed over. */
 static uint32_t find_by_gnu_hash(const td_image *image, const uint32_t *table, const char *name)
 {
     const uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
@@ -182,8 +183,8 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *of)
     return 0;
 }
 
-/* The dynamic linker keeps its lock, which a thread may take again, round the first call of a callback, and that does it
- * all. */
+/* The dynamic linker keeps its lock, which a thread may take again, round the first call of a
+ * callback, and that does it all. */
 static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
 {
     visit *v = of;
@@ -193,8 +194,8 @@ static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
-/* The list of most programs needs no memory: a product or a handle must not fail for want of it. Used in visit_all alone,
- * under the dynamic linker's lock. */
+/* The list of most programs needs no memory: a product or a handle must not fail for want of it.
+ * Used in visit_all alone, under the dynamic linker's lock. */
 enum { ORDINARY_IMAGES = 512 };
 static td_image ordinary[ORDINARY_IMAGES];
 
@@ -228,7 +229,8 @@ static td_image *find_name(const td_images *images, const char *name)
     return NULL;
 }
 
-/* Appends an image to the search that ends with `last`, unless it is in it; returns the last one now. */
+/* Appends an image to the search that ends with `last`, unless it is in it; returns the last one
+ * now. */
 static td_image *search_later(td_image *last, td_image *image)
 {
     if (!image || image->is_in_search) return last;

@@ -1,5 +1,5 @@
-/* images.h - the objects that the dynamic linker has loaded, and what they define and need, read from memory: dlsym may
- * be another preloaded library's, and knows nothing of who asks. */
+/* images.h - the objects that the dynamic linker has loaded, and what they define and need, read
+ * from memory: dlsym may be another preloaded library's, and knows nothing of who asks. */
 #ifndef TD_IMAGES_H
 #define TD_IMAGES_H
 
@@ -22,14 +22,15 @@ typedef struct td_image {
     bool is_in_search;
 } td_image;
 
-/* All of them, in the order in which they were loaded: the program, what is preloaded, and what these need. */
+/* All of them, in the order in which they were loaded: the program, what is preloaded, and what
+ * these need. */
 typedef struct {
     td_image *image;
     int count;
 } td_images;
 
-/* Calls body while nothing is loaded or unloaded; body must neither. Where there is no memory for a list of more
- * than 512 it sees the first 512. */
+/* Calls body while nothing is loaded or unloaded; body must neither. Where there is no memory for a
+ * list of more than 512 it sees the first 512. */
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context);
 
 /* Calls is_last for one image after the other until it returns true, while nothing is loaded or
@@ -44,8 +45,9 @@ bool td_image_holds(const td_image *image, const void *address);
 /* The image that holds an address; NULL if none does. */
 const td_image *td_images_find(const td_images *images, const void *address);
 
-/* The first image, of `from` and those that it needs, breadth first, that defines name and is not `except`; NULL if
- * there is none. So the dynamic linker binds an object that needs its own version of a symbol. */
+/* The first image, of `from` and those that it needs, breadth first, that defines name and is not
+ * `except`; NULL if there is none. So the dynamic linker binds an object that needs its own version
+ * of a symbol. */
 const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
                                 const td_image *except);
 

@@ -1,5 +1,5 @@
-/* loaded.h - whether the process has loaded cuBLAS, and in a way that lets preloaded functions stand before it. Pure: no
- * CUDA calls. */
+/* loaded.h - whether the process has loaded cuBLAS, and in a way that lets preloaded functions
+ * stand before it. Pure: no CUDA calls. */
 #ifndef TD_LOADED_H
 #define TD_LOADED_H
 
@@ -12,12 +12,12 @@ typedef struct {
 
 td_loaded td_loaded_cublas(void);
 
-/* True if something in the process can call the cuBLAS that is loaded. The host device's stand-in is preloaded into every
- * process, so that only what is linked to it counts there. */
+/* True if something in the process can call the cuBLAS that is loaded. The host device's stand-in
+ * is preloaded into every process, so that only what is linked to it counts there. */
 bool td_loaded_is_used(const td_loaded *loaded, bool is_host_device);
 
-/* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is always loaded.
- * sees_dlsym: functions that the process looks up are intercepted. */
+/* Why no call of such a process was seen, as the end of a sentence. The host device's stand-in is
+ * always loaded. sees_dlsym: functions that the process looks up are intercepted. */
 enum { TD_LOADED_TEXT = 512 };
 const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device, bool sees_dlsym,
                               char text[TD_LOADED_TEXT]);

@@ -68,7 +68,8 @@ static td_library *library_of(const struct link_map *map)
     return NULL;
 }
 
-/* The library at a path, loaded already unless it may be loaded now. Its reference is never given back. */
+/* The library at a path, loaded already unless it may be loaded now. Its reference is never given
+ * back. */
 static td_library *refer_to(const char *path, bool may_load)
 {
     struct link_map *map = NULL;
@@ -230,8 +231,8 @@ td_library *td_library_of(const void *handle, const void *caller, td_original wh
 
 /* ---- functions ---- */
 
-/* What is preloaded after Tandem stands before cuBLAS, as it would without Tandem: the images that follow, up to the
- * first one that another image needs. */
+/* What is preloaded after Tandem stands before cuBLAS, as it would without Tandem: the images that
+ * follow, up to the first one that another image needs. */
 static void find_between(const td_images *images, void *unused)
 {
     const td_image *tandem = td_images_find(images, &libraries);

@@ -1,6 +1,6 @@
-/* originals.h - cuBLAS's own functions, behind the wrappers and for the engines: looked up at run time. A process may
- * hold several cuBLAS; a call goes to the one that made its handle, or else to the one that the caller's object is bound
- * to. */
+/* originals.h - cuBLAS's own functions, behind the wrappers and for the engines: looked up at run
+ * time. A process may hold several cuBLAS; a call goes to the one that made its handle, or else to
+ * the one that the caller's object is bound to. */
 #ifndef TD_ORIGINALS_H
 #define TD_ORIGINALS_H
 
@@ -10,7 +10,8 @@
 #include "../call/entries.h"
 #include "bound.h"
 
-/* X(function): what the wrappers and the engines need of cuBLAS beside the intercepted functions. */
+/* X(function): what the wrappers and the engines need of cuBLAS beside the intercepted
+ * functions. */
 #define TD_HELPERS(X)                                                                              \
     X(cublasGetStream_v2)                                                                          \
     X(cublasGetPointerMode_v2)                                                                     \
@@ -43,7 +44,8 @@ typedef struct td_library td_library;
  * is none. handle may be NULL. Every wrapper asks once, first of all. */
 td_library *td_library_of(const void *handle, const void *caller, td_original which);
 
-/* The same for Tandem's own handles; loads the newest that the loader finds where none is loaded. */
+/* The same for Tandem's own handles; loads the newest that the loader finds where none is
+ * loaded. */
 td_library *td_library_own(void);
 
 /* True if an address is in the code of a cuBLAS or cublasLt: a call from there is one of its
@@ -64,8 +66,8 @@ unsigned td_bound_number(const td_library *library, td_original which);
 /* The name of the function. */
 const char *td_original_name(td_original which);
 
-/* The function of a library, or, before it, of an object that is preloaded after Tandem; NULL, and a line in the log once
- * for each, if there is none, or no library. */
+/* The function of a library, or, before it, of an object that is preloaded after Tandem; NULL, and
+ * a line in the log once for each, if there is none, or no library. */
 td_function td_original_find(td_library *library, td_original which);
 
 /* The original of a function, with its type, which the including file declares. */
@@ -76,8 +78,8 @@ td_function td_original_find(td_library *library, td_original which);
 #define TD_LIBRARY_OF(handle, function)                                                            \
     td_library_of((handle), __builtin_return_address(0), TD_ORIGINAL_##function)
 
-/* Round every call of an original that could call functions of its own library: in between, wrappers that this thread
- * enters pass their calls on unseen. */
+/* Round every call of an original that could call functions of its own library: in between,
+ * wrappers that this thread enters pass their calls on unseen. */
 void td_original_enter(void);
 void td_original_leave(void);
 bool td_original_is_running(void);

@@ -1,5 +1,5 @@
-/* owners.h - which cuBLAS an address belongs to: that of a handle, or of a place in code that calls. Any thread may ask and
- * tell. */
+/* owners.h - which cuBLAS an address belongs to: that of a handle, or of a place in code that
+ * calls. Any thread may ask and tell. */
 #ifndef TD_OWNERS_H
 #define TD_OWNERS_H
 

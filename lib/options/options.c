@@ -422,7 +422,8 @@ static const char *find_value(char *const *environment, const char *name)
     return NULL;
 }
 
-/* Nothing is emulated by options of which one is malformed; what is said and reported stays, where it is not that one. */
+/* Nothing is emulated by options of which one is malformed; what is said and reported stays, where
+ * it is not that one. */
 static void keep_only_words(td_options *o)
 {
     static const td_option_id words[] = {TD_OPTION_LOG, TD_OPTION_REPORT, TD_OPTION_REPORT_EVERY};

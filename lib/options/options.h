@@ -43,9 +43,9 @@ enum { TD_NEVER = -1 };
 typedef int td_option_seconds;       /* TD_NEVER: never */
 typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
 
-/* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of td_options that holds
- * its value. fallback: the default, as a user would write it. allowed: the values, as text; the names of a kind that has
- * some follow it. help: sentences. */
+/* X(ID, kind, field, fallback, allowed, help): the environment variable TANDEM_ID, and the field of
+ * td_options that holds its value. fallback: the default, as a user would write it. allowed: the
+ * values, as text; the names of a kind that has some follow it. help: sentences. */
 #define TD_OPTIONS(X)                                                                              \
     X(MODE, mode, mode, "native", "",                                                              \
       "Arithmetic of the products. `tandem run` takes `auto` where it is not set.")                \
@@ -127,15 +127,15 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
                     td_origin origin);
 
 /* Sets *o from an environment (strings "NAME=value", ending with NULL); an empty value counts as
- * none. If any value is malformed, says so in a line for each, sets *o to the defaults, but for log and
- * report where they are well-formed, and returns false. */
+ * none. If any value is malformed, says so in a line for each, sets *o to the defaults, but for log
+ * and report where they are well-formed, and returns false. */
 bool td_options_parse(td_options *o, char *const *environment);
 
 /* One warning for every TANDEM_* variable that no row of the table names. */
 void td_options_warn_unknown(char *const *environment);
 
-/* What the library does once, at its start: parse and warn; the lines say that products now run native. The log is still on stderr then; open
- * it, and the report, with the result. */
+/* What the library does once, at its start: parse and warn; the lines say that products now run
+ * native. The log is still on stderr then; open it, and the report, with the result. */
 bool td_options_read(td_options *o, char *const *environment);
 
 /* The values that the option takes, as one line of at most so many bytes. */

@@ -28,7 +28,8 @@ static _Atomic(int64_t)
 /* Held while the report is written; taken before `lock`. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
-/* Guards all of the following, the list of records and their counters; not the counts themselves. */
+/* Guards all of the following, the list of records and their counters; not the counts
+ * themselves. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree; /* all records, for tsearch(3) */
 static unsigned record_count;
@@ -76,8 +77,8 @@ static void free_record(void *record)
     free(record);
 }
 
-/* A forked child is a process of its own: its counts start at zero. It must not touch the counters in device
- * memory, which the child does not have. */
+/* A forked child is a process of its own: its counts start at zero. It must not touch the counters
+ * in device memory, which the child does not have. */
 static void start_again_in_child(void)
 {
     is_forked = is_moved = true;
@@ -283,8 +284,8 @@ void td_report_count(td_record *record)
 
 void td_report_add_time(td_record *record, double seconds)
 {
-    const double longest =
-        1e9; /* no call takes 30 years: a broken clock, as is a negative or NaN time */
+    /* no call takes 30 years: a broken clock, as is a negative or NaN time */
+    const double longest = 1e9;
     if (!record || !(seconds >= 0 && seconds < longest)) return;
     const unsigned long long nanoseconds = (unsigned long long)(seconds * 1e9 + 0.5);
     atomic_fetch_add_explicit(&record->nanoseconds, nanoseconds, memory_order_relaxed);
@@ -391,8 +392,8 @@ static bool is_without_calls(void)
     return is_empty;
 }
 
-/* True if the process may have wanted calls counted: it has cuBLAS. Other programs that it starts, or that started it,
- * inherit its environment, and have not. */
+/* True if the process may have wanted calls counted: it has cuBLAS. Other programs that it starts,
+ * or that started it, inherit its environment, and have not. */
 static bool has_cublas(char why[TD_LOADED_TEXT])
 {
     const td_loaded loaded = td_loaded_cublas();

@@ -1,5 +1,6 @@
-/* report.h - counts per call site shape, written when the process ends (docs/report.md). Pure: no CUDA calls.
- * Everything may be called from any thread. While the report is off, td_report_find costs one relaxed load. */
+/* report.h - counts per call site shape, written when the process ends (docs/report.md). Pure: no
+ * CUDA calls. Everything may be called from any thread. While the report is off, td_report_find
+ * costs one relaxed load. */
 #ifndef TD_REPORT_H
 #define TD_REPORT_H
 
@@ -13,7 +14,8 @@
 #include "../call/policy.h"
 #include "../call/problem.h"
 
-/* What makes two calls the same line of the report. The strings must stay valid until the report is written. */
+/* What makes two calls the same line of the report. The strings must stay valid until the report is
+ * written. */
 typedef struct {
     td_entry entry;
     const char *mode;
@@ -47,29 +49,30 @@ void td_report_open(const td_options *o, const char *version);
 /* The name of the CUDA device with this number; later names for the same number are ignored. */
 void td_report_set_device(int number, const char *name);
 
-/* Where predictions of the device with this number are from, as td_model has it; later texts for the same number are ignored. */
+/* Where predictions of the device with this number are from, as td_model has it; later texts for
+ * the same number are ignored. */
 void td_report_set_figures(int number, const char *figures);
 
 /* The library runs on the host device: the report says that its times are not a GPU's. */
 void td_report_set_host_device(void);
 
-/* The record of the key, made if it is new. NULL if the report is off or memory has run out; the call is then
- * only counted as not listed. */
+/* The record of the key, made if it is new. NULL if the report is off or memory has run out; the
+ * call is then only counted as not listed. */
 td_record *td_report_find(const td_report_key *key);
 
 /* Records are numbered from 0 in the order of their first calls. */
 unsigned td_record_number(const td_record *record);
 
-/* True if the record's next call should be timed: the first ones are, then one in sixteen, because marking a stream
- * costs the host more than all the rest of a report. False for NULL. */
+/* True if the record's next call should be timed: the first ones are, then one in sixteen, because
+ * marking a stream costs the host more than all the rest of a report. False for NULL. */
 bool td_report_wants_time(const td_record *record);
 
 /* Each of these accepts NULL and then does nothing. */
 void td_report_count(td_record *record);
 void td_report_add_time(td_record *record, double seconds); /* GPU time of one call */
 
-/* Kernels of the record's calls increment *counters, too, which are read when the report is written and stay until then:
- * each context of a device has its own. */
+/* Kernels of the record's calls increment *counters, too, which are read when the report is written
+ * and stay until then: each context of a device has its own. */
 void td_report_add_counters(td_record *record, const volatile td_counters *counters);
 
 /* What one call of the record would take in cuBLAS, in seconds, by prediction; asked for once,
@@ -87,20 +90,23 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
 /* The same of the record with this number; false if there is none. */
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
-/* True if the report goes to a file that is as old as TANDEM_REPORT_EVERY lets it be: once for each time that it is, for the caller to
- * write it. A program that is killed leaves what it had counted then. There is neither a thread, which would hold up the
- * end of programs, nor a signal handler, in which nothing could be composed. */
+/* True if the report goes to a file that is as old as TANDEM_REPORT_EVERY lets it be: once for each
+ * time that it is, for the caller to write it. A program that is killed leaves what it had counted
+ * then. There is neither a thread, which would hold up the end of programs, nor a signal handler,
+ * in which nothing could be composed. */
 bool td_report_is_due(void);
 void td_report_write_so_far(void);
 
-/* Writes the report if it is on. For the end of the process, while the counters can still be read. */
+/* Writes the report if it is on. For the end of the process, while the counters can still be
+ * read. */
 void td_report_write(void);
 
 /* Round a fork(). A child counts for itself, from zero. */
 void td_report_before_fork(void);
 void td_report_after_fork(bool is_child);
 
-/* Turns the report off and frees all records. For tests; no other thread may use the report meanwhile. */
+/* Turns the report off and frees all records. For tests; no other thread may use the report
+ * meanwhile. */
 void td_report_close(void);
 
 #endif

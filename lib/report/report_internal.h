@@ -1,4 +1,5 @@
-/* report_internal.h - what report.c (counting), report_text.c (formats) and report_file.c (the file) share. */
+/* report_internal.h - what report.c (counting), report_text.c (formats) and report_file.c (the
+ * file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
 
@@ -55,7 +56,8 @@ typedef struct {
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
 
-/* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not counted. */
+/* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not
+ * counted. */
 unsigned long long td_record_repaired(const td_record *record);
 
 /* What was measured of the record's calls in all contexts; zeros if nothing was. */
@@ -70,8 +72,8 @@ void td_report_print_table(FILE *out, const td_report *report); /* lines for std
 /* Where a report goes. */
 typedef struct {
     char path[TD_PATH_BYTES]; /* absolute, symbolic links followed */
-    bool
-        is_in_place; /* written without a temporary file: a device, another user's file, or the folder is closed */
+    /* written without a temporary file: a device, another user's file, or the folder is closed */
+    bool is_in_place;
 
     /* Of a process that shares the name with others (td_report_file_share). */
     char run[TD_RUN_BYTES]; /* "": it does not */
@@ -81,19 +83,22 @@ typedef struct {
     struct stat own; /* that file, as this process has written it; st_ino is 0 before */
 } td_report_file;
 
-/* Finds out where a name leads, and whether it can be written, without changing anything there; false with errno set
- * (td_file_reason) if it cannot. */
+/* Finds out where a name leads, and whether it can be written, without changing anything there;
+ * false with errno set (td_file_reason) if it cannot. */
 bool td_report_file_open(td_report_file *file, const td_file_name *name);
 
-/* From now on a report that is another process's stays: of the same run, or written after `start`. This process's has the first
- * of the names PATH, PATH.PID, PATH.PID.2, ... that is free, which a line in the log says. */
+/* From now on a report that is another process's stays: of the same run, or written after `start`.
+ * This process's has the first of the names PATH, PATH.PID, PATH.PID.2, ... that is free, which a
+ * line in the log says. */
 void td_report_file_share(td_report_file *file, const char *run, const struct timespec *start);
 
-/* Replaces the content in one step, where a temporary file next to it is possible; permissions stay. is_empty: the
- * report has no calls, and leaves a file alone that has something in it. False with errno set. */
+/* Replaces the content in one step, where a temporary file next to it is possible; permissions
+ * stay. is_empty: the report has no calls, and leaves a file alone that has something in it. False
+ * with errno set. */
 bool td_report_file_write(td_report_file *file, bool is_empty, const char *text, size_t length);
 
-/* stderr as it was when the process began: the program may close it, or give its number to a file of its own. */
+/* stderr as it was when the process began: the program may close it, or give its number to a file
+ * of its own. */
 typedef struct {
     int copy; /* a descriptor of its own; -1: none could be had */
     struct stat was;

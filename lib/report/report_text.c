@@ -288,8 +288,8 @@ typedef struct {
 
 typedef struct {
     const char *title;
-    const char
-        *silence; /* what all cells are if the column says nothing; NULL: it is always there */
+    /* what all cells are if the column says nothing; NULL: it is always there */
+    const char *silence;
     bool is_text; /* aligned to the left */
     cell (*of)(const td_record *record);
 } column;

@@ -8,11 +8,12 @@
 
 typedef struct td_timer td_timer;
 
-/* Marks the stream. NULL if the call cannot be timed: all events are under way, or the stream is being captured. */
+/* Marks the stream. NULL if the call cannot be timed: all events are under way, or the stream is
+ * being captured. */
 td_timer *td_timer_start(cudaStream_t stream);
 
-/* Marks the end of the call; its time goes to the record when the device is found to have passed the mark. Accepts a
- * NULL timer. */
+/* Marks the end of the call; its time goes to the record when the device is found to have passed
+ * the mark. Accepts a NULL timer. */
 void td_timer_stop(td_timer *timer, cudaStream_t stream, td_record *record);
 
 /* Gives back a timer whose call did not happen. Accepts NULL. */

@@ -11,8 +11,8 @@
 #include "../call/run_status.h"
 
 typedef struct {
-    const td_engine
-        *engine; /* of products that are rounded once, or td_engine_native: cuBLAS's sums */
+    /* of products that are rounded once, or td_engine_native: cuBLAS's sums */
+    const td_engine *engine;
     td_parameter parameter;
     int n;
     td_matrix a, b, x; /* n x n binary64, read only; b.data is NULL for the identity */

@@ -1,4 +1,5 @@
-/* gemm_time's judgement: exact products pass it, planted faults of a known size are measured as such. */
+/* gemm_time's judgement: exact products pass it, planted faults of a known size are measured as
+ * such. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

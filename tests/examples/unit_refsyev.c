@@ -1,4 +1,5 @@
-/* refsyev's own parts: the matrices it makes, its start vectors, and its judgement of planted errors. */
+/* refsyev's own parts: the matrices it makes, its start vectors, and its judgement of planted
+ * errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,8 @@ enum { N = 3 };
         if (!(fabs(v_ - e_) <= (relative)*e_)) fail_msg(#value " is %.17g, not %.17g", v_, e_);    \
     } while (0)
 
-/* A diagonal matrix, and the identity as its vectors but for an error at (0, 1), planted in hi or lo. */
+/* A diagonal matrix, and the identity as its vectors but for an error at (0, 1), planted in hi or
+ * lo. */
 static eigen_quality check_diagonal(const double diagonal[N], double hi_error, double lo_error)
 {
     double a[N * N] = {0}, hi[N * N] = {0}, lo[N * N] = {0};
@@ -38,8 +40,8 @@ static eigen_quality check_diagonal(const double diagonal[N], double hi_error, d
     return q;
 }
 
-/* x_2 = e_2 + delta e_1: X'X has delta twice off its diagonal, X'A X delta a_11, and the intervals are
- * |delta (a_11 - a_22)| wide at least. */
+/* x_2 = e_2 + delta e_1: X'X has delta twice off its diagonal, X'A X delta a_11, and the intervals
+ * are |delta (a_11 - a_22)| wide at least. */
 static void planted_errors_are_measured(void **state)
 {
     const double deltas[] = {1e-3, 1e-10, 1e-16, 1e-25}, scales[] = {1.0, 1e-300, 1e300, 1.0};
@@ -64,7 +66,8 @@ static void equal_eigenvalues_are_not_told_apart(void **state)
     assert_int_equal(check_diagonal((const double[]){1.0, 1.0, 1.0}, 0.0, 0.0).isolated, 0);
     assert_int_equal(check_diagonal((const double[]){1.0, 1.0 + 0x1p-52, 2.0}, 0.0, 0.0).isolated,
                      N);
-    /* The error mixes the first two, whose intervals get as wide: the first then holds the third. */
+    /* The error mixes the first two, whose intervals get as wide: the first then holds the
+     * third. */
     assert_int_equal(check_diagonal((const double[]){2.0, -2.0, 2.0 + 1e-9}, 1e-3, 0.0).isolated,
                      1);
 }
@@ -81,7 +84,8 @@ static void poor_vectors_prove_nothing(void **state)
     assert_int_equal(q.isolated, 0);
 }
 
-/* The matrix is symmetric, and its vectors show eigenvalues 1, s, s^2, ... , each `multiple` times. */
+/* The matrix is symmetric, and its vectors show eigenvalues 1, s, s^2, ... , each `multiple`
+ * times. */
 static void expect_matrix(int n, double spread, int multiple)
 {
     random_stream random = {5};

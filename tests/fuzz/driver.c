@@ -1,5 +1,5 @@
-/* driver.c - in the place of libFuzzer: hands all inputs of a folder to the reader, and after each one a hundred that are made
- * of it by cutting, changing and doubling, always the same ones.
+/* driver.c - in the place of libFuzzer: hands all inputs of a folder to the reader, and after each
+ * one a hundred that are made of it by cutting, changing and doubling, always the same ones.
  *
  * usage: fuzz_NAME FOLDER [VARIANTS] */
 #include <dirent.h>

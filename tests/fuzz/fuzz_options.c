@@ -1,4 +1,5 @@
-/* fuzz_options.c - the environment's parser: variables that are separated by zeros or ends of lines. */
+/* fuzz_options.c - the environment's parser: variables that are separated by zeros or ends of
+ * lines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* captures.h - what tests of captures and of graphs share: two streams, memory, and how a capture begins and ends. Include after
- * <cmocka.h>. */
+/* captures.h - what tests of captures and of graphs share: two streams, memory, and how a capture
+ * begins and ends. Include after <cmocka.h>. */
 #ifndef CAPTURES_H
 #define CAPTURES_H
 

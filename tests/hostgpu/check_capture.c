@@ -1,5 +1,6 @@
-/* check_capture.c - stream capture: what becomes of captured calls, and what CUDA forbids meanwhile. Also run with HOSTGPU_SEED,
- * where nodes that need not wait for each other change places. */
+/* check_capture.c - stream capture: what becomes of captured calls, and what CUDA forbids
+ * meanwhile. Also run with HOSTGPU_SEED, where nodes that need not wait for each other change
+ * places. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,8 @@ static enum cudaStreamCaptureStatus status_of(cudaStream_t of)
 
 /* ---- what is captured ---- */
 
-/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when the graph runs. */
+/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when
+ * the graph runs. */
 static void test_every_call_becomes_a_node(void **state)
 {
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy,

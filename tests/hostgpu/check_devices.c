@@ -1,5 +1,5 @@
-/* check_devices.c - several devices, several contexts of one, and what a reset leaves. Run with HOSTGPU_DEVICES=3 and
- * HOSTGPU_MEMORY=64M. */
+/* check_devices.c - several devices, several contexts of one, and what a reset leaves. Run with
+ * HOSTGPU_DEVICES=3 and HOSTGPU_MEMORY=64M. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* check_diagnostics.c - every mistake that the executor can see is reported, fails its launch, and leaves the
- * process and later launches as they were. */
+/* check_diagnostics.c - every mistake that the executor can see is reported, fails its launch, and
+ * leaves the process and later launches as they were. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* check_graph.c - graphs as objects: clones, children, memory that they allocate, and what they hold. Also run with HOSTGPU_SEED. */
+/* check_graph.c - graphs as objects: clones, children, memory that they allocate, and what they
+ * hold. Also run with HOSTGPU_SEED. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

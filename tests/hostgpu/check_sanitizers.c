@@ -1,6 +1,6 @@
-/* check_sanitizers.c - what the host device is for: sanitizers see into kernels. Each mistake runs in a child
- * process, and its report must say what is wrong and, for AddressSanitizer, which CUDA thread it was. Run with one
- * worker. */
+/* check_sanitizers.c - what the host device is for: sanitizers see into kernels. Each mistake runs
+ * in a child process, and its report must say what is wrong and, for AddressSanitizer, which CUDA
+ * thread it was. Run with one worker. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* check_settings.c - a malformed variable gets one line that names it, its value and what is allowed. Run with
- * HOSTGPU_MEMORY=lots, HOSTGPU_WORKERS=0 and a good HOSTGPU_STACK. */
+/* check_settings.c - a malformed variable gets one line that names it, its value and what is
+ * allowed. Run with HOSTGPU_MEMORY=lots, HOSTGPU_WORKERS=0 and a good HOSTGPU_STACK. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* cublas_expect.h - what the tests of the stand-in for cuBLAS share: a handle, matrices in device memory, and a
- * product in plain loops to compare with. Include after <cmocka.h>. */
+/* cublas_expect.h - what the tests of the stand-in for cuBLAS share: a handle, matrices in device
+ * memory, and a product in plain loops to compare with. Include after <cmocka.h>. */
 #ifndef CUBLAS_EXPECT_H
 #define CUBLAS_EXPECT_H
 
@@ -86,7 +86,8 @@ typedef struct {
     double alpha, beta;
 } shape;
 
-/* Compares got with alpha op(A) op(B) + beta old, and its padding with old; unit is the rounding error. */
+/* Compares got with alpha op(A) op(B) + beta old, and its padding with old; unit is the rounding
+ * error. */
 static inline void compare(const shape *s, const double *a, const double *b, const double *old,
                            const double *got, double unit)
 {

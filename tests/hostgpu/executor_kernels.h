@@ -1,4 +1,5 @@
-/* executor_kernels.h - launches of the kernels that check_executor.c looks at. All buffers are device memory. */
+/* executor_kernels.h - launches of the kernels that check_executor.c looks at. All buffers are
+ * device memory. */
 #ifndef EXECUTOR_KERNELS_H
 #define EXECUTOR_KERNELS_H
 
@@ -8,7 +9,8 @@
 extern "C" {
 #endif
 
-/* out[i]: thread index, block index, block size and grid size of the i-th thread, three numbers each. */
+/* out[i]: thread index, block index, block size and grid size of the i-th thread, three numbers
+ * each. */
 cudaError_t launch_indices(struct dim3 grid, struct dim3 block, unsigned *out);
 
 /* Writes each block's ranks in reverse order, through static or dynamic shared memory. */

@@ -19,7 +19,8 @@
         assert_int_equal(cudaGetLastError(), cudaSuccess);                                         \
     } while (0)
 
-/* stderr goes into a file from start_capture until end_capture, which gives the text; to be freed. */
+/* stderr goes into a file from start_capture until end_capture, which gives the text; to be
+ * freed. */
 typedef struct {
     FILE *file;
     int old;

@@ -1,5 +1,6 @@
-/* check_arithmetic.c - the arithmetic headers as compiled for the device give the bits that they give on the host,
- * where the tests in tests/kernels/arithmetic hold them against MPFR: corner, random and adversarial cases. */
+/* check_arithmetic.c - the arithmetic headers as compiled for the device give the bits that they
+ * give on the host, where the tests in tests/kernels/arithmetic hold them against MPFR: corner,
+ * random and adversarial cases. */
 #include "../support/test.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* check_contexts.c - every mode on every device, in two contexts of a device in turn, and after resets: nothing that the
- * library keeps may be of a context that is gone. */
+/* check_contexts.c - every mode on every device, in two contexts of a device in turn, and after
+ * resets: nothing that the library keeps may be of a context that is gone. */
 #include "../support/test.h"
 
 #include <cuda.h>

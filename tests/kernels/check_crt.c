@@ -1,7 +1,8 @@
-/* check_crt.c - X from its residues, by whole numbers, by binary64 arithmetic, and by the kernel that multiplies, where there is one, or
- * from notes that such a kernel would leave: C, masks and open tiles bit for bit the same, and the same as a conversion of X itself, which
- * rounds once. Large and small X, halves between two numbers and their neighbours, zeros; lines that are certified, that are not, that are
- * special, and scales of subnormal and of infinite results.
+/* check_crt.c - X from its residues, by whole numbers, by binary64 arithmetic, and by the kernel
+ * that multiplies, where there is one, or from notes that such a kernel would leave: C, masks and
+ * open tiles bit for bit the same, and the same as a conversion of X itself, which rounds once.
+ * Large and small X, halves between two numbers and their neighbours, zeros; lines that are
+ * certified, that are not, that are special, and scales of subnormal and of infinite results.
  *
  * usage: check_crt [CASES [SEED]] */
 #include "../support/test.h"
@@ -35,7 +36,8 @@ typedef struct {
     bool has_all_masks; /* not of open tiles alone */
 } crt_result;
 
-/* Panels whose products are the residues: each line of A is a unit vector, and k counts rows of C. */
+/* Panels whose products are the residues: each line of A is a unit vector, and k counts rows of
+ * C. */
 typedef struct {
     int64_t k, lines;
     int8_t *a, *b;
@@ -107,7 +109,8 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
     free(u.b);
 }
 
-/* Notes of a kernel that has left all octets, of usual tiles one by one (../../kernels/crt/deferred.h). */
+/* Notes of a kernel that has left all octets, of usual tiles one by one
+ * (../../kernels/crt/deferred.h). */
 static void note_all(const crt_case *p, const td_left *left)
 {
     const size_t bytes = td_left_bytes(p->m, p->n, MEMBERS);
@@ -290,8 +293,8 @@ static td_line *make_exact(const td_line *lines, size_t count)
     return exact;
 }
 
-/* Beside a tie binary64 arithmetic may tell of more elements than whole numbers certify: they are what X is rounded to, and no others
- * are left. */
+/* Beside a tie binary64 arithmetic may tell of more elements than whole numbers certify: they are
+ * what X is rounded to, and no others are left. */
 static void check_ties(const crt_case *p, const crt_data *d, const crt_result *whole, way how)
 {
     crt_data of_exact_lines = *d;

@@ -1,4 +1,5 @@
-/* check_cublas.c - products of panels by cuBLAS against plain loops, exactly: with padding and strides, in several threads. */
+/* check_cublas.c - products of panels by cuBLAS against plain loops, exactly: with padding and
+ * strides, in several threads. */
 #include "../support/test.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* check_cublas_capture.c - products of panels by cuBLAS, captured into graphs; the first use of cuBLAS in the process is
- * in a capture, and so is that of every kernel. */
+/* check_cublas_capture.c - products of panels by cuBLAS, captured into graphs; the first use of
+ * cuBLAS in the process is in a capture, and so is that of every kernel. */
 #include "../support/test.h"
 
 #include "../../lib/engines/ozaki/cublas.h"

@@ -1,5 +1,6 @@
-/* check_dense.c - the second product of dense tiles by itself, of masks of any form: what it certifies is the exact element rounded
- * once, what it does not is untouched and still masked, and nothing else is written.
+/* check_dense.c - the second product of dense tiles by itself, of masks of any form: what it
+ * certifies is the exact element rounded once, what it does not is untouched and still masked, and
+ * nothing else is written.
  *
  * usage: check_dense [CASES [SEED]] */
 #include "../support/test.h"
@@ -180,7 +181,8 @@ static void scalars(void **unused)
     }
 }
 
-/* 2^edge - 2^edge + 1 + ...: exact while lines of this span have room, and then cancelled by more than that. */
+/* 2^edge - 2^edge + 1 + ...: exact while lines of this span have room, and then cancelled by more
+ * than that. */
 static void spans_at_the_limit(void **unused)
 {
     (void)unused;

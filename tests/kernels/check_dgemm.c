@@ -1,5 +1,5 @@
-/* check_dgemm.c - every emulated mode through tandem_dgemm: bit for bit the plain C definition, and near the exact
- * product. */
+/* check_dgemm.c - every emulated mode through tandem_dgemm: bit for bit the plain C definition, and
+ * near the exact product. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static void set_ops(product *of, int which)
     of->op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N;
 }
 
-/* All transposes, sizes around the edges of blocks, tiles and superblocks, odd leading dimensions. */
+/* All transposes, sizes around the edges of blocks, tiles and superblocks, odd leading
+ * dimensions. */
 static void all_shapes(void **unused)
 {
     (void)unused;
@@ -137,7 +138,8 @@ static void all_distributions(void **unused)
     }
 }
 
-/* The rounded product is taken away: errors of the sums show, of repaired elements too. They are of the mode's size. */
+/* The rounded product is taken away: errors of the sums show, of repaired elements too. They are of
+ * the mode's size. */
 static void errors_show_in_what_is_left(void **unused)
 {
     (void)unused;
@@ -166,8 +168,8 @@ static void errors_show_in_what_is_left(void **unused)
           test_power(overall));
 }
 
-/* What a mode with longer sums is for: of random matrices, all but one element in a thousand are the nearest to exact. Of
- * exact modes, all. */
+/* What a mode with longer sums is for: of random matrices, all but one element in a thousand are
+ * the nearest to exact. Of exact modes, all. */
 static void most_elements_are_correctly_rounded(void **unused)
 {
     (void)unused;
@@ -206,8 +208,8 @@ static int is_same_kind(double x, double y)
     return isinf(x) || isinf(y) ? x == y : 1;
 }
 
-/* C of a problem whose operands were changed by hand: bits of the definition, the kinds of a plain binary64 loop,
- * and the bound for what is finite. */
+/* C of a problem whose operands were changed by hand: bits of the definition, the kinds of a plain
+ * binary64 loop, and the bound for what is finite. */
 static void check_special(const problem *p)
 {
     test_matrix c = compute(p), want = matrix_copy(&p->c), plain_c = matrix_copy(&p->c),

@@ -1,5 +1,6 @@
-/* check_double_slices.c - sums of products of binary64 digits against whole numbers, and which digits are listed: slices that
- * are dense, sparse to the limit, just beyond it, and zero, in tiles of all kinds. */
+/* check_double_slices.c - sums of products of binary64 digits against whole numbers, and which
+ * digits are listed: slices that are dense, sparse to the limit, just beyond it, and zero, in tiles
+ * of all kinds. */
 #include "../support/test.h"
 
 #include <stdbool.h>

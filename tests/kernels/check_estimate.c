@@ -1,6 +1,6 @@
-/* check_estimate.c - what the estimate of abs(A)abs(B) decides, and what becomes of what it leaves: matrices such as programs
- * multiply, and elements planted so that tiles are open in every pattern. Bits are those of the definition, and every element keeps
- * the documented bound. */
+/* check_estimate.c - what the estimate of abs(A)abs(B) decides, and what becomes of what it leaves:
+ * matrices such as programs multiply, and elements planted so that tiles are open in every pattern.
+ * Bits are those of the definition, and every element keeps the documented bound. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -139,8 +139,8 @@ static void matrices_of_programs(void **unused)
 
 /* ---- open elements where they are planted ---- */
 
-/* Lines that `opens` says hold elements of two sizes, 2^120 apart, where one operand's large ones meet zeros of the other: only what
- * is small is left of their products. */
+/* Lines that `opens` says hold elements of two sizes, 2^120 apart, where one operand's large ones
+ * meet zeros of the other: only what is small is left of their products. */
 static bool (*opens)(int64_t line);
 
 static double hides_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
@@ -196,7 +196,8 @@ static void tiles_open_in_patterns(void **unused)
     check_pattern(all, 1, 300, 0, "all of a row");
 }
 
-/* The same of small numbers: sums are subnormal, and binary64 has room for their products only if lines are scaled. */
+/* The same of small numbers: sums are subnormal, and binary64 has room for their products only if
+ * lines are scaled. */
 static double small_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     return ldexp(hides_in_front(r, line, l, k), l < k / 2 ? -360 : -470);
@@ -207,7 +208,8 @@ static double small_behind(test_random *r, int64_t line, int64_t l, int64_t k)
     return ldexp(hides_behind(r, line, l, k), l < k / 2 ? -360 : -450);
 }
 
-/* Some elements of k are smaller, which shifts along k make up for: normal numbers, or subnormal ones that are normal when scaled. */
+/* Some elements of k are smaller, which shifts along k make up for: normal numbers, or subnormal
+ * ones that are normal when scaled. */
 static double uneven_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     return l % 40 == 3 ? ldexp(random_normal(r), -700) : small_in_front(r, line, l, k);
@@ -230,7 +232,8 @@ static void all_are_left_to_scaled_sums(void **unused)
     }
 }
 
-/* Products large enough for copies in boxes, of operands that allow them, but for the last, in all layouts; scaled, too. */
+/* Products large enough for copies in boxes, of operands that allow them, but for the last, in all
+ * layouts; scaled, too. */
 static void all_of_larger_products(void **unused)
 {
     (void)unused;
@@ -249,7 +252,8 @@ static void all_of_larger_products(void **unused)
     }
 }
 
-/* All of abs(A)abs(B) is one pair of elements that are below their lines' units: nothing of it is seen. */
+/* All of abs(A)abs(B) is one pair of elements that are below their lines' units: nothing of it is
+ * seen. */
 static double unseen(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     (void)line;

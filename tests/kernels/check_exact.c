@@ -1,4 +1,5 @@
-/* check_exact.c - exact repairs of masks of any form, which no mode can be made to leave: the kernels by themselves. */
+/* check_exact.c - exact repairs of masks of any form, which no mode can be made to leave: the
+ * kernels by themselves. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 #include "support/checked.h"
 #include "support/device.h"
 
-/* Operands: numbers from element 256 of k on, which the kernel has not seen when it guesses, times 2^late. */
+/* Operands: numbers from element 256 of k on, which the kernel has not seen when it guesses, times
+ * 2^late. */
 static const struct {
     const char *data;
     int late;
@@ -251,7 +253,8 @@ static unsigned long long check_masked(const product *of, int late, pattern form
     return count;
 }
 
-/* Around what the kernels see at once of k; every operand with every form of masks, k and layout in turn. */
+/* Around what the kernels see at once of k; every operand with every form of masks, k and layout in
+ * turn. */
 static void masks_of_any_form(void **unused)
 {
     (void)unused;

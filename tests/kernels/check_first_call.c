@@ -1,5 +1,5 @@
-/* check_first_call.c - the first product in a context loads all kernels that products of its mode may need, and none of
- * those that only others need. The host device counts them. */
+/* check_first_call.c - the first product in a context loads all kernels that products of its mode
+ * may need, and none of those that only others need. The host device counts them. */
 #include "../support/test.h"
 
 #include "../../hostgpu/executor.h"

@@ -1,6 +1,7 @@
-/* check_graphs.c - captured products in graphs that are cloned, put into others, instantiated twice and run with other
- * operands; several in one graph, one after the other and side by side; workspaces that are lent. The bits are those of the
- * same product outside of a graph. On the host device also with HOSTGPU_SEED, which mixes what need not be in order. */
+/* check_graphs.c - captured products in graphs that are cloned, put into others, instantiated twice
+ * and run with other operands; several in one graph, one after the other and side by side;
+ * workspaces that are lent. The bits are those of the same product outside of a graph. On the host
+ * device also with HOSTGPU_SEED, which mixes what need not be in order. */
 #include "../support/test.h"
 
 #include <stdlib.h>
@@ -370,7 +371,8 @@ static void lent_workspaces_are_used(void **unused)
     release(&o);
 }
 
-/* On the host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little that all can be taken. */
+/* On the host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little
+ * that all can be taken. */
 static void without_memory_nothing_is_captured(void **unused)
 {
     enum { MOST_BYTES = 1 << 30 };
@@ -400,7 +402,8 @@ static void without_memory_nothing_is_captured(void **unused)
     release(&o);
 }
 
-/* Where everything is slow, one of each family: what is tested is the memory, which engines of a family share. */
+/* Where everything is slow, one of each family: what is tested is the memory, which engines of a
+ * family share. */
 static bool is_left_out(const mode *m)
 {
     return m->is_variant || (test_is_sanitized() && !mode_stands_for_others(m));

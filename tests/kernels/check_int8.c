@@ -1,6 +1,7 @@
-/* check_int8.c - products of residues, and of magnitudes, by every way that makes them on the device, against plain sums: random
- * shapes, members, choices, pieces and maps of zeros, random and extreme numbers; what is not to be written stays, and what is to be
- * passed over holds other numbers than zeros where all lines pass over it.
+/* check_int8.c - products of residues, and of magnitudes, by every way that makes them on the
+ * device, against plain sums: random shapes, members, choices, pieces and maps of zeros, random and
+ * extreme numbers; what is not to be written stays, and what is to be passed over holds other
+ * numbers than zeros where all lines pass over it.
  *
  * usage: check_int8 [CASES [SEED]]; CASES random cases, of which some sixteenth are large. */
 #include "../support/test.h"
@@ -23,7 +24,8 @@ static uint64_t first_seed = 1;
 typedef enum { RANDOM, LARGEST, OPPOSITE, SPARSE } filling;
 enum { FILLINGS = 4, MOST_MEMBERS = 3, GUARD = 64 };
 
-/* A map whose blocks without a bit are zeros; the same with some that no product may see, in both operands. */
+/* A map whose blocks without a bit are zeros; the same with some that no product may see, in both
+ * operands. */
 typedef enum { NO_MAP, ZEROS, POISONED } map_kind;
 enum { MAP_KINDS = 3 };
 
@@ -32,8 +34,8 @@ typedef struct {
     int m, n, k, pad_k, pad_c, planes, batch, pieces;
     int wanted[MOST_MEMBERS];
     bool accumulate;
-    bool
-        is_logarithm; /* TD_PANEL_LOGARITHM of magnitudes: all planes of a member are wanted, or none */
+    /* TD_PANEL_LOGARITHM of magnitudes: all planes of a member are wanted, or none */
+    bool is_logarithm;
     filling fill;
     map_kind map;
 } int8_case;
@@ -53,7 +55,8 @@ static const char *text(const int8_case *p)
     return buffer;
 }
 
-/* One of TD_K_PAD from 64 on; short sums and others, odd numbers of steps and even ones; maps of several words. */
+/* One of TD_K_PAD from 64 on; short sums and others, odd numbers of steps and even ones; maps of
+ * several words. */
 static int random_k(test_random *r, bool is_large, bool is_long)
 {
     return TD_K_PAD * (is_long ? random_int(r, 60, 260) : random_int(r, 1, is_large ? 40 : 9));
@@ -152,7 +155,8 @@ static bool is_first_of_piece(const int8_case *p, int stage)
     return false;
 }
 
-/* In every stage that begins a piece all blocks of a poisoned map have a bit: without any a product would go through one more. */
+/* In every stage that begins a piece all blocks of a poisoned map have a bit: without any a product
+ * would go through one more. */
 static void make_maps(const int8_case *p, int8_data *d, test_random *r)
 {
     const int share = random_int(r, 0, 8), stages = (p->k + TD_PIECE_K - 1) / TD_PIECE_K;

@@ -1,7 +1,7 @@
-/* check_invariance.c - the bits of a product depend on its operands and on (m, n, k) alone: not on layout, transposes,
- * alignment, streams, threads, the workspace limit, the batch form, or where the scalars are. And they are the golden
- * bits of tests/golden/MODE.txt (a hyphen for a colon), on every device; `check_invariance_hostgpu --print MODE` writes that
- * file. */
+/* check_invariance.c - the bits of a product depend on its operands and on (m, n, k) alone: not on
+ * layout, transposes, alignment, streams, threads, the workspace limit, the batch form, or where
+ * the scalars are. And they are the golden bits of tests/golden/MODE.txt (a hyphen for a colon), on
+ * every device; `check_invariance_hostgpu --print MODE` writes that file. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -135,7 +135,8 @@ static void check_same(int i, const product *of, const circumstances *how, const
     CHECK(got == want, "%s gives other bits: %s", what, product_text(of));
 }
 
-/* Sanitizers make everything slow, and look for other things than bits: they see three products that are not deep. */
+/* Sanitizers make everything slow, and look for other things than bits: they see three products
+ * that are not deep. */
 static bool is_seen(int i) { return !test_is_sanitized() || i == 0 || i == 7 || i == 12; }
 
 static int next_seen(int i)
@@ -145,7 +146,8 @@ static int next_seen(int i)
     return i;
 }
 
-/* True if the file is called as the first `length` characters of the mode are, a hyphen for each colon. */
+/* True if the file is called as the first `length` characters of the mode are, a hyphen for each
+ * colon. */
 static bool is_called(const char *file, const char *mode, size_t length)
 {
     if (strlen(file) != length) return false;
@@ -154,8 +156,8 @@ static bool is_called(const char *file, const char *mode, size_t length)
     return true;
 }
 
-/* The first row of the tested mode. What has no file of its own has the bits of the mode without its parameter, which then
- * says how they are computed. */
+/* The first row of the tested mode. What has no file of its own has the bits of the mode without
+ * its parameter, which then says how they are computed. */
 static int find_golden(void)
 {
     const size_t lengths[] = {strlen(tested->name), strcspn(tested->name, ":")};
@@ -325,7 +327,8 @@ static void workspace_does_not_matter(void **unused)
     }
     for (int i = 0; i < PRODUCTS; i++) {
         uint64_t used;
-        /* Sanitizers are to see cuts of rows, columns and a k that is deep, and repairs in parts. */
+        /* Sanitizers are to see cuts of rows, columns and a k that is deep, and repairs in
+         * parts. */
         if (test_is_sanitized() && i != 2 && i != 7) continue;
         size_t limit = (size_t)16 << 20;
         for (int runs = 0; limit >= 1 << 14 && (used = run_limited(i, limit)); runs++) {
@@ -338,12 +341,13 @@ static void workspace_does_not_matter(void **unused)
     CHECK(tiled > (test_is_sanitized() ? 0 : PRODUCTS / 2), "products were not cut");
 }
 
-/* Other devices: fewer or more multiprocessors spread superblocks otherwise, less shared memory means other tiles and
- * running sums in device memory. */
+/* Other devices: fewer or more multiprocessors spread superblocks otherwise, less shared memory
+ * means other tiles and running sums in device memory. */
 static void device_does_not_matter(void **unused)
 {
     (void)unused;
-    /* Shared memory in KiB, 0: as it is. One or two multiprocessors leave a last tile of three, which is spread. */
+    /* Shared memory in KiB, 0: as it is. One or two multiprocessors leave a last tile of three,
+     * which is spread. */
     static const struct {
         int multiprocessors, shared;
     } shapes[] = {{500, 164}, {1, 164}, {500, 64}, {1, 64}, {1, 0}, {2, 0}};
@@ -368,8 +372,8 @@ static void device_does_not_matter(void **unused)
 
 enum { BATCH = 3 };
 
-/* Runs BATCH copies of a product whose matrices lie `apart` elements behind one another, in steps or by pointers; A
- * is shared if share_a. */
+/* Runs BATCH copies of a product whose matrices lie `apart` elements behind one another, in steps
+ * or by pointers; A is shared if share_a. */
 static void check_batch(int i, bool by_pointers, bool share_a)
 {
     const product *of = &products[i];

@@ -1,4 +1,5 @@
-/* check_layout.c - the public types in memory: sizes, alignments, offsets, arrays as bytes, and the same from C++. */
+/* check_layout.c - the public types in memory: sizes, alignments, offsets, arrays as bytes, and the
+ * same from C++. */
 #include "../support/test.h"
 
 #include <stdalign.h>

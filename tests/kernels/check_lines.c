@@ -1,5 +1,5 @@
-/* check_lines.c - lines that are measured whole, and what follows from them, against the same by tiles: records, choices, scales and
- * shifts, bit for bit. */
+/* check_lines.c - lines that are measured whole, and what follows from them, against the same by
+ * tiles: records, choices, scales and shifts, bit for bit. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -222,11 +222,13 @@ static int log_of(const lines_case *c, int64_t elements)
     return elements ? td_log_above((uint64_t)td_smaller(elements, c->k)) : (int)TD_NONE_ROUNDED;
 }
 
-/* Lines of which not all elements are rounded, and those that know more than in which chunks some are. */
+/* Lines of which not all elements are rounded, and those that know more than in which chunks some
+ * are. */
 static int partly_rounded, looked_at;
 
-/* What the lines of an operand without shifts say of elements that are rounded: no fewer than there are, and no more than are in chunks that
- * have any; if `looks`, just as many where there are a few such chunks. */
+/* What the lines of an operand without shifts say of elements that are rounded: no fewer than there
+ * are, and no more than are in chunks that have any; if `looks`, just as many where there are a few
+ * such chunks. */
 static void check_rounded(const lines_case *c, int which, int z, const td_line *line, bool looks)
 {
     enum { LOOKS = 4 };
@@ -251,7 +253,8 @@ static void check_rounded(const lines_case *c, int which, int z, const td_line *
     free(all);
 }
 
-/* Checks what lines without shifts say of rounded elements, and takes it away: ways to measure differ in it. */
+/* Checks what lines without shifts say of rounded elements, and takes it away: ways to measure
+ * differ in it. */
 static void take_rounded(const lines_case *c, const result *of, bool looks)
 {
     int32_t shifted[8];

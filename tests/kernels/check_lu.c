@@ -1,8 +1,9 @@
-/* check_lu.c - batched LU, inverses and triangular solutions: bit for bit against the reference, for every kernel shape,
- * and residuals against LAPACK's.
+/* check_lu.c - batched LU, inverses and triangular solutions: bit for bit against the reference,
+ * for every kernel shape, and residuals against LAPACK's.
  *
- * Usage: check_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that are slow; with STEP 0 residuals
- * of every type for large orders, too, of which each is otherwise one type's. */
+ * Usage: check_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that
+ * are slow; with STEP 0 residuals of every type for large orders, too, of which each is otherwise
+ * one type's. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -223,7 +224,8 @@ static void factors_and_inverses(void **unused)
     test_note("%d factorisations", runs);
 }
 
-/* Of nine random matrices, so that teams of a warp have several, one or two are of another kind from some step on. */
+/* Of nine random matrices, so that teams of a warp have several, one or two are of another kind
+ * from some step on. */
 static factored factored_late(td_lu_type type, int n, lu_kind kind)
 {
     enum { COUNT = 9 };

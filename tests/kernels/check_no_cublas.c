@@ -1,4 +1,5 @@
-/* check_no_cublas.c - a program in whose reach is no cuBLAS: what needs one says so and leaves C alone, the rest works. */
+/* check_no_cublas.c - a program in whose reach is no cuBLAS: what needs one says so and leaves C
+ * alone, the rest works. */
 #include "../support/test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* check_ozaki.c - what is particular to the Ozaki family: every number of moduli and slices, sums at the edge of int32,
- * operands built against fixed-point numbers, members of a batch that want different moduli, and whether defaults are as
- * good as binary64. */
+/* check_ozaki.c - what is particular to the Ozaki family: every number of moduli and slices, sums
+ * at the edge of int32, operands built against fixed-point numbers, members of a batch that want
+ * different moduli, and whether defaults are as good as binary64. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -103,7 +103,8 @@ static void check_constants(const char *name, int64_t k, double a, double b)
     problem_free(&p);
 }
 
-/* 131072 products of -128 * -128 are 2^31; slices of 0x1.01fdfdfdfdfep0 are -128 but for the first. */
+/* 131072 products of -128 * -128 are 2^31; slices of 0x1.01fdfdfdfdfep0 are -128 but for the
+ * first. */
 static void extreme_slices(void **unused)
 {
     (void)unused;
@@ -118,8 +119,9 @@ static void extreme_slices(void **unused)
     }
 }
 
-/* 133145 products of 127 * 127 are more than 2^31: passes over k, and pieces of it, have fewer (check_int8.c has the longest sums of all).
- * Modulo 255 a power of two is a rotation: one of these numbers is 127 there, whatever its scale. */
+/* 133145 products of 127 * 127 are more than 2^31: passes over k, and pieces of it, have fewer
+ * (check_int8.c has the longest sums of all). Modulo 255 a power of two is a rotation: one of these
+ * numbers is 127 there, whatever its scale. */
 static void extreme_residues(void **unused)
 {
     (void)unused;
@@ -159,7 +161,8 @@ static double error_of_binary64(const problem *p)
     return worst;
 }
 
-/* Against the worst element of the same product in binary64, which is below one rounding only by luck. */
+/* Against the worst element of the same product in binary64, which is below one rounding only by
+ * luck. */
 static bool is_worse_than_binary64(const char *name, const problem *p, double binary64)
 {
     const mode m = mode_of_family(name);
@@ -197,8 +200,8 @@ static void defaults_are_as_good_as_binary64(void **unused)
     CHECK(worse == 0, "%d products are worse than binary64's", worse);
 }
 
-/* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of -x are not those of x with
- * the other sign, so what ozaki1 leaves out does not cancel.) */
+/* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of
+ * -x are not those of x with the other sign, so what ozaki1 leaves out does not cancel.) */
 static void exact_zeros(void **unused)
 {
     (void)unused;
@@ -312,8 +315,8 @@ static void blocks_of_zeros(void **unused)
 
 /* Batches */
 
-/* Each member's data want other moduli, or none, and other elements are repaired. There are `copies` of each, with a C of its own.
- * Returns a bit for every number of moduli or slices. */
+/* Each member's data want other moduli, or none, and other elements are repaired. There are
+ * `copies` of each, with a C of its own. Returns a bit for every number of moduli or slices. */
 static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
                               int64_t k)
 {

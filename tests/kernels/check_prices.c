@@ -1,5 +1,6 @@
-/* check_prices.c - mode ozaki2 as mode auto runs it: prices of its ways, by which the data choose, and a
- * first estimate of a sample of lines. Prices change which way is taken, never how good C is. */
+/* check_prices.c - mode ozaki2 as mode auto runs it: prices of its ways, by which the data choose,
+ * and a first estimate of a sample of lines. Prices change which way is taken, never how good C
+ * is. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -133,7 +134,8 @@ enum { ROWS = 1100, COLUMNS = 200, DEPTH = 96, GROUP = 64, STEP = 4 };
 static const size_t small_workspace = (size_t)8 << 20;
 
 /* A product whose rows in one of STEP groups, those of the sample, and whose others, are of two
- * kinds: with magnitudes that are alike, but for some zeros, or so far apart that no modulus will do. */
+ * kinds: with magnitudes that are alike, but for some zeros, or so far apart that no modulus will
+ * do. */
 static problem two_kinds(bool is_sample_wide, bool are_others_wide)
 {
     product of = product_varied("zeros", ROWS, COLUMNS, DEPTH, 0);

@@ -1,5 +1,6 @@
-/* check_repairs.c - products, of the Ozaki family above all, with elements that certificates cannot speak for: sums that cancel, wide
- * exponents, results at the ends of binary64. Their definition has them exact, with one rounding. */
+/* check_repairs.c - products, of the Ozaki family above all, with elements that certificates cannot
+ * speak for: sums that cancel, wide exponents, results at the ends of binary64. Their definition
+ * has them exact, with one rounding. */
 #include "../support/test.h"
 
 #include <float.h>
@@ -45,7 +46,8 @@ static void check_both_kinds(const census *c)
     }
 }
 
-/* Around the edges of what the kernels look at together: tiles of 128 x 128 and 64 x 64, strips of 64 x 16. */
+/* Around the edges of what the kernels look at together: tiles of 128 x 128 and 64 x 64, strips of
+ * 64 x 16. */
 static const int sizes[][3] = {{1, 1, 90},    {17, 66, 40}, {65, 16, 129},
                                {70, 33, 300}, {9, 7, 1100}, {135, 129, 70}};
 enum { SIZES = 6 };
@@ -256,7 +258,8 @@ static void sums_beyond_binary64_come_back(void **unused)
             if (m->format || m->is_exact) check_far_sum(m, &far_sums[i]);
 }
 
-/* alpha (x y + z w + 2^1400 - 2^1400) + beta c: nothing but an exact sum has anything left of it. */
+/* alpha (x y + z w + 2^1400 - 2^1400) + beta c: nothing but an exact sum has anything left of
+ * it. */
 typedef struct {
     double alpha, x, y, z, w, beta, c, want;
 } edge;
@@ -343,7 +346,8 @@ static double peak(const test_matrix *x)
     return most / sqrt(squares / (double)(x->cols * x->rows));
 }
 
-/* Elements that are repaired where no X is exact: the last element of every line counts for nothing, but is rounded. */
+/* Elements that are repaired where no X is exact: the last element of every line counts for
+ * nothing, but is rounded. */
 static int64_t repairs_of_rounded(const char *name, const char *data, int64_t size, int64_t k,
                                   double *peaks)
 {
@@ -363,13 +367,14 @@ static int64_t repairs_of_rounded(const char *name, const char *data, int64_t si
     return repaired;
 }
 
-/* Sums of both signs are z / sqrt(k) of the product of both lines' norms, z normal; the unit in the last place is 2^-52.5 of
- * that. An element is within E of a tie with the probability of 2 E units, and 1 / abs(z) is about 8 on average, cut off
- * where nothing is certified. faithful: with 20 moduli a norm is about 2^76.7, and E the larger sum of magnitudes, 0.87 sqrt(k)
- * times a norm: k 2^-20.3 of all elements. faithful:fp64: peaks are about 2^(bits - 2), norms sqrt(k) of that over the
- * peaks of unit squares, bits = 84 or more for these k, and E is 8 k 2^(bits - 2) for what is left out: sqrt(k) 2^-22.5
- * times both peaks of all. Four times that is allowed, as norms and peaks may all be at an end of their range. Some are
- * repaired, or E would not count. */
+/* Sums of both signs are z / sqrt(k) of the product of both lines' norms, z normal; the unit in the
+ * last place is 2^-52.5 of that. An element is within E of a tie with the probability of 2 E units,
+ * and 1 / abs(z) is about 8 on average, cut off where nothing is certified. faithful: with 20
+ * moduli a norm is about 2^76.7, and E the larger sum of magnitudes, 0.87 sqrt(k) times a norm: k
+ * 2^-20.3 of all elements. faithful:fp64: peaks are about 2^(bits - 2), norms sqrt(k) of that over
+ * the peaks of unit squares, bits = 84 or more for these k, and E is 8 k 2^(bits - 2) for what is
+ * left out: sqrt(k) 2^-22.5 times both peaks of all. Four times that is allowed, as norms and peaks
+ * may all be at an end of their range. Some are repaired, or E would not count. */
 static double most_repairs(int name, int k, double peaks)
 {
     return 4.0 * (name == 0 ? k * 0x1p-20 : sqrt(k) * 0x1p-22 * peaks);
@@ -423,7 +428,8 @@ static void what_is_lost_is_repaired(void **unused)
 
 /* Modes longer than binary64 */
 
-/* What a sum in the operands' own exponents loses: `large` meets a zero, so that products of numbers 2^low decide. */
+/* What a sum in the operands' own exponents loses: `large` meets a zero, so that products of
+ * numbers 2^low decide. */
 typedef struct {
     double large;
     int low, k;
@@ -462,7 +468,8 @@ static void long_modes_repair_exactly(void **unused)
             check_deep_sum(m, &deep_sums[i]);
 }
 
-/* Constants, whose roundings in one long chain all have one sign, beside a number that makes df leave them. */
+/* Constants, whose roundings in one long chain all have one sign, beside a number that makes df
+ * leave them. */
 static void check_constants(const mode *m, int k, uint64_t seed)
 {
     const product of = {.data = "uniform", .m = 4, .n = 3, .k = k, .alpha = 1.0, .seed = seed};

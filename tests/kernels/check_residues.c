@@ -1,7 +1,8 @@
-/* check_residues.c - residues of both operands against whole numbers of 128 bits: by binary64 arithmetic and by whole numbers, every
- * number of moduli, also of members with others, layouts, passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros, lines
- * that are special; blocks of zeros and of numbers that round to 0, and the map of these. Padding is zeros, and nothing else is
- * written.
+/* check_residues.c - residues of both operands against whole numbers of 128 bits: by binary64
+ * arithmetic and by whole numbers, every number of moduli, also of members with others, layouts,
+ * passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros,
+ * lines that are special; blocks of zeros and of numbers that round to 0, and the map of these.
+ * Padding is zeros, and nothing else is written.
  *
  * usage: check_residues [CASES [SEED]] */
 #include "../support/test.h"
@@ -81,8 +82,8 @@ static residue_case random_case(uint64_t seed)
     return p;
 }
 
-/* Of so many elements, and such distances of lines, that a device that can copies them in boxes, unless a pass begins amid a pair; the
- * second one has tiles for blocks to share out. */
+/* Of so many elements, and such distances of lines, that a device that can copies them in boxes,
+ * unless a pass begins amid a pair; the second one has tiles for blocks to share out. */
 static residue_case large_case(int number)
 {
     static const int moduli_of_case[] = {2, 20, 17, 5}, first_of_case[] = {0, 14, 0, 7};

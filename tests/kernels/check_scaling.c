@@ -1,4 +1,5 @@
-/* check_scaling.c - C where alpha or k is 0: the same bits in every mode, wherever the scalars are, and no operand read. */
+/* check_scaling.c - C where alpha or k is 0: the same bits in every mode, wherever the scalars are,
+ * and no operand read. */
 #include "../support/test.h"
 
 #include <math.h>

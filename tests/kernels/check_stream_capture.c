@@ -1,5 +1,5 @@
-/* check_stream_capture.c - a product captured into a graph, and run from it three times, gives the same bits; so does
- * one whose very first use of Tandem in the process is the capture. */
+/* check_stream_capture.c - a product captured into a graph, and run from it three times, gives the
+ * same bits; so does one whose very first use of Tandem in the process is the capture. */
 #include "../support/test.h"
 
 #include "../../include/tandem.h"

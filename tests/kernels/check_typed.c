@@ -1,5 +1,5 @@
-/* check_typed.c - the interface for matrices of a multi-float type: conversions, products, and what every public
- * function says to invalid arguments. */
+/* check_typed.c - the interface for matrices of a multi-float type: conversions, products, and what
+ * every public function says to invalid arguments. */
 #include "../support/test.h"
 
 #include <float.h>

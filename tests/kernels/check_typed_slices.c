@@ -1,5 +1,5 @@
-/* check_typed_slices.c - tandem_tsgemm_sliced: bit for bit its definition, and as near to the exact product as
- * include/tandem.h says. */
+/* check_typed_slices.c - tandem_tsgemm_sliced: bit for bit its definition, and as near to the exact
+ * product as include/tandem.h says. */
 #include "../support/test.h"
 
 #include <limits.h>
@@ -70,15 +70,16 @@ static sizes sizes_of(const typed_problem *t, int64_t i, int64_t j)
     return s;
 }
 
-/* What rounding loses of an element, at most: half a unit of its last part that is not a whole number of units, a quarter
- * of the next, as parts overlap by no more than half a place, and nothing to speak of. */
+/* What rounding loses of an element, at most: half a unit of its last part that is not a whole
+ * number of units, a quarter of the next, as parts overlap by no more than half a place, and
+ * nothing to speak of. */
 static double lost(double most, int64_t bits)
 {
     return most == 0.0 ? 0.0 : 0.76 * ldexp(1.0, ilogb(most) + 2 - (int)bits);
 }
 
-/* Error of element (i, j) relative to |alpha||A||B| + |beta||C|, at most: rounded operands, and a product and a sum of
- * tandem_ts, whose errors are below 128 2^-72. */
+/* Error of element (i, j) relative to |alpha||A||B| + |beta||C|, at most: rounded operands, and a
+ * product and a sum of tandem_ts, whose errors are below 128 2^-72. */
 static double bound_of(const typed_problem *t, int64_t i, int64_t j)
 {
     const int64_t bits = ref_sliced_bits(slices, t->of.k);
@@ -216,8 +217,8 @@ static void small_whole_numbers_are_exact(void **unused)
     }
 }
 
-/* Rows that cancel, whose scales or exponents lie far apart, zeros, subnormal results: bits only where the bound says
- * nothing. */
+/* Rows that cancel, whose scales or exponents lie far apart, zeros, subnormal results: bits only
+ * where the bound says nothing. */
 static void hostile_data(void **unused)
 {
     (void)unused;
@@ -236,7 +237,8 @@ static void hostile_data(void **unused)
     }
 }
 
-/* 4127/4064 = (33 - 64/127) / 32: to base 128, digit 0 is 33 and all others are -64. 4096 products of these are 2^24. */
+/* 4127/4064 = (33 - 64/127) / 32: to base 128, digit 0 is 33 and all others are -64. 4096 products
+ * of these are 2^24. */
 static tandem_ts extreme(void)
 {
     float part[3];

@@ -1,4 +1,5 @@
-/* Calibrations: what is written can be read again for the same device, driver and version, and nothing else can. */
+/* Calibrations: what is written can be read again for the same device, driver and version, and
+ * nothing else can. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The table of intercepted functions: every name once, every family in use, every function with its 64-bit twin. */
+/* The table of intercepted functions: every name once, every family in use, every function with its
+ * 64-bit twin. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +37,8 @@ static void every_family_has_an_entry(void **state)
     }
 }
 
-/* A program that is rebuilt with 64-bit sizes must not lose its interception. The functions of cublas.h have none, nor have
- * those of LU factors; cublasLt has 64-bit sizes alone. */
+/* A program that is rebuilt with 64-bit sizes must not lose its interception. The functions of
+ * cublas.h have none, nor have those of LU factors; cublasLt has 64-bit sizes alone. */
 static bool has_no_twin(const char *name)
 {
     return strcmp(name, "cublasDgemm") == 0 || strcmp(name, "cublasDsyrk") == 0 ||

@@ -1,4 +1,5 @@
-/* Files that the library writes: their names, writing that neither ends nor hangs the process, and replacing in one step. */
+/* Files that the library writes: their names, writing that neither ends nor hangs the process, and
+ * replacing in one step. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* How a process has loaded cuBLAS: not at all, with dlopen, or by an object that was linked to it. usage: unit_loaded
- * LIBRARY LINKED, a stand-in named as cuBLAS is, and a library that was linked to that. */
+/* How a process has loaded cuBLAS: not at all, with dlopen, or by an object that was linked to it.
+ * usage: unit_loaded LIBRARY LINKED, a stand-in named as cuBLAS is, and a library that was linked
+ * to that. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The log: levels, one line per call whatever its text, the cap, the file, and several threads at once. */
+/* The log: levels, one line per call whatever its text, the cap, the file, and several threads at
+ * once. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
@@ -204,7 +205,8 @@ static void a_pipe_that_nobody_reads_gets_one_line(void **state)
     remove_folder(folder);
 }
 
-/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes it. */
+/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes
+ * it. */
 static void a_full_file_gets_one_line(void **state)
 {
     enum { LIMIT = 4096 };

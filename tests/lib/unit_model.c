@@ -1,8 +1,8 @@
-/* The model, with the modes of the library: predictions against recorded timings, factors, and what mode `auto` makes of
- * products on devices of several kinds.
+/* The model, with the modes of the library: predictions against recorded timings, factors, and what
+ * mode `auto` makes of products on devices of several kinds.
  *
- * usage: unit_model RECORDED REPLAY
- * RECORDED has single timings of products, REPLAY what bench/replay wrote of the calls of programs on an H200. */
+ * usage: unit_model RECORDED REPLAY RECORDED has single timings of products, REPLAY what
+ * bench/replay wrote of the calls of programs on an H200. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static td_model model_of(const char *card)
 
 /* ---- times ---- */
 
-/* Line by line: card,m,n,k,batch,beta,mode,ms. The model is meant to be right to a tenth where a choice depends on it; a burst of
- * calls and a long series of them differ by more than that. */
+/* Line by line: card,m,n,k,batch,beta,mode,ms. The model is meant to be right to a tenth where a
+ * choice depends on it; a burst of calls and a long series of them differ by more than that. */
 static void predictions_are_near_what_was_recorded(void **state)
 {
     const double widest = 1.45;
@@ -128,7 +128,8 @@ static void a_device_that_says_nothing_has_a_model(void **state)
 
 /* ---- factors ---- */
 
-/* A factor moves the product that it belongs to by just so much, and none that another belongs to. */
+/* A factor moves the product that it belongs to by just so much, and none that another belongs
+ * to. */
 static void each_factor_has_a_product(void **state)
 {
     static signed char factors[TD_FACTORS];
@@ -324,7 +325,8 @@ static double us_of(const call *c, const char *mode)
     return 0.0;
 }
 
-/* True for the first line of a kind of call: op_a,op_b,m,n,k,batch,beta,count,mode,ran,us,predicted. */
+/* True for the first line of a kind of call:
+ * op_a,op_b,m,n,k,batch,beta,count,mode,ran,us,predicted. */
 static bool read_line(const char *line, call *c)
 {
     char op_a, op_b, mode[32];

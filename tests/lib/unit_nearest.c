@@ -1,4 +1,5 @@
-/* Which known name is taken for a misspelt one: within three edits, and within half of its characters. */
+/* Which known name is taken for a misspelt one: within three edits, and within half of its
+ * characters. */
 #include "cmocka_all.h"
 
 #include "lib/options/nearest.h"

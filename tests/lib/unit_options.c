@@ -1,5 +1,5 @@
-/* The table of options: every row's default and printed form can be parsed again, and every bad value is refused
- * with one line that names the variable, the value and what is allowed. */
+/* The table of options: every row's default and printed form can be parsed again, and every bad
+ * value is refused with one line that names the variable, the value and what is allowed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

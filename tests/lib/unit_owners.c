@@ -1,4 +1,5 @@
-/* Which cuBLAS an address belongs to: many come and go, more than there is room for, and from several threads. */
+/* Which cuBLAS an address belongs to: many come and go, more than there is room for, and from
+ * several threads. */
 #include <pthread.h>
 #include <stdint.h>
 
@@ -31,7 +32,8 @@ static void nobody_owns_what_was_not_told(void **state)
     assert_null(td_owner_find(address(1, 0)));
 }
 
-/* Addresses that have ended leave room for new ones, over and over, and may come again with another owner. */
+/* Addresses that have ended leave room for new ones, over and over, and may come again with another
+ * owner. */
 static void many_come_and_go(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Problems of every kind: what is valid, what is empty, what is written; and what the policy makes of them. */
+/* Problems of every kind: what is valid, what is empty, what is written; and what the policy makes
+ * of them. */
 #include <string.h>
 
 #include "cmocka_all.h"

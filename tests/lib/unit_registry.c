@@ -1,4 +1,5 @@
-/* The registry of the library itself: every mode is described, and what TANDEM_MODE takes is what its row says. */
+/* The registry of the library itself: every mode is described, and what TANDEM_MODE takes is what
+ * its row says. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The report: what is counted under which key, from several threads and after fork; where it is written; and that
- * a JSON parser reads it back. */
+/* The report: what is counted under which key, from several threads and after fork; where it is
+ * written; and that a JSON parser reads it back. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -622,7 +622,8 @@ static void a_pipe_is_written_for_its_reader(void **state)
     assert_string_equal(text, "{\n");
 }
 
-/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes it. */
+/* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes
+ * it. */
 static void a_limit_on_file_size_ends_nothing(void **state)
 {
     enum { CALLS = 100, LIMIT = 4096 };
@@ -651,7 +652,8 @@ static void a_device_is_written_in_place(void **state)
     assert_true(S_ISCHR(info.st_mode));
 }
 
-/* As /dev/stdout after "program > file": the file that somebody has open keeps its place and its content. */
+/* As /dev/stdout after "program > file": the file that somebody has open keeps its place and its
+ * content. */
 static void a_descriptor_is_appended_to(void **state)
 {
     char name[32];

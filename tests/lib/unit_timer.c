@@ -1,5 +1,6 @@
-/* Timers on several devices, round a reset and a fork, and while everything is under way. What lib/report/timer.c calls of CUDA and of
- * the report is below: events that belong to a device and pass when they are told to. */
+/* Timers on several devices, round a reset and a fork, and while everything is under way. What
+ * lib/report/timer.c calls of CUDA and of the report is below: events that belong to a device and
+ * pass when they are told to. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

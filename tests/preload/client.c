@@ -1,11 +1,11 @@
-/* client.c - a cuBLAS program that knows nothing of Tandem. It calls every function of forms.h in every way and prints
- * a line each:
+/* client.c - a cuBLAS program that knows nothing of Tandem. It calls every function of forms.h in
+ * every way and prints a line each:
  *
  *   NAME ; status N ; c WHAT ; kinds HASH ; device N stream N mode N math N error N
  *
- * WHAT: `unchanged` if C's bits are what they were, MODE if they are those of the definition of that mode, else `other`;
- * kinds: which elements of C are NaN or infinite; the rest: the state that a call must leave alone. check_preload.py
- * compares the lines of runs with and without Tandem. */
+ * WHAT: `unchanged` if C's bits are what they were, MODE if they are those of the definition of
+ * that mode, else `other`; kinds: which elements of C are NaN or infinite; the rest: the state that
+ * a call must leave alone. check_preload.py compares the lines of runs with and without Tandem. */
 #include "forms.h"
 
 #include <math.h>
@@ -79,7 +79,8 @@ static cublasOperation_t op_of(tandem_op op, bool conjugate)
     return op == TANDEM_OP_N ? CUBLAS_OP_N : conjugate ? CUBLAS_OP_C : CUBLAS_OP_T;
 }
 
-/* After the host's matrices are as wanted: everything on the device, and the arguments of a valid call. */
+/* After the host's matrices are as wanted: everything on the device, and the arguments of a valid
+ * call. */
 static void job_upload(job *j, cublasHandle_t handle)
 {
     const problem *p = &j->host[0];

@@ -1,5 +1,5 @@
-/* client_dlopen.c - a program that opens cuBLAS itself and looks its functions up. Prints "native" or "df", the arithmetic of
- * its one product. */
+/* client_dlopen.c - a program that opens cuBLAS itself and looks its functions up. Prints "native"
+ * or "df", the arithmetic of its one product. */
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

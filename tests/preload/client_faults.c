@@ -1,6 +1,7 @@
-/* client_faults.c - a program that is hostile to its libraries, in the way that its first argument names. It ends with status 0 and
- * prints "right" if every product that should have given a result gave the bits of the first one; a way that ends the
- * process otherwise says so beside its function. */
+/* client_faults.c - a program that is hostile to its libraries, in the way that its first argument
+ * names. It ends with status 0 and prints "right" if every product that should have given a result
+ * gave the bits of the first one; a way that ends the process otherwise says so beside its
+ * function. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -177,8 +178,8 @@ static void *multiply_on_small_stack(void *w)
     return NULL;
 }
 
-/* The first product of a thread, and of the process, has 64 KiB of stack: OpenBLAS's own variables take 60 KiB of what a
- * thread is given. */
+/* The first product of a thread, and of the process, has 64 KiB of stack: OpenBLAS's own variables
+ * take 60 KiB of what a thread is given. */
 enum { STACK_BYTES = (64 + 60) << 10 };
 static void have_small_stacks(void)
 {
@@ -301,7 +302,8 @@ static void reuse_stderr(void)
 
 /* ---- handles, streams, operands ---- */
 
-/* A product that the program gets no result of: the status is printed, for the same program without Tandem gives the same. */
+/* A product that the program gets no result of: the status is printed, for the same program without
+ * Tandem gives the same. */
 static void print_status(const char *name, int status) { printf("%s: %d\n", name, status); }
 
 static void use_a_destroyed_handle(void)
@@ -622,7 +624,8 @@ static size_t free_bytes(void)
 
 enum { NOT_FAILED = 42, EXECUTION_FAILED = CUBLAS_STATUS_EXECUTION_FAILED };
 
-/* Two products during which calls fail, and one after that. Exit status 0 if all is right, NOT_FAILED if none failed. */
+/* Two products during which calls fail, and one after that. Exit status 0 if all is right,
+ * NOT_FAILED if none failed. */
 static void multiply_with_faults(int kind, unsigned long long first, unsigned long long count)
 {
     work w;
@@ -654,8 +657,8 @@ static int status_of_child(int kind, unsigned long long first, unsigned long lon
     return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
 }
 
-/* Each call of each kind fails once, and from the first on all of them; in a process of its own each time, as much happens
- * once in a process. Prints how many there are of each kind. */
+/* Each call of each kind fails once, and from the first on all of them; in a process of its own
+ * each time, as much happens once in a process. Prints how many there are of each kind. */
 static void fail_everywhere(void)
 {
     *(void **)&fail_at = dlsym(RTLD_DEFAULT, "hostgpu_fail_at");

@@ -1,6 +1,6 @@
-/* client_graph.c - a program that captures cuBLAS's products into graphs, with and without a workspace of its own for them.
- * Prints a line for each: whether the graph's C has the bits of the same call outside of it, and whether the workspace was
- * written to. */
+/* client_graph.c - a program that captures cuBLAS's products into graphs, with and without a
+ * workspace of its own for them. Prints a line for each: whether the graph's C has the bits of the
+ * same call outside of it, and whether the workspace was written to. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>

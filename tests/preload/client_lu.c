@@ -1,5 +1,6 @@
-/* client_lu.c - a program that knows nothing of Tandem: batched LU routines of cuBLAS in all types, for check_preload_lu.py.
- * One line for each call: routine, type, order, status, the largest info, and the residual in units of n norms epsilon. */
+/* client_lu.c - a program that knows nothing of Tandem: batched LU routines of cuBLAS in all types,
+ * for check_preload_lu.py. One line for each call: routine, type, order, status, the largest info,
+ * and the residual in units of n norms epsilon. */
 #include "../support/test.h"
 
 #include <float.h>
@@ -18,7 +19,8 @@ enum { COUNT = 2, COLUMNS = 20, MOST_ORDER = 280 };
 static cublasHandle_t handle;
 static int *pivots, *info; /* on the device */
 
-/* A function of the four types with the arguments that follow the handle; T is the type of numbers. */
+/* A function of the four types with the arguments that follow the handle; T is the type of
+ * numbers. */
 #define CALL(s, function, ...)                                                                     \
     ((s)->type == TD_LU_S   ? CALL_AS(S, float, function, __VA_ARGS__)                             \
      : (s)->type == TD_LU_D ? CALL_AS(D, double, function, __VA_ARGS__)                            \

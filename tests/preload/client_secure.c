@@ -1,5 +1,5 @@
-/* client_secure.c - a program that is linked to libtandem, makes one product by cuBLAS, and ends; for check_secure.py, which
- * runs it with more rights than its user's. */
+/* client_secure.c - a program that is linked to libtandem, makes one product by cuBLAS, and ends;
+ * for check_secure.py, which runs it with more rights than its user's. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 

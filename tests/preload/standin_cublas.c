@@ -1,5 +1,6 @@
-/* standin_cublas.c - a cuBLAS of version MAJOR with next to nothing in it: its products store its version in C's first
- * element, and a handle of another version ends the process, as anything may then happen. */
+/* standin_cublas.c - a cuBLAS of version MAJOR with next to nothing in it: its products store its
+ * version in C's first element, and a handle of another version ends the process, as anything may
+ * then happen. */
 #include <cublas_api.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-/* two_cublas.c - a program with cuBLAS 12 and 13. Usage: two_cublas linked | opened | reopened LIBRARY_12 LIBRARY_13
+/* two_cublas.c - a program with cuBLAS 12 and 13. Usage: two_cublas linked | opened | reopened
+ * LIBRARY_12 LIBRARY_13
  *
- * Its libraries, which are bound to one of them each, are linked to it, or opened, or opened again and again, which
- * unloads their cuBLAS in between. Prints "right" if every product was its own cuBLAS's. */
+ * Its libraries, which are bound to one of them each, are linked to it, or opened, or opened again
+ * and again, which unloads their cuBLAS in between. Prints "right" if every product was its own
+ * cuBLAS's. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* fixed.h - whole multiples of 2^-3328, wide enough for every sum of products of three binary64 numbers: exact. */
+/* fixed.h - whole multiples of 2^-3328, wide enough for every sum of products of three binary64
+ * numbers: exact. */
 #ifndef FIXED_H
 #define FIXED_H
 
@@ -20,7 +21,8 @@ void fixed_add_scaled_product(fixed *x, double a, double b, int e);
 /* x += factor y, for finite factor. */
 void fixed_add_multiple(fixed *x, const fixed *y, double factor);
 
-/* x to 64 bits: truncated, and then the last bit set if that lost any. So a conversion to binary64 rounds x once. */
+/* x to 64 bits: truncated, and then the last bit set if that lost any. So a conversion to binary64
+ * rounds x once. */
 long double fixed_value(const fixed *x);
 
 #endif

@@ -1,5 +1,5 @@
-/* format_tmpl.h - a multi-float format: its mode, its typed product and its conversions, in plain C; docs/numerics.md
- * has the definition. Included by ref_formats.c for each format, which defines
+/* format_tmpl.h - a multi-float format: its mode, its typed product and its conversions, in plain
+ * C; docs/numerics.md has the definition. Included by ref_formats.c for each format, which defines
  *
  *   NAME(name)               the names to define
  *   MODE, TYPE               the texts of ref_format
@@ -62,7 +62,8 @@ static COMPUTED *NAME(scaled_lines)(const operand *o, range **ranges)
     return x;
 }
 
-/* True if the format's exponents cannot be trusted with the products of two lines whose sum is t. */
+/* True if the format's exponents cannot be trusted with the products of two lines whose sum is
+ * t. */
 static bool NAME(needs_repair)(range a, range b, COMPUTED t, int64_t k)
 {
     if (a.is_special || b.is_special) return true;

@@ -1,5 +1,6 @@
-/* ref.h - what products should be, in plain C for matrices in host memory: the definition of every multi-float mode
- * and of every typed product bit for bit, a plain binary64 loop, and the distance from the exact product. */
+/* ref.h - what products should be, in plain C for matrices in host memory: the definition of every
+ * multi-float mode and of every typed product bit for bit, a plain binary64 loop, and the distance
+ * from the exact product. */
 #ifndef REF_H
 #define REF_H
 
@@ -60,40 +61,46 @@ const ref_format *ref_find(const char *mode);
 /* tandem_tsgemm_sliced, for products of tandem_ts. */
 void ref_ts_sliced(int slices, const ref_typed *p);
 
-/* Bits of one slice, and of all: numbers are rounded to multiples of 2^(1 - all) times the power of two above the largest of
- * their row or column. slices: 0 is the default. */
+/* Bits of one slice, and of all: numbers are rounded to multiples of 2^(1 - all) times the power of
+ * two above the largest of their row or column. slices: 0 is the default. */
 int ref_slice_bits(int64_t k);
 int64_t ref_sliced_bits(int slices, int64_t k);
 
-/* The product of binary64 matrices as one of a type with a single part. Only for distances from the exact product. */
+/* The product of binary64 matrices as one of a type with a single part. Only for distances from the
+ * exact product. */
 ref_typed ref_as_typed(const ref_gemm *p);
 
-/* C <- beta C, where alpha or k is 0: no mode does it otherwise. C stays as it is if beta is 1; else a zero is +0. */
+/* C <- beta C, where alpha or k is 0: no mode does it otherwise. C stays as it is if beta is 1;
+ * else a zero is +0. */
 void ref_scale(const ref_gemm *p);
 
 /* Elements of k that repairs in binary64 add up to a sum of its own: kernels/repair/binary64.h. */
 int64_t ref_binary64_block(int64_t k);
 
-/* Mode fp64: blocks of ref_binary64_block() elements of k, each a chain of FMAs, whose sums are added
- * up in order; then alpha and beta as cuBLAS has them. */
+/* Mode fp64: blocks of ref_binary64_block() elements of k, each a chain of FMAs, whose sums are
+ * added up in order; then alpha and beta as cuBLAS has them. */
 void ref_binary64_product(const ref_gemm *p);
 
-/* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754 has them. */
+/* One chain of binary64 FMAs for each element, in the order of k: NaN and infinities as IEEE 754
+ * has them. */
 void ref_ieee(const ref_gemm *p);
 
-/* Mode faithful, and its variants: each element of the exact alpha op(A) op(B) + beta C rounded once to binary64, ties to even,
- * +0 for 0. Where alpha, beta, a C that counts, or anything in the row or column is not finite: as ref_ieee. */
+/* Mode faithful, and its variants: each element of the exact alpha op(A) op(B) + beta C rounded
+ * once to binary64, ties to even, +0 for 0. Where alpha, beta, a C that counts, or anything in the
+ * row or column is not finite: as ref_ieee. */
 bool ref_is_faithful(const char *mode);
 void ref_faithful_product(const ref_gemm *p);
 void ref_faithful_element(const ref_gemm *p, int64_t i, int64_t j); /* this one alone */
 
-/* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that element of
- * |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must be finite. */
+/* How far a value is from element (i, j) of the exact alpha op(A) op(B) + beta C, relative to that
+ * element of |alpha||A||B| + |beta||C|, where C holds what it was before the product. Operands must
+ * be finite. */
 typedef struct {
     /* Not counted: rounding a result below 2^-1022 to 53 bits, then to a multiple of 2^-1074. */
     double error;
-    double
-        unrounded; /* nor half a unit in the last place of the value: what was wrong before it was rounded, at least */
+    /* nor half a unit in the last place of the value: what was wrong before it was rounded, at
+     * least */
+    double unrounded;
     double nearest;        /* the exact element rounded to binary64 */
     long double off, size; /* the distance itself, and what errors are relative to */
 } ref_distance;

@@ -22,7 +22,8 @@ static int least_moduli(const ref_work *w)
 
 /* Slices */
 
-/* Bits of a digit of binary32 slices: products of so many over 4096 elements of k are exact in binary32. */
+/* Bits of a digit of binary32 slices: products of so many over 4096 elements of k are exact in
+ * binary32. */
 static int float_digit_bits(int64_t k)
 {
     const int64_t terms = smaller(larger(k, 2), 4096);
@@ -89,7 +90,8 @@ static int64_t spread_of(const ref_line *r)
     return larger(0, ref_floor_div(r->norm + r->total, 2) - r->mean);
 }
 
-/* The largest of an operand's lines, or of those that the fewest moduli round; less than any if there is none. */
+/* The largest of an operand's lines, or of those that the fewest moduli round; less than any if
+ * there is none. */
 static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
 {
     const int64_t level = ref_level(least_moduli(w), w->p->k);
@@ -103,8 +105,8 @@ static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
     return largest;
 }
 
-/* The fewest moduli of which the lines tell that they do for all elements, if that costs no more than the estimate: one or two more
- * than the fewest at all. Else 0. */
+/* The fewest moduli of which the lines tell that they do for all elements, if that costs no more
+ * than the estimate: one or two more than the fewest at all. Else 0. */
 static int moduli_by_lines(const ref_work *w)
 {
     const int64_t k = w->p->k, log_k = ref_log_below((uint64_t)k);
@@ -137,14 +139,16 @@ static int64_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
     return ilogb(x) + exponent >= 7 ? 127 : (int64_t)scalbn(x, (int)exponent);
 }
 
-/* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the last. */
+/* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the
+ * last. */
 static int64_t length_of_sum(int64_t k)
 {
     const int64_t sums = (k + 16383) / 16384, length = (k + sums - 1) / sums;
     return (length + 63) / 64 * 64;
 }
 
-/* The logarithm of abs(A)abs(B) in units of both lines, at most: each sum is cut off to its four leading bits. False if it is 0. */
+/* The logarithm of abs(A)abs(B) in units of both lines, at most: each sum is cut off to its four
+ * leading bits. False if it is 0. */
 static bool estimate(const ref_work *w, int64_t i, int64_t j, int64_t *log)
 {
     const int64_t k = w->p->k, length = length_of_sum(k);
@@ -177,7 +181,8 @@ static bool is_certified(const ref_work *w, const ref_line *a, const ref_line *b
 
 /* Choice */
 
-/* The least parameter that certifies an element, which special ones do not ask for; or one more than there is. */
+/* The least parameter that certifies an element, which special ones do not ask for; or one more
+ * than there is. */
 static int needed(const ref_work *w, int64_t i, int64_t j, int least, int most)
 {
     ref_line a = w->side[0].line[i], b = w->side[1].line[j];
@@ -215,7 +220,8 @@ static int64_t count_open(const ref_work *w, int count)
     return all;
 }
 
-/* True if any number of these lines and elements of k is not 0; those of special lines do not count. */
+/* True if any number of these lines and elements of k is not 0; those of special lines do not
+ * count. */
 static bool has_numbers(const ref_side *s, int64_t line, int64_t l, int64_t k)
 {
     for (int64_t i = line; i < smaller(line + GROUP, s->lines); i++)

@@ -1,4 +1,5 @@
-/* ref_choice.h - what the Ozaki family's reference decides before it multiplies: docs/numerics.md. */
+/* ref_choice.h - what the Ozaki family's reference decides before it multiplies:
+ * docs/numerics.md. */
 #ifndef REF_CHOICE_H
 #define REF_CHOICE_H
 
@@ -24,7 +25,8 @@ typedef struct {
 /* Sets parameter, is_estimated, in_binary64 and, if the data decide, needed. */
 void ref_choose(ref_work *w);
 
-/* The exponent of a line's fixed-point elements with so many moduli, or with the slices there are. */
+/* The exponent of a line's fixed-point elements with so many moduli, or with the slices there
+ * are. */
 int64_t ref_scale_of(const ref_work *w, int count, const ref_line *r);
 
 /* True if X is exact: no line was rounded, and the slices that are left out are zero. */

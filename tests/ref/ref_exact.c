@@ -1,4 +1,5 @@
-/* ref_exact.c - the exact product, rounded once, and distances from it: sums in fixed-point numbers, sizes in 64 bits. */
+/* ref_exact.c - the exact product, rounded once, and distances from it: sums in fixed-point
+ * numbers, sizes in 64 bits. */
 #include "ref.h"
 
 #include <float.h>

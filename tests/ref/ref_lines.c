@@ -38,7 +38,8 @@ int64_t ref_log_below(uint64_t x)
 {
     int64_t log = 63;
     for (; !(x >> 63); x *= 2) log--;
-    /* The 32 leading bits are squared eight times, each time cut off after 32 again: a carry is a bit of the logarithm. */
+    /* The 32 leading bits are squared eight times, each time cut off after 32 again: a carry is a
+     * bit of the logarithm. */
     uint64_t leading = x >> 32;
     for (int i = 0; i < 8; i++) {
         leading *= leading;
@@ -77,7 +78,8 @@ static int64_t level_of_many(int count)
     return level;
 }
 
-/* Of floor(sqrt(P / 2 (1 - 2^-16))) less half the square root of k, which rounding may add to a norm. */
+/* Of floor(sqrt(P / 2 (1 - 2^-16))) less half the square root of k, which rounding may add to a
+ * norm. */
 static int64_t level_of_few(int count, int64_t k)
 {
     typedef unsigned __int128 wide;
@@ -154,8 +156,8 @@ static int64_t low_of(const ref_side *s, int64_t i, int64_t l)
     return low;
 }
 
-/* Elements l .. of one unit: the largest exponent, and the sum of the squares of |x| 2^(11 - top), each rounded up.
- * False if all are 0. */
+/* Elements l .. of one unit: the largest exponent, and the sum of the squares of |x| 2^(11 - top),
+ * each rounded up. False if all are 0. */
 static bool measure_unit(const ref_side *s, int64_t i, int64_t first, int64_t *top,
                          uint64_t *magnitudes, uint64_t *squares)
 {

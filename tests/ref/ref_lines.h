@@ -1,4 +1,5 @@
-/* ref_lines.h - lines (rows of op(A), columns of op(B)) of the Ozaki family's reference: what is measured of them. */
+/* ref_lines.h - lines (rows of op(A), columns of op(B)) of the Ozaki family's reference: what is
+ * measured of them. */
 #ifndef REF_LINES_H
 #define REF_LINES_H
 
@@ -27,8 +28,8 @@ typedef struct {
     double *fixed; /* [line][k]: A', exactly */
 } ref_side;
 
-/* Sets the shifts of both operands, unless these do not make norms smaller, and the records of their lines but for
- * scale and sum. */
+/* Sets the shifts of both operands, unless these do not make norms smaller, and the records of
+ * their lines but for scale and sum. */
 void ref_set_lines(ref_side *side);
 
 /* Element l of line i. */

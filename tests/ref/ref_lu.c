@@ -12,7 +12,8 @@ typedef struct {
     bool is_complex;
 } ref_matrix;
 
-/* The bits of a number that is not negative, from the top; and, of the shortened ones, none but zero is 0. */
+/* The bits of a number that is not negative, from the top; and, of the shortened ones, none but
+ * zero is 0. */
 static unsigned float_high(float x)
 {
     unsigned bits;

@@ -1,4 +1,5 @@
-/* ref_lu.h - LU factors, triangular solutions and inverses in plain C, bit for bit what the kernels give (docs/lu.md). */
+/* ref_lu.h - LU factors, triangular solutions and inverses in plain C, bit for bit what the kernels
+ * give (docs/lu.md). */
 #ifndef REF_LU_H
 #define REF_LU_H
 
@@ -8,11 +9,12 @@
 typedef enum { REF_LU_S, REF_LU_D, REF_LU_C, REF_LU_Z } ref_lu_type;
 typedef enum { REF_LU_OP_N, REF_LU_OP_T, REF_LU_OP_C } ref_lu_op;
 
-/* Matrices are column-major, of float or double, complex ones with the imaginary part after the real one. Returns info.
- * pivots: n, from 1; NULL: no interchanges. */
+/* Matrices are column-major, of float or double, complex ones with the imaginary part after the
+ * real one. Returns info. pivots: n, from 1; NULL: no interchanges. */
 int ref_lu_factor(ref_lu_type type, int n, void *a, int lda, int *pivots);
 
-/* A triangle A of n rows: op(A) X = alpha B, or X op(A) = alpha B, for so many columns, or rows, of B. */
+/* A triangle A of n rows: op(A) X = alpha B, or X op(A) = alpha B, for so many columns, or rows, of
+ * B. */
 typedef struct {
     ref_lu_type type;
     ref_lu_op op;
@@ -23,7 +25,8 @@ typedef struct {
     void *b;
     int ldb;
     double alpha_re, alpha_im;
-    int start_of_32; /* 1: vector v has zeros before its element v / 32 * 32, which are left alone */
+    /* 1: vector v has zeros before its element v / 32 * 32, which are left alone */
+    int start_of_32;
 } ref_lu_triangle;
 void ref_lu_solve_triangle(const ref_lu_triangle *t);
 

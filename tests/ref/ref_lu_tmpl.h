@@ -1,5 +1,6 @@
-/* ref_lu_tmpl.h - ref_lu.c for one width: REAL, REAL_FMA, REAL_ABS, SAFE (binary exponents within which reciprocals need no
- * scaling), SHIFT (by which others are scaled), REF(name). A real matrix's numbers have the imaginary part 0. */
+/* ref_lu_tmpl.h - ref_lu.c for one width: REAL, REAL_FMA, REAL_ABS, SAFE (binary exponents within
+ * which reciprocals need no scaling), SHIFT (by which others are scaled), REF(name). A real
+ * matrix's numbers have the imaginary part 0. */
 
 typedef struct {
     REAL re, im;
@@ -37,7 +38,8 @@ static REF(number) REF(times)(bool is_complex, REF(number) a, REF(number) b)
 
 static REF(number) REF(scale)(REF(number) a, REAL s) { return (REF(number)){a.re * s, a.im * s}; }
 
-/* Of the larger part; below every exponent for zeros and subnormal numbers, SPECIAL for NaN and infinities. */
+/* Of the larger part; below every exponent for zeros and subnormal numbers, SPECIAL for NaN and
+ * infinities. */
 static int REF(exponent)(REF(number) a)
 {
     const REAL top = REAL_ABS(a.re) > REAL_ABS(a.im) || a.im != a.im ? a.re : a.im;
@@ -45,7 +47,8 @@ static int REF(exponent)(REF(number) a)
     return REAL_ABS(top) < REAL_LEAST ? -SPECIAL : ilogb((double)top);
 }
 
-/* a / p: p is brought near 1 if it is far from it, its reciprocal is rounded, and the product with a is. */
+/* a / p: p is brought near 1 if it is far from it, its reciprocal is rounded, and the product with
+ * a is. */
 static REF(number) REF(divided)(bool is_complex, REF(number) a, REF(number) p)
 {
     const int exponent = REF(exponent)(p);
@@ -65,8 +68,9 @@ static REF(number) REF(divided)(bool is_complex, REF(number) a, REF(number) p)
     return REF(times)(true, a, (REF(number)){near.re * factor, -near.im * factor});
 }
 
-/* Larger for a larger |x|; 0 for a NaN. Complex numbers are ordered by the bits of re^2 + im^2 or, where that is near the
- * ends of the range, by the leading ones of |re| + |im|, for which there is room at the ends. */
+/* Larger for a larger |x|; 0 for a NaN. Complex numbers are ordered by the bits of re^2 + im^2 or,
+ * where that is near the ends of the range, by the leading ones of |re| + |im|, for which there is
+ * room at the ends. */
 static uint64_t REF(key)(bool is_complex, REF(number) x)
 {
     const REAL square = REAL_FMA(x.re, x.re, x.im * x.im), sum = REAL_ABS(x.re) + REAL_ABS(x.im);

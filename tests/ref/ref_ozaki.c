@@ -1,5 +1,6 @@
-/* ref_ozaki.c - the definition of ozaki2, ozaki1 and ozaki-sgemm: docs/numerics.md. Whole numbers are kept in
- * binary64 where they have no more than 53 significant bits, and their sums in fixed.h's numbers. */
+/* ref_ozaki.c - the definition of ozaki2, ozaki1 and ozaki-sgemm: docs/numerics.md. Whole numbers
+ * are kept in binary64 where they have no more than 53 significant bits, and their sums in
+ * fixed.h's numbers. */
 #include "ref_ozaki.h"
 
 #include <math.h>
@@ -76,8 +77,8 @@ static void add_slices(const ref_work *w, int64_t i, int64_t j, int e, fixed *su
         }
 }
 
-/* How far a product of fixed-point lines is from that of the lines, in units of their product: half a unit is lost of
- * each element that was rounded, and some slices are left out. */
+/* How far a product of fixed-point lines is from that of the lines, in units of their product: half
+ * a unit is lost of each element that was rounded, and some slices are left out. */
 static long double units_lost(const ref_work *w, int64_t i, int64_t j)
 {
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
@@ -112,7 +113,8 @@ static bool is_left(const ref_work *w, int64_t i, int64_t j)
     return !w->ozaki->parameter && w->needed[i + j * w->p->m] > w->parameter;
 }
 
-/* The exponent that a line's elements are given more in binary64, and whether all products of two lines have room there. */
+/* The exponent that a line's elements are given more in binary64, and whether all products of two
+ * lines have room there. */
 static int64_t raised_by(const ref_line *r)
 {
     return ref_is_counted(r) ? 490 - ref_floor_div(r->peak, REF_LOG) : 0;
@@ -142,7 +144,8 @@ static void set_dense_tile(const ref_work *w, int64_t i0, int64_t j0)
             w->is_dense[i + j * m] = count > FEW && fits && is_left(w, i, j);
 }
 
-/* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up in order. */
+/* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up
+ * in order. */
 static double binary64_sum(const ref_work *w, int64_t i, int64_t j)
 {
     const ref_side *a = &w->side[0], *b = &w->side[1];

@@ -1,5 +1,5 @@
-/* ref_ozaki.h - the Ozaki family in plain C: fixed-point operands, what each scheme makes of their product, and how far
- * that can be from the exact one. */
+/* ref_ozaki.h - the Ozaki family in plain C: fixed-point operands, what each scheme makes of their
+ * product, and how far that can be from the exact one. */
 #ifndef REF_OZAKI_H
 #define REF_OZAKI_H
 
@@ -11,7 +11,8 @@ typedef enum { REF_RESIDUES, REF_INT8_SLICES, REF_FLOAT_SLICES } ref_scheme;
 
 typedef struct {
     ref_scheme scheme;
-    int parameter; /* of moduli or slices; 0: from the data, and elements that are not certified are repaired */
+    /* of moduli or slices; 0: from the data, and elements that are not certified are repaired */
+    int parameter;
 } ref_ozaki;
 
 /* What is known of a product besides C; by columns, m x n. */
@@ -20,8 +21,8 @@ typedef struct {
     int64_t repaired;  /* elements; -1: the mode's definition does not say */
     bool *is_repaired; /* left by the scheme ... */
     bool *in_binary64; /* ... and summed up in binary64: else exactly */
-    long double *
-        off; /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */
+    /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */
+    long double *off;
 } ref_account;
 
 /* False if `mode` is none of the family. */

@@ -65,7 +65,8 @@ static void add_product(fixed *sum, const line *a, const line *b, int64_t k)
                                          -(a->scale + b->scale));
 }
 
-/* The leading 24 bits of x, rounded, which x loses. False if binary32 cannot have the rest, or not even these. */
+/* The leading 24 bits of x, rounded, which x loses. False if binary32 cannot have the rest, or not
+ * even these. */
 static bool take_part(fixed *x, float *part)
 {
     int e;

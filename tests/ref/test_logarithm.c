@@ -1,4 +1,5 @@
-/* test_logarithm.c - the whole-number logarithms and the levels of the residue modes, against MPFR and the references. */
+/* test_logarithm.c - the whole-number logarithms and the levels of the residue modes, against MPFR
+ * and the references. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 enum { SEED = 61, SMALL = 1 << 16, RANDOM = 100000 };
 
-/* 256 log2(x) lies in [below, below + 2), and at most at above. The same numbers as the reference's. */
+/* 256 log2(x) lies in [below, below + 2), and at most at above. The same numbers as the
+ * reference's. */
 static void check_logarithm(uint64_t x)
 {
     static mpfr_t log;
@@ -79,7 +81,8 @@ static void moduli_are_coprime(void **unused)
                   moduli[i], moduli[j]);
 }
 
-/* Two lines whose norms are at most 2^(level / 256) before rounding have products below P / 2 (1 - 2^-20) after it. */
+/* Two lines whose norms are at most 2^(level / 256) before rounding have products below P / 2 (1 -
+ * 2^-20) after it. */
 static void levels_keep_products_apart(void **unused)
 {
     (void)unused;

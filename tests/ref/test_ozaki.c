@@ -1,5 +1,5 @@
-/* test_ozaki.c - the definition of the Ozaki family against exact products: nothing is lost but what it accounts for,
- * what is certified is as good as binary64, and choices follow the data. */
+/* test_ozaki.c - the definition of the Ozaki family against exact products: nothing is lost but
+ * what it accounts for, what is certified is as good as binary64, and choices follow the data. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -150,8 +150,8 @@ static void whole_numbers_are_exact(void **unused)
     clear(&p);
 }
 
-/* Small products of a long k have 15 moduli at least, others 14. Wider data take more, those that no number of moduli can carry are repaired, and
- * shifts along k cost nothing. */
+/* Small products of a long k have 15 moduli at least, others 14. Wider data take more, those that
+ * no number of moduli can carry are repaired, and shifts along k cost nothing. */
 static void moduli_follow_the_data(void **unused)
 {
     (void)unused;

@@ -1,4 +1,5 @@
-/* test_ref.c - the references against slower ones, and proof that comparisons with them see faults. */
+/* test_ref.c - the references against slower ones, and proof that comparisons with them see
+ * faults. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -135,8 +136,8 @@ static void set_number(mpfr_t x, const ref_format *format, const void *data, int
     mpfr_add_d(x, x, part[2], MPFR_RNDN);
 }
 
-/* The error of a value of element (i, j) with every sum exact, for operands as they are stored; *nearest takes the
- * exact element. */
+/* The error of a value of element (i, j) with every sum exact, for operands as they are stored;
+ * *nearest takes the exact element. */
 static double exact_error(const ref_typed *p, int64_t i, int64_t j, const void *value,
                           double *nearest)
 {

@@ -1,5 +1,6 @@
-/* matrix.h - a column-major matrix of 8-byte elements whose surroundings are guarded: everything that is no element
- * holds a NaN of its own, to be noticed when it is read as well as when it is overwritten. */
+/* matrix.h - a column-major matrix of 8-byte elements whose surroundings are guarded: everything
+ * that is no element holds a NaN of its own, to be noticed when it is read as well as when it is
+ * overwritten. */
 #ifndef TEST_MATRIX_H
 #define TEST_MATRIX_H
 
@@ -8,9 +9,9 @@
 
 typedef struct {
     int64_t rows, cols, ld;
-    int64_t
-        guard; /* elements before the first and after the last column; 0: storage ends at the last element,
-                      * for AddressSanitizer to see a step past it */
+    /* elements before the first and after the last column; 0: storage ends at the last element,
+     * for AddressSanitizer to see a step past it */
+    int64_t guard;
     size_t count;    /* elements of storage */
     double *storage; /* binary64, or tandem_df behind a cast */
 } test_matrix;
@@ -33,7 +34,8 @@ int64_t matrix_damage(const test_matrix *m);
 /* FNV-1a of the elements' bits, column after column. */
 uint64_t matrix_hash(const test_matrix *m);
 
-/* Column-major position of the first element whose bits differ (two NaN do not), or -1. Same rows and columns. */
+/* Column-major position of the first element whose bits differ (two NaN do not), or -1. Same rows
+ * and columns. */
 int64_t matrix_difference(const test_matrix *x, const test_matrix *y);
 
 #endif

@@ -1,4 +1,5 @@
-/* random.h - numbers for tests, the same on every machine (splitmix64, Steele, Lea and Flood, 2014). */
+/* random.h - numbers for tests, the same on every machine (splitmix64, Steele, Lea and Flood,
+ * 2014). */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 
@@ -30,7 +31,8 @@ static inline int random_int(test_random *r, int low, int high)
     return low + (int)(random_bits(r) % (uint64_t)(high - low + 1));
 }
 
-/* Nearly normal, mean 0 and variance 1: a sum of twelve, so that no mathematical function decides the bits. */
+/* Nearly normal, mean 0 and variance 1: a sum of twelve, so that no mathematical function decides
+ * the bits. */
 static inline double random_normal(test_random *r)
 {
     double sum = -6.0;

@@ -1,4 +1,5 @@
-/* test.h - cmocka and the checks that all tests share. A check names its condition, never an operator: a NaN fails. */
+/* test.h - cmocka and the checks that all tests share. A check names its condition, never an
+ * operator: a NaN fails. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -32,7 +33,8 @@ __attribute__((format(printf, 7, 8))) void test_at_most(const char *file, int li
                                                         const char *bound_text, double bound,
                                                         const char *format, ...);
 
-/* True if sanitizers watch this program: 10 to 50 times as slow, so tests that are about values may do with fewer. */
+/* True if sanitizers watch this program: 10 to 50 times as slow, so tests that are about values may
+ * do with fewer. */
 static inline int test_is_sanitized(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -48,7 +50,8 @@ static inline int test_cases(int count) { return test_is_sanitized() ? count / 1
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 
-/* The arguments of a test of random cases, [CASES [SEED]], in the place of what is given; says what will be run. */
+/* The arguments of a test of random cases, [CASES [SEED]], in the place of what is given; says what
+ * will be run. */
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed);
 
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */

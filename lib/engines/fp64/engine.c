@@ -1,5 +1,6 @@
-/* engine.c - mode fp64: sums in binary64 in the one order of ../../../kernels/repair/binary64.h, which
- * is the same on every device, for every layout, batch form and stream. Takes no device memory. */
+/* engine.c - mode fp64: sums in binary64 in the one order of ../../../kernels/repair/binary64.h,
+ * which is the same on every device, for every layout, batch form and stream. Takes no device
+ * memory. */
 #include "../model/cost.h"
 #include "../proven.h"
 #include "../tiler.h"

@@ -1,5 +1,6 @@
-/* engine.c - batches of small factorisations, solutions and inverses by Tandem's own kernels, in the arithmetic of the
- * matrices' type. No mode: whatever the mode, the routines of family `lu` come here. */
+/* engine.c - batches of small factorisations, solutions and inverses by Tandem's own kernels, in
+ * the arithmetic of the matrices' type. No mode: whatever the mode, the routines of family `lu`
+ * come here. */
 #include "../../../kernels/lu/lu.h"
 #include "../../cuda/device.h"
 #include "../engine.h"

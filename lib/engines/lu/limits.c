@@ -4,9 +4,10 @@ const char td_reason_order[] = "order beyond the kernels'";
 const char td_reason_faster[] = "cuBLAS is faster";
 const char td_reason_plain[] = "not a batch of small matrices";
 
-/* Orders for which the kernels were faster than cuBLAS 13.1 on an H200, for 1, 10, 100, 1000 and 10000 matrices, and for
- * triangles for 1000 and 10000 (docs/lu.md, docs/results/h200-2026-11-22-lu2 and h200-2026-11-23-lu6). By type: binary32, binary64, and complex
- * ones. */
+/* Orders for which the kernels were faster than cuBLAS 13.1 on an H200, for 1, 10, 100, 1000 and
+ * 10000 matrices, and for triangles for 1000 and 10000 (docs/lu.md,
+ * docs/results/h200-2026-11-22-lu2 and h200-2026-11-23-lu6). By type: binary32, binary64, and
+ * complex ones. */
 typedef struct {
     int from, to;
 } orders;

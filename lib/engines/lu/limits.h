@@ -1,4 +1,5 @@
-/* limits.h - which batches of small factorisations, solutions and inverses Tandem's own kernels take. Pure. */
+/* limits.h - which batches of small factorisations, solutions and inverses Tandem's own kernels
+ * take. Pure. */
 #ifndef TD_LIMITS_H
 #define TD_LIMITS_H
 

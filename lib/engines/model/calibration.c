@@ -27,7 +27,8 @@ static bool join(char path[TD_CALIBRATION_PATH], const char *folder, const char 
     return snprintf(path, TD_CALIBRATION_PATH, "%s%s", folder, rest) < TD_CALIBRATION_PATH;
 }
 
-/* Without its last slash. An XDG_CACHE_HOME that is not absolute does not count, as its specification has it. */
+/* Without its last slash. An XDG_CACHE_HOME that is not absolute does not count, as its
+ * specification has it. */
 static bool find_folder(char path[TD_CALIBRATION_PATH])
 {
     const char *cache = td_environment_value("XDG_CACHE_HOME"),
@@ -55,7 +56,8 @@ bool td_calibration_path(const td_card *card, int driver, char path[TD_CALIBRATI
 
 /* ---- writing ---- */
 
-/* Makes the folders of a path, outermost first: this user's own, as the specification of XDG_CACHE_HOME has it. */
+/* Makes the folders of a path, outermost first: this user's own, as the specification of
+ * XDG_CACHE_HOME has it. */
 static bool make_folders(const char *path)
 {
     char folder[TD_CALIBRATION_PATH];

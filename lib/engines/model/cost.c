@@ -74,7 +74,8 @@ TD_COST(fp64)
 
 /* ---- formats of several components (docs/kernels/multifloat.md) ---- */
 
-/* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of `bytes`. */
+/* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of
+ * `bytes`. */
 static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_bytes)
 {
     const sizes s = sizes_of(p);
@@ -84,7 +85,8 @@ static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_
     return s;
 }
 
-/* Instructions of a multiply-add, as measured: in the time of one, the unit makes two operations. */
+/* Instructions of a multiply-add, as measured: in the time of one, the unit makes two
+ * operations. */
 TD_COST(df)
 {
     const double slots = 12.4;
@@ -126,8 +128,8 @@ static double moduli_of(const td_problem *p, td_parameter parameter)
     return parameter.is_given ? (double)parameter.count : td_fewest_moduli(p->m, p->n, p->k);
 }
 
-/* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums of residues written, read and
- * joined. */
+/* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums
+ * of residues written, read and joined. */
 static void count_residues(const td_problem *p, double moduli, td_cost *cost)
 {
     const sizes s = sizes_of(p);
@@ -139,7 +141,8 @@ static void count_residues(const td_problem *p, double moduli, td_cost *cost)
 
 TD_COST(ozaki2) { count_residues(p, moduli_of(p, parameter), cost); }
 
-/* Binary64 slices: two or three of ordinary data, of whose products the sums of all that count are made. */
+/* Binary64 slices: two or three of ordinary data, of whose products the sums of all that count are
+ * made. */
 static void count_double_slices(const td_problem *p, td_cost *cost)
 {
     const double slices = 4.0, products = slices * slices;

@@ -1,5 +1,5 @@
-/* cost.h - what a product costs in each mode, and how good it is documented to be: what the rows of the registry say of
- * themselves to model.h. Pure: no CUDA calls. */
+/* cost.h - what a product costs in each mode, and how good it is documented to be: what the rows of
+ * the registry say of themselves to model.h. Pure: no CUDA calls. */
 #ifndef TD_COST_H
 #define TD_COST_H
 
@@ -21,8 +21,8 @@ TD_COST(fp64);
 /* The fewest moduli that the data of a product may choose. */
 int td_fewest_moduli(int64_t m, int64_t n, int64_t k);
 
-/* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of binary64 sums, and what the modes
- * that certify their elements keep for any operands. */
+/* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of
+ * binary64 sums, and what the modes that certify their elements keep for any operands. */
 double td_bits_fp64(td_parameter parameter, int64_t k);
 double td_bits_certified(td_parameter parameter, int64_t k);
 double td_bits_df(td_parameter parameter, int64_t k);

@@ -51,10 +51,11 @@ td_card td_card_of(const char *name, const int value[TD_CARD_ATTRIBUTES])
     return card;
 }
 
-/* Multiply-adds of a multiprocessor in a clock, and the share of those of tensor cores that kernels reach. A device counts as the
- * last row that its compute capability is not below. The shares from 80 on are what the row `mma` reaches of its instructions on an
- * H200 (docs/kernels.md). CUDA C++ Programming Guide, "Throughput of native arithmetic instructions";
- * tensor cores: the makers' papers on each architecture. */
+/* Multiply-adds of a multiprocessor in a clock, and the share of those of tensor cores that kernels
+ * reach. A device counts as the last row that its compute capability is not below. The shares from
+ * 80 on are what the row `mma` reaches of its instructions on an H200 (docs/kernels.md). CUDA C++
+ * Programming Guide, "Throughput of native arithmetic instructions"; tensor cores: the makers'
+ * papers on each architecture. */
 static const struct {
     int capability; /* 10 major + minor */
     double fp32, fp64, matrix64, int8, share;
@@ -125,7 +126,8 @@ int td_way_of(const td_engine *engine, td_parameter parameter)
 
 /* ---- factors ---- */
 
-/* Where a size lies on an axis of so many sizes: between number `below` and the next, this far on. */
+/* Where a size lies on an axis of so many sizes: between number `below` and the next, this far
+ * on. */
 typedef struct {
     int below;
     double on;

@@ -1,7 +1,8 @@
-/* model.h - predicted times of products, by cuBLAS and by every mode, on a device. What a mode's row says that a product costs
- * becomes seconds by rates that the device's properties give, and by factors that were measured: kept here for some devices, or by
- * `tandem calibrate` for the user's own. It depends on the problem, the device and the calibration alone. Pure: no CUDA calls;
- * safe in any thread. docs/auto.md says more. */
+/* model.h - predicted times of products, by cuBLAS and by every mode, on a device. What a mode's
+ * row says that a product costs becomes seconds by rates that the device's properties give, and by
+ * factors that were measured: kept here for some devices, or by `tandem calibrate` for the user's
+ * own. It depends on the problem, the device and the calibration alone. Pure: no CUDA calls; safe
+ * in any thread. docs/auto.md says more. */
 #ifndef TD_MODEL_H
 #define TD_MODEL_H
 
@@ -23,7 +24,8 @@ extern const int td_card_attributes[TD_CARD_ATTRIBUTES];
 /* A card with these values of those attributes. */
 td_card td_card_of(const char *name, const int value[TD_CARD_ATTRIBUTES]);
 
-/* What the host device calls itself. Its own properties say nothing of a GPU: it stands for another card of cards.def. */
+/* What the host device calls itself. Its own properties say nothing of a GPU: it stands for another
+ * card of cards.def. */
 #define TD_HOST_CARD       "Tandem host device (no GPU)"
 #define TD_HOST_STANDS_FOR "NVIDIA GeForce RTX 4090"
 
@@ -52,7 +54,8 @@ typedef struct {
 enum { TD_MOST_WAYS = 24 };
 const td_way *td_ways(int *count);
 
-/* The number of the way that computes as an engine does with a parameter (a number of moduli apart). */
+/* The number of the way that computes as an engine does with a parameter (a number of moduli
+ * apart). */
 int td_way_of(const td_engine *engine, td_parameter parameter);
 
 /* ---- factors ---- */
@@ -76,11 +79,12 @@ typedef struct {
 /* A model by the card's properties, and by the factors kept here if there are any for it. */
 void td_model_make(td_model *model, const td_card *card);
 
-/* True if native products were timed on such a device: then predictions are not the card's properties alone. */
+/* True if native products were timed on such a device: then predictions are not the card's
+ * properties alone. */
 bool td_model_is_measured(const td_model *model);
 
-/* Seconds of a product of binary64 matrices in one of the ways; engine and parameter may have a number. A negative number if
- * nobody can say. */
+/* Seconds of a product of binary64 matrices in one of the ways; engine and parameter may have a
+ * number. A negative number if nobody can say. */
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p);
 

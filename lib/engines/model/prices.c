@@ -5,8 +5,8 @@
 #include "../../../kernels/select/choice.h"
 #include "tuning.h"
 
-/* What 14 moduli cost stands for this much; and the most that anything may cost: the sums of prices of
- * all tiles then stay far below 64 bits. */
+/* What 14 moduli cost stands for this much; and the most that anything may cost: the sums of prices
+ * of all tiles then stay far below 64 bits. */
 static const double price_of_few = 1024.0, most_price = 0x1p20;
 
 static int32_t price(double seconds, double few)

@@ -1,5 +1,6 @@
-/* engine.c - modes df, ts, dd and d+s: cuts a product into parts that fit the workspace, and enqueues scan,
- * pack, multiply, join and repair for each. The parts change no bit of C: the order of every sum depends on k alone. */
+/* engine.c - modes df, ts, dd and d+s: cuts a product into parts that fit the workspace, and
+ * enqueues scan, pack, multiply, join and repair for each. The parts change no bit of C: the order
+ * of every sum depends on k alone. */
 #include "engine.h"
 
 #include <string.h>
@@ -61,8 +62,8 @@ typedef struct {
     int m, n, batch;
 } mf_part;
 
-/* True if sums of superblocks are kept in device memory: there are several, and one launch cannot do with a running
- * sum in shared memory. */
+/* True if sums of superblocks are kept in device memory: there are several, and one launch cannot
+ * do with a running sum in shared memory. */
 static bool keeps_sums(const mf_plan *plan, int64_t k)
 {
     return k > TD_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
@@ -119,8 +120,8 @@ static int64_t tiles_of(int64_t m, int64_t n)
     return td_ceil_div(m, TD_TILE) * td_ceil_div(n, TD_TILE);
 }
 
-/* If there are too few tiles to fill the device, or the last of them leave most of it idle, the superblocks of these go
- * to several blocks. */
+/* If there are too few tiles to fill the device, or the last of them leave most of it idle, the
+ * superblocks of these go to several blocks. */
 static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device, size_t limit)
 {
     const int64_t tiles = tiles_of(plan->m, plan->n), all_tiles = tiles * plan->batch;
@@ -140,7 +141,8 @@ static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device
     if (spread.bytes <= limit) *plan = spread;
 }
 
-/* Shared memory of a multiprocessor that the blocks of a multiply kernel need, with or without running sums. */
+/* Shared memory of a multiprocessor that the blocks of a multiply kernel need, with or without
+ * running sums. */
 static size_t shared_bytes(const td_format *format, bool with_sums)
 {
     const int sums = with_sums ? TD_TILE * TD_TILE * format->sum_bytes : 0;
@@ -197,7 +199,8 @@ static td_output output_of(const mf_product *product, const td_target *target)
     };
 }
 
-/* Multiplies the panels of one part: most tiles by one block each, the last ones spread over several. */
+/* Multiplies the panels of one part: most tiles by one block each, the last ones spread over
+ * several. */
 static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
                                   const td_multiply *multiply)
 {

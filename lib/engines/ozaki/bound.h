@@ -1,4 +1,5 @@
-/* bound.h - what is decided from an int8 product of magnitudes, part by part of a product (../../../kernels/select/estimate.h). */
+/* bound.h - what is decided from an int8 product of magnitudes, part by part of a product
+ * (../../../kernels/select/estimate.h). */
 #ifndef TD_OZAKI_BOUND_H
 #define TD_OZAKI_BOUND_H
 
@@ -6,7 +7,8 @@
 #include "planes.h"
 #include "route.h"
 
-/* A part. The sums, and what is made of them, are in estimate.min_moduli.of, td_estimate_sum_bytes() of it. */
+/* A part. The sums, and what is made of them, are in estimate.min_moduli.of,
+ * td_estimate_sum_bytes() of it. */
 typedef struct {
     td_device *device;
     td_route_terms terms;
@@ -22,7 +24,8 @@ typedef struct {
 size_t td_estimate_sum_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 size_t td_estimate_least_bytes(int64_t m, int64_t n, int64_t k, int64_t batch);
 
-/* Words of a map of what of both operands has numbers other than 0; 0: sums of so long a k have none. */
+/* Words of a map of what of both operands has numbers other than 0; 0: sums of so long a k have
+ * none. */
 int64_t td_estimate_map_words(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* How the numbers of candidates of a part's elements are laid out. */

@@ -81,7 +81,8 @@ static context *create_context(void)
     return c;
 }
 
-/* A handle of a context that is gone is forgotten: cuBLAS could not even destroy it. NULL without memory. */
+/* A handle of a context that is gone is forgotten: cuBLAS could not even destroy it. NULL without
+ * memory. */
 static context *lock_context(td_device *device)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

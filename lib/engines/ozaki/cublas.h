@@ -1,7 +1,8 @@
-/* cublas.h - cuBLAS as engines use it: exact products of panels of small numbers, on the tensor cores where it has them.
- * And native products of binary64 matrices, where these are to be compared.
- * It is the cuBLAS of the process, or, where the process has none, the newest that the loader finds; the handles are
- * Tandem's own, one for each context. */
+/* cublas.h - cuBLAS as engines use it: exact products of panels of small numbers, on the tensor
+ * cores where it has them. And native products of binary64 matrices, where these are to be
+ * compared.
+ * It is the cuBLAS of the process, or, where the process has none, the newest that the loader
+ * finds; the handles are Tandem's own, one for each context. */
 #ifndef TD_CUBLAS_H
 #define TD_CUBLAS_H
 
@@ -15,15 +16,16 @@
 #include "../../cuda/device.h"
 #include "../../call/problem.h"
 
-/* Bytes: the most that the vendor recommends for any device, and what no product fails for the lack of. */
+/* Bytes: the most that the vendor recommends for any device, and what no product fails for the lack
+ * of. */
 enum { TD_CUBLAS_WORKSPACE = 32 << 20, TD_CUBLAS_LEAST_WORKSPACE = 16 << 10 };
 
-/* Makes the handle of a device, which must be the current one, at the first call. False, said once in the log, if there
- * is no cuBLAS to be had. Safe in any thread and during stream capture. */
+/* Makes the handle of a device, which must be the current one, at the first call. False, said once
+ * in the log, if there is no cuBLAS to be had. Safe in any thread and during stream capture. */
 bool td_cublas_ready(td_device *device);
 
-/* Enqueues; the device must be the current one. A single plane of int8 or float, or a single member. False, said once in the
- * log, if cuBLAS refuses: then C may hold anything. */
+/* Enqueues; the device must be the current one. A single plane of int8 or float, or a single
+ * member. False, said once in the log, if cuBLAS refuses: then C may hold anything. */
 bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t stream);
 
 /* Enqueues one product of binary64 matrices in p->stream: TD_PRODUCT of batch 1 with scalars on the

@@ -1,21 +1,23 @@
-/* double_slices.c - products of binary64 slices (Ozaki scheme I: Ozaki, Ogita, Oishi, Rump, Numerical Algorithms 59,
- * 2012), for results with one rounding on devices whose binary64 units are fast. Digits are so small that all sums of
- * products, over all of k, are exact in binary64. */
+/* double_slices.c - products of binary64 slices (Ozaki scheme I: Ozaki, Ogita, Oishi, Rump,
+ * Numerical Algorithms 59, 2012), for results with one rounding on devices whose binary64 units are
+ * fast. Digits are so small that all sums of products, over all of k, are exact in binary64. */
 #include "../../../kernels/slice/double_split.h"
 #include "../../../kernels/arithmetic/logarithm.h"
 #include "../../../kernels/slice/slices.h"
 #include "../tiler.h"
 #include "scheme.h"
 
-/* Slices: the fewest and the most that are considered, and bits of A' and B' that are enough: more would not do much for data
- * with which these do not suffice. log2 k + (slices + 1) bits - 2 is less than TD_EXACT_LIMBS can hold. */
+/* Slices: the fewest and the most that are considered, and bits of A' and B' that are enough: more
+ * would not do much for data with which these do not suffice. log2 k + (slices + 1) bits - 2 is
+ * less than TD_EXACT_LIMBS can hold. */
 enum { LEAST_SLICES = 2, MOST_SLICES = 8, ENOUGH_BITS = 108 };
 
-/* Elements of k for one that a list has room for. A digit that is multiplied from a list takes some 30 times as long as one
- * that the tensor cores multiply. */
+/* Elements of k for one that a list has room for. A digit that is multiplied from a list takes some
+ * 30 times as long as one that the tensor cores multiply. */
 enum { SPARSE = 128 };
 
-/* Of the base. A weight has at most `slices` products of `bits - 1` bits each for every element of k: at most 2^53. */
+/* Of the base. A weight has at most `slices` products of `bits - 1` bits each for every element of
+ * k: at most 2^53. */
 static int bits_of(int slices, int64_t k)
 {
     return (53 - td_ceil_log2(k) - td_ceil_log2(slices)) / 2 + 1;
@@ -139,18 +141,19 @@ static td_cut cut(td_parameter parameter, int64_t k)
     return (td_cut){.by_data = true};
 }
 
-/* |A'| < base^slices / 2, so that digit 0 is at most half the base like all others. Of the weights that are left out, the first
- * has slices - 1 pairs, of k products of base^2 / 4 each, and all others, with the k / 4 from rounding both A' and B', are
- * less than one more such pair. */
+/* |A'| < base^slices / 2, so that digit 0 is at most half the base like all others. Of the weights
+ * that are left out, the first has slices - 1 pairs, of k products of base^2 / 4 each, and all
+ * others, with the k / 4 from rounding both A' and B', are less than one more such pair. */
 static int log_of_rest(int slices, int bits, int64_t k)
 {
     return TD_LOG * (slices * bits - 2) + td_log_above((uint64_t)slices) +
            td_log_above((uint64_t)k);
 }
 
-/* Logarithm of the share of elements that are repaired if elements are z times the product of two peaks, z normal, and peaks
- * about 2^(slices bits - 2): the unit in the last place is 2^-52.5 of an element; what matters is whether a tie is within
- * 2^rest and as much again, and 1 / abs(z) is about 8 on average. */
+/* Logarithm of the share of elements that are repaired if elements are z times the product of two
+ * peaks, z normal, and peaks about 2^(slices bits - 2): the unit in the last place is 2^-52.5 of an
+ * element; what matters is whether a tie is within 2^rest and as much again, and 1 / abs(z) is
+ * about 8 on average. */
 static int log_of_repaired(int slices, int bits, int64_t k)
 {
     return 59 * TD_LOG + TD_LOG / 2 - TD_LOG * slices * bits + td_log_above((uint64_t)k) +

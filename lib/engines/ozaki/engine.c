@@ -1,6 +1,7 @@
-/* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole numbers, cuts the product
- * into parts that fit the workspace, has a scheme multiply each, and repairs. The parts change no bit of C: what is decided is
- * decided for whole operands, and every sum is exact. */
+/* engine.c - the modes of the Ozaki family: measures the operands, decides how they become whole
+ * numbers, cuts the product into parts that fit the workspace, has a scheme multiply each, and
+ * repairs. The parts change no bit of C: what is decided is decided for whole operands, and every
+ * sum is exact. */
 #include "../../../kernels/residue/moduli.h"
 #include "second.h"
 #include "bound.h"
@@ -240,7 +241,8 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     return td_estimate_part_run(&estimate);
 }
 
-/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines tell. */
+/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines
+ * tell. */
 static cudaError_t decide(const td_ozaki_product *product, int64_t z)
 {
     const ozaki_part part = part_of(product, z, 0);

@@ -108,8 +108,8 @@ static int sample_lines(int64_t lines, int64_t most, int *step)
     return (int)((sampled - 1) * TD_TILE + td_smaller(lines - last, TD_TILE));
 }
 
-/* A first estimate of a sample costs more than it saves for products of one part with one sum and of
- * at most so many multiplications. */
+/* A first estimate of a sample costs more than it saves for products of one part with one sum and
+ * of at most so many multiplications. */
 static const double LEAST_SAMPLED_PRODUCTS = 0x1p33;
 
 static bool is_worth_sampling(const td_ozaki_plan *plan, const td_problem *p)

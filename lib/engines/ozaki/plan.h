@@ -1,5 +1,5 @@
-/* plan.h - how a product of the Ozaki family (engine.c) is cut into parts that fit the workspace, and what lies there
- * where. */
+/* plan.h - how a product of the Ozaki family (engine.c) is cut into parts that fit the workspace,
+ * and what lies there where. */
 #ifndef TD_PLAN_H
 #define TD_PLAN_H
 
@@ -25,8 +25,8 @@ typedef struct {
     size_t masks, open_tile, min_moduli, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */
 
-    /* Lines that a first estimate is made of, to see whether one of all is worth its time, and which
-     * they are (td_fixed.group_step). m is 0 if there is none. */
+    /* Lines that a first estimate is made of, to see whether one of all is worth its time, and
+     * which they are (td_fixed.group_step). m is 0 if there is none. */
     struct {
         int m, n, group_step[2];
     } sample;
@@ -81,7 +81,8 @@ static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_
 
 int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p);
 
-/* True if elements of C may be left to the repair kernel though their row and column are finite numbers. */
+/* True if elements of C may be left to the repair kernel though their row and column are finite
+ * numbers. */
 bool td_ozaki_certifies(const td_ozaki_product *product);
 
 /* What becomes of dense tiles: with N given nothing is left that exact sums are for. */

@@ -1,5 +1,6 @@
-/* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino, Imamura,
- * arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that know what was decided do the rest. */
+/* residues.c - products of residues modulo N coprime moduli (Ozaki scheme II: Ozaki, Uchino,
+ * Imamura, arXiv 2504.08009). Where the data decide N, there is room for the most, and kernels that
+ * know what was decided do the rest. */
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/residue/split.h"
 #include "../../../kernels/fused/fused.h"
@@ -13,7 +14,8 @@ static int most_moduli(td_parameter parameter)
     return parameter.is_given ? parameter.count : TD_MAX_MODULI;
 }
 
-/* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are what most products take. */
+/* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are
+ * what most products take. */
 static bool may_be_fused(td_parameter parameter)
 {
     return base_moduli(parameter) <= TD_COMMON_MODULI && most_moduli(parameter) >= TD_COMMON_MODULI;
@@ -84,7 +86,8 @@ static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int
 /* The prices of a mode that the user names are part of its definition: the same on every device. A
  * tile in binary64 costs as much as 24 moduli: on an H100 it is 21 at 4096 x 4096 x 4096 and 27 at
  * 8192 x 8192 x 8192, where residues of 14 moduli take 0.116 and 0.79 ms for each of them. A device
- * with little FP64, such as an RTX 4090, would make it 300, but native products take as long there. */
+ * with little FP64, such as an RTX 4090, would make it 300, but native products take as long
+ * there. */
 enum { MODULUS_PRICE = 64 };
 static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
                                          .sums = 24 * MODULUS_PRICE,

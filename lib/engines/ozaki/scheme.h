@@ -1,4 +1,5 @@
-/* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what lib/engines/ozaki/engine.c needs of each. */
+/* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what
+ * lib/engines/ozaki/engine.c needs of each. */
 #ifndef TD_SCHEME_H
 #define TD_SCHEME_H
 
@@ -49,13 +50,15 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 typedef struct {
     bool needs_cublas;
 
-    /* Lines of products that are to be exact know how many elements their scale rounds (../../../kernels/measure/line.h). */
+    /* Lines of products that are to be exact know how many elements their scale rounds
+     * (../../../kernels/measure/line.h). */
     bool counts_rounded;
 
     /* Loads the scheme's own kernels on the current device. */
     cudaError_t (*prepare)(void);
 
-    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k. NULL: 0. */
+    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k.
+     * NULL: 0. */
     int (*from_data)(int64_t m, int64_t n, int64_t k);
 
     /* The most elements of k that one pass can take. */
@@ -74,19 +77,22 @@ typedef struct {
     /* Sets how lines are scaled, and what is certified, for lines of k elements. */
     void (*choose)(td_parameter parameter, int64_t k, td_rule *rule);
 
-    /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the masks. */
+    /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the
+     * masks. */
     cudaError_t (*multiply)(const td_scheme_part *part);
     cudaError_t (*finish)(const td_scheme_part *part);
 } td_scheme;
 
-/* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times abs(A')abs(B'), which is at least k
- * times the product of the means. Errors of many terms of like size average out to less than binary64's. */
+/* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times
+ * abs(A')abs(B'), which is at least k times the product of the means. Errors of many terms of like
+ * size average out to less than binary64's. */
 static inline int32_t td_scheme_need(int64_t k)
 {
     return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
 }
 
-/* td_choice.need_of_estimate: the same errors beside what abs(A')abs(B') is at least (../../../kernels/select/estimate.h). */
+/* td_choice.need_of_estimate: the same errors beside what abs(A')abs(B') is at least
+ * (../../../kernels/select/estimate.h). */
 static inline int32_t td_scheme_need_of_estimate(int64_t k)
 {
     return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);

@@ -1,20 +1,23 @@
-/* second.h - dense tiles of a part of C that is to be exact and rounded once: a second product of more moduli, in the memory of the
- * first one (../../../kernels/crt/second.h). It changes no bit, but the time. */
+/* second.h - dense tiles of a part of C that is to be exact and rounded once: a second product of
+ * more moduli, in the memory of the first one (../../../kernels/crt/second.h). It changes no bit,
+ * but the time. */
 #ifndef TD_OZAKI_SECOND_H
 #define TD_OZAKI_SECOND_H
 
 #include "../../../kernels/crt/second.h"
 #include "scheme.h"
 
-/* How a part of that size is cut for it, into as few as `bytes` of workspace allow; m is 0 if there is not enough, or if sums of
- * single elements take no longer than the launches. */
+/* How a part of that size is cut for it, into as few as `bytes` of workspace allow; m is 0 if there
+ * is not enough, or if sums of single elements take no longer than the launches. */
 td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t batch, size_t bytes);
 size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch);
 
-/* Bytes for a part in one piece if that is a small one, of which more launches would take a share of the time; else 0. */
+/* Bytes for a part in one piece if that is a small one, of which more launches would take a share
+ * of the time; else 0. */
 size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch);
 
-/* Bytes that finish.target.is_dense has: behind the tiles of m x n elements there is more for this alone. */
+/* Bytes that finish.target.is_dense has: behind the tiles of m x n elements there is more for this
+ * alone. */
 size_t td_dense_scratch_bytes(int64_t m, int64_t n, int64_t batch);
 
 typedef struct {

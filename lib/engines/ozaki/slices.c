@@ -1,19 +1,23 @@
-/* slices.c - products of slices (Ozaki scheme I): balanced digits in int8, whose products of equal weight are one
- * product over a longer k (Ootomo, Ozaki, Yokota, arXiv 2306.11975; Uchino, Ozaki, Imamura, arXiv 2409.13313), or in
- * binary32 (Ozaki, Ogita, Oishi, Rump, Numerical Algorithms 59, 2012). All sums are of whole numbers, and exact. */
+/* slices.c - products of slices (Ozaki scheme I): balanced digits in int8, whose products of equal
+ * weight are one product over a longer k (Ootomo, Ozaki, Yokota, arXiv 2306.11975; Uchino, Ozaki,
+ * Imamura, arXiv 2409.13313), or in binary32 (Ozaki, Ogita, Oishi, Rump, Numerical Algorithms 59,
+ * 2012). All sums are of whole numbers, and exact. */
 #include "../../../kernels/arithmetic/logarithm.h"
 #include "../../../kernels/slice/slices.h"
 #include "../tiler.h"
 #include "scheme.h"
 #include "slices.h"
 
-/* Most elements of k of one product of binary32 digits; part of the mode's definition, as the base depends on it. */
+/* Most elements of k of one product of binary32 digits; part of the mode's definition, as the base
+ * depends on it. */
 enum { FLOAT_K = 4096 };
 
-/* Planes for the carries of sums: |X| < k base^(2 slices) / 4, and the first plane holds X base^(-2 slices). */
+/* Planes for the carries of sums: |X| < k base^(2 slices) / 4, and the first plane holds X base^(-2
+ * slices). */
 enum { CARRIES = 2 };
 
-/* Digits of A' whose products with all digits of B' are made at a time, and the bytes that are worth it. */
+/* Digits of A' whose products with all digits of B' are made at a time, and the bytes that are
+ * worth it. */
 enum { MOST_AT_A_TIME = 4, WORTH_BYTES = 32 << 20 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
@@ -27,7 +31,8 @@ typedef struct {
     int weights; /* of digit products that are kept, from the largest; of the others, none */
 } slicing;
 
-/* Bits of the base: products of `bits - 1` bits each, summed over FLOAT_K elements of k at a time, are at most 2^24. */
+/* Bits of the base: products of `bits - 1` bits each, summed over FLOAT_K elements of k at a time,
+ * are at most 2^24. */
 static int float_bits(int64_t k)
 {
     const int64_t terms = k < 2 ? 2 : td_smaller(k, FLOAT_K);
@@ -46,9 +51,9 @@ static slicing slicing_of(operands of, int slices, int64_t k)
     return s;
 }
 
-/* What one pass can take. int8: a sum of weight g has (g + 1) k products, at most 2^14 each but for those with a digit 0,
- * at most 127 2^7, beside a balanced digit of an earlier pass. binary32: a weight has at most `slices` products for each
- * FLOAT_K elements, at most 2^24 each. */
+/* What one pass can take. int8: a sum of weight g has (g + 1) k products, at most 2^14 each but for
+ * those with a digit 0, at most 127 2^7, beside a balanced digit of an earlier pass. binary32: a
+ * weight has at most `slices` products for each FLOAT_K elements, at most 2^24 each. */
 static int64_t most_k_of(const slicing *s)
 {
     const int64_t slices = s->slices, products = slices * (1 << 14) - (1 << 8);
@@ -134,8 +139,9 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
     };
 }
 
-/* A line of A' is digits 0, 1, ... after each other, of B' the last one first: the products of weight g are those of the
- * first g + 1 of A' with the last g + 1 of B', one product over (g + 1) k. */
+/* A line of A' is digits 0, 1, ... after each other, of B' the last one first: the products of
+ * weight g are those of the first g + 1 of A' with the last g + 1 of B', one product over (g + 1)
+ * k. */
 static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
 {
     const int slices = l->s.slices;
@@ -193,8 +199,8 @@ static cudaError_t multiply_triangles(const td_scheme_part *part, const layout *
     return error;
 }
 
-/* Digits p_first .. of A', elements l .. l + count - 1 of the pass: one product of all their lines with those of all
- * digits of B', then the addition by weights. */
+/* Digits p_first .. of A', elements l .. l + count - 1 of the pass: one product of all their lines
+ * with those of all digits of B', then the addition by weights. */
 static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, int p_first,
                                    int64_t first, const td_slices *split)
 {
@@ -284,8 +290,8 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 
 /* ---- scales and certificates ---- */
 
-/* |A'| <= base^slices / 2, less by a factor of 509/512 for int8, so that digit 0 is at most 127 in magnitude: the others
- * add up to at most 128/255 of its unit. */
+/* |A'| <= base^slices / 2, less by a factor of 509/512 for int8, so that digit 0 is at most 127 in
+ * magnitude: the others add up to at most 128/255 of its unit. */
 static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
 {
     const int bits = s->slices * s->bits;
@@ -293,8 +299,9 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
     c->width = bits - 2;
     c->peak_limit = s->type == TD_DIGIT_INT8 ? 253 : TD_LOG;
     c->candidates = 1;
-    /* Rounding both A' and B' changes X by k / 4. Of weights p + q >= slices, there are e + 1 pairs of 2^14 256^e at most for
-     * each e <= slices - 2: at most k 2^(bits - 2) (slices - 1 + (slices - 2) / 255). */
+    /* Rounding both A' and B' changes X by k / 4. Of weights p + q >= slices, there are e + 1 pairs
+     * of 2^14 256^e at most for each e <= slices - 2: at most k 2^(bits - 2) (slices - 1 + (slices
+     * - 2) / 255). */
     int rest = -2 * TD_LOG;
     if (s->type == TD_DIGIT_INT8)
         rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s->slices - 1));

@@ -1,4 +1,5 @@
-/* slices.h - how many slices the schemes take, and slices of triple-single operands: as td_scheme, for lib/engines/ozaki/typed.c. */
+/* slices.h - how many slices the schemes take, and slices of triple-single operands: as td_scheme,
+ * for lib/engines/ozaki/typed.c. */
 #ifndef TD_OZAKI_SLICES_H
 #define TD_OZAKI_SLICES_H
 
@@ -14,8 +15,8 @@ size_t td_ts_slices_bytes(int slices, int64_t m, int64_t n, int64_t k_pass);
 /* For td_measure_ts. */
 int td_ts_slices_width(int slices, int64_t k);
 
-/* Enqueues everything from operands and their lines to C. Of part->fixed and part->finish, only operands, lines, alpha (on
- * the host, not 0) and the target's C are used; the batch is 1. */
+/* Enqueues everything from operands and their lines to C. Of part->fixed and part->finish, only
+ * operands, lines, alpha (on the host, not 0) and the target's C are used; the batch is 1. */
 cudaError_t td_ts_slices_run(const td_scheme_part *part, tandem_ts alpha, tandem_ts beta);
 
 #endif

@@ -1,5 +1,5 @@
-/* typed.c - cuts a product of triple-single matrices into parts that fit the workspace. The parts change no bit of C: scales
- * belong to whole lines, and every sum is exact. */
+/* typed.c - cuts a product of triple-single matrices into parts that fit the workspace. The parts
+ * change no bit of C: scales belong to whole lines, and every sum is exact. */
 #include "typed.h"
 
 #include "../../../kernels/slice/slices.h"

@@ -33,7 +33,8 @@ typedef struct {
 
 static void visit(const tour *t, const operation_in *in) { t->visit(in, t->context); }
 
-/* Corners of numbers of one part: all signs, significands and exponents; subnormals, zeros, infinities and NaN. */
+/* Corners of numbers of one part: all signs, significands and exponents; subnormals, zeros,
+ * infinities and NaN. */
 
 static const uint32_t significands32[] = {0x800000, 0x800001, 0x800800, 0xaaaaab, 0xb504f3,
                                           0xc00000, 0xfff001, 0xfffffe, 0xffffff};
@@ -225,7 +226,8 @@ static void visit_parts(tour *t, int random_count)
 /* Binary64 */
 
 static const uint64_t fractions[] = {
-    0, /* the last 29 bits are what a binary32 rounds away: ties with an even and with an odd rest */
+    /* the last 29 bits are what a binary32 rounds away: ties with an even and with an odd rest */
+    0,
     1,
     0xfffffffffffff,
     0x0000010000000,
@@ -322,7 +324,8 @@ static void visit_scales32(tour *t, int random_count)
     }
 }
 
-/* td_scale64 and td_scale_down64: results around all ends of binary64, ties at the last subnormal bit among them. */
+/* td_scale64 and td_scale_down64: results around all ends of binary64, ties at the last subnormal
+ * bit among them. */
 static void visit_scales64(tour *t, int random_count)
 {
     static const int results[] = {-1300, -1100, -1077, -1076, -1075, -1074, -1073,

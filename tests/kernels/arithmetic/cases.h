@@ -1,6 +1,6 @@
-/* cases.h - arguments for the functions of operations.h: every combination of corner values, then random and
- * adversarial ones. All of a function's cases, those outside its stated domain included: for bits, host against
- * device. The tests against MPFR leave out what is outside. */
+/* cases.h - arguments for the functions of operations.h: every combination of corner values, then
+ * random and adversarial ones. All of a function's cases, those outside its stated domain included:
+ * for bits, host against device. The tests against MPFR leave out what is outside. */
 #ifndef CASES_H
 #define CASES_H
 

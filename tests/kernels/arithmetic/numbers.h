@@ -1,4 +1,5 @@
-/* numbers.h - the formats by number, and numbers of a format by their parts: what the generic cases and tests use. */
+/* numbers.h - the formats by number, and numbers of a format by their parts: what the generic cases
+ * and tests use. */
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
@@ -21,7 +22,8 @@ double half_ulp(format_id f, int i, double part);
 /* x rounded to what part i can hold. */
 double round_part(format_id f, int i, double x);
 
-/* Each part is at most half a unit in the last place of the one before, which may be a tie; parts after 0 are 0. */
+/* Each part is at most half a unit in the last place of the one before, which may be a tie; parts
+ * after 0 are 0. */
 int is_normalised(format_id f, const double *x);
 
 /* Makes x normalised by setting parts to 0. */

@@ -1,6 +1,6 @@
-/* operations.h - the functions of kernels/arithmetic/float32.h, df.h, dd.h, ts.h and bench/paper.h by number, from one kind of
- * record to one kind of result: the same cases run on the host and in a kernel, and the bits are compared. For C and
- * CUDA C. */
+/* operations.h - the functions of kernels/arithmetic/float32.h, df.h, dd.h, ts.h and bench/paper.h
+ * by number, from one kind of record to one kind of result: the same cases run on the host and in a
+ * kernel, and the bits are compared. For C and CUDA C. */
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
@@ -9,7 +9,8 @@
 #include "../../../kernels/arithmetic/df.h"
 #include "../../../kernels/arithmetic/ts.h"
 
-/* X(function, kind of its arguments, their format): cases.c and numbers.h have kinds and formats. */
+/* X(function, kind of its arguments, their format): cases.c and numbers.h have kinds and
+ * formats. */
 #define OPERATIONS(X)                                                                              \
     SINGLE_OPERATIONS(X)                                                                           \
     DOUBLE_OPERATIONS(X)                                                                           \
@@ -68,15 +69,16 @@
 typedef enum { OPERATIONS(OPERATION_ENUM) OPERATION_COUNT } operation;
 #undef OPERATION_ENUM
 
-/* Numbers by their parts, the largest first; binary32 parts are binary64 here. Each operation uses some; a real number
- * is the first part of a, a running sum is c; td_df_axpby, td_dd_axpby: b[0] a 2^e + b[1] c[0]. */
+/* Numbers by their parts, the largest first; binary32 parts are binary64 here. Each operation uses
+ * some; a real number is the first part of a, a running sum is c; td_df_axpby, td_dd_axpby: b[0] a
+ * 2^e + b[1] c[0]. */
 typedef struct {
     double a[3], b[3], c[3];
     int32_t e, unused;
 } operation_in;
 
-/* The bits of the parts of a number as binary64, an integer too; NaNs without their payload, which machines may
- * choose. */
+/* The bits of the parts of a number as binary64, an integer too; NaNs without their payload, which
+ * machines may choose. */
 typedef struct {
     uint64_t part[3];
 } operation_out;
@@ -188,7 +190,8 @@ TD_BOTH operation_out operation_apply_real64(operation which, double a, double b
     return operation_parts(first, second, 0.0);
 }
 
-/* What pairs and triples have in common: the functions of TYPE, which is td_df and so on. NUMBER is its structure. */
+/* What pairs and triples have in common: the functions of TYPE, which is td_df and so on. NUMBER is
+ * its structure. */
 #define OPERATION_CASES(TYPE)                                                                      \
     case OPERATION_##TYPE##_add:                                                                   \
         return operation_out_##TYPE(TYPE##_add(operation_##TYPE(in->a), operation_##TYPE(in->b))); \

@@ -1,5 +1,5 @@
-/* sums.h - sums of products in the order that the modes define (kernels/arithmetic/order.h), and in the papers' order, for all
- * formats; and their errors. */
+/* sums.h - sums of products in the order that the modes define (kernels/arithmetic/order.h), and in
+ * the papers' order, for all formats; and their errors. */
 #ifndef SUMS_H
 #define SUMS_H
 
@@ -12,7 +12,8 @@ typedef struct {
     double part[MAX_PARTS];
 } number;
 
-/* A format's operations, the terms of its blocks, and the unit of its errors: u^2, or v^3 for triple-single. */
+/* A format's operations, the terms of its blocks, and the unit of its errors: u^2, or v^3 for
+ * triple-single. */
 typedef struct {
     const char *name;
     format_id format;

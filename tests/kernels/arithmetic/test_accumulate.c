@@ -1,6 +1,6 @@
-/* test_accumulate.c - sums of products, in blocks and superblocks, against MPFR, for all formats: random, constant,
- * cancelling, and the worst that a search finds. Errors are in units of the format's u^2 (v^3 for triple-single) times
- * sum |a b|. */
+/* test_accumulate.c - sums of products, in blocks and superblocks, against MPFR, for all formats:
+ * random, constant, cancelling, and the worst that a search finds. Errors are in units of the
+ * format's u^2 (v^3 for triple-single) times sum |a b|. */
 #include "../../support/test.h"
 
 #include <math.h>
@@ -14,24 +14,29 @@ enum { SEED = 23 };
 /* pair_tmpl.h's bound for a block of b terms. */
 static double pair_block_bound(int b) { return 0.5 * b * b + 5.5 * b + 9.0; }
 
-/* What follows for a superblock, P = sum |a b|, renormalised every g blocks. A block's rest is below 18 v times its own
- * part of P. The superblock's lo, j blocks after it was renormalised, is below v ((j + 1) P + 18 times those blocks'
- * part); each addition of a block rounds it twice, the sizes before and after: g (g + 2) v^2 P for g blocks, and
- * 36 g v^2 P for all rests of a superblock. Renormalising loses v |lo| if cancellation made hi smaller than lo:
- * (g + 1) v^2 P for g blocks and 18 v^2 P. */
+/* What follows for a superblock, P = sum |a b|, renormalised every g blocks. A block's rest is
+ * below 18 v times its own part of P. The superblock's lo, j blocks after it was renormalised, is
+ * below v ((j + 1) P + 18 times those blocks' part); each addition of a block rounds it twice, the
+ * sizes before and after: g (g + 2) v^2 P for g blocks, and 36 g v^2 P for all rests of a
+ * superblock. Renormalising loses v |lo| if cancellation made hi smaller than lo: (g + 1) v^2 P for
+ * g blocks and 18 v^2 P. */
 static double pair_superblock_bound(int blocks)
 {
     const int g = TD_RENORMALISE / TD_BLOCK, groups = (blocks + g - 1) / g;
     return pair_block_bound(TD_BLOCK) + g * (g + 2) * groups + 36 * g + (g + 1) * groups + 18;
 }
 
-/* A block of b triples, to first order in v; P = sum |a b|, p_i = |a_i b_i|. Term i adds to s.y four numbers: the two
- * cross products and the product's error, v p_i each, and the sum's error, v P. So |s.y| <= Y_i = (i + 2) v P.
+/* A block of b triples, to first order in v; P = sum |a b|, p_i = |a_i b_i|. Term i adds to s.y
+ * four numbers: the two cross products and the product's error, v p_i each, and the sum's error, v
+ * P. So |s.y| <= Y_i = (i + 2) v P.
  *   e1, e2             v Y_i each; their sum rounds:                                    2 v^2 Y_i
- *   a cross product    loses at most v Y_i + v^2 p_i, in dp and ds, which is v^2 p_i at
- *                      most (0 if *mid is the larger); dp and ds + dp round:            2 v^2 Y_i + 3 v^3 p_i, twice
- *   low                2, 3, 4 v Y_i and 1, 2 v^2 p_i: two additions round:             7 v^2 Y_i + 3 v^3 p_i
- *   three FMAs         v^2 p_i each, on top of that:                                   12 v^2 Y_i + 12 v^3 p_i
+ *   a cross product    loses at most v Y_i + v^2 p_i, in dp and ds, which is v^2 p_i at most (0 if
+ *                      *mid is the larger); dp and ds + dp round:            2 v^2 Y_i + 3 v^3 p_i,
+ *                      twice
+ *   low                2, 3, 4 v Y_i and 1, 2 v^2 p_i: two additions round:             7 v^2 Y_i +
+ *                      3 v^3 p_i
+ *   three FMAs         v^2 p_i each, on top of that:                                   12 v^2 Y_i +
+ *                      12 v^3 p_i
  *   y z, z y           are left out:                                                    2 v^3 p_i
  *   s.z                takes low, 4 v Y_i + 5 v^2 p_i, and rounds at v of what it has.
  * The sums over i of Y_i and of s.z: */
@@ -42,10 +47,11 @@ static double triple_block_bound(int b)
     return 25.0 * y + 23.0 + 4.0 * y_sums + 5.0 * b;
 }
 
-/* And for a superblock, renormalised every g blocks, to |y| <= v P, |z| <= v^2 P. A block comes with |y| <= (b + 2) v p
- * and |z| <= (2 b (b + 5) + 5) v^2 p, p its part of P. Its flush rounds z + block.z at v of that, e1 + e2 at 2 v^2 |y|,
- * and the sum of these at v |z|. Renormalising is exact. The coefficients of P and of p, p of a group's first block,
- * whose parts are in all roundings of the group: */
+/* And for a superblock, renormalised every g blocks, to |y| <= v P, |z| <= v^2 P. A block comes
+ * with |y| <= (b + 2) v p and |z| <= (2 b (b + 5) + 5) v^2 p, p its part of P. Its flush rounds z +
+ * block.z at v of that, e1 + e2 at 2 v^2 |y|, and the sum of these at v |z|. Renormalising is
+ * exact. The coefficients of P and of p, p of a group's first block, whose parts are in all
+ * roundings of the group: */
 static double triple_superblock_bound(int blocks)
 {
     const int b = arithmetics[ARITHMETIC_TS].block, g = TD_RENORMALISE / b;
@@ -217,8 +223,8 @@ static void starts_equal_accumulation_from_zero(void **unused)
     }
 }
 
-/* Renormalising keeps the value, also of parts that overlap; what ends a superblock makes it normalised, and changes
- * nothing twice. */
+/* Renormalising keeps the value, also of parts that overlap; what ends a superblock makes it
+ * normalised, and changes nothing twice. */
 static void check_renormalised(terms *t, operation which, number s)
 {
     exact_set_parts(t->sum, s.part);
@@ -260,7 +266,8 @@ static void renormalising_keeps_values(void **unused)
     }
 }
 
-/* A block that a search found for double-float: one large product, and others that round all the same way. */
+/* A block that a search found for double-float: one large product, and others that round all the
+ * same way. */
 static const double hard[][2] = {
     {0x1.fe926905483e4p+0, -0x1.1611831d867ebp-1}, {0x1.147d176f1f958p+0, 0x1.c247fb1840e52p-25},
     {0x1.952d06d766aap+0, 0x1.307c1b5e425dcp-25},  {0x1.2b40329fdc37dp+0, 0x1.99f5cedb51581p-25},

@@ -49,7 +49,8 @@ static void set_exact(state *s, const operation_in *in)
     mpfr_mul_d(s->bound, s->bound, s->error, MPFR_RNDN);
 }
 
-/* exact + side * bound in binary64, rounded to 53 bits first: below 2^-1022 that makes two roundings. */
+/* exact + side * bound in binary64, rounded to 53 bits first: below 2^-1022 that makes two
+ * roundings. */
 static double rounded(state *s, int side)
 {
     if (side > 0) mpfr_add(s->end, s->exact, s->bound, MPFR_RNDN);

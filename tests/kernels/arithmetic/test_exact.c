@@ -1,5 +1,5 @@
-/* test_exact.c - exact.h against MPFR: sums of products over the whole range, cancellation, ties, the ends of the range; and
- * the certificate of td_exact_axpby at its limit. */
+/* test_exact.c - exact.h against MPFR: sums of products over the whole range, cancellation, ties,
+ * the ends of the range; and the certificate of td_exact_axpby at its limit. */
 #include "../../support/test.h"
 
 #include <float.h>
@@ -39,7 +39,8 @@ static void stop(state *s)
     mpfr_clears(s->sum, s->term, s->error, s->end, s->room, s->unit, (mpfr_ptr)0);
 }
 
-/* Any finite number, with an exponent from low to high; about one in eight has few bits. Below -1022 it is subnormal. */
+/* Any finite number, with an exponent from low to high; about one in eight has few bits. Below
+ * -1022 it is subnormal. */
 static double any_number(test_random *r, int low, int high)
 {
     double x = 1.0 + ldexp((double)(random_bits(r) >> 12), -52);
@@ -242,7 +243,8 @@ static void overflow_begins_where_it_should(void **unused)
     stop(s);
 }
 
-/* What rounds by its sign: a sum that is nothing but products below 2^-1075, a zero with and without terms. */
+/* What rounds by its sign: a sum that is nothing but products below 2^-1075, a zero with and
+ * without terms. */
 static void zeros_have_the_right_sign(void **unused)
 {
     static const struct {
@@ -418,8 +420,9 @@ static void take_distance(state *s, double x, double y)
     if (mpfr_cmp(s->term, s->room) < 0) mpfr_set(s->room, s->term, MPFR_RNDN);
 }
 
-/* s->room <- the distance from s->sum to the nearest tie, or a quarter of the last place; s->unit <- what the certificate
- * is to see of that, at least. Beyond binary64 as if it had no end. */
+/* s->room <- the distance from s->sum to the nearest tie, or a quarter of the last place;
+ * s->unit <- what the certificate is to see of that, at least. Beyond binary64 as if it had no
+ * end. */
 static void set_room(state *s)
 {
     const bool is_large = !mpfr_zero_p(s->sum) && mpfr_get_exp(s->sum) > 900;
@@ -535,8 +538,8 @@ static void certified_results_are_correctly_rounded(void **unused)
     stop(s);
 }
 
-/* 5 +- 2^-51 (1 + 2^-78), where 2^78 + 1 = (2^26 + 1) (2^52 - 2^26 + 1): its last bit alone breaks the tie, and is shifted
- * out. */
+/* 5 +- 2^-51 (1 + 2^-78), where 2^78 + 1 = (2^26 + 1) (2^52 - 2^26 + 1): its last bit alone breaks
+ * the tie, and is shifted out. */
 static void bits_that_are_shifted_out_count(void **unused)
 {
     const uint32_t five[TD_EXACT_LIMBS] = {5};

@@ -1,5 +1,5 @@
-/* test_float32.c - operations on single numbers, of float32.h and of dd.h, against MPFR: sums and products without
- * error, scaling with one rounding, exponents and significands. */
+/* test_float32.c - operations on single numbers, of float32.h and of dd.h, against MPFR: sums and
+ * products without error, scaling with one rounding, exponents and significands. */
 #include "../../support/test.h"
 
 #include <math.h>
@@ -124,7 +124,8 @@ static void scaling_rounds_once(void **unused)
     run(OPERATION_td_scale_down64, check_scale);
 }
 
-/* Each of them says the same about a finite number that is not 0: its exponent, and its bits as m 2^q. */
+/* Each of them says the same about a finite number that is not 0: its exponent, and its bits as m
+ * 2^q. */
 static void check_exponent(const operation_in *in, void *context)
 {
     state *s = context;

@@ -1,5 +1,5 @@
-/* test_operations.c - sums, products and fused products of all formats against MPFR, with the bounds of their headers:
- * corners, random numbers, cancellation, and what a search finds. */
+/* test_operations.c - sums, products and fused products of all formats against MPFR, with the
+ * bounds of their headers: corners, random numbers, cancellation, and what a search finds. */
 #include "../../support/test.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 enum { SEED = 21, RANDOM_CASES = 200000, SEARCH_STEPS = 20000 };
 
-/* The exact value r of a function, and the bound on its error: sum (|a| + |b|), product |a b| or, for a b + c,
- * product |a b| + sum (|a b| + |c|). */
+/* The exact value r of a function, and the bound on its error: sum (|a| + |b|), product |a b| or,
+ * for a b + c, product |a b| + sum (|a b| + |c|). */
 typedef enum { SUM, PRODUCT, FUSED } function_kind;
 
 typedef struct {
@@ -27,14 +27,14 @@ typedef struct {
 #define V2 0x1p-48  /* v^2: u^2 of binary32 */
 #define V3 0x1p-72
 
-/* td_ts_add: relative to M = |a| + |b|, the second parts add to at most v M, and 2 v M with the error of the first.
- * Of that, e1 and e2 are v^2 M and 2 v^2 M; their sum rounds at 3 v^3 M, the third parts' at v^3 M, all together at
- * 4 v^3 M. Normalising is exact. */
+/* td_ts_add: relative to M = |a| + |b|, the second parts add to at most v M, and 2 v M with the
+ * error of the first. Of that, e1 and e2 are v^2 M and 2 v^2 M; their sum rounds at 3 v^3 M, the
+ * third parts' at v^3 M, all together at 4 v^3 M. Normalising is exact. */
 #define TS_ADD (8 * V3)
 
-/* td_ts_mul: relative to |a b|, the middle sum is v, then 2 v and 3 v. The first cross product loses 3 v^2, of which
- * dp, 4 v^2, and ds + dp round: 7 v^3; the second 4 v^2: 9 v^3. *low rounds four times after it is first set, at 7, 8,
- * 9 and 10 v^3; y z and z y are left out, 2 v^3. */
+/* td_ts_mul: relative to |a b|, the middle sum is v, then 2 v and 3 v. The first cross product
+ * loses 3 v^2, of which dp, 4 v^2, and ds + dp round: 7 v^3; the second 4 v^2: 9 v^3. *low rounds
+ * four times after it is first set, at 7, 8, 9 and 10 v^3; y z and z y are left out, 2 v^3. */
 #define TS_MUL (52 * V3)
 
 /* The worst known; the searches that found them were long. */
@@ -207,8 +207,8 @@ static void operations_keep_their_bounds(void **unused)
     for (int i = 0; i < PROMISES; i++) check_promise(&promises[i]);
 }
 
-/* The comparison that all of the above rests on sees one unit in the last place of the last part, and twice the
- * bound. */
+/* The comparison that all of the above rests on sees one unit in the last place of the last part,
+ * and twice the bound. */
 static void planted_faults_are_seen(void **unused)
 {
     (void)unused;

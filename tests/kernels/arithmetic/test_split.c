@@ -1,5 +1,5 @@
-/* test_split.c - binary64 to the longer and shorter formats and back, against MPFR: values, rounding, both ends of the
- * range, special values; and double+single to and from double-double. */
+/* test_split.c - binary64 to the longer and shorter formats and back, against MPFR: values,
+ * rounding, both ends of the range, special values; and double+single to and from double-double. */
 #include "../../support/test.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 
 enum { SEED = 22, RANDOM_CASES = 300000 };
 
-/* |result - x 2^-e| <= relative |x 2^-e| from 2^smallest on, absolute 2^last below; infinite from largest on. */
+/* |result - x 2^-e| <= relative |x 2^-e| from 2^smallest on, absolute 2^last below; infinite from
+ * largest on. */
 typedef struct {
     operation which;
     double relative, absolute;
@@ -164,7 +165,8 @@ static void joins_round_once(void **unused)
     }
 }
 
-/* Conversions between the longer formats: |result - a| <= bound |a's second part|, and normalised. */
+/* Conversions between the longer formats: |result - a| <= bound |a's second part|, and
+ * normalised. */
 
 typedef struct {
     operation which;

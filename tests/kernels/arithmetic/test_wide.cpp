@@ -1,4 +1,5 @@
-/* test_wide.cpp - whole numbers of several limbs against __int128, and their rounding to binary64 against MPFR. */
+/* test_wide.cpp - whole numbers of several limbs against __int128, and their rounding to binary64
+ * against MPFR. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

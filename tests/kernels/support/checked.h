@@ -1,4 +1,5 @@
-/* checked.h - one product on the device, checked in every way that does not depend on what it is for. */
+/* checked.h - one product on the device, checked in every way that does not depend on what it is
+ * for. */
 #ifndef CHECKED_H
 #define CHECKED_H
 

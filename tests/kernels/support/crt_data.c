@@ -127,7 +127,8 @@ static int inverse_of(int count, int t)
 static int most_residue(int modulus) { return 5 * modulus / 8 < 127 ? 5 * modulus / 8 : 127; }
 static int least_residue(int modulus) { return 5 * modulus / 8 < 128 ? -5 * modulus / 8 : -128; }
 
-/* Residues of X times the inverse of P / p modulo p, moved to another representative where there is room. */
+/* Residues of X times the inverse of P / p modulo p, moved to another representative where there is
+ * room. */
 static void put_residues(test_random *r, const crt_case *p, crt_number x, int8_t *at,
                          size_t plane_step)
 {
@@ -145,7 +146,8 @@ static void put_residues(test_random *r, const crt_case *p, crt_number x, int8_t
     }
 }
 
-/* Half of the lines have rounded elements. X of two lines may be off by nearly nothing, or by more than its last place. */
+/* Half of the lines have rounded elements. X of two lines may be off by nearly nothing, or by more
+ * than its last place. */
 static void round_line(test_random *r, td_line *line)
 {
     const bool is_rounded =
@@ -188,7 +190,8 @@ void *crt_filled(size_t bytes, int byte)
     return p;
 }
 
-/* 1.5 times it is a tie: of an odd number of 53 bits below 4/3 2^52. As large as alpha X, or not nearly. */
+/* 1.5 times it is a tie: of an odd number of 53 bits below 4/3 2^52. As large as alpha X, or not
+ * nearly. */
 static double number_of_ties(test_random *r, const crt_case *p)
 {
     const uint64_t most = (1ull << 52) / 3, m = (1ull << 52) + (random_bits(r) % most | 1);

@@ -1,4 +1,5 @@
-/* crt_data.h - what ../check_crt.c makes C from: residues of known X, and lines, scalars and choices for them. */
+/* crt_data.h - what ../check_crt.c makes C from: residues of known X, and lines, scalars and
+ * choices for them. */
 #ifndef CRT_DATA_H
 #define CRT_DATA_H
 
@@ -27,7 +28,8 @@ typedef struct {
 crt_case crt_random_case(uint64_t seed);
 const char *crt_text(const crt_case *p);
 
-/* X = +-(top 2^b + rest), b = low_bits(moduli) in crt_data.c: no wide number holds the products of 17 moduli and more. */
+/* X = +-(top 2^b + rest), b = low_bits(moduli) in crt_data.c: no wide number holds the products of
+ * 17 moduli and more. */
 typedef struct {
     wide top;
     uint32_t rest;

@@ -116,7 +116,8 @@ static td_view operand(td_matrix matrix, const test_matrix *x, bool lines_are_ro
     };
 }
 
-/* Some cases go by how many elements are rounded, as mode faithful does, others by all of a line. */
+/* Some cases go by how many elements are rounded, as mode faithful does, others by all of a
+ * line. */
 static bool counts_rounded(const dense_case *c) { return c->of.seed % 2 != 0; }
 
 static void measure(dense_state *s, const dense_case *c)
@@ -165,8 +166,9 @@ static void measure(dense_state *s, const dense_case *c)
     CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
 }
 
-/* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each sum is 1 times that. All columns of
- * op(A) are alike, so that no shift along k makes lines span less. */
+/* Row i of op(A) is 2^edge, -2^edge, 1 from element i on, and columns of op(B) are constant: each
+ * sum is 1 times that. All columns of op(A) are alike, so that no shift along k makes lines span
+ * less. */
 static void plant_edges(problem *p, int edge)
 {
     const product *of = &p->of;

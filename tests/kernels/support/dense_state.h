@@ -1,5 +1,5 @@
-/* dense_state.h - dense tiles that a test has made up: a product, what is masked of it, and all that the second product needs on the
- * device. */
+/* dense_state.h - dense tiles that a test has made up: a product, what is masked of it, and all
+ * that the second product needs on the device. */
 #ifndef DENSE_STATE_H
 #define DENSE_STATE_H
 
@@ -48,7 +48,8 @@ unsigned dense_mask_bit(int64_t i, int64_t j);
 dense_state dense_make(const dense_case *c);
 void dense_free(dense_state *s, const dense_case *c);
 
-/* The second product, and single sums; then C and masks as they are on the device. Returns how many elements were counted. */
+/* The second product, and single sums; then C and masks as they are on the device. Returns how many
+ * elements were counted. */
 void dense_run(dense_state *s, const dense_case *c);
 void dense_repair(dense_state *s, const dense_case *c);
 unsigned long long dense_fetch(dense_state *s, const dense_case *c);

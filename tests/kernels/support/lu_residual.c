@@ -197,7 +197,8 @@ static residual of_kernels(const lu_stack *a)
     return r;
 }
 
-/* LAPACK's own tests fail above 30; ours are to be no more than a few times LAPACK's, which may be 0. */
+/* LAPACK's own tests fail above 30; ours are to be no more than a few times LAPACK's, which may be
+ * 0. */
 static double allowed(double of_lapack) { return of_lapack > 0.1 ? 4.0 * of_lapack : 0.4; }
 
 static void check_residual(td_lu_type type, int n, lu_kind kind, test_random *random,

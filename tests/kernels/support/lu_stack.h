@@ -1,5 +1,5 @@
-/* lu_stack.h - stacks of small matrices of the four types for the tests of LU kernels: on the host and on the device, with
- * NaN between the columns, between the matrices and after the last. */
+/* lu_stack.h - stacks of small matrices of the four types for the tests of LU kernels: on the host
+ * and on the device, with NaN between the columns, between the matrices and after the last. */
 #ifndef LU_STACK_H
 #define LU_STACK_H
 
@@ -53,8 +53,8 @@ typedef enum {
 extern const char *const lu_kind_names[LU_KINDS];
 void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *random);
 
-/* Random for the first `from` steps of a factorisation, n - 1 at most, and of a kind from then on: singular, ties, extreme,
- * special or tiny. */
+/* Random for the first `from` steps of a factorisation, n - 1 at most, and of a kind from then on:
+ * singular, ties, extreme, special or tiny. */
 void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *random);
 
 #endif

@@ -9,7 +9,8 @@
 #include "../../../lib/engines/engine.h"
 #include "../../support/test.h"
 
-/* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what splitting loses. */
+/* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
+ * splitting loses. */
 static double proven_df(int64_t k)
 {
     return (225.0 + 8.0 * 16.0 + 72.0 + 3.0 * 16.0 + 18.0 + 3.0 * (double)(k / 512) + 2.0) *
@@ -179,8 +180,9 @@ static long double bound_of_product(const ref_gemm *p, long double error, int64_
     return error * product * (1.0L + 0x1p-50L);
 }
 
-/* Relative to the element's size, what C may be off if the sum is off by so much, times alpha: three
- * roundings more, of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074 each. */
+/* Relative to the element's size, what C may be off if the sum is off by so much, times alpha:
+ * three roundings more, of the sum, of beta C and of C, which below 2^-1022 are half of 2^-1074
+ * each. */
 static double bound_of_sum(const ref_gemm *p, long double sum, const ref_distance *d)
 {
     const long double alpha = fabsl((long double)p->alpha), u = 0x1p-53L, least = 0x1p-1075L;

@@ -22,20 +22,22 @@ typedef struct {
     void (*product)(const ref_gemm *p);
     long double (*sum_error)(int64_t k);
 
-    /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the sum: half a unit in
-     * the last place of C comes on top. */
+    /* Of multi-float modes. True if C is a sum rounded to binary64, and the bounds are those of the
+     * sum: half a unit in the last place of C comes on top. */
     bool rounds_sum;
-    /* Errors relative to |alpha||A||B| + |beta||C|, docs/numerics.md: to k = 16384 for all data that are not built
-     * against the mode, and the same of products in the mode's type; */
+    /* Errors relative to |alpha||A||B| + |beta||C|, docs/numerics.md: to k = 16384 for all data
+     * that are not built against the mode, and the same of products in the mode's type; */
     double bound, typed_bound;
     double (*proven)(int64_t k); /* for any data */
 } mode;
 
-/* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends the program if the
- * library's registry has a mode of which nothing is known. Where sanitizers make everything slow there are fewer. */
+/* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends
+ * the program if the library's registry has a mode of which nothing is known. Where sanitizers make
+ * everything slow there are fewer. */
 const mode *mode_after(const mode *m);
 
-/* One of each family, and of the Ozaki family one that keeps a cuBLAS handle too: for what all of these have from the same place. */
+/* One of each family, and of the Ozaki family one that keeps a cuBLAS handle too: for what all of
+ * these have from the same place. */
 bool mode_stands_for_others(const mode *m);
 
 /* The mode of the Ozaki family, or of the exact ones, that is called so. The name is kept. */
@@ -47,17 +49,19 @@ bool mode_exists(const char *name);
 /* True if elements are repaired though their operands are finite, for some data. */
 bool mode_repairs(const mode *m);
 
-/* The definition, bit for bit; ref_account_free() frees what it returns. Of multi-float modes only the number of repaired
- * elements is known, of exact ones nothing. */
+/* The definition, bit for bit; ref_account_free() frees what it returns. Of multi-float modes only
+ * the number of repaired elements is known, of exact ones nothing. */
 ref_account mode_product(const mode *m, const ref_gemm *p);
 
-/* What is wrong with a value of an element, and what may be, both relative to |alpha||A||B| + |beta||C|. */
+/* What is wrong with a value of an element, and what may be, both relative to |alpha||A||B| +
+ * |beta||C|. */
 typedef struct {
     double error, bound;
     bool is_nearest; /* it is the exact element rounded */
 } verdict;
 
-/* Of element (i, j) of a product whose C holds what it was before. is_hostile: data are built against the mode. */
+/* Of element (i, j) of a product whose C holds what it was before. is_hostile: data are built
+ * against the mode. */
 verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,
                    int64_t i, int64_t j, double value);
 

@@ -9,7 +9,8 @@
 
 #include "../../../lib/engines/ozaki/cublas.h"
 
-/* `count` products with the same sizes; all matrices of an operand stand behind each other, with padding. */
+/* `count` products with the same sizes; all matrices of an operand stand behind each other, with
+ * padding. */
 typedef struct {
     td_panel_type type;
     int m, n, k, pad_a, pad_b, pad_c, count;

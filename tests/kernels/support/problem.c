@@ -141,7 +141,8 @@ static double crossing64(test_random *r, const place *at)
     return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 32) : along(at, 32));
 }
 
-/* Exponents rise over 24 bits and start again, elsewhere in each line: no scaling of lines or of k evens them out. */
+/* Exponents rise over 24 bits and start again, elsewhere in each line: no scaling of lines or of k
+ * evens them out. */
 static double circulant(test_random *r, const place *at)
 {
     const int64_t l = (at->l + (at->which ? 5 : 3) * at->line) % at->k;

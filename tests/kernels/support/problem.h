@@ -1,4 +1,5 @@
-/* problem.h - products to test: a description of a few numbers, and the matrices that follow from it. */
+/* problem.h - products to test: a description of a few numbers, and the matrices that follow from
+ * it. */
 #ifndef SUPPORT_PROBLEM_H
 #define SUPPORT_PROBLEM_H
 
@@ -8,7 +9,8 @@
 #include "../../support/matrix.h"
 #include "../../support/random.h"
 
-/* Where an element lies: element l of k of line `line` of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
+/* Where an element lies: element l of k of line `line` of operand 0 (rows of op(A)) or 1 (columns
+ * of op(B)). */
 typedef struct {
     int which;
     int64_t line, lines, l, k;
@@ -17,8 +19,8 @@ typedef struct {
 typedef struct {
     const char *name;
     double (*element)(test_random *r, const place *at);
-    double
-        cancels_to;  /* every second product takes all but so much of the one before away; 0: no */
+    /* every second product takes all but so much of the one before away; 0: no */
+    double cancels_to;
     bool is_hostile; /* built against the mode: the error bound of ordinary data does not hold */
 } distribution;
 
@@ -37,11 +39,12 @@ typedef struct {
     bool takes_product; /* C is alpha op(A) op(B) rounded: beta = -1 leaves a mode's errors */
 } product;
 
-/* Of those sizes; `which` decides its operations, what is beside the matrices, its scalars and its seed. */
+/* Of those sizes; `which` decides its operations, what is beside the matrices, its scalars and its
+ * seed. */
 product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which);
 
-/* The operands on the host. Elements depend on data, seed and (m, n, k) alone, not on layout. C is all NaN if beta
- * is 0, and A and B if alpha is. */
+/* The operands on the host. Elements depend on data, seed and (m, n, k) alone, not on layout. C is
+ * all NaN if beta is 0, and A and B if alpha is. */
 typedef struct {
     product of;
     test_matrix a, b, c;
@@ -53,7 +56,8 @@ void problem_free(problem *p);
 /* For the references, with C at c. */
 ref_gemm problem_gemm(const problem *p, test_matrix *c);
 
-/* One line for a failure: everything that makes the problem again. The text lives until the next call. */
+/* One line for a failure: everything that makes the problem again. The text lives until the next
+ * call. */
 const char *product_text(const product *of);
 
 #endif

@@ -1,4 +1,5 @@
-/* typed.h - matrices of a multi-float type, and the public functions of every type behind one signature. */
+/* typed.h - matrices of a multi-float type, and the public functions of every type behind one
+ * signature. */
 #ifndef SUPPORT_TYPED_H
 #define SUPPORT_TYPED_H
 
@@ -22,7 +23,8 @@ const typed_functions *typed_functions_of(const ref_format *format);
 /* tandem_tsgemm_sliced. */
 tandem_status typed_sliced(int slices, const ref_typed *p);
 
-/* Column-major, behind `guard` elements. All bytes that are no element are poison, and elements that were never set. */
+/* Column-major, behind `guard` elements. All bytes that are no element are poison, and elements
+ * that were never set. */
 typedef struct {
     const ref_format *format;
     int64_t rows, cols, ld, guard;
