@@ -22,6 +22,16 @@ check_format() {
     project_files c h cu | xargs clang-format --dry-run -Werror
 }
 
+# check_columns: no line of code or comment has more than 100 columns; a table of measurements has as many as it takes.
+check_columns() {
+    local long
+    long=$(project_files c h cu cpp def in | grep -v '^lib/engines/model/measured.def$' | xargs grep -nE '^.{101,}')
+    [ -z "$long" ] && return
+    echo "lines of more than 100 columns:"
+    cut -c1-120 <<<"$long"
+    return 1
+}
+
 # Tests and benches: faults of form, in a tenth of the time. The analyzer's paths are for what runs in other people's
 # programs; sizes of tests are ints that fit, their tables make functions long, they count in whole numbers where
 # that is meant, compare bits, and subtract what is equal.
