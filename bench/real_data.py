@@ -207,7 +207,8 @@ def run_mode(arguments, mode):
     report = stem.with_name(mode + ".json")
     report.unlink(missing_ok=True)
     work = [sys.executable, __file__, "measure", "--csv", f"{stem}.csv", *map(str, arguments.sizes)]
-    environment = dict(os.environ)
+    # cuBLAS's own function is looked up in its library, for which Tandem's would stand otherwise.
+    environment = dict(os.environ) | {"TANDEM_DLSYM": "off"}
     if "tandem" in environment.get("LD_PRELOAD", "") and not arguments.tandem:
         environment |= {"TANDEM_MODE": mode, "TANDEM_REPORT": str(report)}
     else:

@@ -386,7 +386,8 @@ class Preload(unittest.TestCase):
         device = ["--device", "Tandem host device (no GPU)"]
         done = subprocess.run([launcher, "plan", *device, *arguments], env={**os.environ, **variables},
                               capture_output=True, text=True, check=True)
-        mode, reason = done.stdout.splitlines()[-1].removeprefix("auto: ").split(", ", 1)
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("auto: ")]
+        mode, reason = line.removeprefix("auto: ").split(", ", 1)
         return mode, reason.split(" (")[0]
 
     @unittest.skipIf(hostgpu is None, "the client knows what emulated bits are, not native ones")

@@ -96,13 +96,13 @@ static double cost_of_slices(const td_route_case *c, int slices)
 {
     const int64_t planes = TD_COMMON_MODULI * c->batch,
                   units = td_ceil_div(c->m, TD_WGMMA_LARGE_ROWS) *
-                          td_ceil_div(c->n, 2 * TD_WGMMA_COLUMNS) * planes,
+                          td_ceil_div(c->n, INT64_C(2) * TD_WGMMA_COLUMNS) * planes,
                   rest = (int64_t)td_tuned_wgmma_large_pair_rest,
                   products = rounds_of(units * slices, (int64_t)td_tuned_slice_places) *
-                             (c->k_pass / slices + rest);
+                             (c->k_pass / slices + rest),
+                  adding = slices * planes * c->m * c->n / (int64_t)td_tuned_slice_bytes;
     if (slices == 1) return (double)products;
-    return (double)(products + (int64_t)td_tuned_slice_begins +
-                    slices * planes * c->m * c->n / (int64_t)td_tuned_slice_bytes);
+    return (double)(products + (int64_t)td_tuned_slice_begins + adding);
 }
 
 #define SLICES(count)                                                                              \
@@ -160,8 +160,9 @@ static double cost_of_wgmma(const td_route_case *c, int rows, int blocks, double
 {
     const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI);
     const int64_t units = units_of(c, rows, blocks * TD_WGMMA_COLUMNS, planes),
-                  rounds = rounds_of(units, c->terms.device.multiprocessors / blocks);
-    return (double)rounds * rows * row * ((double)(c->depth / slices_of(c)) + rest);
+                  rounds = rounds_of(units, c->terms.device.multiprocessors / blocks),
+                  depth = c->depth / slices_of(c);
+    return (double)rounds * rows * row * ((double)depth + rest);
 }
 
 static double cost_of_large(const td_route_case *c)
@@ -229,8 +230,8 @@ static bool has_room_for_pairs(const td_route_case *c)
 static bool two_tiles_waste(const td_route_case *c)
 {
     const int64_t tiles = td_ceil_div(c->m, TD_TILE), pairs = td_ceil_div(tiles, 2),
-                  places = td_larger(1, TD_CRT_PAIRS_BLOCKS * c->terms.device.multiprocessors /
-                                            c->batch);
+                  places = td_larger(1, (int64_t)TD_CRT_PAIRS_BLOCKS *
+                                            c->terms.device.multiprocessors / c->batch);
     return pairs * td_ceil_div(c->n, TD_TILE) < places ||
            (double)(2 * pairs) > td_tuned_crt_two_tiles_waste * (double)tiles;
 }
