@@ -38,7 +38,7 @@ TD_DEVICE bool td_is_exact(td_line a, td_line b, td_cut cut)
 /* True if the element is as good as a binary64 product's, or the mode does not ask. */
 TD_DEVICE bool td_is_certified(td_line a, td_line b, const td_choice &choice, td_cut cut)
 {
-    if (choice.need == INT32_MIN) return true;
+    if (choice.need == TD_NEEDS_NOTHING) return true;
     const int means = a.mean + b.mean + TD_LOG * (a.scale + b.scale);
     return means >= choice.need + td_log_error(a, b, choice) || td_is_exact(a, b, cut);
 }

@@ -272,7 +272,7 @@ template <int moduli> TD_DEVICE bool td_are_near(int least, int most)
 template <int moduli>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
-    return (bool)((choice.need == INT32_MIN) | choice.is_estimated |
+    return (bool)((choice.need == TD_NEEDS_NOTHING) | choice.is_estimated |
                   td_are_certified(a, b, choice)) &
            !a.is_special & !b.is_special & td_are_near<moduli>(a.least + b.least, a.most + b.most);
 }

@@ -48,7 +48,7 @@ TD_DEVICE void td_cut_number(uint64_t bits, int exponent, uint32_t (&piece)[TD_S
         m = td_significand64(bits, &q) << 9;
         down = 9 - q - exponent;
     }
-    down = min(down, 63);
+    down = (int)min((uint32_t)down, 63u); /* nobody asks for numbers too large for m */
     const uint64_t kept = m >> down, rest = m << 1 << (63 - down);
     const uint32_t rest_high = (uint32_t)(rest >> 32), below = (uint32_t)rest | (rest_high & 1u);
     const uint32_t half_units = (rest_high >> 1 | (below ? 1u : 0u)) + ((uint32_t)kept & 1u);

@@ -8,6 +8,9 @@
 
 #include "../arithmetic/float32.h"
 
+/* As td_choice.need: below every sum of means, and far enough from INT32_MIN to be added to. */
+enum { TD_NEEDS_NOTHING = -(1 << 30) };
+
 /* The most candidates that there are to choose from. */
 enum { TD_CHOICES = 7 };
 
@@ -18,7 +21,7 @@ typedef struct {
     int32_t bits;  /* TD_SCALE_BY_DIGITS: log2 of the base */
 
     /* An element is certified by its lines' means if these are at least so much more than the error
-     * of X, as logarithms (td_finish); INT32_MIN: every element is. */
+     * of X, as logarithms (td_finish); TD_NEEDS_NOTHING: every element is. */
     int32_t need;
     int32_t need_of_estimate; /* the same beside the estimate of abs(A')abs(B') (estimate.h) */
 

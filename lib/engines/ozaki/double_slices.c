@@ -170,7 +170,7 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
         const int slices = LEAST_SLICES + i, bits = bits_of(slices, k);
         c->candidate[i] = (td_choice){.parameter = slices,
                                       .bits = bits,
-                                      .need = INT32_MIN,
+                                      .need = TD_NEEDS_NOTHING,
                                       .rest = log_of_rest(slices, bits, k)};
         c->share[i] = log_of_repaired(slices, bits, k);
     }

@@ -103,13 +103,14 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
         const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
-        c->candidate[i] = (td_choice){.parameter = moduli,
-                                      .level = level,
-                                      .need = parameter.is_given ? INT32_MIN : td_scheme_need(k),
-                                      .need_of_estimate = td_scheme_need_of_estimate(k),
-                                      .is_estimated = !parameter.is_given,
-                                      .number = i,
-                                      .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
+        c->candidate[i] =
+            (td_choice){.parameter = moduli,
+                        .level = level,
+                        .need = parameter.is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
+                        .need_of_estimate = td_scheme_need_of_estimate(k),
+                        .is_estimated = !parameter.is_given,
+                        .number = i,
+                        .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
     c->level_of_pair = TD_LOG + td_scheme_need(k);

@@ -306,7 +306,7 @@ static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
     if (s->type == TD_DIGIT_INT8)
         rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s->slices - 1));
     c->candidate[0] = (td_choice){.parameter = s->slices,
-                                  .need = is_given ? INT32_MIN : td_scheme_need(k),
+                                  .need = is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
                                   .need_of_estimate = td_scheme_need_of_estimate(k),
                                   .is_estimated = !is_given,
                                   .rest = rest + td_log_above((uint64_t)k)};

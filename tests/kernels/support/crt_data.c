@@ -220,7 +220,7 @@ crt_data crt_make_data(const crt_case *p)
     for (size_t i = 0; i < d.residues; i++) d.min_moduli[i] = random_int(&r, 0, 50) == 0;
     for (int z = 0; z < MEMBERS; z++)
         d.choice[z] = (td_choice){.parameter = p->count,
-                                  .need = p->is_given ? INT32_MIN : NEED,
+                                  .need = p->is_given ? TD_NEEDS_NOTHING : NEED,
                                   .is_estimated = p->is_estimated,
                                   .rest = TD_LOG * random_int(&r, -4, 12)};
     for (size_t i = 0; i < d.residues; i++) {
