@@ -34,19 +34,9 @@ struct shared_state {
 /* The elements of C that are in a tile, or in so many rows of one and what is below it. */
 TD_DEVICE int elements_of(const td_target &target, int row, int column, int most_rows = TD_TILE)
 {
-    const int rows = min(most_rows, target.m - row),
-              columns = max(0, min((int)TD_TILE, target.n - column));
-    int count = 0;
-    if (td_region_holds(&target.region, row, column, rows, columns)) return rows * columns;
-    TD_ROLLED
-    for (int j = 0; j < columns; j++) {
-        /* The region has the column's rows from `edge` on, or up to it. */
-        const int64_t edge = column + j - row - target.region.below;
-        count += (int)(target.region.kind == TD_REGION_LOWER
-                           ? rows - min(max(edge, (int64_t)0), (int64_t)rows)
-                           : min(max(edge + 1, (int64_t)0), (int64_t)rows));
-    }
-    return count;
+    const td_region region = td_region_from(&target.region, row, column);
+    return (int)td_region_blocks(&region, min(most_rows, target.m - row),
+                                 max(0, min((int)TD_TILE, target.n - column)), 1, 1);
 }
 
 /* A tile's masked elements, by all threads. Tiles without elements of C have no masks. */

@@ -422,7 +422,7 @@ struct by_box_pairs : by_boxes<stages, along_a, along_b> {
 
 template <int stages, bool along_a, bool along_b>
 struct by_box_pairs : by_boxes<stages, along_a, along_b> {
-    enum { EXISTS = 0, BLOCKS = 2 };
+    enum { BLOCKS = 2 };
     using by_boxes<stages, along_a, along_b>::by_boxes;
 };
 
