@@ -10,6 +10,7 @@
 #include "../../include/tandem.h"
 #include "../../lib/engines/engine.h"
 #include "../../lib/cuda/workspace.h"
+#include "support/checked.h"
 #include "support/device.h"
 #include "support/modes.h"
 #include "support/problem.h"
@@ -330,20 +331,10 @@ static bool uses_lent(const operands *o, void *lent, size_t bytes)
     const problem *p = &o->p[0];
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     td_device *device = td_device_current();
-    const td_problem of = {.op_a = p->of.op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                           .op_b = p->of.op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                           .m = p->of.m,
-                           .n = p->of.n,
-                           .k = p->of.k,
-                           .alpha.value.binary64 = p->of.alpha,
-                           .beta.value.binary64 = p->of.beta,
-                           .a = {.data = device_data(&p->a, o->to[0]), .ld = p->a.ld},
-                           .b = {.data = device_data(&p->b, o->to[1]), .ld = p->b.ld},
-                           .c = {.data = device_data(&p->c, o->to[2]), .ld = p->c.ld},
-                           .batch = 1,
-                           .stream = stream,
-                           .lent = lent,
-                           .lent_bytes = bytes};
+    td_problem of = checked_call(p, o->to[0], o->to[1], o->to[2]);
+    of.stream = stream;
+    of.lent = lent;
+    of.lent_bytes = bytes;
     CHECK_CUDA(cudaMemset(lent, UNUSED, LENT_BYTES));
     CHECK_CUDA(cudaDeviceSynchronize());
     begin();

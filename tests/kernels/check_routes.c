@@ -11,8 +11,8 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "../../lib/cuda/device.h"
-#include "../../lib/engines/ozaki/route.h"
 #include "../../lib/options/log.h"
+#include "../support/route_rows.h"
 #include "support/device.h"
 #include "support/problem.h"
 
@@ -120,16 +120,6 @@ static result run(const routed *r, const prepared *s, uint64_t without, const ch
     CHECK(got.c, "out of memory");
     CHECK_CUDA(cudaMemcpy(got.c, s->to[2], got.bytes, cudaMemcpyDeviceToHost));
     return got;
-}
-
-/* Bits of the other rows of that row's stage. */
-static uint64_t without_others(int row)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < TD_ROUTE_ROWS; i++)
-        if (i != row && td_route_rows[i].stage == td_route_rows[row].stage)
-            bits |= UINT64_C(1) << i;
-    return bits;
 }
 
 static td_route route_of(const prepared *s, uint64_t without)

@@ -15,6 +15,7 @@
 #include "../../lib/call/sampling.h"
 #include "../../lib/engines/engine.h"
 #include "../../lib/report/report_internal.h"
+#include "support/checked.h"
 #include "support/device.h"
 #include "support/modes.h"
 #include "support/problem.h"
@@ -45,24 +46,13 @@ static td_record *new_record(const td_sample_bound *bound)
 
 static run run_make(const char *mode, const problem *p)
 {
-    const product *of = &p->of;
     run r = {
         .p = p, .a = device_upload(&p->a), .b = device_upload(&p->b), .c = device_upload(&p->c)};
-    r.gemm = (td_problem){.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                          .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                          .m = of->m,
-                          .n = of->n,
-                          .k = of->k,
-                          .alpha.value.binary64 = of->alpha,
-                          .beta.value.binary64 = of->beta,
-                          .a = {.data = device_data(&p->a, r.a), .ld = p->a.ld},
-                          .b = {.data = device_data(&p->b, r.b), .ld = p->b.ld},
-                          .c = {.data = device_data(&p->c, r.c), .ld = p->c.ld},
-                          .batch = 1,
-                          .stream = stream};
+    r.gemm = checked_call(p, r.a, r.b, r.c);
+    r.gemm.stream = stream;
     r.engine = td_engine_parse(mode, &r.parameter);
     CHECK(r.engine, "no mode %s", mode);
-    const td_sample_bound bound = r.engine->proven(r.parameter, of->k);
+    const td_sample_bound bound = r.engine->proven(r.parameter, p->of.k);
     r.record = new_record(&bound);
     return r;
 }

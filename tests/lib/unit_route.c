@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lib/engines/ozaki/route.h"
+#include "tests/support/route_rows.h"
 #include "lib/engines/tiler.h"
 #include "kernels/residue/moduli.h"
 #include "kernels/select/estimate.h"
@@ -158,16 +158,6 @@ static void rows_are_in_order(void **state)
         }
     }
     assert_int_equal(last, TD_STAGES - 1);
-}
-
-/* Bits of all rows of a stage but one. */
-static uint64_t without_others(int row)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < TD_ROUTE_ROWS; i++)
-        if (i != row && td_route_rows[i].stage == td_route_rows[row].stage)
-            bits |= UINT64_C(1) << i;
-    return bits;
 }
 
 /* A row that serves is taken if it is the only one; one that does not serve never is. Each row

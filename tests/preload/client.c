@@ -18,19 +18,11 @@
 #include "../ref/ref_ozaki.h"
 #include "../support/bits.h"
 #include "../support/hash.h"
+#include "require.h"
 
 static const char *expected; /* the mode that C is compared with */
 
 enum { BATCH = 3, THREADS = 2, REPETITIONS = 8 };
-
-#define REQUIRE(call)                                                                              \
-    do {                                                                                           \
-        const int required = (int)(call);                                                          \
-        if (required) {                                                                            \
-            fprintf(stderr, "client: %s: error %d\n", #call, required);                            \
-            exit(3);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* A product, or BATCH of them, on host and device. */
 typedef struct {

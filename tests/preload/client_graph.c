@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "require.h"
+
 enum { M = 70, N = 35, K = 50, WORKSPACE_BYTES = 8 << 20, UNUSED = 0xa5 };
 
 static cublasHandle_t handle;
@@ -14,15 +16,6 @@ static cudaStream_t stream, other;
 static double *a, *b, *c;
 static unsigned char *workspace;
 static double eager[M * N], replayed[M * N];
-
-#define REQUIRE(call)                                                                              \
-    do {                                                                                           \
-        const int required = (int)(call);                                                          \
-        if (required) {                                                                            \
-            fprintf(stderr, "client_graph: %s: %d\n", #call, required);                            \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void multiply(void)
 {

@@ -20,17 +20,9 @@
 
 #include "../kernels/support/problem.h"
 #include "../ref/ref_ozaki.h"
+#include "require.h"
 
 enum { MEMBERS = 3, WORKSPACE_BYTES = 8 << 20, LD_OF_C = 5 };
-
-#define REQUIRE(call)                                                                              \
-    do {                                                                                           \
-        const int required = (int)(call);                                                          \
-        if (required) {                                                                            \
-            fprintf(stderr, "client_lt: %s: error %d\n", #call, required);                         \
-            exit(3);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const char *expected; /* mode */
 static __typeof__(&cublasLtMatmul) matmul;

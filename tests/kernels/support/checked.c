@@ -38,29 +38,34 @@ test_matrix checked_compute(const mode *m, const problem *p)
     return c;
 }
 
+td_problem checked_call(const problem *p, double *a, double *b, double *c)
+{
+    const product *of = &p->of;
+    return (td_problem){.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                        .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                        .m = of->m,
+                        .n = of->n,
+                        .k = of->k,
+                        .alpha.value.binary64 = of->alpha,
+                        .beta.value.binary64 = of->beta,
+                        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
+                        .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
+                        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+                        .batch = 1};
+}
+
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters)
 {
-    const product *of = &p->of;
     test_matrix c = matrix_copy(&p->c);
     double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m->name, &parameter);
     parameter.prices = m->prices;
-    const td_problem gemm = {.op_a = of->op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .op_b = of->op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                             .m = of->m,
-                             .n = of->n,
-                             .k = of->k,
-                             .alpha.value.binary64 = of->alpha,
-                             .beta.value.binary64 = of->beta,
-                             .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                             .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
-                             .c = {.data = device_data(&c, dc), .ld = c.ld},
-                             .batch = 1};
+    const td_problem gemm = checked_call(p, a, b, dc);
     CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, counters) ==
               TD_RUN_DONE,
-          "%s in %zu bytes failed: %s", m->name, limit, product_text(of));
+          "%s in %zu bytes failed: %s", m->name, limit, product_text(&p->of));
     download_clean(p, &c, dc);
     device_free(a);
     device_free(b);

@@ -7,6 +7,9 @@
 #include "modes.h"
 #include "problem.h"
 
+/* The call of a product whose matrices are in device memory, as device_upload has them. */
+td_problem checked_call(const problem *p, double *a, double *b, double *c);
+
 /* C as tandem_dgemm computes it; the borders are checked. */
 test_matrix checked_compute(const mode *m, const problem *p);
 
