@@ -309,7 +309,7 @@ TD_DEVICE void td_finish_tiles(const td_finish &finish, const source &from)
 TD_DEVICE bool td_are_tiles_large(const td_target &target)
 {
     const int rows = (target.m - 1) % TD_TILE + 1, columns = (target.n - 1) % TD_TILE + 1,
-              least = min(rows, columns);
+              least = min(rows >> target.region.row_shift, columns);
     if (target.region.kind != TD_REGION_ALL && least * (least + 1) / 2 <= TD_FEW) return false;
     return rows * columns > TD_FEW;
 }

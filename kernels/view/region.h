@@ -8,17 +8,21 @@
 typedef enum { TD_REGION_ALL, TD_REGION_LOWER, TD_REGION_UPPER } td_region_kind;
 
 /* The region as a part of C sees it whose first element is in row i and column j of C: there
- * `below` is i - j. Rows and columns count from the part's first element. */
+ * `below` is i - j. Rows and columns of the functions below count from the part's first element. */
 typedef struct {
     td_region_kind kind;
     int64_t below;
+
+    /* 2^row_shift rows are one element of the matrix that the routine knows: two where that is
+     * complex and C has its parts as neighbouring rows. A part begins with a whole element. */
+    int row_shift;
 } td_region;
 
 /* True if one element is in the region. */
 TD_BOTH bool td_region_has(const td_region *region, int64_t row, int64_t column)
 {
     if (region->kind == TD_REGION_ALL) return true;
-    const int64_t below = row + region->below - column;
+    const int64_t below = (row >> region->row_shift) + region->below - column;
     return region->kind == TD_REGION_LOWER ? below >= 0 : below <= 0;
 }
 
@@ -43,7 +47,8 @@ TD_BOTH bool td_region_holds(const td_region *region, int64_t row, int64_t colum
 /* The region as a part sees it that begins at (row, column) of this one. */
 TD_BOTH td_region td_region_from(const td_region *region, int64_t row, int64_t column)
 {
-    const td_region part = {region->kind, region->below + row - column};
+    const td_region part = {region->kind, region->below + (row >> region->row_shift) - column,
+                            region->row_shift};
     return part;
 }
 
@@ -58,7 +63,9 @@ TD_BOTH int64_t td_region_blocks(const td_region *region, int64_t m, int64_t n, 
         /* Of a column of blocks the region has a first or a last row. */
         const bool is_lower = region->kind == TD_REGION_LOWER;
         const int64_t edge = (is_lower ? j * columns : (j + 1) * columns - 1) - region->below,
-                      block = edge < 0 ? -1 : edge / rows;
+                      row = is_lower ? edge << region->row_shift
+                                     : ((edge + 1) << region->row_shift) - 1,
+                      block = edge < 0 ? -1 : row / rows;
         if (is_lower)
             blocks += block < 0 ? down : block < down ? down - block : 0;
         else

@@ -47,8 +47,7 @@ static inline bool td_describe_view(CUtensorMap *map, const td_view &o, int64_t 
                   member = batch > 1 && o.matrix.stride ? 8 * o.matrix.stride : across;
     const double *const first =
         static_cast<const double *>(o.matrix.data) + batch_first * o.matrix.stride + o.offset;
-    if (!td_view_is_plain(&o) || o.matrix.array || member < 0 ||
-        o.k > INT32_MAX - TD_BOX_ALIGNMENT ||
+    if (o.matrix.array || member < 0 || o.k > INT32_MAX - TD_BOX_ALIGNMENT ||
         ((reinterpret_cast<uintptr_t>(first) | (uint64_t)across | (uint64_t)member) & 15) != 0)
         return false;
     const cuuint64_t lines = (cuuint64_t)o.lines, k = (cuuint64_t)end;

@@ -3,6 +3,7 @@
 #ifndef TD_TYPES_H
 #define TD_TYPES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../../include/tandem.h"
@@ -41,6 +42,19 @@ typedef union {
     td_complex_binary32 complex_binary32;
     td_complex_binary64 complex_binary64;
 } td_value;
+
+/* The half of a square matrix that a routine reads or writes. */
+typedef enum { TD_LOWER, TD_UPPER } td_triangle;
+
+/* How a matrix is stored. Mirrored: in one triangle, the other is its transpose, or, if
+ * is_hermitian, its conjugate transpose, and the diagonal is real. Triangular: the other triangle
+ * is zeros, and the diagonal ones if is_unit; none of these is read. */
+typedef enum { TD_STORED_FULL, TD_STORED_MIRRORED, TD_STORED_TRIANGULAR } td_storage;
+typedef struct {
+    td_storage storage;
+    td_triangle triangle;
+    bool is_unit, is_hermitian;
+} td_form;
 
 /* alpha or beta: a number on the host, or a number in device memory that only kernels may read. */
 typedef struct {

@@ -2,12 +2,11 @@
 
 /* A factor of the product: which matrix it is; how the routine's operation becomes the factor's
  * (GIVEN_A and GIVEN_B are op_a and op_b, TRANSPOSED_A is the transpose of what op_a gives, or the
- * conjugate transpose of a Hermitian routine); and how kernels reach its elements. */
+ * conjugate transpose of a Hermitian routine). */
 typedef enum { GIVEN_A, GIVEN_B, TRANSPOSED_A } operation;
 typedef struct {
     enum { MATRIX_A, MATRIX_B } matrix;
     operation op;
-    td_reach reach;
 } factor;
 
 /* C of a product has all elements, or those of the routine's triangle. */
@@ -19,14 +18,8 @@ static const struct {
     factor a, b;
     part_of_c c;
 } rows[] = {
-    {TD_PRODUCT,
-     {MATRIX_A, GIVEN_A, TD_REACH_PLAIN},
-     {MATRIX_B, GIVEN_B, TD_REACH_PLAIN},
-     ALL_OF_C},
-    {TD_RANK_K,
-     {MATRIX_A, GIVEN_A, TD_REACH_PLAIN},
-     {MATRIX_A, TRANSPOSED_A, TD_REACH_PLAIN},
-     TRIANGLE_OF_C},
+    {TD_PRODUCT, {MATRIX_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C},
+    {TD_RANK_K, {MATRIX_A, GIVEN_A}, {MATRIX_A, TRANSPOSED_A}, TRIANGLE_OF_C},
 };
 
 static td_op operation_of(const td_problem *p, operation op)
@@ -58,8 +51,6 @@ bool td_lower(const td_problem *p, td_problem *product)
         product->op_b = operation_of(p, rows[i].b.op);
         product->a = matrix_of(p, &rows[i].a);
         product->b = matrix_of(p, &rows[i].b);
-        product->reach_a = rows[i].a.reach;
-        product->reach_b = rows[i].b.reach;
         if (rows[i].c == TRIANGLE_OF_C) product->m = p->n; /* a triangle is of a square matrix */
         product->region = region_of(p, rows[i].c);
         return true;

@@ -32,9 +32,12 @@ static bool is_rank_update(const td_problem *p)
            (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
 }
 
-static bool is_triangular(const td_problem *p)
+/* With a triangle of A beside B. */
+static bool is_sided(const td_problem *p)
 {
-    return is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
+    return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
+           (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
+           is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
            (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m));
 }
 
@@ -52,11 +55,13 @@ bool td_problem_is_valid(const td_problem *p)
     case TD_PRODUCT:
         return is_product(p);
     case TD_RANK_K:
+    case TD_RANK_KX:
     case TD_RANK_2K:
         return is_rank_update(p);
+    case TD_SYMMETRIC_PRODUCT:
     case TD_TRIANGULAR_SOLVE:
     case TD_TRIANGULAR_PRODUCT:
-        return is_triangular(p);
+        return is_sided(p);
     case TD_LU_FACTOR:
     case TD_LU_SOLVE:
     case TD_LU_INVERT:
@@ -70,10 +75,31 @@ bool td_problem_is_valid(const td_problem *p)
 
 bool td_problem_is_empty(const td_problem *p)
 {
-    const bool has_m =
-        p->kind == TD_PRODUCT || p->kind == TD_TRIANGULAR_SOLVE || p->kind == TD_TRIANGULAR_PRODUCT;
+    const bool has_m = p->kind == TD_PRODUCT || p->kind == TD_SYMMETRIC_PRODUCT ||
+                       p->kind == TD_TRIANGULAR_SOLVE || p->kind == TD_TRIANGULAR_PRODUCT;
     return p->n == 0 || p->batch == 0 || (has_m && p->m == 0) ||
            (p->kind == TD_LU_SOLVE && p->k == 0);
+}
+
+static td_type real_if(bool is_real, td_type type)
+{
+    if (!is_real) return type;
+    return type == TD_COMPLEX_BINARY64   ? TD_BINARY64
+           : type == TD_COMPLEX_BINARY32 ? TD_BINARY32
+                                         : type;
+}
+
+td_type td_problem_type_of_alpha(const td_problem *p)
+{
+    return real_if(p->is_hermitian && p->kind == TD_RANK_K, p->type);
+}
+
+td_type td_problem_type_of_beta(const td_problem *p)
+{
+    const td_kind kind = p->kind;
+    return real_if(p->is_hermitian &&
+                       (kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K),
+                   p->type);
 }
 
 static bool is_zero(const td_value *x, td_type type)
@@ -103,12 +129,16 @@ static bool is_zero(const td_value *x, td_type type)
 
 bool td_problem_only_scales(const td_problem *p)
 {
-    return p->k == 0 || (!p->alpha.device && is_zero(&p->alpha.value, p->type));
+    const bool has_k = p->kind == TD_PRODUCT || p->kind == TD_RANK_K || p->kind == TD_RANK_KX ||
+                       p->kind == TD_RANK_2K;
+    return (has_k && p->k == 0) ||
+           (!p->alpha.device && is_zero(&p->alpha.value, td_problem_type_of_alpha(p)));
 }
 
 bool td_problem_has_addend(const td_problem *p)
 {
-    return p->addend.data && (p->beta.device || !is_zero(&p->beta.value, p->type));
+    return p->addend.data &&
+           (p->beta.device || !is_zero(&p->beta.value, td_problem_type_of_beta(p)));
 }
 
 const td_matrix *td_problem_result(const td_problem *p)

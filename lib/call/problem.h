@@ -24,10 +24,16 @@ typedef enum {
     /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
     TD_PRODUCT,
 
-    /* C <- alpha op(A) op(A)' + beta C, and alpha (op(A) op(B)' + op(B) op(A)') + beta C; op(A) and
-     * op(B) are n x k, with op_a for both, C is n x n. X' is the transpose, or, if is_hermitian,
-     * the conjugate transpose. [triangle] */
+    /* C <- alpha A B + beta C or alpha B A + beta C, as `side` says; A is symmetric, or Hermitian
+     * if is_hermitian; B and C are m x n. [side, triangle] */
+    TD_SYMMETRIC_PRODUCT,
+
+    /* C <- alpha op(A) op(A)' + beta C, alpha op(A) op(B)' + beta C, and alpha op(A) op(B)' +
+     * alpha' op(B) op(A)' + beta C; op(A) and op(B) are n x k, with op_a for both, C is n x n. X'
+     * is the transpose, or, if is_hermitian, the conjugate transpose: alpha' is conj(alpha) then,
+     * beta real, alpha of the first too, and C's diagonal becomes real. [triangle] */
     TD_RANK_K,
+    TD_RANK_KX,
     TD_RANK_2K,
 
     /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle,
@@ -51,7 +57,6 @@ typedef enum {
 
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
 typedef enum { TD_LEFT, TD_RIGHT } td_side;
-typedef enum { TD_LOWER, TD_UPPER } td_triangle;
 typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
 
 /* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
@@ -66,9 +71,17 @@ typedef struct {
     bool is_hermitian;
 
     /* Of a product that another routine was lowered to (lower.h): the elements of C that it reads
-     * and writes, and how those of A and B are reached. */
+     * and writes, and how A and B are stored. The factors are [A rest_a] and [B; rest_b], of k / 2
+     * terms each, if the rest has data or an array. */
     td_region_kind region;
-    td_reach reach_a, reach_b;
+    td_form form_a, form_b;
+    td_matrix rest_a, rest_b;
+
+    /* A product of binary64 matrices that stands for one of complex matrices: rows 2i and 2i + 1 of
+     * op(A) are (re, -im) and (im, re) of the terms of row i, columns of op(B) have (re, im) of
+     * theirs, and rows 2i and 2i + 1 of C are the parts of row i. m and k are even, the lines of
+     * op(A) and op(B) stand along k in memory, and the region counts complex elements. */
+    bool is_paired;
 
     int64_t m, n, k;
     td_scalar alpha, beta;
@@ -107,6 +120,16 @@ bool td_problem_has_addend(const td_problem *p);
 /* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
  * nothing. Pivots and info are left out. */
 td_memory td_problem_memory(const td_problem *p);
+
+/* What the routine's scalars are: of the matrices' type, or real numbers of a Hermitian one. */
+td_type td_problem_type_of_alpha(const td_problem *p);
+td_type td_problem_type_of_beta(const td_problem *p);
+
+/* The elements of C that a product reads and writes, from C's first element. */
+static inline td_region td_problem_region(const td_problem *p)
+{
+    return (td_region){p->region, 0, p->is_paired};
+}
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

@@ -161,7 +161,7 @@ static td_sample sample_of(const td_problem *p, int64_t count)
     return (td_sample){
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .c = p->c,
-        .region = {p->region, 0},
+        .region = td_problem_region(p),
         .alpha = p->alpha,
         .beta = p->beta,
         .m = p->m,

@@ -19,8 +19,7 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
     const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
-    td_view o = {
-        .matrix = *matrix, .k = p->k, .lines = lines, .reach = which ? p->reach_b : p->reach_a};
+    td_view o = {.matrix = *matrix, .k = p->k, .lines = lines};
     o.line_step = lines_apart ? matrix->ld : 1;
     o.k_step = lines_apart ? 1 : matrix->ld;
     o.offset = first * o.line_step;
@@ -30,6 +29,7 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
 td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
                        uint16_t *masks)
 {
+    const td_region region = td_problem_region(p);
     return (td_target){
         .c = p->c,
         .c_offset = i + j * p->c.ld,
@@ -38,14 +38,14 @@ td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int
         .batch_first = z,
         .alpha = p->alpha,
         .beta = p->beta,
-        .region = {p->region, i - j},
+        .region = td_region_from(&region, i, j),
         .masks = masks,
     };
 }
 
 bool td_part_exists(const td_problem *p, int64_t i, int64_t j, int64_t m, int64_t n)
 {
-    const td_region region = {p->region, 0};
+    const td_region region = td_problem_region(p);
     return td_region_meets(&region, i, j, (int)td_smaller(p->m - i, m),
                            (int)td_smaller(p->n - j, n));
 }

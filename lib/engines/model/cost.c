@@ -21,7 +21,7 @@ static sizes sizes_of(const td_problem *p)
                .problem = p};
     s.a = s.m * s.k * s.batch;
     s.b = s.k * s.n * s.batch;
-    s.c = (p->region == TD_REGION_ALL ? s.m * s.n : 0.5 * s.n * (s.n + 1.0)) * s.batch;
+    s.c = (p->region == TD_REGION_ALL ? s.m * s.n : 0.5 * s.m * (s.n + 1.0)) * s.batch;
     return s;
 }
 
@@ -30,7 +30,7 @@ static double round_up(double x, double unit) { return ceil(x / unit) * unit; }
 /* Tiles of this side that cover the elements that C has. */
 static double tiles_of(const sizes *s, double side)
 {
-    const td_region region = {s->problem->region, 0};
+    const td_region region = td_problem_region(s->problem);
     return s->batch *
            (double)td_region_blocks(&region, s->problem->m, s->problem->n, (int)side, (int)side);
 }

@@ -159,7 +159,7 @@ static bool has_part(const td_ozaki_product *product, int number)
 /* Tiles of a member that C has elements of. */
 static int64_t tiles_of(const td_problem *p)
 {
-    const td_region region = {p->region, 0};
+    const td_region region = td_problem_region(p);
     return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE);
 }
 

@@ -16,9 +16,11 @@ static td_panels strip_of(const td_panels *p, int64_t first)
     int64_t row = 0, end = p->m;
     strip.n = td_smaller(TRIANGLE_COLUMNS, p->n - first);
     if (region->kind == TD_REGION_LOWER)
-        row = td_larger(first - region->below, 0) / TD_LINE_GROUP * TD_LINE_GROUP;
+        row = (td_larger(first - region->below, 0) << region->row_shift) / TD_LINE_GROUP *
+              TD_LINE_GROUP;
     else
-        end = td_round_up(td_larger(first + strip.n - region->below, 0), TD_LINE_GROUP);
+        end = td_round_up(td_larger(first + strip.n - region->below, 0) << region->row_shift,
+                          TD_LINE_GROUP);
     strip.m = td_smaller(end, p->m) - row;
     strip.a = (const char *)p->a + row * p->ld_a * bytes;
     strip.b = (const char *)p->b + first * p->ld_b * bytes;

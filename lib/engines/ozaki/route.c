@@ -400,8 +400,7 @@ td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
 {
     return (td_route_terms){
         .device = *device,
-        .is_aligned = p->reach_a == TD_REACH_PLAIN && p->reach_b == TD_REACH_PLAIN &&
-                      is_aligned(&p->a, p->batch) && is_aligned(&p->b, p->batch),
+        .is_aligned = is_aligned(&p->a, p->batch) && is_aligned(&p->b, p->batch),
         .without = parameter.without_routes,
     };
 }
