@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../engines/model/solve_model.h"
 #include "../report/range.h"
 #include "lower.h"
 #include "process.h"
@@ -41,16 +42,21 @@ static void end_range(td_call *call)
     call->has_range = false;
 }
 
+/* A negative number if nobody can say. */
+static double native_seconds(const td_model *model, const td_problem *p)
+{
+    td_problem product;
+    if (td_problem_is_solve(p)) return td_model_native_solve(model, p);
+    if (p->type != TD_BINARY64 || !td_lower(p, &product)) return -1.0;
+    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &product);
+}
+
 /* What cuBLAS would take, once for a line of the report, where the device is known. */
 static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
 {
     if (!device || !td_report_wants_native(call->record)) return;
-    td_problem product;
     const td_model *model = td_device_model(device->ordinal);
-    const bool is_known = model && p->type == TD_BINARY64 && td_lower(p, &product);
-    td_report_set_native(
-        call->record,
-        is_known ? td_model_seconds(model, td_engines[0], (td_parameter){0}, &product) : -1.0);
+    td_report_set_native(call->record, model ? native_seconds(model, p) : -1.0);
 }
 
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
