@@ -186,7 +186,7 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
     td_problem product;
-    if (!td_lower(p, &product) || p->type != TD_BINARY64)
+    if (!td_lower(p, &product) || !td_problem_is_plain(&product))
         return td_policy_native(td_reason_routine);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);

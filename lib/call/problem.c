@@ -19,17 +19,36 @@ static bool is_matrix(const td_matrix *x, int64_t rows)
 
 static bool is_operation(td_op op) { return op == TD_OP_N || op == TD_OP_T || op == TD_OP_C; }
 
+/* Each of the two matrices of a factor has half of the terms. */
+static bool is_joined(const td_problem *p) { return p->rest_a.data || p->rest_a.array; }
+
 static bool is_product(const td_problem *p)
 {
-    return is_operation(p->op_b) && is_matrix(&p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
-           is_matrix(&p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(&p->c, p->m);
+    const int64_t k = is_joined(p) ? p->k / 2 : p->k, rows_a = p->op_a == TD_OP_N ? p->m : k,
+                  rows_b = p->op_b == TD_OP_N ? k : p->n;
+    return is_operation(p->op_b) && is_matrix(&p->a, rows_a) && is_matrix(&p->b, rows_b) &&
+           is_matrix(&p->c, p->m);
+}
+
+static bool is_complex(td_type type)
+{
+    return type == TD_COMPLEX_BINARY32 || type == TD_COMPLEX_BINARY64;
+}
+
+/* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
+ * other. */
+static bool is_operation_of_update(const td_problem *p)
+{
+    const td_op other = p->is_hermitian ? TD_OP_C : TD_OP_T;
+    return !is_complex(p->type) || p->op_a == TD_OP_N || p->op_a == other;
 }
 
 static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return (p->triangle == TD_LOWER || p->triangle == TD_UPPER) && is_matrix(&p->a, rows) &&
-           (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
+    return is_operation_of_update(p) && (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
+           is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
+           is_matrix(&p->c, p->n);
 }
 
 /* With a triangle of A beside B. */
@@ -38,7 +57,9 @@ static bool is_sided(const td_problem *p)
     return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
            (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
            is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
-           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m));
+           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m)) &&
+           (p->kind == TD_SYMMETRIC_PRODUCT || p->diagonal == TD_NON_UNIT_DIAGONAL ||
+            p->diagonal == TD_UNIT_DIAGONAL);
 }
 
 static bool is_of_factors(const td_problem *p)
@@ -81,6 +102,12 @@ bool td_problem_is_empty(const td_problem *p)
            (p->kind == TD_LU_SOLVE && p->k == 0);
 }
 
+bool td_problem_is_plain(const td_problem *product)
+{
+    return product->type == TD_BINARY64 && product->form_a.storage == TD_STORED_FULL &&
+           product->form_b.storage == TD_STORED_FULL && !is_joined(product);
+}
+
 static td_type real_if(bool is_real, td_type type)
 {
     if (!is_real) return type;
@@ -89,14 +116,19 @@ static td_type real_if(bool is_real, td_type type)
                                          : type;
 }
 
+static td_kind routine_of(const td_problem *p)
+{
+    return p->kind == TD_PRODUCT ? p->routine : p->kind;
+}
+
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
-    return real_if(p->is_hermitian && p->kind == TD_RANK_K, p->type);
+    return real_if(p->is_hermitian && routine_of(p) == TD_RANK_K, p->type);
 }
 
 td_type td_problem_type_of_beta(const td_problem *p)
 {
-    const td_kind kind = p->kind;
+    const td_kind kind = routine_of(p);
     return real_if(p->is_hermitian &&
                        (kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K),
                    p->type);

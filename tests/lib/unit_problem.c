@@ -47,7 +47,9 @@ typedef struct {
 
 static const looks table[] = {
     {TD_PRODUCT, "abc", 'c', "mnz"},
+    {TD_SYMMETRIC_PRODUCT, "abc", 'c', "mnz"},
     {TD_RANK_K, "ac", 'c', "nz"},
+    {TD_RANK_KX, "abc", 'c', "nz"},
     {TD_RANK_2K, "abc", 'c', "nz"},
     {TD_TRIANGULAR_SOLVE, "ab", 'b', "mnz"},
     {TD_TRIANGULAR_PRODUCT, "abc", 'c', "mnz"},
@@ -163,6 +165,12 @@ static void operations_are_checked(void **state)
     assert_false(td_problem_is_valid(&p));
     p = valid(TD_RANK_K);
     p.op_a = (td_op)-1;
+    assert_false(td_problem_is_valid(&p));
+    p = valid(TD_TRIANGULAR_PRODUCT);
+    p.diagonal = (td_diagonal)2;
+    assert_false(td_problem_is_valid(&p));
+    p = valid(TD_SYMMETRIC_PRODUCT);
+    p.side = (td_side)-1;
     assert_false(td_problem_is_valid(&p));
 }
 
@@ -301,7 +309,7 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     assert_null(reason_for(&p));
     p.triangle = (td_triangle)2;
-    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    assert_ptr_equal(reason_for(&p), td_reason_invalid);
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     p.batch = 100;
     assert_ptr_equal(reason_for(&p), td_reason_faster);
