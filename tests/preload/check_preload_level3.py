@@ -1,0 +1,140 @@
+"""A program that knows nothing of Tandem calls the level 3 routines that are products, with and without it preloaded.
+
+usage: check_preload_level3.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+client, preload = sys.argv[1:3]
+hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the real libraries
+stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
+stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
+
+BLAS = ["Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm", "Ztrmm"]
+FUNCTIONS = {f"cublas{name}{form}" for name in BLAS for form in ("", "_v2", "_v2_64")}
+FUNCTIONS |= {f"cublas{name}{form}" for name in ("Dsyrkx", "Zsyrkx", "Zherkx") for form in ("", "_64")}
+
+# What errors relative to abs(A)abs(B) may be for the client's 75 terms.
+MODES = {
+    "native": 2**-45, "df": 2**-42, "ts": 2**-52, "dd": 2**-52, "d+s": 2**-52, "ozaki1": 2**-48,
+    "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:16": 2**-45, "faithful": 2**-52,
+    "faithful:fp64": 2**-52, "fp64": 2**-48, "auto": 2**-45,
+}
+
+
+def run(tandem=True, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
+    environment.update(variables)
+    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300,
+                          check=False)
+
+
+def lines(process):
+    """Status, error and touched elements by call."""
+    found = {}
+    for line in process.stdout.splitlines():
+        call, _, result = line.partition(" : ")
+        status, error, touched = result.split()
+        found[call] = (int(status), float(error), int(touched))
+    return found
+
+
+def is_emulated(function):
+    """Of what is emulated, by the name of a function."""
+    return any(name in function for name in ("Dsyrk", "Dsyrkx"))
+
+
+class PreloadLevel3(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plain = run(tandem=False)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def report(self, name, **variables):
+        """The client's process under these variables, and the calls of its report."""
+        path = os.path.join(self.folder.name, name + ".json")
+        process = run(TANDEM_REPORT=path, **variables)
+        with open(path, encoding="utf-8") as file:
+            return process, json.load(file)["calls"]
+
+    def check_results(self, name, process):
+        wanted = lines(self.plain)
+        self.assertEqual((self.plain.returncode, process.returncode), (0, 0), name + process.stderr)
+        given = lines(process)
+        self.assertEqual(given.keys(), wanted.keys())
+        for call, (status, error, touched) in given.items():
+            self.assertEqual(status, wanted[call][0], f"{name} {call}")
+            self.assertEqual(touched, 0, f"{name} {call}")
+            bound = MODES[name] if is_emulated(call) else MODES["native"]
+            self.assertLessEqual(error, bound, f"{name} {call}")
+
+    def test_native(self):
+        found = lines(self.plain)
+        self.assertGreater(len(found), 53 * 12)
+        self.assertEqual(sum(status != 0 for status, _, _ in found.values()), 53 * 5 + 8)
+        for call, (_, error, touched) in found.items():
+            self.assertLessEqual((error, touched), (MODES["native"], 0), call)
+
+    def check_report(self, name, calls):
+        """Every function is seen, and all that can be is emulated, with every side, triangle, operation and diagonal."""
+        self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
+        seen = {}
+        for call in calls:
+            reasons = {None, "invalid arguments", "nothing to compute"}
+            if is_emulated(call["function"]):
+                self.assertIn(call["native_reason"], reasons, f"{name} {call}")
+            if call["mode"] == name:
+                for letter in ("side", "uplo", "diag", "op_a"):
+                    seen.setdefault((call["function"], letter), set()).add(call.get(letter))
+        for function in filter(is_emulated, FUNCTIONS):
+            has_side = any(kind in function for kind in ("symm", "hemm", "trmm"))
+            self.assertEqual(seen[function, "uplo"], {"L", "U"}, function)
+            self.assertEqual(seen[function, "side"], {"L", "R"} if has_side else {None}, function)
+            self.assertEqual(seen[function, "diag"], {"N", "U"} if "trmm" in function else {None}, function)
+            operations = ("N" if "mm" in function and "trmm" not in function else
+                          "NTC" if "D" in function or "trmm" in function else "NC" if "Zher" in function else "NT")
+            self.assertEqual(seen[function, "op_a"], set(operations), function)
+
+    def test_modes(self):
+        for name in MODES:
+            process, calls = self.report(name.replace(":", "-"), TANDEM_MODE=name)
+            self.check_results(name, process)
+            if name not in ("native", "auto"):
+                self.check_report(name, calls)
+
+    def test_table(self):
+        lines_ = run(TANDEM_MODE="df", TANDEM_REPORT="-").stderr.splitlines()
+        rows = {tuple(line.split()[1:3]) for line in lines_ if line.startswith("tandem: ")}
+        wanted = {("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsymm_v2", "LU"), ("Dsymm_v2", "RL"), ("Dtrmm", "LLNN"),
+                  ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC")}
+        self.assertTrue(wanted <= rows, wanted - rows)
+
+    def test_switched_off(self):
+        process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="gemm")
+        self.assertEqual(calls, [])
+        self.assertEqual(lines(process), lines(self.plain))
+
+    def test_families(self):
+        for family, names in {"symm": "symm hemm", "syrk": "syrk herk", "syr2k": "syr2k her2k", "trmm": "trmm"}.items():
+            _, calls = self.report(family, TANDEM_MODE="df", TANDEM_ENTRY=family)
+            self.assertEqual({call["function"] for call in calls},
+                             {function for function in FUNCTIONS if any(name in function for name in names.split())})
+
+    def test_auto_emulates_what_is_large(self):
+        process, calls = self.report("eager", TANDEM_MODE="auto", TANDEM_STRATEGY="eager")
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue(any(call["mode"] != "native" for call in calls), calls)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
