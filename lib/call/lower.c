@@ -16,9 +16,9 @@ typedef struct {
 typedef enum { ALL_OF_C, TRIANGLE_OF_C } part_of_c;
 
 /* How many terms the factors have: k; the rows of C, or the columns if `side` is right, where the
- * factors change places; or twice k, because the product of the two matrices with their places
+ * factors change places; or k twice, because the product of the two matrices with their places
  * changed is added. */
-typedef enum { K_TERMS, TERMS_OF_SIDE, TWICE_K_TERMS } terms;
+typedef enum { K_TERMS, TERMS_OF_SIDE, K_TERMS_TWICE } terms;
 
 /* A row for each kind of routine that is a product. */
 typedef struct {
@@ -32,7 +32,7 @@ static const row rows[] = {
     {TD_SYMMETRIC_PRODUCT, {MIRRORED_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, TERMS_OF_SIDE},
     {TD_RANK_K, {MATRIX_A, GIVEN_A}, {MATRIX_A, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
     {TD_RANK_KX, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
-    {TD_RANK_2K, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, TWICE_K_TERMS},
+    {TD_RANK_2K, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS_TWICE},
     {TD_TRIANGULAR_PRODUCT, {TRIANGULAR_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, TERMS_OF_SIDE},
 };
 
@@ -75,13 +75,6 @@ static td_region_kind region_of(const td_problem *p, part_of_c c)
     return p->triangle == TD_LOWER ? TD_REGION_LOWER : TD_REGION_UPPER;
 }
 
-/* The two terms alpha op(A) op(B)' and alpha' op(B) op(A)' are one product if alpha' is alpha. */
-static bool has_one_alpha(const td_problem *p)
-{
-    const bool is_real = !p->alpha.device && p->alpha.value.complex_binary64.im == 0.0;
-    return !p->is_hermitian || p->type != TD_COMPLEX_BINARY64 || is_real;
-}
-
 static void set_factors(const td_problem *p, const factor *a, const factor *b, td_problem *product)
 {
     product->op_a = operation_of(p, a->op);
@@ -92,23 +85,33 @@ static void set_factors(const td_problem *p, const factor *a, const factor *b, t
     product->form_b = form_of(p, b);
 }
 
+static void set_terms(const td_problem *p, terms terms, td_problem *product)
+{
+    if (terms == TERMS_OF_SIDE) product->k = p->side == TD_RIGHT ? p->n : p->m;
+    if (terms != K_TERMS_TWICE) return;
+    /* alpha' differs from alpha in a Hermitian update, whose second product is the first one's
+     * conjugate transpose. */
+    product->adds_mirror = p->is_hermitian;
+    if (p->is_hermitian) return;
+    product->k = 2 * p->k;
+    product->rest_a = product->b;
+    product->rest_b = product->a;
+}
+
 bool td_lower(const td_problem *p, td_problem *product)
 {
     const row *r = find(p->kind);
-    if (!r || (r->k == TWICE_K_TERMS && !has_one_alpha(p))) return false;
+    if (!r) return false;
     const bool is_swapped = r->k == TERMS_OF_SIDE && p->side == TD_RIGHT;
     *product = *p;
     product->kind = TD_PRODUCT;
     product->routine = p->kind;
     product->region = region_of(p, r->c);
-    product->is_hermitian = p->is_hermitian && r->c == TRIANGLE_OF_C;
+    product->alpha_is_real = td_problem_type_of_alpha(p) != p->type;
+    product->beta_is_real = td_problem_type_of_beta(p) != p->type;
+    product->has_real_diagonal = p->is_hermitian && r->c == TRIANGLE_OF_C;
     set_factors(p, is_swapped ? &r->b : &r->a, is_swapped ? &r->a : &r->b, product);
+    set_terms(p, r->k, product);
     if (r->c == TRIANGLE_OF_C) product->m = p->n; /* a triangle is of a square matrix */
-    if (r->k == TERMS_OF_SIDE) product->k = p->side == TD_RIGHT ? p->n : p->m;
-    if (r->k == TWICE_K_TERMS) {
-        product->k = 2 * p->k;
-        product->rest_a = product->b;
-        product->rest_b = product->a;
-    }
     return true;
 }

@@ -242,13 +242,19 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p = valid(TD_PRODUCT);
     p.is_pedantic = true;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
-    p = valid(TD_RANK_K);
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
-    p = valid(TD_RANK_2K);
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    for (td_kind kind = TD_SYMMETRIC_PRODUCT; kind <= TD_TRIANGULAR_PRODUCT; kind++) {
+        if (kind == TD_TRIANGULAR_SOLVE) continue;
+        p = valid(kind);
+        assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    }
     p = valid(TD_PRODUCT);
-    p.type = TD_COMPLEX_BINARY64;
+    p.type = TD_COMPLEX_BINARY32;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    p.type = TD_COMPLEX_BINARY64;
+    p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, 1.0};
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    p.alpha.value.complex_binary64.im = 0.0;
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_scales);
 }
 
 /* A batch of 10000 of a kind that the `lu` kernels know, of binary64. */
