@@ -4,6 +4,7 @@
 
 #include "../engines/model/device_model.h"
 #include "../engines/model/solve_model.h"
+#include "../engines/real.h"
 #include "../report/range.h"
 #include "lower.h"
 #include "process.h"
@@ -45,10 +46,11 @@ static void end_range(td_call *call)
 /* A negative number if nobody can say. */
 static double native_seconds(const td_model *model, const td_problem *p)
 {
-    td_problem product;
+    td_problem product, real;
     if (td_problem_is_solve(p)) return td_model_native_solve(model, p);
-    if (p->type != TD_BINARY64 || !td_lower(p, &product)) return -1.0;
-    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &product);
+    if (!td_lower(p, &product)) return -1.0;
+    td_real_product(&product, &real);
+    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &real);
 }
 
 /* What cuBLAS would take, once for a line of the report, where the device is known. */
