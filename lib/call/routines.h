@@ -13,7 +13,6 @@
     X(complex, "complex products are not built yet")                                               \
     X(grouped, "groups of products of several sizes are not built yet")                            \
     X(extended, "stacks of products with types as arguments are not built yet")                    \
-    X(level3, "solutions with triangular matrices are not built yet")                              \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
     X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
@@ -47,7 +46,7 @@
     X(cublasDsyrk, blas, all)                                                                      \
     X(cublasDsyrkx, sized, all)                                                                    \
     X(cublasDtrmm, blas, all)                                                                      \
-    X(cublasDtrsm, blas, level3)                                                                   \
+    X(cublasDtrsm, blas, all)                                                                      \
     X(cublasZhemm, blas, all)                                                                      \
     X(cublasZher2k, blas, all)                                                                     \
     X(cublasZherk, blas, all)                                                                      \
@@ -57,7 +56,7 @@
     X(cublasZsyrk, blas, all)                                                                      \
     X(cublasZsyrkx, sized, all)                                                                    \
     X(cublasZtrmm, blas, all)                                                                      \
-    X(cublasZtrsm, blas, level3)                                                                   \
+    X(cublasZtrsm, blas, all)                                                                      \
     X(cublasDgetrfBatched, alone, all)                                                             \
     X(cublasDgetriBatched, alone, all)                                                             \
     X(cublasDgetrsBatched, alone, all)                                                             \

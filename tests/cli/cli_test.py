@@ -438,8 +438,8 @@ class Run(Case):
         self.assertIn('LD_PRELOAD allows no space', result.stderr.splitlines()[-1])
 
 
-PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsm_v2(void);' \
-          'int main(void) { cublasDgemm_v2(); cublasDtrsm_v2(); return 0; }'
+PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsv_v2(void);' \
+          'int main(void) { cublasDgemm_v2(); cublasDtrsv_v2(); return 0; }'
 
 
 class Doctor(Case):
@@ -447,7 +447,7 @@ class Doctor(Case):
         super().setUp()
         self.add_cuda()
         self.add_driver()
-        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
 
     def doctor(self, program, status, *texts):
         result = self.tandem('doctor', program)
@@ -633,8 +633,8 @@ class Doctor(Case):
                           self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
         verdict = self.doctor(plain, 1)
         self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
-        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsm_v2(void) {}')
-        caller = compile_c(self.folder, 'caller', 'void cublasDtrsm_v2(void); int main(void) { cublasDtrsm_v2(); }', other,
+        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsv_v2(void) {}')
+        caller = compile_c(self.folder, 'caller', 'void cublasDtrsv_v2(void); int main(void) { cublasDtrsv_v2(); }', other,
                            '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
         self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
         gone = library(self.folder, 'inner/libgone.so')
@@ -674,7 +674,7 @@ class DoctorOnHostDevice(Case):
         return result.returncode, result.stdout.splitlines()[-1]
 
     def test_stand_ins_need_not_be_installed(self):
-        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
         result = self.tandem('doctor', compile_c(self.folder, 'program', PRODUCT, cublas))
         self.assertEqual(result.returncode, 0, result)
         self.assertNotIn('not found', result.stdout)

@@ -54,7 +54,8 @@ ref_number system_element(const system_matrices *s, int64_t i, int64_t j);
 void system_set_vector(const triangular *of, test_matrix *b, int64_t i, int64_t v, ref_number x);
 void system_set_element(system_matrices *s, int64_t i, int64_t j, ref_number x);
 
-/* The largest |alpha B - op(A) X| of any element, relative to |alpha||B| + |op(A)||X|. */
+/* The largest |alpha B - op(A) X| of any element, relative to |alpha B| + |op(A) X|, the last being
+ * the sum of the sizes of its terms. The size of a complex number is that of its parts. */
 double system_error(const system_matrices *s, const test_matrix *x);
 
 /* B's solution by substitution, in the order of kernels/solve/solve.h: of a real system of one
