@@ -7,7 +7,9 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/engines/model/calibration.h"
+#include "lib/engines/model/solve_model.h"
 #include "lib/engines/ozaki/route.h"
+#include "lib/engines/solve/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/call/lower.h"
@@ -52,6 +54,8 @@ static const routine routines[] = {
     {"dsyrkx", TD_RANK_KX, &of_update, TD_BINARY64, false},
     {"dsyr2k", TD_RANK_2K, &of_update, TD_BINARY64, false},
     {"dtrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_BINARY64, false},
+    {"dtrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_BINARY64, false},
+    {"ztrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_COMPLEX_BINARY64, false},
 };
 
 static const routine *find_routine(const char *name)
@@ -135,14 +139,23 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
     return false;
 }
 
-/* The product that the routine is. */
+/* The product that the routine is; or a triangular solve, whose sums have as many terms as A has
+ * rows. */
+static bool lower(const td_problem *p, td_problem *product)
+{
+    if (!td_problem_is_solve(p)) return td_lower(p, product);
+    *product = *p;
+    product->k = td_solve_order(p);
+    return true;
+}
+
 static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
     td_problem p = {.kind = r->kind, .type = r->type, .is_hermitian = r->is_hermitian, .batch = 1};
     p.alpha.value.binary64 = 1.0;
     return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
            parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&
-           td_lower(&p, product);
+           lower(&p, product);
 }
 
 /* The operations as --op takes them. */
@@ -152,14 +165,37 @@ static void print_ops(const routine *r, const td_problem *p, char text[3])
     snprintf(text, 3, "%.*s", r->shape->op_count, ops);
 }
 
-/* Additions and multiplications of the routine, of whose product a triangular one needs half. */
+/* Real additions and multiplications of the routine, of whose product a triangular one needs half. */
 static double operations_of(const td_problem *p)
 {
+    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 terms = p->routine == TD_TRIANGULAR_PRODUCT ? 0.5 * ((double)p->k + 1.0)
-                                                             : (double)p->k;
-    return 2.0 * elements * terms;
+                 terms = is_halved ? 0.5 * ((double)p->k + 1.0) : (double)p->k,
+                 of_one = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    return of_one * elements * terms;
+}
+
+/* ---- the model ---- */
+
+static void predict(const td_model *model, const td_problem *p, double *seconds)
+{
+    int64_t least_terms[TD_MOST_WAYS];
+    if (td_problem_is_solve(p))
+        td_model_predict_solve(model, p, seconds, least_terms);
+    else
+        td_model_predict(model, p, seconds);
+}
+
+static td_decision choose(const td_options *o, const td_problem *p, const td_model *model)
+{
+    return (td_problem_is_solve(p) ? td_policy_choose_solve : td_policy_choose)(o, p, model);
+}
+
+static const char *label_of(const td_problem *p)
+{
+    if (td_problem_is_solve(p)) return "solve:";
+    return p->region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 /* ---- the device ---- */
@@ -213,7 +249,8 @@ static bool find_route(const td_way *way, const td_problem *p, const td_model *m
                        td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return way->engine->route && way->engine->route(p, way->parameter, &device, route);
+    return !td_problem_is_solve(p) && way->engine->route &&
+           way->engine->route(p, way->parameter, &device, route);
 }
 
 static void print_routes(const td_problem *p, const td_model *model)
@@ -244,17 +281,17 @@ static void print_plan(const td_options *o, const routine *r, const td_problem *
     char accuracy[TD_OPTION_TEXT_BYTES];
     int count;
     const td_way *way = td_ways(&count);
-    td_model_predict(model, p, seconds);
+    predict(model, p, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
     print_ops(r, p, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           p->region == TD_REGION_ALL ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
+           label_of(p), p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, p->k));
     printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
     for (int i = 0; i < count; i++) print_way(&way[i], seconds[i], p, seconds[0], o->accuracy);
-    const td_decision d = td_policy_choose(o, p, model);
+    const td_decision d = choose(o, p, model);
     print_decision(&d);
     print_routes(p, model);
 }
@@ -307,8 +344,8 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     int count;
     const td_way *way = td_ways(&count);
     print_ops(r, p, ops);
-    const td_decision d = td_policy_choose(o, p, model);
-    td_model_predict(model, p, seconds);
+    const td_decision d = choose(o, p, model);
+    predict(model, p, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
                           (const td_json_member[]){{"device", model->card.name},
@@ -359,8 +396,10 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm and dtrmm only M and N. Without "
-        "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and ztrsm only M and "
+        "N. "
+        "Without --device it is the first GPU of this machine, as `tandem calibrate` measured it; "
+        "without "
         "a GPU, the card that the host device stands for.",
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
                 [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
@@ -368,7 +407,9 @@ const command command_plan = {
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
                 [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, dsyrkx, dsyr2k or dtrmm; dgemm without it"},
-                [SIDE] = {"side", "SIDE", "L or R: where dsymm and dtrmm have their A"}},
+                             "dgemm, dsymm, dsyrk, dsyrkx, dsyr2k, dtrmm, dtrsm or ztrsm; dgemm "
+                             "without it"},
+                [SIDE] = {"side", "SIDE",
+                          "L or R: where dsymm, dtrmm, dtrsm and ztrsm have their A"}},
     .run = run,
 };

@@ -8,7 +8,7 @@
 #include "../view/access.h"
 #include "quotient.h"
 
-enum { ROWS = 8, WARPS = TD_SOLVE_ORDER / ROWS, LANES = 32, THREADS = WARPS * LANES };
+enum { ROWS = TD_SOLVE_SUM, WARPS = TD_SOLVE_ORDER / ROWS, LANES = 32, THREADS = WARPS * LANES };
 enum { TILES = WARPS * (WARPS + 1) / 2, TILE = ROWS * ROWS };
 enum { VECTOR_ELEMENTS = TD_SOLVE_ORDER * LANES / THREADS, TILE_ELEMENTS = TILES * TILE / THREADS };
 enum { STAGED = LANES + 1 }; /* numbers of a row of the panel, so that columns lie in all banks */
@@ -90,10 +90,8 @@ template <class number> TD_DEVICE number *panel_at(const td_solve_block &p, int 
            v * p.vector_step;
 }
 
-template <class number> TD_DEVICE bool is_one(number x)
-{
-    return td_is_zero(td_minus(x, td_number<number>(1.0), td_number<number>(1.0)));
-}
+TD_DEVICE bool is_one(double x) { return x == 1.0; }
+TD_DEVICE bool is_one(td_complex<double> x) { return x.re == 1.0 && x.im == 0.0; }
 
 template <class number> TD_DEVICE void load_panel(const td_solve_block &p, number *staged)
 {
@@ -134,15 +132,26 @@ TD_DEVICE void solve_tile(number *x, const number *tile, const number *divisor)
     }
 }
 
-/* Takes a tile's products with solved elements away. */
+TD_DEVICE double plus(double x, double y) { return td_add64(x, y); }
+TD_DEVICE td_complex<double> plus(td_complex<double> x, td_complex<double> y)
+{
+    return {td_add64(x.re, y.re), td_add64(x.im, y.im)};
+}
+
+/* Takes a tile's products with solved elements away: their sum at once, so that few roundings are as
+ * large as x. */
 template <class number>
 TD_DEVICE void take_tile_away(number *x, const number *tile, const number *solved, int lane)
 {
+    number y[ROWS];
     TD_UNROLL
-    for (int j = 0; j < ROWS; j++) {
-        const number y = solved[j * LANES + lane];
+    for (int j = 0; j < ROWS; j++) y[j] = solved[j * LANES + lane];
+    TD_UNROLL
+    for (int i = 0; i < ROWS; i++) {
+        number sum = td_number<number>(0.0);
         TD_UNROLL
-        for (int i = 0; i < ROWS; i++) x[i] = td_minus(x[i], tile[j * ROWS + i], y);
+        for (int j = 0; j < ROWS; j++) sum = td_minus(sum, tile[j * ROWS + i], y[j]);
+        x[i] = plus(x[i], sum);
     }
 }
 

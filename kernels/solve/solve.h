@@ -11,14 +11,15 @@
 extern "C" {
 #endif
 
-/* Most rows of a block. */
-enum { TD_SOLVE_ORDER = 64 };
+/* Most rows of a block, and products that are added up before they are taken away. */
+enum { TD_SOLVE_ORDER = 64, TD_SOLVE_SUM = 8 };
 
 /* X of T X = alpha B in place of B, T being lower triangular. A system of another form has this one
  * by steps that go backwards, or along rows for columns.
  *
- * Element i of a vector x of X is x[i] = (b[i] - t[i][0] x[0] - t[i][1] x[1] - ...) / t[i][i]: one
- * chain of FMAs in this order, alpha b[i] and the quotient being rounded by themselves. Real
+ * Element i of a vector x of X is alpha b[i], less the sums of t[i][j] x[j] of 8 j each that are all
+ * below i - i % 8, less t[i][j] x[j] one by one from there to i - 1, over t[i][i]. Sums and what is
+ * less one by one are chains of FMAs over ascending j; alpha b[i] is rounded by itself. Real
  * quotients are correctly rounded. Complex ones are within a few units in the last place of their
  * larger part, and neither overflow nor underflow if the exact quotient does not. */
 typedef struct {

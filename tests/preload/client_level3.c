@@ -276,8 +276,9 @@ static void fill(const routine *r, const call *x)
         const int i = e % x->lda, j = e / x->lda;
         const bool is_hidden = has_side(r) && (i >= order || j >= order || !is_stored(x, i, j) ||
                                                (is_triangular(r) && x->diag == 1 && i == j));
-        const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0; /* else solutions overflow */
-        host_a[e] = is_hidden ? poison() : share * value(r, e, 0.0);
+        /* A large diagonal without zeros keeps solutions finite. */
+        const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0;
+        host_a[e] = is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? 0.5 : 0.0);
         host_b[e] = value(r, e, 1.0);
     }
     for (int e = 0; e < SIZE; e++) {

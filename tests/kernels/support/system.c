@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../kernels/solve/solve.h"
 #include "../../support/random.h"
 
 const char *const system_data[] = {"plain",         "graded rows", "graded columns", "graded both",
@@ -237,17 +238,31 @@ double system_error(const system_matrices *s, const test_matrix *x)
     return worst;
 }
 
+/* alpha b less the products with elements before i, of real numbers. */
+static double less_products(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
+{
+    double left = s->of.alpha[0] * (double)creall(system_vector(&s->of, x, i, v)), sum = 0.0;
+    const int64_t single = i - i % TD_SOLVE_SUM;
+    for (int64_t j = 0; j < i; j++) {
+        const double t = (double)creall(system_element(s, i, j)),
+                     y = (double)creall(system_vector(&s->of, x, j, v));
+        if (j >= single) {
+            left = fma(-t, y, left);
+        } else {
+            sum = fma(-t, y, j % TD_SOLVE_SUM ? sum : 0.0);
+            if (j % TD_SOLVE_SUM == TD_SOLVE_SUM - 1) left += sum;
+        }
+    }
+    return left;
+}
+
 /* One element, the ones before it being known. */
 static ref_number substitute(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
 {
     const triangular *of = &s->of;
     const ref_number t = system_element(s, i, i);
     if (of->type == TD_BINARY64) {
-        double sum = of->alpha[0] * (double)creall(system_vector(of, x, i, v));
-        for (int64_t j = 0; j < i; j++)
-            sum = fma(-(double)creall(system_element(s, i, j)),
-                      (double)creall(system_vector(of, x, j, v)), sum);
-        return number_of(sum / (double)creall(t), 0.0);
+        return number_of(less_products(s, x, i, v) / (double)creall(t), 0.0);
     }
     ref_number sum = alpha_of(of) * system_vector(of, x, i, v);
     for (int64_t j = 0; j < i; j++) sum -= system_element(s, i, j) * system_vector(of, x, j, v);
