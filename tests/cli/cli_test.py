@@ -213,6 +213,8 @@ class Commands(Case):
         sizes = lambda *arguments: [json.loads(self.shown('plan', '--json', '--routine', *arguments))[name] for name in 'mnk']
         self.assertEqual(sizes('dsymm', 40, 50), [40, 50, 40])
         self.assertEqual(sizes('dtrmm', 40, 50, '--side', 'R', '--op', 'T'), [40, 50, 50])
+        self.assertEqual(sizes('dtrsm', 400, 50), [400, 50, 400])
+        self.assertEqual(sizes('ztrsm', 40, 500, '--side', 'R'), [40, 500, 500])
         self.assertEqual(sizes('dsyrkx', 40, 50), [40, 40, 50])
         self.assertEqual(sizes('dsyr2k', 40, 50), [40, 40, 100])
 
