@@ -27,7 +27,7 @@ static int64_t columns_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? 
 static int64_t rows_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->k : p->n; }
 static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->n : p->k; }
 
-static cublasStatus_t check_arguments(cublasHandle_t handle, const product *p)
+cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p)
 {
     const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
 
@@ -328,7 +328,7 @@ static cudaError_t multiply(void *arguments)
 
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
-    cublasStatus_t status = check_arguments(handle, p);
+    cublasStatus_t status = hostgpu_check_product(handle, p);
     kept_product kept;
     cudaError_t error;
 

@@ -128,6 +128,9 @@ typedef struct {
     product_operand a, b, c;
 } product;
 
+/* What hostgpu_multiply would refuse of the arguments themselves, wherever they point. */
+cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p);
+
 /* Now, or, if the handle's stream is being captured, when the graph runs. */
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p);
 

@@ -10,9 +10,6 @@
 /* X(cause, text): why a function stays native. */
 #define TD_CAUSES(X)                                                                               \
     X(all, "every form is intercepted")                                                            \
-    X(complex, "complex products are not built yet")                                               \
-    X(grouped, "groups of products of several sizes are not built yet")                            \
-    X(extended, "stacks of products with types as arguments are not built yet")                    \
     X(level3, "products with symmetric, Hermitian or triangular matrices are not built yet")       \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
     X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
@@ -34,14 +31,14 @@
     X(cublasDgemmBatched, sized, all)                                                              \
     X(cublasDgemmStridedBatched, sized, all)                                                       \
     X(cublasGemmEx, sized, all)                                                                    \
-    X(cublasZgemm, blas, complex)                                                                  \
-    X(cublasZgemm3m, sized, complex)                                                               \
-    X(cublasZgemmBatched, sized, complex)                                                          \
-    X(cublasZgemmStridedBatched, sized, complex)                                                   \
-    X(cublasDgemmGroupedBatched, sized, grouped)                                                   \
-    X(cublasGemmGroupedBatchedEx, sized, grouped)                                                  \
-    X(cublasGemmBatchedEx, sized, extended)                                                        \
-    X(cublasGemmStridedBatchedEx, sized, extended)                                                 \
+    X(cublasZgemm, blas, all)                                                                      \
+    X(cublasZgemm3m, sized, all)                                                                   \
+    X(cublasZgemmBatched, sized, all)                                                              \
+    X(cublasZgemmStridedBatched, sized, all)                                                       \
+    X(cublasDgemmGroupedBatched, sized, all)                                                       \
+    X(cublasGemmGroupedBatchedEx, sized, all)                                                      \
+    X(cublasGemmBatchedEx, sized, all)                                                             \
+    X(cublasGemmStridedBatchedEx, sized, all)                                                      \
     X(cublasDsymm, blas, level3)                                                                   \
     X(cublasDsyr2k, blas, level3)                                                                  \
     X(cublasDsyrk, blas, level3)                                                                   \

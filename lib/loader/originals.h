@@ -21,7 +21,6 @@
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
-    X(cublasGemmStridedBatchedEx)                                                                  \
     X(cublasLtMatmulDescGetAttribute)                                                              \
     X(cublasLtMatrixLayoutGetAttribute)
 
