@@ -17,7 +17,7 @@
     X(gemm_grouped,                                                                                \
       "cublasDgemmGroupedBatched, and cublasGemmGroupedBatchedEx with real binary64 "              \
       "operands and CUBLAS_COMPUTE_64F")                                                           \
-    X(lt, "cublasLtMatmul with binary64 matrices and CUBLAS_COMPUTE_64F")                          \
+    X(lt, "cublasLtMatmul with real or complex binary64 matrices and CUBLAS_COMPUTE_64F")          \
     X(syrk, "cublasDsyrk, also the one of cublas.h")                                               \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
