@@ -18,6 +18,7 @@
       "cublasDgemmGroupedBatched, and cublasGemmGroupedBatchedEx with real binary64 "              \
       "operands and CUBLAS_COMPUTE_64F")                                                           \
     X(lt, "cublasLtMatmul with real or complex binary64 matrices and CUBLAS_COMPUTE_64F")          \
+    X(xt, "cublasXtDgemm, cublasXtZgemm: matrices on the host or any device")                      \
     X(syrk, "cublasDsyrk, also the one of cublas.h")                                               \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
@@ -51,6 +52,8 @@
     X(cublasGemmGroupedBatchedEx, gemm_grouped)                                                    \
     X(cublasGemmGroupedBatchedEx_64, gemm_grouped)                                                 \
     X(cublasLtMatmul, lt)                                                                          \
+    X(cublasXtDgemm, xt)                                                                           \
+    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsyrk_v2, syrk)                                                                        \
     X(cublasDsyrk_v2_64, syrk)                                                                     \
     X(cublasDsyrk, syrk)                                                                           \

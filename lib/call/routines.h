@@ -12,7 +12,7 @@
     X(all, "every form is intercepted")                                                            \
     X(level3, "products with symmetric, Hermitian or triangular matrices are not built yet")       \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
-    X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
+    X(xt, "of cublasXt only products of two full matrices are built yet")                          \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
     X(vector, "vectors: limited by memory, so that no arithmetic is faster")                       \
     X(elements, "moves, adds or scales elements: no product")
@@ -70,7 +70,7 @@
     X(cublasZgelsBatched, alone, factors)                                                          \
     X(cublasZgeqrfBatched, alone, factors)                                                         \
     X(cublasLtMatmul, alone, all)                                                                  \
-    X(cublasXtDgemm, alone, xt)                                                                    \
+    X(cublasXtDgemm, alone, all)                                                                   \
     X(cublasXtDspmm, alone, xt)                                                                    \
     X(cublasXtDsymm, alone, xt)                                                                    \
     X(cublasXtDsyr2k, alone, xt)                                                                   \
@@ -78,7 +78,7 @@
     X(cublasXtDsyrkx, alone, xt)                                                                   \
     X(cublasXtDtrmm, alone, xt)                                                                    \
     X(cublasXtDtrsm, alone, xt)                                                                    \
-    X(cublasXtZgemm, alone, xt)                                                                    \
+    X(cublasXtZgemm, alone, all)                                                                   \
     X(cublasXtZhemm, alone, xt)                                                                    \
     X(cublasXtZher2k, alone, xt)                                                                   \
     X(cublasXtZherk, alone, xt)                                                                    \
