@@ -53,6 +53,9 @@ bool td_lower(const td_problem *p, td_problem *product)
         product->b = matrix_of(p, &rows[i].b);
         if (rows[i].c == TRIANGLE_OF_C) product->m = p->n; /* a triangle is of a square matrix */
         product->region = region_of(p, rows[i].c);
+        product->alpha_is_real = td_problem_type_of_alpha(p) != p->type;
+        product->beta_is_real = td_problem_type_of_beta(p) != p->type;
+        product->has_real_diagonal = p->is_hermitian && rows[i].c == TRIANGLE_OF_C;
         return true;
     }
     return false;

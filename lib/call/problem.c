@@ -91,16 +91,17 @@ static td_type real_if(bool is_real, td_type type)
 
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
-    return real_if(p->is_hermitian && p->kind == TD_RANK_K, p->type);
+    return real_if(p->alpha_is_real || (p->is_hermitian && p->kind == TD_RANK_K), p->type);
 }
 
 td_type td_problem_type_of_beta(const td_problem *p)
 {
     const td_kind kind = p->kind;
-    return real_if(p->is_hermitian &&
-                       (kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K),
-                   p->type);
+    const bool is_update = kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
+    return real_if(p->beta_is_real || (p->is_hermitian && is_update), p->type);
 }
+
+bool td_problem_has_rest(const td_problem *p) { return p->rest_a.data || p->rest_a.array; }
 
 static bool is_zero(const td_value *x, td_type type)
 {
@@ -172,13 +173,19 @@ td_memory td_problem_memory(const td_problem *p)
     td_memory memory = {.alpha = p->alpha.device,
                         .beta = p->beta.device,
                         .batch = p->batch,
-                        .element_bytes = td_types[p->type].size};
+                        .element_bytes = td_types[p->type].size,
+                        .alpha_bytes = td_types[td_problem_type_of_alpha(p)].size,
+                        .beta_bytes = td_types[td_problem_type_of_beta(p)].size};
+    const int64_t k = td_problem_has_rest(p) ? p->k / 2 : p->k;
     switch (p->kind) {
     case TD_PRODUCT:
         memory.written = extent(&p->c, p->m, p->n);
         if (td_problem_only_scales(p)) break;
-        memory.read[0] = operand(&p->a, p->op_a, p->m, p->k);
-        memory.read[1] = operand(&p->b, p->op_b, p->k, p->n);
+        memory.read[0] = operand(&p->a, p->op_a, p->m, k);
+        memory.read[1] = operand(&p->b, p->op_b, k, p->n);
+        if (!td_problem_has_rest(p)) break;
+        memory.read[2] = operand(&p->rest_a, p->op_a, p->m, k);
+        memory.read[3] = operand(&p->rest_b, p->op_b, k, p->n);
         break;
     case TD_TRIANGULAR_SOLVE:
         memory.written = extent(&p->b, p->m, p->n);

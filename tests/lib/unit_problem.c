@@ -239,8 +239,13 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p = valid(TD_RANK_2K);
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
     p = valid(TD_PRODUCT);
-    p.type = TD_COMPLEX_BINARY64;
+    p.type = TD_COMPLEX_BINARY32;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    p.type = TD_COMPLEX_BINARY64;
+    p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, 1.0};
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    p.alpha.value.complex_binary64.im = 0.0;
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_scales);
 }
 
 /* A batch of 10000 of a kind that the `lu` kernels know, of binary64. */
@@ -301,7 +306,7 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     assert_null(reason_for(&p));
     p.triangle = (td_triangle)2;
-    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    assert_ptr_equal(reason_for(&p), td_reason_invalid);
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     p.batch = 100;
     assert_ptr_equal(reason_for(&p), td_reason_faster);
