@@ -114,6 +114,36 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
     return decide(call);
 }
 
+bool td_wrap_is_seen(td_entry entry) { return options_for(entry) != NULL; }
+
+const char *td_wrap_foresee(td_entry entry, const td_problem *p)
+{
+    const int state = hold_off_cancellation();
+    const char *reason = td_dispatch_foresee(td_options_in_force(), entry, p);
+    allow_cancellation(state);
+    return reason;
+}
+
+void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
+{
+    const int state = hold_off_cancellation();
+    *call = td_dispatch_native(entry, p, reason);
+    td_original_enter();
+    allow_cancellation(state);
+}
+
+void td_wrap_wait(td_call *call)
+{
+    td_original_leave();
+    td_call_wait(call);
+}
+
+void td_wrap_resume(td_call calls[], int count)
+{
+    for (int i = 0; i < count; i++) td_original_enter();
+    td_call_resume(&calls[0]);
+}
+
 void td_wrap_end(td_call *call, bool is_done)
 {
     const int state = hold_off_cancellation();

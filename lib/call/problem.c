@@ -148,11 +148,12 @@ bool td_problem_only_scales(const td_problem *p)
            (!p->alpha.device && is_zero(&p->alpha.value, td_problem_type_of_alpha(p)));
 }
 
-bool td_problem_has_addend(const td_problem *p)
+bool td_problem_has_beta(const td_problem *p)
 {
-    return p->addend.data &&
-           (p->beta.device || !is_zero(&p->beta.value, td_problem_type_of_beta(p)));
+    return p->beta.device || !is_zero(&p->beta.value, td_problem_type_of_beta(p));
 }
+
+bool td_problem_has_addend(const td_problem *p) { return p->addend.data && td_problem_has_beta(p); }
 
 const td_matrix *td_problem_result(const td_problem *p)
 {
