@@ -92,8 +92,8 @@ static long count_gpus(void)
 static size_t count_sharers(void)
 {
     const long ranks = td_launch_find().local, gpus = ranks > 1 ? count_gpus() : 0;
-    int visible = 1;
-    if (ranks <= 1 || !td_cuda_ok(cudaGetDeviceCount(&visible))) return 1;
+    int visible = 0;
+    if (ranks <= 1 || !td_cuda_ok(cudaGetDeviceCount(&visible)) || visible < 1) return 1;
     const long devices = gpus > visible ? gpus : visible;
     return (size_t)((ranks + devices - 1) / devices);
 }
