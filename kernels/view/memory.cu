@@ -39,6 +39,11 @@ static bool is_there(const td_memory &m, const td_extent &x)
     return true;
 }
 
+static bool are_there(const td_ints &x)
+{
+    return !x.data || hostgpu_is_device_memory(x.data, (size_t)x.count * sizeof *x.data);
+}
+
 /* A scalar in device memory, which is there, and 0 in all its bytes. */
 static bool is_zero(const void *scalar, int64_t bytes)
 {
@@ -52,7 +57,7 @@ static cudaError_t check(void *of)
     for (const void *scalar : {m.alpha, m.beta})
         if (scalar && !hostgpu_is_device_memory(scalar, (size_t)m.element_bytes))
             return cudaErrorIllegalAddress;
-    bool all = is_there(m, m.written);
+    bool all = is_there(m, m.written) && are_there(m.ints[0]) && are_there(m.ints[1]);
     for (const td_extent &x : m.read)
         all = all && (is_zero(m.alpha, m.element_bytes) || is_there(m, x));
     return all ? cudaSuccess : cudaErrorIllegalAddress;

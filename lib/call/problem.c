@@ -172,6 +172,10 @@ td_memory td_problem_memory(const td_problem *p)
                         .beta = p->beta.device,
                         .batch = p->batch,
                         .element_bytes = td_types[p->type].size};
+    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
+        memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
+    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT)
+        memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
     case TD_PRODUCT:
         memory.written = extent(&p->c, p->m, p->n);

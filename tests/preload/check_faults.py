@@ -121,6 +121,9 @@ class Faults(unittest.TestCase):
     def test_batches_with_members_that_are_not_there(self):
         self.check_same("batch")
 
+    def test_pivots_that_are_not_there(self):
+        self.check_same("pivots", ["native", "df"])
+
     def test_devices_change_and_are_reset(self):
         plain = run("devices", mode="", HOSTGPU_DEVICES="2")
         self.assertEqual(plain.returncode, 0, plain.stderr)
