@@ -165,7 +165,7 @@ static void print_ops(const routine *r, const td_problem *p, char text[3])
     snprintf(text, 3, "%.*s", r->shape->op_count, ops);
 }
 
-/* Real additions and multiplications of the routine, of whose product a triangular one needs half. */
+/* Real additions and multiplications of the routine: with a triangle half of the product's. */
 static double operations_of(const td_problem *p)
 {
     const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
