@@ -17,12 +17,19 @@ typedef struct {
     int64_t rows, columns;
 } td_extent;
 
+/* Whole numbers, such as the pivots of all members; data NULL: there are none. */
 typedef struct {
-    td_extent written, read[2];
+    const int *data;
+    int64_t count;
+} td_ints;
+
+typedef struct {
+    td_extent written, read[4];
+    td_ints ints[2];
     const void *alpha,
         /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */
         *beta;
-    int64_t batch, element_bytes;
+    int64_t batch, element_bytes, alpha_bytes, beta_bytes;
 } td_memory;
 
 /* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of it. A

@@ -1,20 +1,5 @@
 #include "tiler.h"
 
-#include "ozaki/route.h"
-
-td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
-                            td_device *device, size_t workspace_limit, td_counters *counters)
-{
-    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
-        return TD_RUN_FAILED;
-    const td_memory memory = td_problem_memory(p);
-    const cudaError_t error = td_memory_check(&memory, p->stream);
-    if (!td_cuda_ok(error))
-        return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
-    td_route_log(engine, p, parameter);
-    return engine->run(p, parameter, device, workspace_limit, counters);
-}
-
 td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
