@@ -25,11 +25,21 @@ static bool is_product(const td_problem *p)
            is_matrix(&p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(&p->c, p->m);
 }
 
+/* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
+ * other. */
+static bool is_operation_of_update(const td_problem *p)
+{
+    const bool is_complex = p->type == TD_COMPLEX_BINARY32 || p->type == TD_COMPLEX_BINARY64;
+    const td_op other = p->is_hermitian ? TD_OP_C : TD_OP_T;
+    return !is_complex || p->op_a == TD_OP_N || p->op_a == other;
+}
+
 static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return (p->triangle == TD_LOWER || p->triangle == TD_UPPER) && is_matrix(&p->a, rows) &&
-           (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
+    return is_operation_of_update(p) && (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
+           is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
+           is_matrix(&p->c, p->n);
 }
 
 /* With a triangle of A beside B. */
@@ -38,7 +48,9 @@ static bool is_sided(const td_problem *p)
     return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
            (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
            is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
-           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m));
+           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m)) &&
+           (p->kind == TD_SYMMETRIC_PRODUCT || p->diagonal == TD_NON_UNIT_DIAGONAL ||
+            p->diagonal == TD_UNIT_DIAGONAL);
 }
 
 static bool is_of_factors(const td_problem *p)

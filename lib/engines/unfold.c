@@ -1,7 +1,7 @@
 #include "unfold.h"
 
-#include "../../kernels/view/scalars.h"
-#include "../../kernels/view/unfold.h"
+#include "../../kernels/unfold/scalars.h"
+#include "../../kernels/unfold/unfold.h"
 #include "real.h"
 #include "../cuda/workspace.h"
 #include "tiler.h"

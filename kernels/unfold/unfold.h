@@ -1,4 +1,4 @@
-/* unfold.h - factors of a product that are no plain lines of real numbers (view.h), written out as
+/* unfold.h - factors of a product that are no plain lines of real numbers (../view/view.h), written out as
  * such: matrices stored in one triangle, of complex numbers, or joined side by side along k. Kernels
  * of engines then read real lines alone. For host C.
  *
@@ -10,7 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "view.h"
+#include "../view/view.h"
 
 #ifdef __cplusplus
 extern "C" {

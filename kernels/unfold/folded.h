@@ -2,7 +2,7 @@
 #ifndef TD_FOLDED_H
 #define TD_FOLDED_H
 
-#include "access.h"
+#include "../view/access.h"
 #include "unfold.h"
 
 /* A number as a kernel has it: complex, of which a real one has im = 0. */

@@ -6,8 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "region.h"
-#include "view.h"
+#include "../view/region.h"
+#include "../view/view.h"
 
 #ifdef __cplusplus
 extern "C" {
