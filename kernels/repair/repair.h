@@ -29,6 +29,7 @@ typedef struct {
     const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
+    unsigned long long *tiles;    /* counts tiles that binary64 makes as a whole; or NULL */
 
     /* td_binary64_run alone: every element of C is made, and there are no masks. Nothing is known
      * of the lines then. */

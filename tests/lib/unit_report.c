@@ -57,8 +57,8 @@ static void equal_keys_share_a_record(void **state)
 
 static void json_holds_what_was_counted(void **state)
 {
-    static td_counters counters = {.repaired = 5, .planes = 15},
-                       newer = {.repaired = 2, .planes = 14};
+    static td_counters counters = {.repaired = 5, .tiles = 1, .planes = 15},
+                       newer = {.repaired = 2, .tiles = 3, .planes = 14};
     (void)state;
     open_report(report_path);
     td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
@@ -97,7 +97,8 @@ static void json_holds_what_was_counted(void **state)
         "\"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, "
-        "\"seconds\": 1.500000002, \"repaired\": 42, \"planes\": 15, \"native_reason\": None, "
+        "\"seconds\": 1.500000002, \"repaired\": 42, \"tiles\": 4, \"planes\": 15, "
+        "\"native_reason\": None, "
         "\"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
     assert_true(holds(
@@ -185,7 +186,7 @@ static void a_key_takes_any_problem(void **state)
         "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
-        "\"planes\": None, \"native_reason\": None, \"choice\": None, "
+        "\"tiles\": None, \"planes\": None, \"native_reason\": None, \"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
 }
 

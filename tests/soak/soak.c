@@ -5,8 +5,8 @@
  *
  * usage: soak SECONDS MODES SIDE SEED
  *
- * n is from 1 to WIDTH * MODES, so that rules can give each range of WIDTH another mode; m and k are
- * from 1 to SIDE. Prints what soak.py reads: a line for the device, for each routine that this
+ * n is from 1 to WIDTH * MODES, so that rules can give each range of WIDTH another mode; m and k
+ * are from 1 to SIDE. Prints what soak.py reads: a line for the device, for each routine that this
  * cuBLAS lacks, for each job with a fault, and for each round, after which all memory of the round
  * is free again. The status is 1 if a call failed or a result was not near the native one. */
 #include <cuComplex.h>

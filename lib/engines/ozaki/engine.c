@@ -288,6 +288,7 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
         .kind = TD_REPAIR_EXACT,
         .takes_dense = has_dense,
         .repaired = repaired,
+        .tiles = product->counters ? &product->counters->tiles : NULL,
         .line = {s.finish.line[0], s.finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
         .shift = s.fixed.shift,
