@@ -9,7 +9,8 @@ namespace
 {
 
 /* Where both operands' lines begin, how many rows there are, how many elements and how many whole
- * tiles of C are made, and whether these elements are all; the room for all of C, or TD_ROOM_FOR_SOME: then there are masks. */
+ * tiles of C are made, and whether these elements are all; the room for all of C, or
+ * TD_ROOM_FOR_SOME: then there are masks. */
 struct block_place {
     int row, column, rows, made, tiles;
     bool is_whole;
