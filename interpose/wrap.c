@@ -61,8 +61,11 @@ static bool decide(const td_call *call)
     return true;
 }
 
+const td_value td_no_scalar;
+
 static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 {
+    if (p == &td_no_scalar) return (td_scalar){.device = NULL};
     td_scalar s = {.device = on_device ? p : NULL};
     if (!on_device) memcpy(&s.value, p, (size_t)td_types[type].size);
     return s;
@@ -70,8 +73,8 @@ static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device)
 {
-    p->alpha = scalar_at(alpha, p->type, on_device);
-    p->beta = scalar_at(beta, p->type, on_device);
+    p->alpha = scalar_at(alpha, td_problem_type_of_alpha(p), on_device);
+    p->beta = scalar_at(beta, td_problem_type_of_beta(p), on_device);
 }
 
 /* CUBLAS_PEDANTIC_MATH may have flags beside it. */
@@ -129,6 +132,36 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
         stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
     allow_cancellation(state);
     return decide(call);
+}
+
+bool td_wrap_is_seen(td_entry entry) { return options_for(entry) != NULL; }
+
+const char *td_wrap_foresee(td_entry entry, const td_problem *p)
+{
+    const int state = hold_off_cancellation();
+    const char *reason = td_dispatch_foresee(td_options_in_force(), entry, p);
+    allow_cancellation(state);
+    return reason;
+}
+
+void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
+{
+    const int state = hold_off_cancellation();
+    *call = td_dispatch_native(entry, p, reason);
+    td_original_enter();
+    allow_cancellation(state);
+}
+
+void td_wrap_wait(td_call *call)
+{
+    td_original_leave();
+    td_call_wait(call);
+}
+
+void td_wrap_resume(td_call calls[], int count)
+{
+    for (int i = 0; i < count; i++) td_original_enter();
+    td_call_resume(&calls[0]);
 }
 
 void td_wrap_end(td_call *call, bool is_done)

@@ -21,7 +21,10 @@
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
-    X(cublasGemmStridedBatchedEx)                                                                  \
+    X(cublasXtCreate)                                                                              \
+    X(cublasXtDestroy)                                                                             \
+    X(cublasXtDeviceSelect)                                                                        \
+    X(cublasXtGetBlockDim)                                                                         \
     X(cublasLtMatmulDescGetAttribute)                                                              \
     X(cublasLtMatrixLayoutGetAttribute)
 
