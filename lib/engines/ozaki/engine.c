@@ -254,6 +254,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
             td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
         .takes_dense = has_dense,
         .repaired = repaired,
+        .tiles = product->counters ? &product->counters->tiles : NULL,
         .line = {s.finish.line[0], s.finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
         .shift = s.fixed.shift,
