@@ -182,14 +182,14 @@ static td_matrix matrix(const void *data, int ld)
         WRAP(function, &alpha, &beta, uplo, trans, n, k, alpha, A, lda, B, ldb, beta, C, ldc);     \
     }
 
-/* In place, as BLAS has it: B is C. */
-#define DEFINE_TRMM(function, number, type_)                                                       \
+/* Products and solutions in place of B. */
+#define DEFINE_TRIANGULAR(function, kind_, number, type_)                                          \
     TD_EXPORT void function(char side, char uplo, char transa, char diag, int m, int n,            \
                             number alpha, const number *A, int lda, number *B, int ldb);           \
     void function(char side, char uplo, char transa, char diag, int m, int n, number alpha,        \
                   const number *A, int lda, number *B, int ldb)                                    \
     {                                                                                              \
-        td_problem p = {.kind = TD_TRIANGULAR_PRODUCT,                                             \
+        td_problem p = {.kind = kind_,                                                             \
                         .type = type_,                                                             \
                         .op_a = operation(transa),                                                 \
                         .side = side_of(side),                                                     \
@@ -215,5 +215,7 @@ DEFINE_SYRK(cublasZherk, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
 DEFINE_SYR2K(cublasDsyr2k, double, double, TD_BINARY64, false)
 DEFINE_SYR2K(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
 DEFINE_SYR2K(cublasZher2k, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
-DEFINE_TRMM(cublasDtrmm, double, TD_BINARY64)
-DEFINE_TRMM(cublasZtrmm, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_TRIANGULAR(cublasDtrmm, TD_TRIANGULAR_PRODUCT, double, TD_BINARY64)
+DEFINE_TRIANGULAR(cublasZtrmm, TD_TRIANGULAR_PRODUCT, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_TRIANGULAR(cublasDtrsm, TD_TRIANGULAR_SOLVE, double, TD_BINARY64)
+DEFINE_TRIANGULAR(cublasZtrsm, TD_TRIANGULAR_SOLVE, cuDoubleComplex, TD_COMPLEX_BINARY64)
