@@ -1,12 +1,14 @@
 /* crt.cu - C from the products' residues: the Chinese remainder theorem in whole numbers, or partly
  * in binary64. */
+#include "complex_source.h"
 #include "finish_exact.h"
 #include "finish_deferred.h"
 #include "../igemm/epilogue.h"
 
 /* Finishes members of `least` to `most` moduli by whole numbers; the common numbers of moduli
  * have code of their own. Grid: see td_finish_tiles. */
-template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
+template <template <int, int, int> class source, int limbs, int columns, int usual, int blocks,
+          td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish, const finish_units,
                   int least, int most)
@@ -19,9 +21,9 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     }
     if (moduli < least || moduli > most) return;
     if (usual && (kind == TD_FINISH_EXACT || moduli == usual)) /* there are no others */
-        td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
+        td_finish_tiles<kind>(finish, source<limbs, columns, usual>{product, moduli});
     else
-        td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
+        td_finish_tiles<kind>(finish, source<limbs, columns, 0>{product, moduli});
 }
 
 /* Finishes a member of TD_LEAST_PAIRED to MOST_ROUNDED moduli by pairs; each number of moduli
@@ -103,19 +105,26 @@ static const struct {
     int least, most;
     td_finish_kind kind;
     bool is_limbs;     /* TD_CRT_LIMBS, or both of TD_CRT_PAIRS... */
+    bool is_complex;   /* td_residue_product.is_complex */
     int blocks, bytes; /* that stay on a multiprocessor, if not 0; of dynamic shared memory */
     void (*kernel)(td_residue_product, td_finish, finish_units, int, int);
 } finish_kernels[] = {
-    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, TD_CRT_PAIRS_BLOCKS, TD_CRT_PAIRS_BYTES,
-     finish_double_kernel},
-    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, 0, 0,
-     finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
-    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, 0, 0,
-     finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, false, TD_CRT_PAIRS_BLOCKS,
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, false, TD_CRT_PAIRS_BLOCKS,
+     TD_CRT_PAIRS_BYTES, finish_double_kernel},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, false, 0, 0,
+     finish_kernel<residue_source, 4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, false, 0, 0,
+     finish_kernel<residue_source, 5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, false, false, TD_CRT_PAIRS_BLOCKS,
      TD_CRT_PAIRS_BYTES, finish_exact_kernel},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, true, 0, 0,
-     finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, true, false, 0, 0,
+     finish_kernel<residue_source, 5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, true, 0, 0,
+     finish_kernel<complex_source, 4, 3, SHORT_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, true, 0, 0,
+     finish_kernel<complex_source, 5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_MOST_COMPLEX_MODULI, TD_MOST_COMPLEX_MODULI, TD_FINISH_EXACT, true, true, 0, 0,
+     finish_kernel<complex_source, 5, 5, TD_MOST_COMPLEX_MODULI, 2, TD_FINISH_EXACT>},
 };
 
 /* ---- pieces ---- */
@@ -177,7 +186,8 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
         const int places = max(1, one.blocks * multiprocessors / batch);
         if (one.blocks) grid.x = min(grid.x, (unsigned)places);
         if (one.kind == finish->kind && one.is_limbs == (product->crt == TD_CRT_LIMBS) &&
-            one.least <= most && one.most >= least && error == cudaSuccess)
+            one.is_complex == product->is_complex && one.least <= most && one.most >= least &&
+            error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
                                    *finish, units_of(finish->target, grid.x, product->crt),
                                    one.least, one.most);

@@ -147,7 +147,8 @@ static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
     const td_scheme *scheme = product->mode->scheme;
     const td_scheme_sizes *s = &plan->part;
     size_t end = 0;
-    plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k, plan->batch) : 0;
+    plan->scheme_map =
+        scheme->map_words ? scheme->map_words(product->parameter, s, p->k, plan->batch) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
     plan->measure = measure_route_of(product);
