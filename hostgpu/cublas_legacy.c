@@ -104,12 +104,80 @@ static cublasFillMode_t fill(char letter)
     }
 }
 
-void cublasDsyrk(char uplo, char op, int n, int k, double alpha, const double *a, int lda,
-                 double beta, double *c, int ldc)
+/* Of sides and diagonals likewise. */
+static cublasSideMode_t side_of(char letter)
 {
-    hostgpu_record_legacy(cublasDsyrk_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, a,
-                                         lda, &beta, c, ldc));
+    const int upper = toupper((unsigned char)letter);
+
+    return upper == 'L'   ? CUBLAS_SIDE_LEFT
+           : upper == 'R' ? CUBLAS_SIDE_RIGHT
+                          : (cublasSideMode_t)-1;
 }
+
+static cublasDiagType_t diagonal(char letter)
+{
+    const int upper = toupper((unsigned char)letter);
+
+    return upper == 'N'   ? CUBLAS_DIAG_NON_UNIT
+           : upper == 'U' ? CUBLAS_DIAG_UNIT
+                          : (cublasDiagType_t)-1;
+}
+
+#define DEFINE_SYMM(function, number)                                                              \
+    void function(char side, char uplo, int m, int n, number alpha, const number *a, int lda,      \
+                  const number *b, int ldb, number beta, number *c, int ldc)                       \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo), m, n, &alpha, \
+                                            a, lda, b, ldb, &beta, c, ldc));                       \
+    }
+
+#define DEFINE_SYRK(function, number, scalar)                                                      \
+    void function(char uplo, char op, int n, int k, scalar alpha, const number *a, int lda,        \
+                  scalar beta, number *c, int ldc)                                                 \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, \
+                                            a, lda, &beta, c, ldc));                               \
+    }
+
+#define DEFINE_SYR2K(function, number, beta_number)                                                \
+    void function(char uplo, char op, int n, int k, number alpha, const number *a, int lda,        \
+                  const number *b, int ldb, beta_number beta, number *c, int ldc)                  \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, \
+                                            a, lda, b, ldb, &beta, c, ldc));                       \
+    }
+
+#define DEFINE_TRMM(function, number)                                                              \
+    void function(char side, char uplo, char op, char diag, int m, int n, number alpha,            \
+                  const number *a, int lda, number *b, int ldb)                                    \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo),               \
+                                            operation(op), diagonal(diag), m, n, &alpha, a, lda,   \
+                                            b, ldb, b, ldb));                                      \
+    }
+
+#define DEFINE_TRSM(function, number)                                                              \
+    void function(char side, char uplo, char op, char diag, int m, int n, number alpha,            \
+                  const number *a, int lda, number *b, int ldb)                                    \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo),               \
+                                            operation(op), diagonal(diag), m, n, &alpha, a, lda,   \
+                                            b, ldb));                                              \
+    }
+
+DEFINE_SYMM(cublasDsymm, double)
+DEFINE_SYMM(cublasZsymm, cuDoubleComplex)
+DEFINE_SYMM(cublasZhemm, cuDoubleComplex)
+DEFINE_SYRK(cublasDsyrk, double, double)
+DEFINE_SYRK(cublasZsyrk, cuDoubleComplex, cuDoubleComplex)
+DEFINE_SYRK(cublasZherk, cuDoubleComplex, double)
+DEFINE_SYR2K(cublasDsyr2k, double, double)
+DEFINE_SYR2K(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex)
+DEFINE_SYR2K(cublasZher2k, cuDoubleComplex, double)
+DEFINE_TRMM(cublasDtrmm, double)
+DEFINE_TRMM(cublasZtrmm, cuDoubleComplex)
+DEFINE_TRSM(cublasDtrsm, double)
+DEFINE_TRSM(cublasZtrsm, cuDoubleComplex)
 
 void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const float *a, int lda,
                  const float *b, int ldb, float beta, float *c, int ldc)

@@ -10,7 +10,7 @@
 typedef struct {
     cublasHandle_t handle;
     const char *name;
-    bool is_hermitian;
+    bool is_hermitian, is_one_product;
     cublasSideMode_t side;
     cublasFillMode_t uplo;
     cublasOperation_t op;

@@ -5,9 +5,10 @@
  *   SCALAR(x)   a scalar as BLAS takes it: the number, or, if it is complex, where it is
  * No include guard: it is meant to be included again. */
 
-#define LOCAL(name)        JOIN(LOWER, _, name)
-#define cblas(name)        JOIN(cblas_, LOWER, name)
-#define ENTRY(name, width) JOIN(JOIN(cublas, LETTER, name), _v2, width) /* cublasZtrmm_v2_64 */
+#define LOCAL(name)          JOIN(LOWER, _, name)
+#define cblas(name)          JOIN(cblas_, LOWER, name)
+#define ENTRY(name, width)   JOIN(JOIN(cublas, LETTER, name), _v2, width) /* cublasZtrmm_v2_64 */
+#define ENTRY_X(name, width) JOIN(JOIN(cublas, LETTER, name), , width)    /* cublasZherkx_64 */
 
 /* The call's alpha or beta; those of a Hermitian function may be real. */
 static ELEMENT LOCAL(scalar)(const void *at, bool is_real)
@@ -77,7 +78,29 @@ static cublasStatus_t LOCAL(symm)(const level3_call *p)
 
 /* ---- one triangle of C <- alpha op(A) op(A)^T + beta C, and of the same with two operands ---- */
 
-/* With two: C <- alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C. */
+/* With two: C <- alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C, or, if is_one_product, C <- alpha
+ * op(A) op(B)^T + beta C. */
+
+/* The one product, a column of C at a time. */
+static void LOCAL(add_rank_kx)(const level3_call *p, ELEMENT alpha)
+{
+    const ELEMENT one = 1, *a = p->a, *b = p->b;
+    ELEMENT *c = p->c;
+    const int n = (int)p->n, k = (int)p->k, lda = (int)p->lda, ldb = (int)p->ldb, ldc = (int)p->ldc;
+    const CBLAS_TRANSPOSE op = transpose_of(p), opposite = op != CblasNoTrans ? CblasNoTrans
+                                                           : p->is_hermitian  ? CblasConjTrans
+                                                                              : CblasTrans;
+    const int64_t row_a = op == CblasNoTrans ? 1 : lda, row_b = op == CblasNoTrans ? 1 : ldb;
+
+    for (int j = 0; j < n; j++) {
+        const bool is_lower = p->uplo == CUBLAS_FILL_MODE_LOWER;
+        const int first = is_lower ? j : 0, rows = is_lower ? n - j : j + 1;
+
+        cblas(gemm)(CblasColMajor, op, opposite, rows, 1, k, SCALAR(alpha), a + first * row_a, lda,
+                    b + j * row_b, ldb, SCALAR(one), c + first + (int64_t)j * ldc, ldc);
+        if (p->is_hermitian) c[j + (int64_t)j * ldc] = REAL_PART(c[j + (int64_t)j * ldc]);
+    }
+}
 
 static void LOCAL(add_rank_k)(const level3_call *p, int operands, ELEMENT alpha)
 {
@@ -86,6 +109,10 @@ static void LOCAL(add_rank_k)(const level3_call *p, int operands, ELEMENT alpha)
     const CBLAS_UPLO uplo = fill_of(p);
     const CBLAS_TRANSPOSE op = transpose_of(p);
 
+    if (p->is_one_product) {
+        LOCAL(add_rank_kx)(p, alpha);
+        return;
+    }
 #if IS_COMPLEX
     if (p->is_hermitian && operands == 1) {
         cblas(herk)(CblasColMajor, uplo, op, n, k, REAL_PART(alpha), p->a, lda, 1, p->c, ldc);
@@ -234,15 +261,16 @@ static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
                              1);                                                                   \
     }
 
-#define DEFINE_RANK_2K(integer, width, function, hermitian, beta_type)                             \
-    cublasStatus_t ENTRY(function, width)(                                                         \
-        cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op, integer n, integer k,  \
-        const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b,      \
-        integer ldb, const beta_type *beta, CUDA_ELEMENT *c, integer ldc)                          \
+#define DEFINE_RANK_2K(integer, entry, is_one, hermitian, beta_type)                               \
+    cublasStatus_t entry(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op,       \
+                         integer n, integer k, const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a,   \
+                         integer lda, const CUDA_ELEMENT *b, integer ldb, const beta_type *beta,   \
+                         CUDA_ELEMENT *c, integer ldc)                                             \
     {                                                                                              \
         return LOCAL(rank_k)(&(level3_call){.handle = handle,                                      \
-                                            .name = TEXT(ENTRY(function, width)),                  \
+                                            .name = TEXT(entry),                                   \
                                             .is_hermitian = hermitian,                             \
+                                            .is_one_product = is_one,                              \
                                             .uplo = uplo,                                          \
                                             .op = op,                                              \
                                             .n = n,                                                \
@@ -280,7 +308,8 @@ static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
 #define DEFINE_LEVEL3(integer, width)                                                              \
     DEFINE_SYMM(integer, width, symm, false)                                                       \
     DEFINE_RANK_K(integer, width, syrk, false, CUDA_ELEMENT, CUDA_ELEMENT)                         \
-    DEFINE_RANK_2K(integer, width, syr2k, false, CUDA_ELEMENT)                                     \
+    DEFINE_RANK_2K(integer, ENTRY(syr2k, width), false, false, CUDA_ELEMENT)                       \
+    DEFINE_RANK_2K(integer, ENTRY_X(syrkx, width), true, false, CUDA_ELEMENT)                      \
     cublasStatus_t ENTRY(trmm, width)(                                                             \
         cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
         cublasDiagType_t diag, integer m, integer n, const CUDA_ELEMENT *alpha,                    \
@@ -302,7 +331,8 @@ FOR_BOTH_WIDTHS(DEFINE_LEVEL3)
 #define DEFINE_HERMITIAN(integer, width)                                                           \
     DEFINE_SYMM(integer, width, hemm, true)                                                        \
     DEFINE_RANK_K(integer, width, herk, true, REAL, REAL)                                          \
-    DEFINE_RANK_2K(integer, width, her2k, true, REAL)
+    DEFINE_RANK_2K(integer, ENTRY(her2k, width), false, true, REAL)                                \
+    DEFINE_RANK_2K(integer, ENTRY_X(herkx, width), true, true, REAL)
 FOR_BOTH_WIDTHS(DEFINE_HERMITIAN)
 #undef DEFINE_HERMITIAN
 #endif
@@ -313,5 +343,6 @@ FOR_BOTH_WIDTHS(DEFINE_HERMITIAN)
 #undef DEFINE_RANK_K
 #undef DEFINE_SYMM
 #undef ENTRY
+#undef ENTRY_X
 #undef cblas
 #undef LOCAL

@@ -7,9 +7,6 @@
         .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
     }
 
-/* For routines without scalars. */
-static const td_value no_scalar;
-
 /* The four types of a routine: its letter, its C type and its td_type. */
 #define FOR_TYPES(X)                                                                               \
     X(S, float, TD_BINARY32)                                                                       \
@@ -29,8 +26,8 @@ static const td_value no_scalar;
                         .pivots = P,                                                               \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##getrfBatched, handle, &no_scalar, &no_scalar, p, n, A, lda, P,     \
-                info, batchSize);                                                                  \
+        TD_WRAP(cublas##letter##getrfBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda,  \
+                P, info, batchSize);                                                               \
     }
 
 #define DEFINE_GETRI(letter, number, type_)                                                        \
@@ -46,8 +43,8 @@ static const td_value no_scalar;
                         .pivots = (int *)(uintptr_t)P,                                             \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##getriBatched, handle, &no_scalar, &no_scalar, p, n, A, lda, P, C,  \
-                ldc, info, batchSize);                                                             \
+        TD_WRAP(cublas##letter##getriBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda,  \
+                P, C, ldc, info, batchSize);                                                       \
     }
 
 #define DEFINE_MATINV(letter, number, type_)                                                       \
@@ -62,8 +59,8 @@ static const td_value no_scalar;
                         .c = STACK(Ainv, lda_inv),                                                 \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##matinvBatched, handle, &no_scalar, &no_scalar, p, n, A, lda, Ainv, \
-                lda_inv, info, batchSize);                                                         \
+        TD_WRAP(cublas##letter##matinvBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, \
+                Ainv, lda_inv, info, batchSize);                                                   \
     }
 
 /* info is on the host, and tells of invalid arguments, which the original function has seen
@@ -85,8 +82,8 @@ static const td_value no_scalar;
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
         if (info) *info = 0;                                                                       \
-        TD_WRAP(cublas##letter##getrsBatched, handle, &no_scalar, &no_scalar, p, trans, n, nrhs,   \
-                Aarray, lda, devIpiv, Barray, ldb, info, batchSize);                               \
+        TD_WRAP(cublas##letter##getrsBatched, handle, &td_no_scalar, &td_no_scalar, p, trans, n,   \
+                nrhs, Aarray, lda, devIpiv, Barray, ldb, info, batchSize);                         \
     }
 
 #define DEFINE_TRSM(function, size, number, type_)                                                 \
@@ -106,8 +103,8 @@ static const td_value no_scalar;
                         .a = STACK(A, lda),                                                        \
                         .b = STACK(B, ldb),                                                        \
                         .batch = batchCount};                                                      \
-        TD_WRAP(function, handle, alpha, &no_scalar, p, side, uplo, trans, diag, m, n, alpha, A,   \
-                lda, B, ldb, batchCount);                                                          \
+        TD_WRAP(function, handle, alpha, &td_no_scalar, p, side, uplo, trans, diag, m, n, alpha,   \
+                A, lda, B, ldb, batchCount);                                                       \
     }
 #define DEFINE_TRSM_OF_BOTH_SIZES(letter, number, type_)                                           \
     DEFINE_TRSM(cublas##letter##trsmBatched, int, number, type_)                                   \

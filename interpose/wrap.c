@@ -30,8 +30,11 @@ static bool decide(const td_call *call)
     return true;
 }
 
+const td_value td_no_scalar;
+
 static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 {
+    if (p == &td_no_scalar) return (td_scalar){.device = NULL};
     td_scalar s = {.device = on_device ? p : NULL};
     if (!on_device) memcpy(&s.value, p, (size_t)td_types[type].size);
     return s;
@@ -39,8 +42,8 @@ static td_scalar scalar_at(const void *p, td_type type, bool on_device)
 
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device)
 {
-    p->alpha = scalar_at(alpha, p->type, on_device);
-    p->beta = scalar_at(beta, p->type, on_device);
+    p->alpha = scalar_at(alpha, td_problem_type_of_alpha(p), on_device);
+    p->beta = scalar_at(beta, td_problem_type_of_beta(p), on_device);
 }
 
 /* CUBLAS_PEDANTIC_MATH may have flags beside it. */

@@ -9,6 +9,9 @@
 
 #define TD_EXPORT __attribute__((visibility("default")))
 
+/* What the wrapper of a routine without alpha or beta hands on in its place. */
+extern const td_value td_no_scalar;
+
 /* Starts a wrapped call whose matrices and sizes are in *p: adds stream, scalars and math mode as
  * the handle says, and dispatches. library is the caller's cuBLAS. True if the original function
  * must run, followed by td_wrap_end. Calls that cuBLAS makes of its own functions pass through
@@ -20,7 +23,8 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
  * cublasLt. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
-/* Sets the scalars of *p, which has its type: numbers in device memory or on the host. */
+/* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or
+ * on the host. */
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);
 
 /* After the original function has returned; is_done: without an error. */

@@ -15,28 +15,49 @@
 #include "tools/machine.h"
 #include "tools/tandem.h"
 
-enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE };
+enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE, SIDE };
 enum { M, N, K, SIZES, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
-/* Routines, by cuBLAS's names without the prefix: their sizes, how many operations --op takes, and
- * which these are. The first is what a plan is for if no other is named. */
+/* What the kinds of routine take: their sizes, how many operations --op takes, and which these
+ * are; and whether one matrix is on a side of the other. */
+typedef struct {
+    int sizes[SIZES], size_count, op_count;
+    bool has_side;
+    const char *ops;
+} shape;
+static const shape of_product = {{M, N, K},
+                                 3,
+                                 2,
+                                 false,
+                                 "two of the letters N, T and C, for A and B"},
+                   of_update = {{N, K}, 2, 1, false, "one of the letters N, T and C"},
+                   of_symmetric = {{M, N}, 2, 0, true, "nothing: the routine has no operation"},
+                   of_triangular = {{M, N}, 2, 1, true, "one of the letters N, T and C"};
+
+/* Routines, by cuBLAS's names without the prefix. The first is what a plan is for if no other is
+ * named. */
 typedef struct {
     const char *name;
     td_kind kind;
-    int sizes[SIZES], size_count, op_count;
-    const char *ops;
+    const shape *shape;
+    td_type type;
+    bool is_hermitian;
 } routine;
 static const routine routines[] = {
-    {"dgemm", TD_PRODUCT, {M, N, K}, 3, 2, "two of the letters N, T and C, for A and B"},
-    {"dsyrk", TD_RANK_K, {N, K}, 2, 1, "one of the letters N, T and C"},
+    {"dgemm", TD_PRODUCT, &of_product, TD_BINARY64, false},
+    {"dsymm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_BINARY64, false},
+    {"dsyrk", TD_RANK_K, &of_update, TD_BINARY64, false},
+    {"dsyrkx", TD_RANK_KX, &of_update, TD_BINARY64, false},
+    {"dsyr2k", TD_RANK_2K, &of_update, TD_BINARY64, false},
+    {"dtrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_BINARY64, false},
 };
 
 static const routine *find_routine(const char *name)
 {
     enum { COUNT = sizeof routines / sizeof *routines };
-    char names[128] = "";
+    char names[256] = "";
     for (int i = 0; i < COUNT; i++) {
         const size_t used = strlen(names);
         if (!name || strcmp(routines[i].name, name) == 0) return &routines[i];
@@ -67,27 +88,42 @@ static bool parse_op(char letter, td_op *op)
 static bool parse_ops(const char *text, const routine *r, td_problem *p)
 {
     td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
-    bool is_good = !text || strlen(text) == (size_t)r->op_count;
-    for (int i = 0; text && is_good && i < r->op_count && i < MOST_OPS; i++)
+    const int count = r->shape->op_count;
+    bool is_good = !text || (count > 0 && strlen(text) == (size_t)count);
+    for (int i = 0; text && is_good && i < count && i < MOST_OPS; i++)
         is_good = parse_op(text[i], ops[i]);
-    if (!is_good) complain("--op is '%s'; allowed: %s", text, r->ops);
+    if (!is_good) complain("--op is '%s'; allowed: %s", text, r->shape->ops);
     return is_good;
+}
+
+static bool parse_side(const char *text, const routine *r, td_problem *p)
+{
+    if (!text) return true;
+    if (!r->shape->has_side) {
+        complain("--side is '%s'; %s has no sides", text, r->name);
+        return false;
+    }
+    p->side = strcmp(text, "R") == 0 ? TD_RIGHT : TD_LEFT;
+    if (p->side == TD_RIGHT || strcmp(text, "L") == 0) return true;
+    complain("--side is '%s'; allowed: L, R", text);
+    return false;
 }
 
 static bool parse_sizes(const command_line *line, const routine *r, td_problem *p)
 {
     static const char *const names[SIZES] = {"M", "N", "K"};
     int64_t *const sizes[SIZES] = {&p->m, &p->n, &p->k};
-    if (line->count < r->size_count) {
-        complain("%s is missing; see tandem plan --help", names[r->sizes[line->count]]);
+    const shape *s = r->shape;
+    if (line->count < s->size_count) {
+        complain("%s is missing; see tandem plan --help", names[s->sizes[line->count]]);
         return false;
     }
-    if (line->count > r->size_count) {
-        complain("'%s' is one size too many for %s", line->arguments[r->size_count], r->name);
+    if (line->count > s->size_count) {
+        complain("'%s' is one size too many for %s", line->arguments[s->size_count], r->name);
         return false;
     }
-    for (int i = 0; i < r->size_count; i++)
-        if (!parse_size(names[r->sizes[i]], line->arguments[i], sizes[r->sizes[i]])) return false;
+    for (int i = 0; i < s->size_count; i++)
+        if (!parse_size(names[s->sizes[i]], line->arguments[i], sizes[s->sizes[i]])) return false;
     return true;
 }
 
@@ -102,24 +138,28 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
 /* The product that the routine is. */
 static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
-    td_problem p = {.kind = r->kind, .type = TD_BINARY64, .batch = 1};
+    td_problem p = {.kind = r->kind, .type = r->type, .is_hermitian = r->is_hermitian, .batch = 1};
     p.alpha.value.binary64 = 1.0;
     return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
-           parse_ops(line->values[OP], r, &p) && td_lower(&p, product);
+           parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&
+           td_lower(&p, product);
 }
 
 /* The operations as --op takes them. */
 static void print_ops(const routine *r, const td_problem *p, char text[3])
 {
     const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
-    snprintf(text, 3, "%.*s", r->op_count, ops);
+    snprintf(text, 3, "%.*s", r->shape->op_count, ops);
 }
 
-/* Elements of C that the routine makes. */
-static double elements_of(const td_problem *p)
+/* Additions and multiplications of the routine, of whose product a triangular one needs half. */
+static double operations_of(const td_problem *p)
 {
-    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch;
-    return p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0);
+    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
+                 elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
+                 terms = p->routine == TD_TRIANGULAR_PRODUCT ? 0.5 * ((double)p->k + 1.0)
+                                                             : (double)p->k;
+    return 2.0 * elements * terms;
 }
 
 /* ---- the device ---- */
@@ -156,7 +196,7 @@ static void find_own(td_model *model)
 static void print_way(const td_way *way, double seconds, const td_problem *p, double native,
                       td_option_accuracy accuracy)
 {
-    const double operations = 2.0 * elements_of(p) * (double)p->k;
+    const double operations = operations_of(p);
     char bits[16] = "-";
     if (way->engine->bits)
         snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
@@ -209,7 +249,7 @@ static void print_plan(const td_options *o, const routine *r, const td_problem *
     char ops[3];
     print_ops(r, p, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           r->kind == TD_PRODUCT ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
+           p->region == TD_REGION_ALL ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, p->k));
     printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
@@ -318,16 +358,17 @@ const command command_plan = {
     .most = SIZES,
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
-        "C is M x N, and K the terms of a sum; of dsyrk, which makes a triangle of an N x N "
-        "matrix, "
-        "only N and K are given. Without --device it is the first GPU of this "
-        "machine, as "
-        "`tandem calibrate` measured it; without a GPU, the card that the host device stands for.",
+        "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
+        "of an N x N matrix, only N and K are given; of dsymm and dtrmm only M and N. Without "
+        "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
+        "a GPU, the card that the host device stands for.",
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
                 [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
                 [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
-                [ROUTINE] = {"routine", "ROUTINE", "dgemm or dsyrk; dgemm without it"}},
+                [ROUTINE] = {"routine", "ROUTINE",
+                             "dgemm, dsymm, dsyrk, dsyrkx, dsyr2k or dtrmm; dgemm without it"},
+                [SIDE] = {"side", "SIDE", "L or R: where dsymm and dtrmm have their A"}},
     .run = run,
 };

@@ -49,12 +49,12 @@ static bool is_zero(const void *scalar, int64_t bytes)
 static cudaError_t check(void *of)
 {
     const td_memory &m = *static_cast<const td_memory *>(of);
-    for (const void *scalar : {m.alpha, m.beta})
-        if (scalar && !hostgpu_is_device_memory(scalar, (size_t)m.element_bytes))
-            return cudaErrorIllegalAddress;
+    if ((m.alpha && !hostgpu_is_device_memory(m.alpha, (size_t)m.alpha_bytes)) ||
+        (m.beta && !hostgpu_is_device_memory(m.beta, (size_t)m.beta_bytes)))
+        return cudaErrorIllegalAddress;
     bool all = is_there(m, m.written);
     for (const td_extent &x : m.read)
-        all = all && (is_zero(m.alpha, m.element_bytes) || is_there(m, x));
+        all = all && (is_zero(m.alpha, m.alpha_bytes) || is_there(m, x));
     return all ? cudaSuccess : cudaErrorIllegalAddress;
 }
 

@@ -18,11 +18,11 @@ typedef struct {
 } td_extent;
 
 typedef struct {
-    td_extent written, read[2];
+    td_extent written, read[4];
     const void *alpha,
         /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */
         *beta;
-    int64_t batch, element_bytes;
+    int64_t batch, element_bytes, alpha_bytes, beta_bytes;
 } td_memory;
 
 /* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of it. A

@@ -9,7 +9,7 @@
 /* Lines of op(A) or op(B), of real numbers: element l of line i is at offset + i * line_step +
  * l * k_step. Steps and the offset count elements of the matrix, from the first element of a batch
  * member; one of the steps is 1. A matrix that is stored in another way (in one triangle, or of
- * complex numbers) is unfolded first (unfold.h). */
+ * complex numbers) is unfolded first (../unfold/unfold.h). */
 typedef struct {
     td_matrix matrix;
     int64_t offset, line_step, k_step;

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../engines/real.h"
 #include "../report/range.h"
 #include "lower.h"
 #include "process.h"
@@ -45,12 +46,13 @@ static void end_range(td_call *call)
 static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
 {
     if (!device || !td_report_wants_native(call->record)) return;
-    td_problem product;
+    td_problem product, real;
     const td_model *model = td_device_model(device->ordinal);
-    const bool is_known = model && p->type == TD_BINARY64 && td_lower(p, &product);
-    td_report_set_native(
-        call->record,
-        is_known ? td_model_seconds(model, td_engines[0], (td_parameter){0}, &product) : -1.0);
+    const bool is_known = model && td_lower(p, &product);
+    if (is_known) td_real_product(&product, &real);
+    td_report_set_native(call->record,
+                         is_known ? td_model_seconds(model, td_engines[0], (td_parameter){0}, &real)
+                                  : -1.0);
 }
 
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,

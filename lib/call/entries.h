@@ -14,7 +14,10 @@
     X(gemm_batched, "cublasDgemmBatched")                                                          \
     X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")                       \
     X(lt, "cublasLtMatmul with binary64 matrices and CUBLAS_COMPUTE_64F")                          \
-    X(syrk, "cublasDsyrk, also the one of cublas.h")                                               \
+    X(symm, "cublasDsymm, Zsymm and Zhemm, also those of cublas.h")                                \
+    X(syrk, "cublas{D,Z}syrk and Zherk, also those of cublas.h, {D,Z}syrkx and Zherkx")            \
+    X(syr2k, "cublasDsyr2k, Zsyr2k and Zher2k, also those of cublas.h")                            \
+    X(trmm, "cublasDtrmm and Ztrmm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
 
@@ -30,9 +33,45 @@
     X(cublasGemmEx, gemm_ex)                                                                       \
     X(cublasGemmEx_64, gemm_ex)                                                                    \
     X(cublasLtMatmul, lt)                                                                          \
+    X(cublasDsymm_v2, symm)                                                                        \
+    X(cublasDsymm_v2_64, symm)                                                                     \
+    X(cublasDsymm, symm)                                                                           \
+    X(cublasZsymm_v2, symm)                                                                        \
+    X(cublasZsymm_v2_64, symm)                                                                     \
+    X(cublasZsymm, symm)                                                                           \
+    X(cublasZhemm_v2, symm)                                                                        \
+    X(cublasZhemm_v2_64, symm)                                                                     \
+    X(cublasZhemm, symm)                                                                           \
     X(cublasDsyrk_v2, syrk)                                                                        \
     X(cublasDsyrk_v2_64, syrk)                                                                     \
     X(cublasDsyrk, syrk)                                                                           \
+    X(cublasZsyrk_v2, syrk)                                                                        \
+    X(cublasZsyrk_v2_64, syrk)                                                                     \
+    X(cublasZsyrk, syrk)                                                                           \
+    X(cublasZherk_v2, syrk)                                                                        \
+    X(cublasZherk_v2_64, syrk)                                                                     \
+    X(cublasZherk, syrk)                                                                           \
+    X(cublasDsyrkx, syrk)                                                                          \
+    X(cublasDsyrkx_64, syrk)                                                                       \
+    X(cublasZsyrkx, syrk)                                                                          \
+    X(cublasZsyrkx_64, syrk)                                                                       \
+    X(cublasZherkx, syrk)                                                                          \
+    X(cublasZherkx_64, syrk)                                                                       \
+    X(cublasDsyr2k_v2, syr2k)                                                                      \
+    X(cublasDsyr2k_v2_64, syr2k)                                                                   \
+    X(cublasDsyr2k, syr2k)                                                                         \
+    X(cublasZsyr2k_v2, syr2k)                                                                      \
+    X(cublasZsyr2k_v2_64, syr2k)                                                                   \
+    X(cublasZsyr2k, syr2k)                                                                         \
+    X(cublasZher2k_v2, syr2k)                                                                      \
+    X(cublasZher2k_v2_64, syr2k)                                                                   \
+    X(cublasZher2k, syr2k)                                                                         \
+    X(cublasDtrmm_v2, trmm)                                                                        \
+    X(cublasDtrmm_v2_64, trmm)                                                                     \
+    X(cublasDtrmm, trmm)                                                                           \
+    X(cublasZtrmm_v2, trmm)                                                                        \
+    X(cublasZtrmm_v2_64, trmm)                                                                     \
+    X(cublasZtrmm, trmm)                                                                           \
     X(cublasSgetrfBatched, lu)                                                                     \
     X(cublasDgetrfBatched, lu)                                                                     \
     X(cublasCgetrfBatched, lu)                                                                     \

@@ -1,26 +1,47 @@
 #include "lower.h"
 
-/* A factor of the product: which matrix it is; how the routine's operation becomes the factor's
- * (GIVEN_A and GIVEN_B are op_a and op_b, TRANSPOSED_A is the transpose of what op_a gives, or the
- * conjugate transpose of a Hermitian routine). */
+/* What a factor's operation is: GIVEN_A and GIVEN_B are op_a and op_b, TRANSPOSED_A is the
+ * transpose of what op_a gives, or the conjugate transpose of a Hermitian routine. */
 typedef enum { GIVEN_A, GIVEN_B, TRANSPOSED_A } operation;
+
+/* A factor of the product: a matrix, its operation, and how it is stored: in full, or in the
+ * routine's triangle. */
+typedef enum { MATRIX_A, MIRRORED_A, TRIANGULAR_A, MATRIX_B } matrix;
 typedef struct {
-    enum { MATRIX_A, MATRIX_B } matrix;
+    matrix matrix;
     operation op;
 } factor;
 
 /* C of a product has all elements, or those of the routine's triangle. */
 typedef enum { ALL_OF_C, TRIANGLE_OF_C } part_of_c;
 
+/* How many terms the factors have: k; the rows of C, or the columns if `side` is right, where the
+ * factors change places; or k twice, because the product of the two matrices with their places
+ * changed is added. */
+typedef enum { K_TERMS, TERMS_OF_SIDE, K_TERMS_TWICE } terms;
+
 /* A row for each kind of routine that is a product. */
-static const struct {
+typedef struct {
     td_kind kind;
     factor a, b;
     part_of_c c;
-} rows[] = {
-    {TD_PRODUCT, {MATRIX_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C},
-    {TD_RANK_K, {MATRIX_A, GIVEN_A}, {MATRIX_A, TRANSPOSED_A}, TRIANGLE_OF_C},
+    terms k;
+} row;
+static const row rows[] = {
+    {TD_PRODUCT, {MATRIX_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, K_TERMS},
+    {TD_SYMMETRIC_PRODUCT, {MIRRORED_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, TERMS_OF_SIDE},
+    {TD_RANK_K, {MATRIX_A, GIVEN_A}, {MATRIX_A, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
+    {TD_RANK_KX, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
+    {TD_RANK_2K, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS_TWICE},
+    {TD_TRIANGULAR_PRODUCT, {TRIANGULAR_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, TERMS_OF_SIDE},
 };
+
+static const row *find(td_kind kind)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == kind) return &rows[i];
+    return NULL;
+}
 
 static td_op operation_of(const td_problem *p, operation op)
 {
@@ -32,7 +53,20 @@ static td_op operation_of(const td_problem *p, operation op)
 
 static td_matrix matrix_of(const td_problem *p, const factor *of)
 {
-    return of->matrix == MATRIX_A ? p->a : p->b;
+    return of->matrix == MATRIX_B ? p->b : p->a;
+}
+
+static td_form form_of(const td_problem *p, const factor *of)
+{
+    if (of->matrix == MIRRORED_A)
+        return (td_form){.storage = TD_STORED_MIRRORED,
+                         .triangle = p->triangle,
+                         .is_hermitian = p->is_hermitian};
+    if (of->matrix == TRIANGULAR_A)
+        return (td_form){.storage = TD_STORED_TRIANGULAR,
+                         .triangle = p->triangle,
+                         .is_unit = p->diagonal == TD_UNIT_DIAGONAL};
+    return (td_form){.storage = TD_STORED_FULL};
 }
 
 static td_region_kind region_of(const td_problem *p, part_of_c c)
@@ -41,19 +75,43 @@ static td_region_kind region_of(const td_problem *p, part_of_c c)
     return p->triangle == TD_LOWER ? TD_REGION_LOWER : TD_REGION_UPPER;
 }
 
+static void set_factors(const td_problem *p, const factor *a, const factor *b, td_problem *product)
+{
+    product->op_a = operation_of(p, a->op);
+    product->op_b = operation_of(p, b->op);
+    product->a = matrix_of(p, a);
+    product->b = matrix_of(p, b);
+    product->form_a = form_of(p, a);
+    product->form_b = form_of(p, b);
+}
+
+static void set_terms(const td_problem *p, terms terms, td_problem *product)
+{
+    if (terms == TERMS_OF_SIDE) product->k = p->side == TD_RIGHT ? p->n : p->m;
+    if (terms != K_TERMS_TWICE) return;
+    /* alpha' differs from alpha in a Hermitian update, whose second product is the first one's
+     * conjugate transpose. */
+    product->adds_mirror = p->is_hermitian;
+    if (p->is_hermitian) return;
+    product->k = 2 * p->k;
+    product->rest_a = product->b;
+    product->rest_b = product->a;
+}
+
 bool td_lower(const td_problem *p, td_problem *product)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].kind != p->kind) continue;
-        *product = *p;
-        product->kind = TD_PRODUCT;
-        product->op_a = operation_of(p, rows[i].a.op);
-        product->op_b = operation_of(p, rows[i].b.op);
-        product->a = matrix_of(p, &rows[i].a);
-        product->b = matrix_of(p, &rows[i].b);
-        if (rows[i].c == TRIANGLE_OF_C) product->m = p->n; /* a triangle is of a square matrix */
-        product->region = region_of(p, rows[i].c);
-        return true;
-    }
-    return false;
+    const row *r = find(p->kind);
+    if (!r) return false;
+    const bool is_swapped = r->k == TERMS_OF_SIDE && p->side == TD_RIGHT;
+    *product = *p;
+    product->kind = TD_PRODUCT;
+    product->routine = p->kind;
+    product->region = region_of(p, r->c);
+    product->alpha_is_real = td_problem_type_of_alpha(p) != p->type;
+    product->beta_is_real = td_problem_type_of_beta(p) != p->type;
+    product->has_real_diagonal = p->is_hermitian && r->c == TRIANGLE_OF_C;
+    set_factors(p, is_swapped ? &r->b : &r->a, is_swapped ? &r->a : &r->b, product);
+    set_terms(p, r->k, product);
+    if (r->c == TRIANGLE_OF_C) product->m = p->n; /* a triangle is of a square matrix */
+    return true;
 }

@@ -5,6 +5,7 @@
 #include "../engines/model/cost.h"
 #include "../engines/lu/limits.h"
 #include "../engines/model/prices.h"
+#include "../engines/real.h"
 
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
@@ -186,10 +187,14 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
     td_problem product;
-    if (!td_lower(p, &product) || p->type != TD_BINARY64)
+    if (!td_lower(p, &product) || (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64))
         return td_policy_native(td_reason_routine);
+    if (td_problem_only_scales(p) && p->type != TD_BINARY64)
+        return td_policy_native(td_reason_scales);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
-    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, &product, model);
+    td_problem real;
+    td_real_product(&product, &real);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, &real, model);
 }

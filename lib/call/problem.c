@@ -25,11 +25,21 @@ static bool is_product(const td_problem *p)
            is_matrix(&p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(&p->c, p->m);
 }
 
+/* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
+ * other. */
+static bool is_operation_of_update(const td_problem *p)
+{
+    const bool is_complex = p->type == TD_COMPLEX_BINARY32 || p->type == TD_COMPLEX_BINARY64;
+    const td_op other = p->is_hermitian ? TD_OP_C : TD_OP_T;
+    return !is_complex || p->op_a == TD_OP_N || p->op_a == other;
+}
+
 static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return (p->triangle == TD_LOWER || p->triangle == TD_UPPER) && is_matrix(&p->a, rows) &&
-           (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) && is_matrix(&p->c, p->n);
+    return is_operation_of_update(p) && (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
+           is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
+           is_matrix(&p->c, p->n);
 }
 
 /* With a triangle of A beside B. */
@@ -38,7 +48,9 @@ static bool is_sided(const td_problem *p)
     return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
            (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
            is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
-           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m));
+           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m)) &&
+           (p->kind == TD_SYMMETRIC_PRODUCT || p->diagonal == TD_NON_UNIT_DIAGONAL ||
+            p->diagonal == TD_UNIT_DIAGONAL);
 }
 
 static bool is_of_factors(const td_problem *p)
@@ -91,16 +103,17 @@ static td_type real_if(bool is_real, td_type type)
 
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
-    return real_if(p->is_hermitian && p->kind == TD_RANK_K, p->type);
+    return real_if(p->alpha_is_real || (p->is_hermitian && p->kind == TD_RANK_K), p->type);
 }
 
 td_type td_problem_type_of_beta(const td_problem *p)
 {
     const td_kind kind = p->kind;
-    return real_if(p->is_hermitian &&
-                       (kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K),
-                   p->type);
+    const bool is_update = kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
+    return real_if(p->beta_is_real || (p->is_hermitian && is_update), p->type);
 }
+
+bool td_problem_has_rest(const td_problem *p) { return p->rest_a.data || p->rest_a.array; }
 
 static bool is_zero(const td_value *x, td_type type)
 {
@@ -171,13 +184,19 @@ td_memory td_problem_memory(const td_problem *p)
     td_memory memory = {.alpha = p->alpha.device,
                         .beta = p->beta.device,
                         .batch = p->batch,
-                        .element_bytes = td_types[p->type].size};
+                        .element_bytes = td_types[p->type].size,
+                        .alpha_bytes = td_types[td_problem_type_of_alpha(p)].size,
+                        .beta_bytes = td_types[td_problem_type_of_beta(p)].size};
+    const int64_t k = td_problem_has_rest(p) ? p->k / 2 : p->k;
     switch (p->kind) {
     case TD_PRODUCT:
         memory.written = extent(&p->c, p->m, p->n);
         if (td_problem_only_scales(p)) break;
-        memory.read[0] = operand(&p->a, p->op_a, p->m, p->k);
-        memory.read[1] = operand(&p->b, p->op_b, p->k, p->n);
+        memory.read[0] = operand(&p->a, p->op_a, p->m, k);
+        memory.read[1] = operand(&p->b, p->op_b, k, p->n);
+        if (!td_problem_has_rest(p)) break;
+        memory.read[2] = operand(&p->rest_a, p->op_a, p->m, k);
+        memory.read[3] = operand(&p->rest_b, p->op_b, k, p->n);
         break;
     case TD_TRIANGULAR_SOLVE:
         memory.written = extent(&p->b, p->m, p->n);

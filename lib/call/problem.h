@@ -70,12 +70,18 @@ typedef struct {
     td_diagonal diagonal;
     bool is_hermitian;
 
-    /* Of a product that another routine was lowered to (lower.h): the elements of C that it reads
-     * and writes, and how A and B are stored. The factors are [A rest_a] and [B; rest_b], of k / 2
-     * terms each, if the rest has data or an array. */
+    /* Of a product that another routine was lowered to (lower.h): that routine's kind, the elements
+     * of C that it reads and writes, and how A and B are stored. The factors are [A rest_a] and [B; rest_b], of k / 2
+     * terms each, if the rest has data or an array. Beta is 0 where one is triangular. */
+    td_kind routine;
     td_region_kind region;
     td_form form_a, form_b;
     td_matrix rest_a, rest_b;
+
+    /* Of such a product: these scalars are stored as real numbers, though the matrices are complex;
+     * conj(alpha) times the conjugate transpose of op(A) op(B) is added; imaginary parts of C's
+     * diagonal become 0. */
+    bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;
 
     /* A product of binary64 matrices that stands for one of complex matrices: rows 2i and 2i + 1 of
      * op(A) are (re, -im) and (im, re) of the terms of row i, columns of op(B) have (re, im) of
@@ -120,6 +126,9 @@ bool td_problem_has_addend(const td_problem *p);
 /* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
  * nothing. Pivots and info are left out. */
 td_memory td_problem_memory(const td_problem *p);
+
+/* True if a product's factors are joined of two along k. */
+bool td_problem_has_rest(const td_problem *p);
 
 /* What the routine's scalars are: of the matrices' type, or real numbers of a Hermitian one. */
 td_type td_problem_type_of_alpha(const td_problem *p);

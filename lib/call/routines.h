@@ -13,7 +13,7 @@
     X(complex, "complex products are not built yet")                                               \
     X(grouped, "groups of products of several sizes are not built yet")                            \
     X(extended, "stacks of products with types as arguments are not built yet")                    \
-    X(level3, "products with symmetric, Hermitian or triangular matrices are not built yet")       \
+    X(level3, "solutions with triangular matrices are not built yet")                              \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
     X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
@@ -42,21 +42,21 @@
     X(cublasGemmGroupedBatchedEx, sized, grouped)                                                  \
     X(cublasGemmBatchedEx, sized, extended)                                                        \
     X(cublasGemmStridedBatchedEx, sized, extended)                                                 \
-    X(cublasDsymm, blas, level3)                                                                   \
-    X(cublasDsyr2k, blas, level3)                                                                  \
-    X(cublasDsyrk, blas, level3)                                                                   \
-    X(cublasDsyrkx, sized, level3)                                                                 \
-    X(cublasDtrmm, blas, level3)                                                                   \
+    X(cublasDsymm, blas, all)                                                                      \
+    X(cublasDsyr2k, blas, all)                                                                     \
+    X(cublasDsyrk, blas, all)                                                                      \
+    X(cublasDsyrkx, sized, all)                                                                    \
+    X(cublasDtrmm, blas, all)                                                                      \
     X(cublasDtrsm, blas, level3)                                                                   \
-    X(cublasZhemm, blas, level3)                                                                   \
-    X(cublasZher2k, blas, level3)                                                                  \
-    X(cublasZherk, blas, level3)                                                                   \
-    X(cublasZherkx, sized, level3)                                                                 \
-    X(cublasZsymm, blas, level3)                                                                   \
-    X(cublasZsyr2k, blas, level3)                                                                  \
-    X(cublasZsyrk, blas, level3)                                                                   \
-    X(cublasZsyrkx, sized, level3)                                                                 \
-    X(cublasZtrmm, blas, level3)                                                                   \
+    X(cublasZhemm, blas, all)                                                                      \
+    X(cublasZher2k, blas, all)                                                                     \
+    X(cublasZherk, blas, all)                                                                      \
+    X(cublasZherkx, sized, all)                                                                    \
+    X(cublasZsymm, blas, all)                                                                      \
+    X(cublasZsyr2k, blas, all)                                                                     \
+    X(cublasZsyrk, blas, all)                                                                      \
+    X(cublasZsyrkx, sized, all)                                                                    \
+    X(cublasZtrmm, blas, all)                                                                      \
     X(cublasZtrsm, blas, level3)                                                                   \
     X(cublasDgetrfBatched, alone, all)                                                             \
     X(cublasDgetriBatched, alone, all)                                                             \

@@ -1,20 +1,5 @@
 #include "tiler.h"
 
-#include "ozaki/route.h"
-
-td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
-                            td_device *device, size_t workspace_limit, td_counters *counters)
-{
-    if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
-        return TD_RUN_FAILED;
-    const td_memory memory = td_problem_memory(p);
-    const cudaError_t error = td_memory_check(&memory, p->stream);
-    if (!td_cuda_ok(error))
-        return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
-    td_route_log(engine, p, parameter);
-    return engine->run(p, parameter, device, workspace_limit, counters);
-}
-
 td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
@@ -26,44 +11,55 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
     return o;
 }
 
-td_target td_target_of(const td_problem *p, int64_t i, int64_t j, int64_t z, int m, int n,
-                       uint16_t *masks)
+td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks)
 {
     const td_region region = td_problem_region(p);
     return (td_target){
         .c = p->c,
-        .c_offset = i + j * p->c.ld,
-        .m = m,
-        .n = n,
-        .batch_first = z,
+        .c_offset = part->i + part->j * p->c.ld,
+        .m = part->m,
+        .n = part->n,
+        .batch_first = part->z,
         .alpha = p->alpha,
         .beta = p->beta,
-        .region = td_region_from(&region, i, j),
+        .region = td_region_from(&region, part->i, part->j),
         .masks = masks,
     };
 }
 
-bool td_part_exists(const td_problem *p, int64_t i, int64_t j, int64_t m, int64_t n)
+static cudaError_t run_members(const td_problem *p, const td_part_sizes *sizes,
+                               const td_part_steps *steps, int64_t z, bool *touched)
 {
-    const td_region region = td_problem_region(p);
-    return td_region_meets(&region, i, j, (int)td_smaller(p->m - i, m),
-                           (int)td_smaller(p->n - j, n));
+    td_part part = td_before_parts(p, sizes, z);
+    cudaError_t error = steps->members ? steps->members(steps->product, &part) : cudaSuccess;
+    while (error == cudaSuccess && td_next_part(p, sizes, &part)) {
+        error = steps->part(steps->product, &part, touched);
+        *touched |= error == cudaSuccess;
+    }
+    return error;
+}
+
+td_run_status td_run_parts(const td_problem *p, const td_part_sizes *sizes,
+                           const td_part_steps *steps)
+{
+    bool touched = false;
+    cudaError_t error = cudaSuccess;
+    for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += sizes->batch)
+        error = run_members(p, sizes, steps, z, &touched);
+    if (td_cuda_ok(error)) return TD_RUN_DONE;
+    return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+}
+
+static cudaError_t scale_part(const void *of, const td_part *part, bool *touched)
+{
+    const td_problem *p = of;
+    const td_target target = td_target_of(p, part, NULL);
+    (void)touched;
+    return td_scale_run(&target, part->batch, p->stream);
 }
 
 td_run_status td_scale_parts(const td_problem *p)
 {
-    const int64_t lines = TD_MAX_PART_LINES, members = TD_MAX_PART_MEMBERS;
-    bool touched = false;
-    for (int64_t z = 0; z < p->batch; z += members)
-        for (int64_t j = 0; j < p->n; j += lines)
-            for (int64_t i = 0; i < p->m; i += lines) {
-                if (!td_part_exists(p, i, j, lines, lines)) continue;
-                const td_target target = td_target_of(p, i, j, z, (int)td_smaller(p->m - i, lines),
-                                                      (int)td_smaller(p->n - j, lines), NULL);
-                const int batch = (int)td_smaller(p->batch - z, members);
-                if (!td_cuda_ok(td_scale_run(&target, batch, p->stream)))
-                    return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
-                touched = true;
-            }
-    return TD_RUN_DONE;
+    const td_part_sizes sizes = td_largest_part(p);
+    return td_run_parts(p, &sizes, &(td_part_steps){.product = p, .part = scale_part});
 }

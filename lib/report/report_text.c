@@ -21,10 +21,27 @@ static const char host_device_note[] =
 /* Native calls with invalid arguments are listed too. */
 static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
-/* True of routines that update one triangle of C. */
-static bool is_update(const td_report_key *key)
+/* Which of side, triangle, operation and diagonal a routine of level 3 has. */
+static bool has_triangle(const td_report_key *key)
 {
-    return key->kind == TD_RANK_K || key->kind == TD_RANK_2K;
+    return key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
+}
+
+static bool has_diagonal(const td_report_key *key)
+{
+    return key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
+}
+
+static bool has_side(const td_report_key *key)
+{
+    return key->kind == TD_SYMMETRIC_PRODUCT || has_diagonal(key);
+}
+
+static char side_letter(const td_report_key *key) { return key->side == TD_LEFT ? 'L' : 'R'; }
+
+static char diagonal_letter(const td_report_key *key)
+{
+    return key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
 }
 
 static char triangle_letter(const td_report_key *key)
@@ -166,12 +183,9 @@ static void print_samples(FILE *out, const td_record *record)
 /* Which half of a matrix, and which side of it: of the routines that ask. */
 static void print_shape(FILE *out, const td_report_key *key)
 {
-    const bool is_triangular =
-        key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
-    if (is_triangular) fprintf(out, "\"side\": \"%c\", ", key->side == TD_LEFT ? 'L' : 'R');
-    if (is_triangular || is_update(key)) fprintf(out, "\"uplo\": \"%c\", ", triangle_letter(key));
-    if (is_triangular)
-        fprintf(out, "\"diag\": \"%c\", ", key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N');
+    if (has_side(key)) fprintf(out, "\"side\": \"%c\", ", side_letter(key));
+    if (has_triangle(key)) fprintf(out, "\"uplo\": \"%c\", ", triangle_letter(key));
+    if (has_diagonal(key)) fprintf(out, "\"diag\": \"%c\", ", diagonal_letter(key));
 }
 
 static unsigned long long nanoseconds_of(double seconds)
@@ -316,13 +330,20 @@ static cell function_cell(const td_record *record)
     return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
 }
 
-/* The operations of both operands; of an update the triangle, and the operation. */
+/* The operations of both operands; of a routine with a triangle what it has of side, triangle,
+ * operation and diagonal, in the order of BLAS. */
 static cell op_cell(const td_record *record)
 {
     const td_report_key *key = &record->key;
-    const char ops[] = {op_letter(key->op_a), op_letter(key->op_b), '\0'},
-               update[] = {triangle_letter(key), op_letter(key->op_a), '\0'};
-    return text_cell(is_update(key) ? update : ops);
+    char letters[5];
+    int used = 0;
+    if (has_side(key)) letters[used++] = side_letter(key);
+    if (has_triangle(key)) letters[used++] = triangle_letter(key);
+    if (key->kind != TD_SYMMETRIC_PRODUCT) letters[used++] = op_letter(key->op_a);
+    if (has_diagonal(key)) letters[used++] = diagonal_letter(key);
+    if (!has_triangle(key)) letters[used++] = op_letter(key->op_b);
+    letters[used] = '\0';
+    return text_cell(letters);
 }
 
 static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }

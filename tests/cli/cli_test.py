@@ -208,6 +208,24 @@ class Commands(Case):
         plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
         self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')], ['dsyrk', 4096, 4096, 512, 'T'])
         self.assertEqual(json.loads(self.shown('plan', '--json', 8, 8, 8))['routine'], 'dgemm')
+
+    def test_plan_of_a_routine_is_that_of_its_product(self):
+        sizes = lambda *arguments: [json.loads(self.shown('plan', '--json', '--routine', *arguments))[name] for name in 'mnk']
+        self.assertEqual(sizes('dsymm', 40, 50), [40, 50, 40])
+        self.assertEqual(sizes('dtrmm', 40, 50, '--side', 'R', '--op', 'T'), [40, 50, 50])
+        self.assertEqual(sizes('dsyrkx', 40, 50), [40, 40, 50])
+        self.assertEqual(sizes('dsyr2k', 40, 50), [40, 40, 100])
+
+    def test_native_time_is_of_the_routine(self):
+        """A triangular product takes cuBLAS about half of the time, and emulation all of it; triangles of C are slower than
+        products of the same size."""
+        h200 = ('--device', 'NVIDIA H200')
+        gemm, trmm, symm = (self.plan(*arguments, *h200)[1] for arguments in
+                            ((8192, 8192, 8192), ('--routine', 'dtrmm', 8192, 8192), ('--routine', 'dsymm', 8192, 8192)))
+        self.assertEqual(gemm['ozaki2'], trmm['ozaki2'])
+        self.assertEqual(gemm['native'], symm['native'])
+        self.assertAlmostEqual(float(trmm['native']) / float(gemm['native']), 0.6, delta=0.05)
+
     def test_plan_shows_routes(self):
         """Which kernels each mode launches: the same in text and in JSON, and other ones on another device."""
         def routes(*arguments):
@@ -252,7 +270,11 @@ class Commands(Case):
         self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
         self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
         dsyrk = ('--routine', 'dsyrk')
-        self.assert_refused(refused(1, 2, 3, '--routine', 'dsymm'), 2, "--routine is 'dsymm'", 'dgemm, dsyrk')
+        self.assert_refused(refused(1, 2, 3, '--routine', 'sgemm'), 2, "--routine is 'sgemm'", 'dgemm, dsymm, dsyrk')
+        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'", 'no operation')
+        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''", 'no operation')
+        self.assert_refused(refused(1, 2, '--routine', 'dtrmm', '--side', 'X'), 2, "--side is 'X'", 'L, R')
+        self.assert_refused(refused(1, 2, *dsyrk, '--side', 'L'), 2, "--side is 'L'", 'dsyrk has no sides')
         self.assert_refused(refused(1, *dsyrk), 2, 'K is missing')
         self.assert_refused(refused(1, 2, 3, *dsyrk), 2, "'3' is one size too many for dsyrk")
         self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'", 'one of the letters')

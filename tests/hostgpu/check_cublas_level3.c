@@ -56,7 +56,7 @@ typedef struct {
     number (*get)(const void *x, int i);
     symm_function *symm, *hemm;
     rank_k_function *syrk, *herk;
-    rank_2k_function *syr2k, *her2k;
+    rank_2k_function *syr2k, *her2k, *syrkx, *herkx;
     trmm_function *trmm;
     trsm_function *trsm;
     gemm_function *gemm;
@@ -67,13 +67,15 @@ typedef struct {
     .symm = (symm_function *)cublas##letter##symm_v2,                                              \
     .syrk = (rank_k_function *)cublas##letter##syrk_v2,                                            \
     .syr2k = (rank_2k_function *)cublas##letter##syr2k_v2,                                         \
+    .syrkx = (rank_2k_function *)cublas##letter##syrkx,                                            \
     .trmm = (trmm_function *)cublas##letter##trmm_v2,                                              \
     .trsm = (trsm_function *)cublas##letter##trsm_v2,                                              \
     .gemm = (gemm_function *)cublas##letter##gemm_v2
 #define HERMITIAN(letter)                                                                          \
     .is_complex = true, .hemm = (symm_function *)cublas##letter##hemm_v2,                          \
     .herk = (rank_k_function *)cublas##letter##herk_v2,                                            \
-    .her2k = (rank_2k_function *)cublas##letter##her2k_v2
+    .her2k = (rank_2k_function *)cublas##letter##her2k_v2,                                         \
+    .herkx = (rank_2k_function *)cublas##letter##herkx
 static const type types[] = {
     {SYMMETRIC(D), .unit = DBL_EPSILON},
     {SYMMETRIC(S), .unit = FLT_EPSILON},
@@ -175,13 +177,17 @@ static void check_symm(const type *t, int variant, bool is_hermitian)
     compare_all(t, is_hermitian ? "hemm" : "symm", variant, c, z, M * N);
 }
 
-static void check_rank_k(const type *t, int variant, bool is_hermitian, int operands)
+/* Updates by one matrix, by two in both orders, and by two in one order. */
+typedef enum { RANK_K, RANK_2K, RANK_KX } update;
+
+static void check_rank_k(const type *t, int variant, bool is_hermitian, update which)
 {
+    static const char *const names[] = {" rank k", " rank 2k", " rank kx"};
     const cublasFillMode_t uplo = variant & 1 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
     const cublasOperation_t other = is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T,
                             op = variant & 2 ? other : CUBLAS_OP_N,
                             opposite = variant & 2 ? CUBLAS_OP_N : other;
-    const bool is_alpha_real = !t->is_complex || (is_hermitian && operands == 1);
+    const bool is_alpha_real = !t->is_complex || (is_hermitian && which == RANK_K);
     const number alpha = is_alpha_real ? 1.5 : 1.5 - 0.5 * I, beta = variant & 4 ? -0.5 : 0;
     const int lda = op == CUBLAS_OP_N ? N : K;
     void *const alpha_at = scalar(is_alpha_real ? real_of(t) : t, alpha),
@@ -197,21 +203,30 @@ static void check_rank_k(const type *t, int variant, bool is_hermitian, int oper
     x = t->make(a, N * K), y = t->make(b, N * K), z = t->make(c, N * N);
     memcpy(old, c, sizeof old);
     for (int i = 0; i < N && is_hermitian; i++) c[i + i * N] = creal(c[i + i * N]);
-    if (operands == 1) {
+    if (which == RANK_K) {
         expect_ok((is_hermitian ? t->herk : t->syrk)(handle, uplo, op, N, K, alpha_at, x, lda,
                                                      beta_at, z, N));
         multiply(op, opposite, N, N, K, alpha, a, lda, a, lda, beta, c);
     } else {
-        expect_ok((is_hermitian ? t->her2k : t->syr2k)(handle, uplo, op, N, K, alpha_at, x, lda, y,
-                                                       lda, beta_at, z, N));
+        rank_2k_function *const syr2k = is_hermitian ? t->her2k : t->syr2k, *const syrkx =
+                                                                                is_hermitian
+                                                                                    ? t->herkx
+                                                                                    : t->syrkx;
+
+        expect_ok((which == RANK_2K ? syr2k : syrkx)(handle, uplo, op, N, K, alpha_at, x, lda, y,
+                                                     lda, beta_at, z, N));
         multiply(op, opposite, N, N, K, alpha, a, lda, b, lda, beta, c);
-        multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1, c);
+        for (int i = 0; i < N && is_hermitian && which == RANK_KX; i++)
+            c[i + i * N] = creal(c[i + i * N]);
+        if (which == RANK_2K)
+            multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1,
+                     c);
     }
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++)
             if (!is_stored(uplo, i, j)) c[i + j * N] = old[i + j * N];
     for (int i = 0; i < N && is_hermitian; i++) assert_true(cimag(t->get(z, i + i * N)) == 0);
-    compare_all(t, operands == 1 ? " rank k" : " rank 2k", variant, c, z, N * N);
+    compare_all(t, names[which], variant, c, z, N * N);
 }
 
 /* Sets the whole of op(A) and takes away what is not stored; the diagonal is large, so that systems
@@ -303,12 +318,12 @@ static void test_values(void **state)
                                                      : CUBLAS_POINTER_MODE_HOST));
         for (int variant = 0; variant < 8; variant++) {
             check_symm(t, variant, false);
-            check_rank_k(t, variant, false, 1);
-            check_rank_k(t, variant, false, 2);
+            for (int which = RANK_K; which <= RANK_KX; which++)
+                check_rank_k(t, variant, false, (update)which);
             if (!t->is_complex) continue;
             check_symm(t, variant, true);
-            check_rank_k(t, variant, true, 1);
-            check_rank_k(t, variant, true, 2);
+            for (int which = RANK_K; which <= RANK_KX; which++)
+                check_rank_k(t, variant, true, (update)which);
         }
         for (int variant = 0; variant < 24; variant++) check_triangular(t, variant);
         for (int variant = 0; variant < 18; variant++) check_gemm(t, variant);

@@ -231,9 +231,9 @@ static void modes(void **unused)
             const mode m = mode_of_family(names[n]);
             product of = product_varied(data[d], 130 + n, 131 - d, 1000 + 31 * d, n + d);
             of.seed = first_seed & 0xffff;
-            const td_scheme_sizes sizes = {of.m, of.n, td_round_up(of.k, TD_K_PAD), 0};
-            CHECK(td_dense_sizes(&sizes, of.k, 1, 1 << 30).m > 0, "too small: %s",
-                  product_text(&of));
+            const td_part_sizes sizes = {
+                .m = of.m, .n = of.n, .batch = 1, .k_pass = td_round_up(of.k, TD_K_PAD)};
+            CHECK(td_dense_sizes(&sizes, of.k, 1 << 30).m > 0, "too small: %s", product_text(&of));
             checked_product(&m, &of);
         }
 }

@@ -47,7 +47,9 @@ typedef struct {
 
 static const looks table[] = {
     {TD_PRODUCT, "abc", 'c', "mnz"},
+    {TD_SYMMETRIC_PRODUCT, "abc", 'c', "mnz"},
     {TD_RANK_K, "ac", 'c', "nz"},
+    {TD_RANK_KX, "abc", 'c', "nz"},
     {TD_RANK_2K, "abc", 'c', "nz"},
     {TD_TRIANGULAR_SOLVE, "ab", 'b', "mnz"},
     {TD_TRIANGULAR_PRODUCT, "abc", 'c', "mnz"},
@@ -164,6 +166,12 @@ static void operations_are_checked(void **state)
     p = valid(TD_RANK_K);
     p.op_a = (td_op)-1;
     assert_false(td_problem_is_valid(&p));
+    p = valid(TD_TRIANGULAR_PRODUCT);
+    p.diagonal = (td_diagonal)2;
+    assert_false(td_problem_is_valid(&p));
+    p = valid(TD_SYMMETRIC_PRODUCT);
+    p.side = (td_side)-1;
+    assert_false(td_problem_is_valid(&p));
 }
 
 static void zero_is_known_in_every_type(void **state)
@@ -234,13 +242,19 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     p = valid(TD_PRODUCT);
     p.is_pedantic = true;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
-    p = valid(TD_RANK_K);
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
-    p = valid(TD_RANK_2K);
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    for (td_kind kind = TD_SYMMETRIC_PRODUCT; kind <= TD_TRIANGULAR_PRODUCT; kind++) {
+        if (kind == TD_TRIANGULAR_SOLVE) continue;
+        p = valid(kind);
+        assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    }
     p = valid(TD_PRODUCT);
-    p.type = TD_COMPLEX_BINARY64;
+    p.type = TD_COMPLEX_BINARY32;
     assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    p.type = TD_COMPLEX_BINARY64;
+    p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, 1.0};
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    p.alpha.value.complex_binary64.im = 0.0;
+    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_scales);
 }
 
 /* A batch of 10000 of a kind that the `lu` kernels know, of binary64. */
@@ -301,7 +315,7 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     assert_null(reason_for(&p));
     p.triangle = (td_triangle)2;
-    assert_ptr_equal(reason_for(&p), td_reason_plain);
+    assert_ptr_equal(reason_for(&p), td_reason_invalid);
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     p.batch = 100;
     assert_ptr_equal(reason_for(&p), td_reason_faster);

@@ -11,34 +11,26 @@ static cudaError_t fp64_prepare(int is_other_way)
     return td_repair_prepare(); /* with the kernel that scales C where alpha or k is 0 */
 }
 
-/* Rows i .., columns j .. and batch members z .., as many as one launch can number. */
-static cudaError_t run_part(const td_problem *p, int64_t i, int64_t j, int64_t z)
+static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
-    const int m = (int)td_smaller(p->m - i, TD_MAX_PART_LINES),
-              n = (int)td_smaller(p->n - j, TD_MAX_PART_LINES),
-              batch = (int)td_smaller(p->batch - z, TD_MAX_PART_MEMBERS);
-    const td_repair all = {.operand = {td_view_of(p, 0, i, m), td_view_of(p, 1, j, n)},
-                           .target = td_target_of(p, i, j, z, m, n, NULL),
-                           .kind = TD_REPAIR_BINARY64,
-                           .makes_all = true};
-    return td_binary64_run(&all, batch, p->stream);
+    const td_problem *p = of;
+    const td_repair all = {
+        .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
+        .target = td_target_of(p, part, NULL),
+        .kind = TD_REPAIR_BINARY64,
+        .makes_all = true};
+    (void)touched;
+    return td_binary64_run(&all, part->batch, p->stream);
 }
 
+/* Parts are as large as one launch can number. */
 static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_device *device,
                               size_t workspace_limit, td_counters *counters)
 {
+    const td_part_sizes sizes = td_largest_part(p);
     (void)parameter, (void)device, (void)workspace_limit, (void)counters;
-    bool touched = false;
     if (td_problem_only_scales(p)) return td_scale_parts(p);
-    for (int64_t z = 0; z < p->batch; z += TD_MAX_PART_MEMBERS)
-        for (int64_t j = 0; j < p->n; j += TD_MAX_PART_LINES)
-            for (int64_t i = 0; i < p->m; i += TD_MAX_PART_LINES) {
-                if (!td_part_exists(p, i, j, TD_MAX_PART_LINES, TD_MAX_PART_LINES)) continue;
-                if (!td_cuda_ok(run_part(p, i, j, z)))
-                    return touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
-                touched = true;
-            }
-    return TD_RUN_DONE;
+    return td_run_parts(p, &sizes, &(td_part_steps){.product = p, .part = run_part});
 }
 
 const td_engine td_engine_fp64 = {

@@ -49,6 +49,17 @@ static double bytes_of(const td_problem *p, const sizes *s)
     return 8.0 * (s->a + s->b + (reads_c ? 2.0 : 1.0) * s->c);
 }
 
+/* How many operations of the lowered product cuBLAS's own routine gets done in the time in which
+ * cuBLAS's product does one. A triangular product skips half of them. Measured on an H100, TFLOP/s,
+ * where the product reaches 58 at 4096 and 53 at 8192: Dsyrk 4096 55, 8192 48, 8192 x 512 43,
+ * 16384 x 1024 44 (docs/results/h100-2026-11-25-routes); Dsymm 4096 57, 8192 54; Dtrmm 8192 44. */
+static double native_share(const td_problem *p)
+{
+    const double large = 4096.0;
+    if (p->region != TD_REGION_ALL) return fmin(1.0, pow(large / (double)p->n, 0.125));
+    return p->routine == TD_TRIANGULAR_PRODUCT ? 0.83 / 0.5 : 1.0;
+}
+
 TD_COST(native)
 {
     enum { SHORT = 256 }; /* pieces that cuBLAS cuts a long k into, where C has few tiles */
@@ -57,7 +68,7 @@ TD_COST(native)
     cost->launches = 2.0; /* one, and cuBLAS's own time on the host */
     cost->is_one = true;
     cost->bytes = bytes_of(p, &s);
-    cost->matrix64 = operations_of(&s, 64.0, 8.0);
+    cost->matrix64 = operations_of(&s, 64.0, 8.0) / native_share(p);
     cost->blocks = tiles_of(&s, 64.0) * fmax(1.0, s.k / SHORT);
 }
 

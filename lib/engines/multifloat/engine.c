@@ -31,11 +31,11 @@ typedef struct {
 typedef struct {
     const td_format *format;
     td_type type;
-    bool has_shared;     /* the device has shared memory for running sums */
-    int64_t m, n, batch; /* of a part */
-    int64_t k;           /* of a part: all, or a multiple of TD_SUPERBLOCK */
-    int64_t chunk;       /* of a line, for the scan */
-    int chunks;          /* the same */
+    bool has_shared;    /* the device has shared memory for running sums */
+    td_part_sizes part; /* k_pass is all of k, or a multiple of TD_SUPERBLOCK */
+    int64_t k;          /* of the product */
+    int64_t chunk;      /* of a line, for the scan */
+    int chunks;         /* the same */
 
     /* Superblocks of the last tiles of a part, so many, go to several thread blocks. */
     int64_t spread_tiles;
@@ -53,66 +53,49 @@ typedef struct {
     td_counters *counters;
     mf_plan plan;
     char *workspace;
-    bool touched; /* a kernel that writes C is enqueued */
 } mf_product;
-
-/* One part: rows i.., columns j.., batch members z.. */
-typedef struct {
-    int64_t i, j, z;
-    int m, n, batch;
-} mf_part;
 
 /* True if sums of superblocks are kept in device memory: there are several, and one launch cannot
  * do with a running sum in shared memory. */
-static bool keeps_sums(const mf_plan *plan, int64_t k)
+static bool keeps_sums(const mf_plan *plan)
 {
-    return k > TD_SUPERBLOCK && (plan->k < k || plan->slots > 1 || !plan->has_shared);
+    return plan->k > TD_SUPERBLOCK &&
+           (plan->part.k_pass < plan->k || plan->slots > 1 || !plan->has_shared);
 }
 
-/* Sets the offsets of a plan whose sizes are set. */
-static void lay_out(mf_plan *plan, int64_t k)
+/* Sets the offsets of a plan whose sizes are set: a plan of td_fit. */
+static size_t lay_out(void *of)
 {
+    mf_plan *plan = of;
+    const td_part_sizes *part = &plan->part;
     const td_format *format = plan->format;
     const bool scaled = plan->type == TD_BINARY64;
-    const int64_t lines[2] = {td_round_up(plan->m, TD_TILE), td_round_up(plan->n, TD_TILE)};
-    const int64_t elements = lines[0] * lines[1] * plan->batch;
+    const int64_t lines[2] = {td_round_up(part->m, TD_TILE), td_round_up(part->n, TD_TILE)};
+    const int64_t elements = lines[0] * lines[1] * part->batch;
     const int64_t element_bytes =
         (int64_t)format->component_bytes * (scaled ? format->components_of_64 : format->components);
     plan->bytes = 0;
     for (int o = 0; o < 2; o++) {
-        const int64_t ranges = scaled ? lines[o] * plan->batch * (int64_t)sizeof(td_range) : 0;
+        const int64_t ranges = scaled ? lines[o] * part->batch * (int64_t)sizeof(td_range) : 0;
         plan->partial[o] = td_reserve(&plan->bytes, ranges * plan->chunks);
         plan->range[o] = td_reserve(&plan->bytes, ranges);
-        plan->panel[o] = td_reserve(
-            &plan->bytes, lines[o] * plan->batch * td_round_up(plan->k, TD_K_TILE) * element_bytes);
+        plan->panel[o] =
+            td_reserve(&plan->bytes, lines[o] * part->batch * td_round_up(part->k_pass, TD_K_TILE) *
+                                         element_bytes);
     }
     plan->masks = td_reserve(&plan->bytes, scaled ? elements / 8 : 0);
-    int64_t sums = keeps_sums(plan, k) ? elements : 0;
-    if (plan->slots > 1) sums = plan->spread_tiles * TD_TILE * TD_TILE * plan->batch * plan->slots;
+    int64_t sums = keeps_sums(plan) ? elements : 0;
+    if (plan->slots > 1) sums = plan->spread_tiles * TD_TILE * TD_TILE * part->batch * plan->slots;
     plan->sums = td_reserve(&plan->bytes, sums * format->sum_bytes);
+    return plan->bytes;
 }
 
-/* Makes the parts of a plan smaller; false if they are as small as they can be. */
-static bool shrink(mf_plan *plan)
+static bool shrink(void *of)
 {
-    if (plan->batch > 1) {
-        plan->batch = td_ceil_div(plan->batch, 2);
-        return true;
-    }
-    if (plan->k > 4 * (int64_t)TD_SUPERBLOCK && plan->k > td_smaller(plan->m, plan->n)) {
-        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
-        return true;
-    }
-    int64_t *lines = plan->m > plan->n ? &plan->m : &plan->n;
-    if (*lines > TD_TILE) {
-        *lines = td_round_up(*lines / 2, TD_TILE);
-        return true;
-    }
-    if (plan->k > TD_SUPERBLOCK) {
-        plan->k = td_round_up(plan->k / 2, TD_SUPERBLOCK);
-        return true;
-    }
-    return false;
+    static const td_pass_units units = {
+        .deep = 4L * TD_SUPERBLOCK, .deep_unit = TD_SUPERBLOCK, .unit = TD_SUPERBLOCK};
+    mf_plan *plan = of;
+    return td_shrink(&plan->part, &units);
 }
 
 static int64_t tiles_of(int64_t m, int64_t n)
@@ -122,23 +105,23 @@ static int64_t tiles_of(int64_t m, int64_t n)
 
 /* If there are too few tiles to fill the device, or the last of them leave most of it idle, the
  * superblocks of these go to several blocks. */
-static void spread_superblocks(mf_plan *plan, int64_t k, const td_device *device, size_t limit)
+static void spread_superblocks(mf_plan *plan, const td_device *device, size_t limit)
 {
-    const int64_t tiles = tiles_of(plan->m, plan->n), all_tiles = tiles * plan->batch;
+    const int64_t tiles = tiles_of(plan->part.m, plan->part.n),
+                  all_tiles = tiles * plan->part.batch;
     const int64_t places = (int64_t)plan->format->blocks * device->multiprocessors;
-    const int64_t superblocks = td_ceil_div(k, TD_SUPERBLOCK);
+    const int64_t superblocks = td_ceil_div(plan->k, TD_SUPERBLOCK);
     const bool is_whole = all_tiles <= places;
     const int64_t last = is_whole ? all_tiles : all_tiles % places;
-    if (plan->k < k || last == 0) return;
-    if (!is_whole && (plan->batch > 1 || !plan->has_shared)) return;
+    if (plan->part.k_pass < plan->k || last == 0) return;
+    if (!is_whole && (plan->part.batch > 1 || !plan->has_shared)) return;
     const int64_t blocks = td_smaller(places / last, superblocks);
     if (blocks < 2) return;
     mf_plan spread = *plan;
     spread.spread_tiles = is_whole ? tiles : last;
     spread.slots = (int)superblocks;
     spread.blocks_per_tile = (int)td_ceil_div(superblocks, td_ceil_div(superblocks, blocks));
-    lay_out(&spread, k);
-    if (spread.bytes <= limit) *plan = spread;
+    if (lay_out(&spread) <= limit) *plan = spread;
 }
 
 /* Shared memory of a multiprocessor that the blocks of a multiply kernel need, with or without
@@ -149,16 +132,6 @@ static size_t shared_bytes(const td_format *format, bool with_sums)
     return (size_t)format->blocks * (size_t)(format->stage_bytes + SHARED_RESERVED + sums);
 }
 
-/* All of a product's lines and members, as far as a part may have them. */
-static mf_plan largest_plan(const td_problem *p, const arithmetic *in)
-{
-    return (mf_plan){.format = in->format,
-                     .type = in->type,
-                     .m = td_smaller(p->m, TD_MAX_PART_LINES),
-                     .n = td_smaller(p->n, TD_MAX_PART_LINES),
-                     .batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS)};
-}
-
 /* A td_planner. */
 static size_t make_plan(void *of, size_t limit)
 {
@@ -166,23 +139,24 @@ static size_t make_plan(void *of, size_t limit)
     mf_plan *plan = &product->plan;
     const td_problem *p = product->p;
     const td_device *device = product->device;
-    *plan = largest_plan(p, product->in);
+    *plan = (mf_plan){.format = product->in->format,
+                      .type = product->in->type,
+                      .part = td_largest_part(p),
+                      .k = p->k,
+                      .slots = 1,
+                      .blocks_per_tile = 1};
     plan->has_shared = device->shared_per_multiprocessor >= shared_bytes(plan->format, true);
-    plan->k = td_smaller(p->k, MAX_K);
-    plan->chunk = td_ceil_div(p->k, TD_MAX_CHUNKS);
-    if (plan->chunk < LEAST_CHUNK) plan->chunk = LEAST_CHUNK;
+    plan->part.k_pass = td_smaller(p->k, MAX_K);
+    plan->chunk = td_larger(td_ceil_div(p->k, TD_MAX_CHUNKS), LEAST_CHUNK);
     plan->chunks = (int)td_ceil_div(p->k, plan->chunk);
-    plan->slots = plan->blocks_per_tile = 1;
-    for (lay_out(plan, p->k); plan->bytes > limit; lay_out(plan, p->k))
-        if (!shrink(plan)) return 0;
-    spread_superblocks(plan, p->k, device, limit);
+    if (td_fit(plan, limit, lay_out, shrink) == 0) return 0;
+    spread_superblocks(plan, device, limit);
     return plan->bytes;
 }
 
-static td_target target_of(const mf_product *product, const mf_part *part)
+static td_target target_of(const mf_product *product, const td_part *part)
 {
-    return td_target_of(product->p, part->i, part->j, part->z, part->m, part->n,
-                        (uint16_t *)(product->workspace + product->plan.masks));
+    return td_target_of(product->p, part, (uint16_t *)(product->workspace + product->plan.masks));
 }
 
 static td_output output_of(const mf_product *product, const td_target *target)
@@ -201,8 +175,8 @@ static td_output output_of(const mf_product *product, const td_target *target)
 
 /* Multiplies the panels of one part: most tiles by one block each, the last ones spread over
  * several. */
-static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
-                                  const td_multiply *multiply)
+static cudaError_t multiply_tiles(const mf_product *product, const td_part *part,
+                                  const td_multiply *multiply, bool *touched)
 {
     const mf_plan *plan = &product->plan;
     const td_format *format = plan->format;
@@ -220,26 +194,26 @@ static cudaError_t multiply_tiles(mf_product *product, const mf_part *part,
     if (whole.tile_count > 0) {
         error = format->multiply(&whole, part->batch, 1, stream);
         if (error != cudaSuccess) return error;
-        product->touched |= whole.finish != 0;
+        *touched |= whole.finish != 0;
     }
     if (spread == 0) return cudaSuccess;
     error = format->multiply(&last, part->batch, plan->blocks_per_tile, stream);
     if (error == cudaSuccess) error = format->join(&last, part->batch, stream);
-    product->touched |= error == cudaSuccess;
+    *touched |= error == cudaSuccess;
     return error;
 }
 
 /* Packs and multiplies one part, k in pieces. */
-static cudaError_t multiply_part(mf_product *product, const mf_part *part, const td_scan *scan,
-                                 const td_target *target)
+static cudaError_t multiply_part(const mf_product *product, const td_part *part,
+                                 const td_scan *scan, const td_target *target, bool *touched)
 {
     const mf_plan *plan = &product->plan;
     const td_format *format = plan->format;
-    const int64_t k = product->p->k;
+    const int64_t k = plan->k, k_pass = plan->part.k_pass;
     td_pack pack = {.scan = *scan, .type = plan->type};
     td_multiply multiply = {
         .type = plan->type,
-        .sums = keeps_sums(plan, k) ? product->workspace + plan->sums : NULL,
+        .sums = keeps_sums(plan) ? product->workspace + plan->sums : NULL,
         .small_tiles = product->device->shared_per_multiprocessor < shared_bytes(format, false),
         .output = output_of(product, target),
     };
@@ -248,21 +222,22 @@ static cudaError_t multiply_part(mf_product *product, const mf_part *part, const
         multiply.panel[o] = pack.panel[o] = product->workspace + plan->panel[o];
     }
     cudaError_t error = cudaSuccess;
-    for (int64_t l = 0; l < k && error == cudaSuccess; l += plan->k) {
+    for (int64_t l = 0; l < k && error == cudaSuccess; l += k_pass) {
         pack.k_first = l;
-        pack.k_count = td_smaller(plan->k, k - l);
+        pack.k_count = td_smaller(k_pass, k - l);
         error = format->pack(&pack, part->batch, product->p->stream);
         if (error != cudaSuccess) break;
         multiply.k_tiles = td_ceil_div(pack.k_count, TD_K_TILE);
         multiply.resume = l > 0;
-        multiply.finish = l + plan->k >= k;
-        error = multiply_tiles(product, part, &multiply);
+        multiply.finish = l + k_pass >= k;
+        error = multiply_tiles(product, part, &multiply, touched);
     }
     return error;
 }
 
-static cudaError_t run_part(mf_product *product, const mf_part *part)
+static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
+    const mf_product *product = of;
     const mf_plan *plan = &product->plan;
     const td_problem *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
@@ -278,7 +253,7 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
     const td_target target = target_of(product, part);
     cudaError_t error = cudaSuccess;
     if (scaled) error = td_scan_run(&scan, part->batch, p->stream);
-    if (error == cudaSuccess) error = multiply_part(product, part, &scan, &target);
+    if (error == cudaSuccess) error = multiply_part(product, part, &scan, &target, touched);
     if (error != cudaSuccess || !scaled) return error;
     const td_repair repair = {
         .operand = {scan.operand[0], scan.operand[1]},
@@ -292,34 +267,14 @@ static cudaError_t run_part(mf_product *product, const mf_part *part)
 }
 
 /* A part of a typed product whose op(A) op(B) is not wanted. */
-static cudaError_t scale_part(mf_product *product, const mf_part *part)
+static cudaError_t scale_part(const void *of, const td_part *part, bool *touched)
 {
+    const mf_product *product = of;
     const td_target target = target_of(product, part);
     const td_multiply no_sums = {.tile_count = (int)tiles_of(part->m, part->n),
                                  .output = output_of(product, &target)};
-    cudaError_t error = product->plan.format->join(&no_sums, part->batch, product->p->stream);
-    if (error == cudaSuccess) product->touched = true;
-    return error;
-}
-
-static td_run_status run_parts(mf_product *product, bool scale_only)
-{
-    const td_problem *p = product->p;
-    const mf_plan *plan = &product->plan;
-    mf_part part = {0};
-    for (part.z = 0; part.z < p->batch; part.z += plan->batch)
-        for (part.j = 0; part.j < p->n; part.j += plan->n)
-            for (part.i = 0; part.i < p->m; part.i += plan->m) {
-                if (!td_part_exists(p, part.i, part.j, plan->m, plan->n)) continue;
-                part.batch = (int)td_smaller(plan->batch, p->batch - part.z);
-                part.n = (int)td_smaller(plan->n, p->n - part.j);
-                part.m = (int)td_smaller(plan->m, p->m - part.i);
-                cudaError_t error =
-                    scale_only ? scale_part(product, &part) : run_part(product, &part);
-                if (td_cuda_ok(error)) continue;
-                return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
-            }
-    return TD_RUN_DONE;
+    (void)touched;
+    return product->in->format->join(&no_sums, part->batch, product->p->stream);
 }
 
 static td_run_status run_product(mf_product *product, size_t limit)
@@ -330,15 +285,17 @@ static td_run_status run_product(mf_product *product, size_t limit)
         td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
     if (status != TD_RUN_DONE) return status;
     product->workspace = workspace.memory;
-    status = run_parts(product, false);
+    status = td_run_parts(p, &product->plan.part,
+                          &(td_part_steps){.product = product, .part = run_part});
     td_workspace_release(&workspace, p->stream);
     return status;
 }
 
-static td_run_status scale_product(mf_product *product)
+static td_run_status scale_product(const mf_product *product)
 {
-    product->plan = largest_plan(product->p, product->in);
-    return run_parts(product, true);
+    const td_part_sizes sizes = td_largest_part(product->p);
+    return td_run_parts(product->p, &sizes,
+                        &(td_part_steps){.product = product, .part = scale_part});
 }
 
 static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_device *device,

@@ -79,13 +79,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
     return measure;
 }
 
-/* Rows i .., columns j .., batch members z ... */
-typedef struct {
-    int64_t i, j, z;
-    int m, n, batch, number;
-} ozaki_part;
-
-static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozaki_part *part)
+static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_part *part)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
@@ -112,8 +106,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
                   .shift = (const int16_t *)(at + plan->shift),
                   .shifted = (const int32_t *)(at + plan->shifted),
                   .choice = (const td_choice *)(at + plan->choice)},
-        .finish = {.target = td_target_of(p, part->i, part->j, part->z, part->m, part->n,
-                                          (uint16_t *)(at + plan->masks)),
+        .finish = {.target = td_target_of(p, part, (uint16_t *)(at + plan->masks)),
                    .kind = product->mode->kind,
                    .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
@@ -123,7 +116,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     };
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
         s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
-    s.finish.target.open_count = counts.tiles + part->number * plan->batch;
+    s.finish.target.open_count = counts.tiles + part->number * plan->part.batch;
     s.finish.min_moduli = td_min_moduli_of((uint8_t *)at + plan->min_moduli, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
     if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
@@ -132,29 +125,6 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const ozak
     for (int o = 0; o < 2; o++)
         s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
     return s;
-}
-
-/* The part of that number. */
-static ozaki_part part_of(const td_ozaki_product *product, int64_t z, int number)
-{
-    const td_problem *p = product->p;
-    const td_ozaki_plan *plan = &product->plan;
-    const int64_t across = td_ceil_div(p->m, plan->part.m);
-    ozaki_part part = {.i = number % across * plan->part.m,
-                       .j = number / across * plan->part.n,
-                       .z = z,
-                       .batch = (int)td_smaller(plan->batch, p->batch - z),
-                       .number = number};
-    part.m = (int)td_smaller(plan->part.m, p->m - part.i);
-    part.n = (int)td_smaller(plan->part.n, p->n - part.j);
-    return part;
-}
-
-/* True if C has elements of the part of that number. */
-static bool has_part(const td_ozaki_product *product, int number)
-{
-    const ozaki_part part = part_of(product, 0, number);
-    return td_part_exists(product->p, part.i, part.j, part.m, part.n);
 }
 
 /* Tiles of a member that C has elements of. */
@@ -167,18 +137,16 @@ static int64_t tiles_of(const td_problem *p)
 /* Blocks that certify a member's elements, of all parts. */
 static int certifying_blocks(const td_ozaki_product *product, int batch)
 {
+    const td_part_sizes *const sizes = &product->plan.part;
+    td_part part = td_before_parts(product->p, sizes, 0);
     int blocks = 0;
-    for (int i = 0; i < td_ozaki_parts_of(&product->plan, product->p); i++) {
-        const ozaki_part part = part_of(product, 0, i);
-        if (has_part(product, i))
-            blocks +=
-                td_certify_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
-    }
+    while (td_next_part(product->p, sizes, &part))
+        blocks += td_certify_blocks(part.m, part.n, batch, product->terms.device.multiprocessors);
     return blocks;
 }
 
 /* How the elements of a part are certified; `decides`: it counts for what is chosen. */
-static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki_part *part,
+static td_estimate_part estimate_of(const td_ozaki_product *product, const td_part *part,
                                     bool decides)
 {
     const td_problem *p = product->p;
@@ -209,25 +177,22 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const ozaki
     };
 }
 
-static cudaError_t estimate_part(const td_ozaki_product *product, const ozaki_part *part,
-                                 bool decides)
+static cudaError_t estimate_part(const td_ozaki_product *product, const td_part *part, bool decides)
 {
     const td_estimate_part estimate = estimate_of(product, part, decides);
     return td_estimate_part_run(&estimate);
 }
 
 /* Whether an estimate of all is worth its time, by one of a sample of lines. */
-static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
+static cudaError_t estimate_sample(const td_ozaki_product *product, const td_part *members)
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
-    const ozaki_part part = {.z = z,
-                             .m = plan->sample.m,
-                             .n = plan->sample.n,
-                             .batch = (int)td_smaller(plan->batch, p->batch - z)};
+    const int64_t parts = td_parts_of_members(p, &plan->part);
+    const td_part part = {
+        .z = members->z, .m = plan->sample.m, .n = plan->sample.n, .batch = members->batch};
     td_estimate_part estimate = estimate_of(product, &part, true);
-    const int parts = (int)td_ozaki_parts_of(plan, p);
     estimate.estimate.target.region = (td_region){0}; /* any pairs of lines will do */
     estimate.nonzero = td_ozaki_maps(plan, &counts, parts) + plan->scheme_map;
     estimate.estimate.is_sample = true;
@@ -242,13 +207,11 @@ static cudaError_t estimate_sample(const td_ozaki_product *product, int64_t z)
     return td_estimate_part_run(&estimate);
 }
 
-/* Measures the lines and shifts of batch members z ..., and chooses for them as far as lines
- * tell. */
-static cudaError_t decide(const td_ozaki_product *product, int64_t z)
+/* Measures the members' lines and shifts, and chooses for them as far as lines tell. */
+static cudaError_t decide(const td_ozaki_product *product, const td_part *members)
 {
-    const ozaki_part part = part_of(product, z, 0);
-    td_choose choose = choose_of(product, part.batch);
-    const td_measure measure = measure_of(product, &choose.rule, z, part.batch);
+    td_choose choose = choose_of(product, members->batch);
+    const td_measure measure = measure_of(product, &choose.rule, members->z, members->batch);
     for (int o = 0; o < 2; o++) choose.measured.line_again[o] = measure.line_again[o];
     return td_lines_run(&measure, &choose, product->p->stream);
 }
@@ -269,15 +232,16 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
     return td_dense_part_run(&dense);
 }
 
-static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
+static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
+    const td_ozaki_product *product = of;
     const td_scheme_part s = scheme_part_of(product, part);
     cudaError_t error = cudaSuccess;
-    if (td_ozaki_certifies(product) && td_ozaki_parts_of(&product->plan, product->p) > 1)
+    if (td_ozaki_certifies(product) && td_parts_of_members(product->p, &product->plan.part) > 1)
         error = estimate_part(product, part, false);
     if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
     if (error != cudaSuccess) return error;
-    product->touched = true; /* by the first of several kernels, even if another fails */
+    *touched = true; /* by the first of several kernels, even if another fails */
     unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
     const bool has_dense = s.finish.leaves_tiles == TD_LEAVES_EXACT;
     error = product->mode->scheme->finish(&s);
@@ -297,41 +261,34 @@ static cudaError_t run_part(td_ozaki_product *product, const ozaki_part *part)
     return td_repair_run(&repair, part->batch, product->p->stream);
 }
 
-static cudaError_t run_members(td_ozaki_product *product, int64_t z)
+/* Chooses for the members of all parts that follow. */
+static cudaError_t run_members(const void *of, const td_part *before_parts)
 {
-    const int parts = (int)td_ozaki_parts_of(&product->plan, product->p);
-    const bool estimates = td_ozaki_certifies(product);
-    cudaError_t error = decide(product, z);
-    if (error == cudaSuccess && product->plan.sample.m > 0) error = estimate_sample(product, z);
-    for (int i = 0; i < parts && error == cudaSuccess && estimates; i++) {
-        if (!has_part(product, i)) continue;
-        const ozaki_part part = part_of(product, z, i);
+    const td_ozaki_product *product = of;
+    const td_ozaki_plan *plan = &product->plan;
+    td_part part = *before_parts;
+    cudaError_t error = decide(product, before_parts);
+    if (error == cudaSuccess && plan->sample.m > 0) error = estimate_sample(product, before_parts);
+    if (!td_ozaki_certifies(product)) return error;
+    while (error == cudaSuccess && td_next_part(product->p, &plan->part, &part))
         error = estimate_part(product, &part, true);
-    }
-    for (int i = 0; i < parts && error == cudaSuccess; i++) {
-        if (!has_part(product, i)) continue;
-        const ozaki_part part = part_of(product, z, i);
-        error = run_part(product, &part);
-    }
     return error;
 }
 
 static td_run_status run_product(td_ozaki_product *product, size_t limit)
 {
     const td_problem *p = product->p;
-    cudaError_t error = cudaSuccess;
+    const td_part_steps steps = {.product = product, .members = run_members, .part = run_part};
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     td_workspace workspace;
-    const td_run_status acquired =
+    td_run_status status =
         td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
-    if (acquired != TD_RUN_DONE) return acquired;
+    if (status != TD_RUN_DONE) return status;
     product->workspace = workspace.memory;
     product->is_captured = workspace.block || workspace.is_lent;
-    for (int64_t z = 0; z < p->batch && error == cudaSuccess; z += product->plan.batch)
-        error = run_members(product, z);
+    status = td_run_parts(p, &product->plan.part, &steps);
     td_workspace_release(&workspace, p->stream);
-    if (td_cuda_ok(error)) return TD_RUN_DONE;
-    return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+    return status;
 }
 
 static cudaError_t prepare_mode(const td_ozaki_mode *mode)

@@ -6,11 +6,6 @@
 
 static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
 
-int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p)
-{
-    return td_ceil_div(p->m, plan->part.m) * td_ceil_div(p->n, plan->part.n);
-}
-
 static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 {
     td_ozaki_certifying r = {.uncertified = (unsigned long long *)memory};
@@ -21,19 +16,20 @@ static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
-    const int64_t parts = td_ozaki_parts_of(plan, p), maps = parts + (plan->sample.m > 0);
-    td_ozaki_counts c = {.certifying = certifying_at(memory, plan->batch)};
-    char *end = (char *)(c.certifying.done + plan->batch);
+    const int64_t batch = plan->part.batch, parts = td_parts_of_members(p, &plan->part),
+                  maps = parts + (plan->sample.m > 0);
+    td_ozaki_counts c = {.certifying = certifying_at(memory, batch)};
+    char *end = (char *)(c.certifying.done + batch);
     if (plan->sample.m > 0) {
-        c.of_sample = certifying_at((char *)td_round_up((int64_t)(intptr_t)end, 8), plan->batch);
-        end = (char *)(c.of_sample.done + plan->batch);
+        c.of_sample = certifying_at((char *)td_round_up((int64_t)(intptr_t)end, 8), batch);
+        end = (char *)(c.of_sample.done + batch);
     }
     c.extremes = (td_extremes *)end;
-    c.steps = (td_step *)(c.extremes + plan->batch);
-    c.next_unit = (uint32_t *)(c.steps + plan->batch * TD_STEPS);
+    c.steps = (td_step *)(c.extremes + batch);
+    c.next_unit = (uint32_t *)(c.steps + batch * TD_STEPS);
     c.tiles = (td_open_counts *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + plan->batch * parts);
-    c.words = (int32_t *)td_ozaki_maps(plan, &c, (int)maps) - (int32_t *)memory;
+    c.nonzero = (uint32_t *)(c.tiles + batch * parts);
+    c.words = (int32_t *)td_ozaki_maps(plan, &c, maps) - (int32_t *)memory;
     return c;
 }
 
@@ -53,7 +49,7 @@ td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product)
 
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
-    const int64_t batch = plan->batch, words = batch * (int64_t)sizeof(int32_t),
+    const int64_t batch = plan->part.batch, words = batch * (int64_t)sizeof(int32_t),
                   chunks_of_line =
                       plan->measure == TD_MEASURE_WHOLE ? 0 : td_ceil_div(p->k, TD_CHUNK),
                   chunks = chunks_of_line * batch * (int64_t)td_chunk_bytes();
@@ -69,29 +65,28 @@ static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end
 
 static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, size_t end)
 {
-    const td_scheme_sizes *s = &plan->part;
+    const td_part_sizes *s = &plan->part;
     const int64_t k = product->p->k;
     const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
-    plan->masks = td_reserve(&end, plan->batch * mask_bytes);
-    plan->open_tile = td_reserve(&end, plan->batch * tiles * (int64_t)sizeof(int32_t));
-    plan->dense_scratch =
-        td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, plan->batch));
+    plan->masks = td_reserve(&end, s->batch * mask_bytes);
+    plan->open_tile = td_reserve(&end, s->batch * tiles * (int64_t)sizeof(int32_t));
+    plan->dense_scratch = td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, s->batch));
     plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
     plan->plane_bytes =
-        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, plan->batch);
+        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, s->batch);
     if (td_ozaki_certifies(product)) {
-        const size_t least = td_estimate_least_bytes(s->m, s->n, k, plan->batch);
+        const size_t least = td_estimate_least_bytes(s->m, s->n, k, s->batch);
         if (plan->plane_bytes < least) plan->plane_bytes = least;
         plan->min_moduli =
-            td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, plan->batch));
+            td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, s->batch));
     }
     if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
-    plan->dense = (td_scheme_sizes){0};
+    plan->dense = (td_part_sizes){0};
     if (td_ozaki_left_tiles(product) == TD_LEAVES_EXACT)
-        plan->dense = td_dense_sizes(s, k, plan->batch, plan->plane_bytes);
+        plan->dense = td_dense_sizes(s, k, plan->plane_bytes);
 }
 
 /* Of how many groups of lines one is in the sample; the fewest lines that a sample is taken of. */
@@ -114,8 +109,8 @@ static const double LEAST_SAMPLED_PRODUCTS = 0x1p33;
 
 static bool is_worth_sampling(const td_ozaki_plan *plan, const td_problem *p)
 {
-    return td_ozaki_parts_of(plan, p) > 1 || td_estimate_sums(p->k) > 1 ||
-           (double)p->m * (double)p->n * (double)p->k * (double)plan->batch >
+    return td_parts_of_members(p, &plan->part) > 1 || td_estimate_sums(p->k) > 1 ||
+           (double)p->m * (double)p->n * (double)p->k * (double)plan->part.batch >
                LEAST_SAMPLED_PRODUCTS;
 }
 
@@ -137,47 +132,48 @@ static td_measure_route measure_route_of(const td_ozaki_product *product)
     const td_ozaki_plan *plan = &product->plan;
     const td_problem *p = product->p;
     const td_route_case c = {
-        .m = p->m, .n = p->n, .k = p->k, .batch = plan->batch, .terms = product->terms};
+        .m = p->m, .n = p->n, .k = p->k, .batch = plan->part.batch, .terms = product->terms};
     return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
 }
 
-static void lay_out(td_ozaki_plan *plan, const td_ozaki_product *product)
+/* A plan of td_fit. */
+static size_t lay_out(void *of)
 {
+    td_ozaki_product *product = of;
+    td_ozaki_plan *plan = &product->plan;
     const td_problem *p = product->p;
     const td_scheme *scheme = product->mode->scheme;
-    const td_scheme_sizes *s = &plan->part;
+    const td_part_sizes *s = &plan->part;
     size_t end = 0;
-    plan->scheme_map =
-        scheme->map_words ? scheme->map_words(product->parameter, s, p->k, plan->batch) : 0;
+    plan->scheme_map = scheme->map_words ? scheme->map_words(product->parameter, s, p->k) : 0;
     plan->estimate_map =
-        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, plan->batch) : 0;
+        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, s->batch) : 0;
     plan->measure = measure_route_of(product);
     lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
-        const int64_t records = lines_of(p, o) * plan->batch * (int64_t)sizeof(td_line);
+        const int64_t records = lines_of(p, o) * s->batch * (int64_t)sizeof(td_line);
         plan->line[o] = td_reserve(&end, records);
         plan->line_again[o] = td_reserve(&end, records);
     }
-    plan->shift = td_reserve(&end, p->k * plan->batch * (int64_t)sizeof(int16_t));
-    plan->shifted = td_reserve(&end, plan->batch * (int64_t)sizeof(int32_t));
-    plan->choice = td_reserve(&end, plan->batch * (int64_t)sizeof(td_choice));
+    plan->shift = td_reserve(&end, p->k * s->batch * (int64_t)sizeof(int16_t));
+    plan->shifted = td_reserve(&end, s->batch * (int64_t)sizeof(int32_t));
+    plan->choice = td_reserve(&end, s->batch * (int64_t)sizeof(td_choice));
     plan->counts =
         td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
     plan->bytes = end;
     lay_out_measure(plan, p, end);
     lay_out_part(plan, product, end);
+    return plan->bytes;
 }
 
-/* Makes what takes the most memory smaller; false if all is as small as it can be. */
-static bool shrink(td_ozaki_plan *plan)
+/* Strips of lines, which are of measuring alone, get shorter with the parts. */
+static bool shrink(void *of)
 {
+    td_ozaki_product *product = of;
+    td_ozaki_plan *plan = &product->plan;
     int64_t strip = plan->strip_lines;
     const bool had_strips = td_halve(&strip, TD_TILE);
     plan->strip_lines = (int)strip;
-    if (plan->batch > 1) {
-        plan->batch = td_ceil_div(plan->batch, 2);
-        return true;
-    }
     return td_scheme_shrink(&plan->part) || had_strips;
 }
 
@@ -190,13 +186,9 @@ size_t td_ozaki_plan_make(void *of, size_t limit)
     plan->dense_bytes = 0;
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
     if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
-    plan->batch = td_smaller(p->batch, TD_MAX_PART_MEMBERS);
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     if (td_ozaki_left_tiles(product) == TD_LEAVES_EXACT)
-        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k, plan->batch);
-    lay_out(plan, product);
-    if (plan->bytes > limit) plan->dense_bytes = 0;
-    for (lay_out(plan, product); plan->bytes > limit; lay_out(plan, product))
-        if (!shrink(plan)) return 0;
-    return plan->bytes;
+        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k);
+    if (lay_out(product) > limit) plan->dense_bytes = 0;
+    return td_fit(product, limit, lay_out, shrink);
 }

@@ -13,8 +13,7 @@ typedef struct {
 } td_ozaki_mode;
 
 typedef struct {
-    td_scheme_sizes part;
-    int64_t batch;   /* of a part */
+    td_part_sizes part;
     int strip_lines; /* measured at a time */
     td_measure_route measure;
 
@@ -30,8 +29,8 @@ typedef struct {
         int m, n, group_step[2];
     } sample;
 
-    td_scheme_sizes dense; /* m is 0 if dense tiles have no product of their own */
-    size_t dense_bytes;    /* that planes have for it at least */
+    td_part_sizes dense; /* m is 0 if dense tiles have no product of their own */
+    size_t dense_bytes;  /* that planes have for it at least */
     size_t dense_scratch;
 } td_ozaki_plan;
 
@@ -45,7 +44,6 @@ typedef struct {
     td_ozaki_plan plan;
     char *workspace;
     bool is_captured; /* becomes part of a graph */
-    bool touched;     /* a kernel that writes C is enqueued */
 } td_ozaki_product;
 
 /* What kernels count of an estimate: zeros before it. */
@@ -73,12 +71,10 @@ td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *
 /* Of the part of that number: the scheme's map, and behind it the estimate's. That of the sample
  * follows those of the parts. */
 static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
-                                      int number)
+                                      int64_t number)
 {
     return counts->nonzero + number * (plan->scheme_map + plan->estimate_map);
 }
-
-int64_t td_ozaki_parts_of(const td_ozaki_plan *plan, const td_problem *p);
 
 /* True if elements of C may be left to the repair kernel though their row and column are finite
  * numbers. */

@@ -69,10 +69,9 @@ static int64_t words_of(td_parameter parameter, int which, int64_t m, int64_t n,
 }
 
 /* Passes of less than a word have no map: it would be as large as what they multiply. */
-static int64_t map_words(td_parameter parameter, const td_scheme_sizes *sizes, int64_t k,
-                         int64_t batch)
+static int64_t map_words(td_parameter parameter, const td_part_sizes *sizes, int64_t k)
 {
-    const int64_t passes = td_ceil_div(k, sizes->k_pass);
+    const int64_t passes = td_ceil_div(k, sizes->k_pass), batch = sizes->batch;
     if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
     return passes * (words_of(parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
                      words_of(parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));

@@ -14,27 +14,19 @@ bool td_scheme_takes(const td_problem *p)
     return p->m <= MAX_LINES && p->n <= MAX_LINES && p->k <= max_k;
 }
 
-td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k)
+td_part_sizes td_scheme_largest(const td_problem *p, int64_t most_k)
 {
-    return (td_scheme_sizes){.m = td_smaller(p->m, TD_MAX_PART_LINES),
-                             .n = td_smaller(p->n, TD_MAX_PART_LINES),
-                             .k_pass = td_round_up(td_smaller(p->k, most_k), TD_K_PAD),
-                             .cublas_bytes = TD_CUBLAS_WORKSPACE};
+    td_part_sizes sizes = td_largest_part(p);
+    sizes.k_pass = td_round_up(td_smaller(p->k, most_k), TD_K_PAD);
+    sizes.cublas_bytes = TD_CUBLAS_WORKSPACE;
+    return sizes;
 }
 
-static bool shrink_cublas(size_t *bytes)
+bool td_scheme_shrink(td_part_sizes *sizes)
 {
-    const size_t least = TD_CUBLAS_LEAST_WORKSPACE, fewer = *bytes / 8;
-    if (*bytes <= least) return false;
-    *bytes = fewer > least ? fewer : least;
-    return true;
-}
-
-bool td_scheme_shrink(td_scheme_sizes *s)
-{
-    return shrink_cublas(&s->cublas_bytes) ||
-           (s->k_pass > td_smaller(s->m, s->n) && td_halve(&s->k_pass, LEAST_K_PASS)) ||
-           td_halve(s->m > s->n ? &s->m : &s->n, TD_TILE) || td_halve(&s->k_pass, TD_K_PAD);
+    static const td_pass_units units = {
+        .deep = LEAST_K_PASS, .deep_unit = LEAST_K_PASS, .unit = TD_K_PAD};
+    return td_shrink(sizes, &units);
 }
 
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,

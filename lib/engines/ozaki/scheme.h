@@ -8,6 +8,7 @@
 #include "../../../kernels/select/fixed.h"
 #include "../../../kernels/select/select.h"
 #include "../engine.h"
+#include "../parts.h"
 #include "planes.h"
 #include "route.h"
 
@@ -28,20 +29,14 @@ typedef struct {
     cudaStream_t stream;
 } td_scheme_part;
 
-/* Sizes of the parts that a product is cut into, and bytes that cuBLAS may work in. */
-typedef struct {
-    int64_t m, n, k_pass;
-    size_t cublas_bytes;
-} td_scheme_sizes;
-
 /* True if the kernels can count a product's lines and elements of k. */
 bool td_scheme_takes(const td_problem *p);
 
 /* The largest parts; most_k elements of k are what one pass can take. */
-td_scheme_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
+td_part_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
 
-/* Makes what takes the most memory smaller; false if all is as small as it can be. */
-bool td_scheme_shrink(td_scheme_sizes *sizes);
+/* td_shrink with the passes of all schemes. */
+bool td_scheme_shrink(td_part_sizes *sizes);
 
 /* Calls pass(part, layout) for one pass over k after the other; part->fixed says which. */
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
@@ -66,8 +61,7 @@ typedef struct {
                     int64_t batch);
 
     /* Words of 32 bits for td_scheme_part.nonzero of such parts. NULL: none. */
-    int64_t (*map_words)(td_parameter parameter, const td_scheme_sizes *sizes, int64_t k,
-                         int64_t batch);
+    int64_t (*map_words)(td_parameter parameter, const td_part_sizes *sizes, int64_t k);
 
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);

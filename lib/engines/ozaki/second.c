@@ -8,32 +8,52 @@ static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
 
 enum { SMALL_BYTES = 512 << 20 };
 
-size_t td_dense_bytes(const td_scheme_sizes *sizes, int64_t k, int64_t batch)
+size_t td_dense_bytes(const td_part_sizes *sizes, int64_t k, int64_t batch)
 {
     return td_scheme_residues.bytes(moduli, sizes->m, sizes->n, k, sizes->k_pass, batch);
 }
 
-static bool is_too_small(const td_scheme_sizes *part, int64_t k, int64_t batch)
+static bool is_too_small(const td_part_sizes *part, int64_t k)
 {
-    return (double)part->m * (double)part->n * (double)k * (double)batch < td_tuned_second_products;
+    return (double)part->m * (double)part->n * (double)k * (double)part->batch <
+           td_tuned_second_products;
 }
 
-size_t td_dense_small_bytes(const td_scheme_sizes *part, int64_t k, int64_t batch)
+size_t td_dense_small_bytes(const td_part_sizes *part, int64_t k)
 {
-    const size_t bytes = td_dense_bytes(part, k, batch);
-    return bytes > SMALL_BYTES || is_too_small(part, k, batch) ? 0 : bytes;
+    const size_t bytes = td_dense_bytes(part, k, part->batch);
+    return bytes > SMALL_BYTES || is_too_small(part, k) ? 0 : bytes;
 }
 
-td_scheme_sizes td_dense_sizes(const td_scheme_sizes *part, int64_t k, int64_t batch, size_t bytes)
+/* Sizes that shrink until pieces of a part fit; each piece has all members of the part. */
+typedef struct {
+    td_part_sizes sizes; /* of one member */
+    int64_t k, batch;
+} dense_plan;
+
+static size_t bytes_of_plan(void *of)
 {
-    td_scheme_sizes sizes = *part;
+    const dense_plan *plan = of;
+    return td_dense_bytes(&plan->sizes, plan->k, plan->batch);
+}
+
+static bool shrink(void *of)
+{
+    dense_plan *plan = of;
+    return td_scheme_shrink(&plan->sizes);
+}
+
+td_part_sizes td_dense_sizes(const td_part_sizes *part, int64_t k, size_t bytes)
+{
     const int64_t most_k = td_scheme_residues.most_k(moduli, k);
-    sizes.k_pass = td_smaller(sizes.k_pass, most_k);
-    sizes.cublas_bytes = 0;
-    if (is_too_small(part, k, batch)) return (td_scheme_sizes){0};
-    while (td_dense_bytes(&sizes, k, batch) > bytes)
-        if (!td_scheme_shrink(&sizes)) return (td_scheme_sizes){0};
-    return sizes;
+    dense_plan plan = {.sizes = {.m = part->m,
+                                 .n = part->n,
+                                 .batch = 1,
+                                 .k_pass = td_smaller(part->k_pass, most_k)},
+                       .k = k,
+                       .batch = part->batch};
+    const bool fits = !is_too_small(part, k) && td_fit(&plan, bytes, bytes_of_plan, shrink) > 0;
+    return fits ? plan.sizes : (td_part_sizes){0};
 }
 
 /* Behind is_dense: records of lines, [batch][lines of the part], and what is chosen, [batch]. */

@@ -7,21 +7,9 @@
 #include "../tiler.h"
 
 typedef struct {
-    td_scheme_sizes part;
+    td_part_sizes part;
     size_t line[2], cublas, planes, bytes; /* offsets, and the total */
 } ts_plan;
-
-static void lay_out(ts_plan *plan, const td_problem *p, int slices)
-{
-    const int64_t lines[2] = {p->m, p->n};
-    plan->bytes = 0;
-    for (int o = 0; o < 2; o++)
-        plan->line[o] = td_reserve(&plan->bytes, lines[o] * (int64_t)sizeof(td_line));
-    plan->cublas = td_reserve(&plan->bytes, (int64_t)plan->part.cublas_bytes);
-    plan->planes =
-        td_reserve(&plan->bytes, (int64_t)td_ts_slices_bytes(slices, plan->part.m, plan->part.n,
-                                                             plan->part.k_pass));
-}
 
 typedef struct {
     const td_problem *p;
@@ -29,24 +17,43 @@ typedef struct {
     td_device *device;
     ts_plan plan;
     char *workspace;
-    bool touched; /* a kernel that writes C is enqueued */
 } ts_product;
+
+/* A plan of td_fit. */
+static size_t lay_out(void *of)
+{
+    ts_product *product = of;
+    ts_plan *plan = &product->plan;
+    const int64_t lines[2] = {product->p->m, product->p->n};
+    plan->bytes = 0;
+    for (int o = 0; o < 2; o++)
+        plan->line[o] = td_reserve(&plan->bytes, lines[o] * (int64_t)sizeof(td_line));
+    plan->cublas = td_reserve(&plan->bytes, (int64_t)plan->part.cublas_bytes);
+    plan->planes =
+        td_reserve(&plan->bytes, (int64_t)td_ts_slices_bytes(product->slices, plan->part.m,
+                                                             plan->part.n, plan->part.k_pass));
+    return plan->bytes;
+}
+
+static bool shrink(void *of)
+{
+    ts_product *product = of;
+    return td_scheme_shrink(&product->plan.part);
+}
 
 /* A td_planner. */
 static size_t make_plan(void *of, size_t limit)
 {
     ts_product *product = of;
     const td_problem *p = product->p;
-    const int slices = product->slices;
-    ts_plan *plan = &product->plan;
-    plan->part = td_scheme_largest(p, td_ts_slices_most_k(slices, p->k));
-    for (lay_out(plan, p, slices); plan->bytes > limit; lay_out(plan, p, slices))
-        if (!td_scheme_shrink(&plan->part)) return 0;
-    return plan->bytes;
+    product->plan.part = td_scheme_largest(p, td_ts_slices_most_k(product->slices, p->k));
+    return td_fit(product, limit, lay_out, shrink);
 }
 
-static cudaError_t measure(const ts_product *product)
+/* Measures all lines of both operands: there is one member. */
+static cudaError_t measure(const void *of, const td_part *before_parts)
 {
+    const ts_product *product = of;
     const td_problem *p = product->p;
     const td_measure_ts measure = {
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
@@ -54,17 +61,16 @@ static cudaError_t measure(const ts_product *product)
                  (td_line *)(product->workspace + product->plan.line[1])},
         .width = td_ts_slices_width(product->slices, p->k),
     };
+    (void)before_parts;
     return td_measure_ts_run(&measure, p->stream);
 }
 
-/* Rows i .., columns j ... */
-static cudaError_t run_part(ts_product *product, int64_t i, int64_t j)
+static cudaError_t run_part(const void *of, const td_part *at, bool *touched)
 {
+    const ts_product *product = of;
     const td_problem *p = product->p;
     const ts_plan *plan = &product->plan;
-    const int m = (int)td_smaller(plan->part.m, p->m - i);
-    const int n = (int)td_smaller(plan->part.n, p->n - j);
-    const int64_t first[2] = {i, j};
+    const int64_t first[2] = {at->i, at->j};
     td_scheme_part part = {
         .device = product->device,
         .parameter = {.count = product->slices, .is_given = product->slices != 0},
@@ -73,28 +79,16 @@ static cudaError_t run_part(ts_product *product, int64_t i, int64_t j)
         .cublas_workspace = product->workspace + plan->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
         .stream = p->stream,
-        .fixed = {.operand = {td_view_of(p, 0, i, m), td_view_of(p, 1, j, n)},
+        .fixed = {.operand = {td_view_of(p, 0, at->i, at->m), td_view_of(p, 1, at->j, at->n)},
                   .alpha.value.binary64 = 1.0,
                   .batch = 1},
-        .finish = {.target = td_target_of(p, i, j, 0, m, n, NULL)},
+        .finish = {.target = td_target_of(p, at, NULL)},
     };
     for (int o = 0; o < 2; o++)
         part.finish.line[o] = part.fixed.line[o] =
             (const td_line *)(product->workspace + plan->line[o]) + first[o];
-    const cudaError_t error = td_ts_slices_run(&part, p->alpha.value.ts, p->beta.value.ts);
-    product->touched |= error == cudaSuccess;
-    return error;
-}
-
-static td_run_status run_parts(ts_product *product)
-{
-    const td_problem *p = product->p;
-    cudaError_t error = measure(product);
-    for (int64_t j = 0; j < p->n; j += product->plan.part.n)
-        for (int64_t i = 0; i < p->m && error == cudaSuccess; i += product->plan.part.m)
-            error = run_part(product, i, j);
-    if (td_cuda_ok(error)) return TD_RUN_DONE;
-    return product->touched ? TD_RUN_BROKEN : TD_RUN_FAILED;
+    (void)touched;
+    return td_ts_slices_run(&part, p->alpha.value.ts, p->beta.value.ts);
 }
 
 /* A td_loader. */
@@ -117,7 +111,9 @@ td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *de
         td_workspace_acquire(&workspace, device, p, workspace_limit, make_plan, &product);
     if (status != TD_RUN_DONE) return status;
     product.workspace = workspace.memory;
-    status = run_parts(&product);
+    status =
+        td_run_parts(p, &product.plan.part,
+                     &(td_part_steps){.product = &product, .members = measure, .part = run_part});
     td_workspace_release(&workspace, p->stream);
     return status;
 }

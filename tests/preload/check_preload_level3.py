@@ -1,6 +1,6 @@
-"""A program that knows nothing of Tandem calls cublasDsyrk, with and without it preloaded.
+"""A program that knows nothing of Tandem calls the level 3 routines that are products, with and without it preloaded.
 
-usage: check_preload_syrk.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
+usage: check_preload_level3.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
 
 import json
@@ -15,9 +15,11 @@ hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the rea
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
-FORMS = {"cublasDsyrk_v2", "cublasDsyrk_v2_64", "cublasDsyrk"}
+BLAS = ["Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm", "Ztrmm"]
+FUNCTIONS = {f"cublas{name}{form}" for name in BLAS for form in ("", "_v2", "_v2_64")}
+FUNCTIONS |= {f"cublas{name}{form}" for name in ("Dsyrkx", "Zsyrkx", "Zherkx") for form in ("", "_64")}
 
-# What errors relative to abs(A)abs(A)' may be for the client's 70 terms.
+# What errors relative to abs(A)abs(B) may be for the client's 75 terms.
 MODES = {
     "native": 2**-45, "df": 2**-42, "ts": 2**-52, "dd": 2**-52, "d+s": 2**-52, "ozaki1": 2**-48,
     "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:16": 2**-45, "faithful": 2**-52,
@@ -43,7 +45,7 @@ def lines(process):
     return found
 
 
-class PreloadSyrk(unittest.TestCase):
+class PreloadLevel3(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -63,7 +65,6 @@ class PreloadSyrk(unittest.TestCase):
     def check_results(self, name, process):
         wanted = lines(self.plain)
         self.assertEqual((self.plain.returncode, process.returncode), (0, 0), name + process.stderr)
-        self.assertEqual(len(wanted), 4 * 30)
         given = lines(process)
         self.assertEqual(given.keys(), wanted.keys())
         for call, (status, error, touched) in given.items():
@@ -72,34 +73,57 @@ class PreloadSyrk(unittest.TestCase):
             self.assertLessEqual(error, MODES[name], f"{name} {call}")
 
     def test_native(self):
-        statuses = [status for status, _, _ in lines(self.plain).values()]
-        self.assertEqual(sum(status != 0 for status in statuses), 4 * 6)
+        found = lines(self.plain)
+        self.assertGreater(len(found), 53 * 12)
+        self.assertEqual(sum(status != 0 for status, _, _ in found.values()), 53 * 5 + 8)
+        for call, (_, error, touched) in found.items():
+            self.assertLessEqual((error, touched), (MODES["native"], 0), call)
+
+    def check_report(self, name, calls):
+        """Every function is seen and emulated, with every side, triangle, operation and diagonal."""
+        self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
+        seen = {}
+        for call in calls:
+            reasons = {None, "invalid arguments", "nothing to compute"}
+            if call["type"] == "complex binary64":
+                reasons.add("nothing to multiply")
+            self.assertIn(call["native_reason"], reasons, f"{name} {call}")
+            if call["mode"] == name:
+                for letter in ("side", "uplo", "diag", "op_a"):
+                    seen.setdefault((call["function"], letter), set()).add(call.get(letter))
+        for function in FUNCTIONS:
+            has_side = any(kind in function for kind in ("symm", "hemm", "trmm"))
+            self.assertEqual(seen[function, "uplo"], {"L", "U"}, function)
+            self.assertEqual(seen[function, "side"], {"L", "R"} if has_side else {None}, function)
+            self.assertEqual(seen[function, "diag"], {"N", "U"} if "trmm" in function else {None}, function)
+            operations = ("N" if "mm" in function and "trmm" not in function else
+                          "NTC" if "D" in function or "trmm" in function else "NC" if "Zher" in function else "NT")
+            self.assertEqual(seen[function, "op_a"], set(operations), function)
 
     def test_modes(self):
         for name in MODES:
             process, calls = self.report(name.replace(":", "-"), TANDEM_MODE=name)
             self.check_results(name, process)
-            self.assertEqual({call["function"] for call in calls}, FORMS)
-            self.assertEqual({call["uplo"] for call in calls}, {"L", "U"})
-            if name in ("native", "auto"):
-                continue
-            for call in calls:
-                reasons = {None, "invalid arguments", "nothing to compute"}
-                self.assertIn(call["native_reason"], reasons, f"{name} {call}")
-            for function in FORMS:
-                emulated = [call for call in calls if (call["function"], call["mode"]) == (function, name)]
-                self.assertEqual({(call["uplo"], call["op_a"]) for call in emulated},
-                                 {(uplo, op) for uplo in "LU" for op in "NTC"}, name)
+            if name not in ("native", "auto"):
+                self.check_report(name, calls)
 
     def test_table(self):
         lines_ = run(TANDEM_MODE="df", TANDEM_REPORT="-").stderr.splitlines()
-        rows = {tuple(line.split()[1:3]) for line in lines_ if " df " in line}
-        self.assertTrue({("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsyrk", "UC")} <= rows, rows)
+        rows = {tuple(line.split()[1:3]) for line in lines_ if line.startswith("tandem: ")}
+        wanted = {("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsymm_v2", "LU"), ("Dsymm_v2", "RL"), ("Dtrmm", "LLNN"),
+                  ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC")}
+        self.assertTrue(wanted <= rows, wanted - rows)
 
     def test_switched_off(self):
         process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="gemm")
         self.assertEqual(calls, [])
         self.assertEqual(lines(process), lines(self.plain))
+
+    def test_families(self):
+        for family, names in {"symm": "symm hemm", "syrk": "syrk herk", "syr2k": "syr2k her2k", "trmm": "trmm"}.items():
+            _, calls = self.report(family, TANDEM_MODE="df", TANDEM_ENTRY=family)
+            self.assertEqual({call["function"] for call in calls},
+                             {function for function in FUNCTIONS if any(name in function for name in names.split())})
 
     def test_auto_emulates_what_is_large(self):
         process, calls = self.report("eager", TANDEM_MODE="auto", TANDEM_STRATEGY="eager")

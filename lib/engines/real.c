@@ -1,0 +1,40 @@
+#include "real.h"
+
+/* True if an engine would write over the factor while it reads it. */
+static bool is_result(const td_problem *p, const td_matrix *x)
+{
+    return x->array ? x->array == p->c.array : x->data == p->c.data;
+}
+
+bool td_is_unfolded(const td_problem *product, int which)
+{
+    const td_form *form = which ? &product->form_b : &product->form_a;
+    if (form->storage != TD_STORED_FULL || td_problem_has_rest(product) ||
+        is_result(product, which ? &product->b : &product->a))
+        return true;
+    /* A complex op(B) of columns has its pairs along k as it is. */
+    return product->type == TD_COMPLEX_BINARY64 && (which == 0 || product->op_b != TD_OP_N);
+}
+
+static void double_steps(td_matrix *x)
+{
+    x->ld *= 2;
+    x->stride *= 2;
+}
+
+void td_real_product(const td_problem *product, td_problem *real)
+{
+    *real = *product;
+    if (td_is_unfolded(product, 0)) real->op_a = TD_OP_T;
+    if (td_is_unfolded(product, 1)) real->op_b = TD_OP_N;
+    real->form_a = real->form_b = (td_form){0};
+    real->rest_a = real->rest_b = (td_matrix){0};
+    if (product->type != TD_COMPLEX_BINARY64) return;
+    real->type = TD_BINARY64;
+    real->is_paired = true;
+    real->alpha_is_real = real->beta_is_real = false;
+    real->m *= 2;
+    real->k *= 2;
+    double_steps(&real->b);
+    double_steps(&real->c);
+}

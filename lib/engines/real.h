@@ -1,0 +1,18 @@
+/* real.h - the product of plain lines of real numbers that a lowered product (../call/lower.h) is
+ * unfolded to (unfold.h). Pure: no CUDA calls. */
+#ifndef TD_REAL_H
+#define TD_REAL_H
+
+#include "../call/problem.h"
+
+/* True if factor A (0) or B (1) of a lowered product has to be written out before an engine can read
+ * it: it is stored in a triangle, joined of two, or complex and not a pair of columns as it is, or
+ * it is C itself. */
+bool td_is_unfolded(const td_problem *product, int which);
+
+/* The product of plain real lines that a lowered one is unfolded to: its
+ * sizes, operations, and C. Where a factor has to be written out its matrix is not yet known. A
+ * product of plain real lines is that itself. */
+void td_real_product(const td_problem *product, td_problem *real);
+
+#endif

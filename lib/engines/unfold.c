@@ -1,0 +1,315 @@
+#include "unfold.h"
+
+#include "../../kernels/unfold/scalars.h"
+#include "../../kernels/unfold/unfold.h"
+#include "real.h"
+#include "../cuda/workspace.h"
+#include "tiler.h"
+
+/* Real numbers that a line's start is aligned to in memory. */
+enum { LINE_ALIGNMENT = 16 };
+
+typedef struct {
+    const td_engine *engine;
+    td_parameter parameter;
+    td_device *device;
+    td_counters *counters;
+    const td_problem *p;
+    td_problem real; /* what stands for p, of all members */
+
+    /* Of the factors that are written out: how many members, lines and real numbers. */
+    struct {
+        bool is_unfolded;
+        int64_t members, lines, k, ld;
+        size_t at;
+    } factor[2];
+    size_t t, before, scalars; /* where these are, if there are any */
+    bool keeps_t, keeps_before, keeps_scalars;
+    int64_t members; /* that are unfolded at a time */
+    char *workspace;
+} unfolding;
+
+static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
+
+bool td_is_folded(const td_problem *p)
+{
+    return is_complex(p) || td_is_unfolded(p, 0) || td_is_unfolded(p, 1);
+}
+
+/* ---- descriptions ---- */
+
+static td_folded folded_of(const td_problem *p, int which, int part)
+{
+    const td_op op = which ? p->op_b : p->op_a;
+    const td_matrix *const matrix =
+        part ? (which ? &p->rest_b : &p->rest_a) : (which ? &p->b : &p->a);
+    return (td_folded){.matrix = *matrix,
+                       .form = which ? p->form_b : p->form_a,
+                       .is_complex = is_complex(p),
+                       .is_transposed = op != TD_OP_N,
+                       .is_conjugate = is_complex(p) && op == TD_OP_C};
+}
+
+static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
+{
+    const td_problem *p = u->p;
+    const int parts = td_problem_has_rest(p) ? 2 : 1;
+    td_unfold unfold = {.parts = parts,
+                        .has_rows = which == 0,
+                        .has_blocks = which == 0,
+                        .lines = which ? p->n : p->m,
+                        .k = p->k / parts,
+                        .batch_first = z,
+                        .alpha = p->alpha,
+                        .alpha_is_real = !is_complex(p) || p->alpha_is_real,
+                        .ld = u->factor[which].ld};
+    for (int i = 0; i < parts; i++) unfold.part[i] = folded_of(p, which, i);
+    if (u->workspace) unfold.to = (double *)(u->workspace + u->factor[which].at);
+    return unfold;
+}
+
+/* Members z .. of a batch of matrices. */
+static td_matrix members_from(const td_matrix *x, int64_t z, int64_t element_bytes)
+{
+    td_matrix from = *x;
+    if (x->array)
+        from.array += z;
+    else if (x->data)
+        from.data = (char *)x->data + z * x->stride * element_bytes;
+    return from;
+}
+
+static td_complex_scalars scalars_of(const unfolding *u, int64_t z)
+{
+    const td_problem *p = u->p;
+    const td_matrix kept = {.ld = p->m, .stride = p->m * p->n};
+    td_complex_scalars s = {.alpha = p->alpha,
+                            .beta = p->beta,
+                            .alpha_is_real = p->alpha_is_real,
+                            .beta_is_real = p->beta_is_real,
+                            .adds_mirror = p->adds_mirror,
+                            .has_real_diagonal = p->has_real_diagonal,
+                            .m = p->m,
+                            .n = p->n,
+                            .region = {p->region, 0, 0},
+                            .c = p->c,
+                            .t = p->c,
+                            .before = p->c,
+                            .batch_first = z};
+    s.before.data = NULL;
+    if (!u->workspace) return s;
+    if (u->keeps_t) {
+        s.t = kept;
+        s.t.data = u->workspace + u->t;
+    }
+    if (u->keeps_before) {
+        s.before = kept;
+        s.before.data = u->workspace + u->before;
+    }
+    if (u->keeps_scalars) s.real = (double *)(u->workspace + u->scalars);
+    return s;
+}
+
+/* ---- the layout ---- */
+
+static bool is_one_for_all(const td_matrix *x) { return !x->array && x->stride == 0; }
+
+static void describe_factor(unfolding *u, int which)
+{
+    const td_problem *p = u->p;
+    const td_unfold unfold = unfold_of(u, which, 0);
+    const td_matrix *const rest = which ? &p->rest_b : &p->rest_a;
+    const bool is_one =
+        is_one_for_all(which ? &p->b : &p->a) && (!td_problem_has_rest(p) || is_one_for_all(rest));
+    u->factor[which].is_unfolded = td_is_unfolded(p, which);
+    u->factor[which].members = is_one ? 1 : u->members;
+    u->factor[which].lines = td_unfolded_lines(&unfold);
+    u->factor[which].k = td_unfolded_k(&unfold);
+    u->factor[which].ld = td_round_up(u->factor[which].k, LINE_ALIGNMENT);
+}
+
+/* Of u->members; more than there can be where bytes cannot be counted. */
+static size_t lay_out(unfolding *u)
+{
+    const td_problem *p = u->p;
+    const double of_c = (double)p->m * (double)p->n * (double)u->members;
+    const int64_t c_bytes = p->m * p->n * u->members * (int64_t)sizeof(td_complex_binary64);
+    size_t end = 0;
+    if (of_c > 0x1p56) return SIZE_MAX;
+    for (int i = 0; i < 2; i++) {
+        describe_factor(u, i);
+        if (!u->factor[i].is_unfolded) continue;
+        const int64_t lines = u->factor[i].lines * u->factor[i].members;
+        if ((double)lines * (double)u->factor[i].ld > 0x1p56) return SIZE_MAX;
+        u->factor[i].at = td_reserve(&end, lines * u->factor[i].ld * (int64_t)sizeof(double));
+    }
+    if (u->keeps_t) u->t = td_reserve(&end, c_bytes);
+    if (u->keeps_before) u->before = td_reserve(&end, c_bytes);
+    u->scalars = td_reserve(&end, 2 * (int64_t)sizeof(double));
+    return end;
+}
+
+/* A td_planner. */
+static size_t plan(void *of, size_t limit)
+{
+    unfolding *u = of;
+    u->members = td_smaller(u->p->batch, TD_MAX_PART_MEMBERS);
+    size_t bytes = lay_out(u);
+    while (bytes > limit / 2 && td_halve(&u->members, 1)) bytes = lay_out(u);
+    return bytes <= limit ? bytes : 0;
+}
+
+/* ---- running ---- */
+
+static td_scalar real_number(double value) { return (td_scalar){.value.binary64 = value}; }
+
+static double real_part(const td_scalar *s, bool is_real)
+{
+    return is_real ? s->value.binary64 : s->value.complex_binary64.re;
+}
+
+/* The scalars of the product of real lines. */
+static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_problem *real)
+{
+    if (!is_complex(u->p)) return;
+    if (s->real) {
+        real->alpha = (td_scalar){.device = s->real};
+        real->beta = (td_scalar){.device = s->real + 1};
+    } else if (td_scalars_are_real(s)) {
+        real->alpha = real_number(real_part(&s->alpha, s->alpha_is_real));
+        real->beta = real_number(real_part(&s->beta, s->beta_is_real));
+    } else {
+        real->alpha = real_number(1.0);
+        real->beta = real_number(0.0);
+    }
+}
+
+/* The product of the unfolded lines of members z .. */
+static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64_t z, int batch)
+{
+    td_problem real = u->real;
+    real.batch = batch;
+    real.c = members_from(&real.c, z, sizeof(double));
+    if (u->keeps_t) {
+        real.c = (td_matrix){
+            .data = u->workspace + u->t, .ld = 2 * u->p->m, .stride = 2 * u->p->m * u->p->n};
+        real.region = TD_REGION_ALL;
+    }
+    for (int i = 0; i < 2; i++) {
+        td_matrix *const x = i ? &real.b : &real.a;
+        if (u->factor[i].is_unfolded)
+            *x = (td_matrix){
+                .data = u->workspace + u->factor[i].at,
+                .ld = u->factor[i].ld,
+                .stride = u->factor[i].members == 1 ? 0 : u->factor[i].lines * u->factor[i].ld};
+        else
+            *x = members_from(x, z, sizeof(double));
+    }
+    set_scalars(u, s, &real);
+    return real;
+}
+
+static cudaError_t unfold_factors(const unfolding *u, int64_t z, int batch)
+{
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 2 && error == cudaSuccess; i++) {
+        if (!u->factor[i].is_unfolded) continue;
+        const td_unfold unfold = unfold_of(u, i, z);
+        error = td_unfold_run(&unfold, u->factor[i].members == 1 ? 1 : batch, u->p->stream);
+    }
+    return error;
+}
+
+/* The elements that a triangle's zeros must not have made NaN. */
+static cudaError_t mend_specials(const unfolding *u, const td_problem *real)
+{
+    const td_problem *p = u->p;
+    for (int i = 0; i < 2; i++) {
+        const td_form *const form = i ? &p->form_b : &p->form_a;
+        const bool is_transposed = (i ? p->op_b : p->op_a) != TD_OP_N;
+        if (form->storage != TD_STORED_TRIANGULAR) continue;
+        /* A line of the right factor is a column, whose terms go the other way. */
+        const bool is_lower = (form->triangle == TD_LOWER) != is_transposed;
+        const td_triangle_specials specials = {
+            .triangle = td_view_of(real, i, 0, (int)(i ? real->n : real->m)),
+            .other = td_view_of(real, !i, 0, (int)(i ? real->m : real->n)),
+            .is_left = i == 0,
+            .is_lower = is_lower == (i == 0),
+            .term_shift = real->is_paired,
+            .line_shift = real->is_paired && i == 0,
+            .c = real->c,
+            .alpha = real->alpha,
+        };
+        const cudaError_t error = td_triangle_specials_run(&specials, (int)real->batch, p->stream);
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}
+
+/* Members z ..; TD_RUN_BROKEN only if C may have been touched. */
+static td_run_status run_members(const unfolding *u, int64_t z, size_t limit)
+{
+    const int batch = (int)td_smaller(u->members, u->p->batch - z);
+    const td_complex_scalars s = scalars_of(u, z);
+    const td_problem real = real_of(u, &s, z, batch);
+    cudaError_t error = unfold_factors(u, z, batch);
+    if (error == cudaSuccess && is_complex(u->p))
+        error = td_scalars_begin_run(&s, batch, u->p->stream);
+    if (!td_cuda_ok(error)) return TD_RUN_FAILED;
+    const td_run_status status = u->engine->run(&real, u->parameter, u->device, limit, u->counters);
+    if (status != TD_RUN_DONE) return status;
+    error = mend_specials(u, &real);
+    if (error == cudaSuccess && is_complex(u->p))
+        error = td_scalars_end_run(&s, batch, u->p->stream);
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_BROKEN;
+}
+
+static bool is_zero_on_host(const td_scalar *s, bool is_real)
+{
+    return !s->device &&
+           (is_real ? s->value.binary64 == 0.0
+                    : s->value.complex_binary64.re == 0.0 && s->value.complex_binary64.im == 0.0);
+}
+
+static void describe(unfolding *u)
+{
+    const td_complex_scalars s = scalars_of(u, 0);
+    const bool are_real = !is_complex(u->p) || td_scalars_are_real(&s);
+    u->keeps_t = u->p->adds_mirror;
+    u->keeps_scalars = !are_real && !u->keeps_t && (s.alpha.device || s.beta.device);
+    u->keeps_before = !are_real && !u->keeps_t && !is_zero_on_host(&s.beta, s.beta_is_real);
+}
+
+static cudaError_t prepare(int unused)
+{
+    (void)unused;
+    const cudaError_t error = td_unfold_prepare();
+    return error == cudaSuccess ? td_scalars_prepare() : error;
+}
+
+td_run_status td_unfold_and_run(const td_engine *engine, const td_problem *p,
+                                td_parameter parameter, td_device *device, size_t workspace_limit,
+                                td_counters *counters)
+{
+    unfolding u = {
+        .engine = engine, .parameter = parameter, .device = device, .counters = counters, .p = p};
+    td_problem own = *p;
+    td_workspace workspace;
+    own.lent = NULL; /* the engine may work there meanwhile */
+    if (p->m > TD_UNFOLD_MOST / 2 || p->n > TD_UNFOLD_MOST / 2 || p->k > TD_UNFOLD_MOST / 2)
+        return TD_RUN_TOO_LARGE;
+    if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
+    td_real_product(p, &u.real);
+    describe(&u);
+    td_run_status status =
+        td_workspace_acquire(&workspace, device, &own, workspace_limit, plan, &u);
+    if (status != TD_RUN_DONE) return status;
+    u.workspace = workspace.memory;
+    const size_t limit = workspace_limit - lay_out(&u);
+    for (int64_t z = 0; z < p->batch && status == TD_RUN_DONE; z += u.members) {
+        status = run_members(&u, z, limit);
+        if (status != TD_RUN_DONE && z > 0) status = TD_RUN_BROKEN;
+    }
+    td_workspace_release(&workspace, p->stream);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* unfold.h - products whose factors are no plain lines of real numbers: makes such lines of them,
+ * has an engine multiply these, and does what a complex product needs beside a real one. */
+#ifndef TD_ENGINES_UNFOLD_H
+#define TD_ENGINES_UNFOLD_H
+
+#include "../cuda/device.h"
+#include "engine.h"
+
+/* True if a lowered product (../call/lower.h) is one that engines cannot run as it is. */
+bool td_is_folded(const td_problem *p);
+
+/* Enqueues such a product; the engine is prepared. The lines are kept in memory of the pool, as
+ * many members of the batch at a time as have room in half the workspace's limit; a member whose
+ * lines have no room in that limit is TD_RUN_NO_MEMORY. */
+td_run_status td_unfold_and_run(const td_engine *engine, const td_problem *p,
+                                td_parameter parameter, td_device *device, size_t workspace_limit,
+                                td_counters *counters);
+
+#endif

@@ -1,0 +1,349 @@
+/* client_level3.c - a program that knows nothing of Tandem: the level 3 routines that are products,
+ * in all their forms, for check_preload_level3.py. One line for each call: function, what it was
+ * called with, status, the largest error of a real or imaginary part relative to abs(A)abs(B), and
+ * how many elements changed that the call must not write. */
+#include <complex.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include "client_level3.h"
+
+cublasStatus_t cublasInit(void); /* of cublas.h */
+
+typedef double _Complex number;
+typedef long double _Complex longer;
+
+enum { M = 75, N = 67, K = 35, LD = 83, SIZE = LD * LD };
+
+static cublasHandle_t handle;
+static void *a, *b, *c, *scalars; /* on the device; alpha, then beta */
+static number host_a[SIZE], host_b[SIZE], before[SIZE], after[SIZE];
+
+/* ---- routines and their forms ---- */
+
+typedef void function(void);
+typedef struct {
+    const char *name; /* without the suffix of its form */
+    kind kind;
+    char type;
+    bool is_hermitian;
+    function *plain, *large; /* with sizes of 32 and 64 bits */
+} routine;
+
+#define ROUTINE(name, suffix, kind, type, is_hermitian)                                            \
+    {                                                                                              \
+#name, kind, type, is_hermitian, (function *)name##suffix, (function *)name##suffix##_64   \
+    }
+static const routine routines[] = {
+    ROUTINE(cublasDsymm, _v2, SYMM, 'D', false),   ROUTINE(cublasZsymm, _v2, SYMM, 'Z', false),
+    ROUTINE(cublasZhemm, _v2, SYMM, 'Z', true),    ROUTINE(cublasDsyrk, _v2, SYRK, 'D', false),
+    ROUTINE(cublasZsyrk, _v2, SYRK, 'Z', false),   ROUTINE(cublasZherk, _v2, SYRK, 'Z', true),
+    ROUTINE(cublasDsyrkx, , SYRKX, 'D', false),    ROUTINE(cublasZsyrkx, , SYRKX, 'Z', false),
+    ROUTINE(cublasZherkx, , SYRKX, 'Z', true),     ROUTINE(cublasDsyr2k, _v2, SYR2K, 'D', false),
+    ROUTINE(cublasZsyr2k, _v2, SYR2K, 'Z', false), ROUTINE(cublasZher2k, _v2, SYR2K, 'Z', true),
+    ROUTINE(cublasDtrmm, _v2, TRMM, 'D', false),   ROUTINE(cublasZtrmm, _v2, TRMM, 'Z', false),
+};
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+typedef enum { PLAIN, LARGE, ON_DEVICE, LEGACY, FORMS } form;
+static const char *const form_names[] = {"plain", "64", "device", "legacy"};
+
+static bool has_side(const routine *r) { return r->kind == SYMM || r->kind == TRMM; }
+
+/* A triangular product is in place where its B has C's leading dimension. */
+static bool is_in_place(const routine *r, const call *x)
+{
+    return r->kind == TRMM && x->ldb == x->ldc;
+}
+
+/* The function of each kind, with sizes of this type. */
+#define DEFINE_RUN(name, size)                                                                     \
+    typedef cublasStatus_t name##_symm(cublasHandle_t, int, int, size, size, const void *,         \
+                                       const void *, size, const void *, size, const void *,       \
+                                       void *, size);                                              \
+    typedef cublasStatus_t name##_syrk(cublasHandle_t, int, int, size, size, const void *,         \
+                                       const void *, size, const void *, void *, size);            \
+    typedef cublasStatus_t name##_trmm(cublasHandle_t, int, int, int, int, size, size,             \
+                                       const void *, const void *, size, const void *, size,       \
+                                       void *, size);                                              \
+    static cublasStatus_t name(const routine *r, function *f, const call *x, const void *alpha,    \
+                               const void *beta, const void *from)                                 \
+    {                                                                                              \
+        switch (r->kind) {                                                                         \
+        case SYMM:                                                                                 \
+            return ((name##_symm *)f)(handle, x->side, x->uplo, x->m, x->n, alpha, a, x->lda,      \
+                                      from, x->ldb, beta, c, x->ldc);                              \
+        case SYRK:                                                                                 \
+            return ((name##_syrk *)f)(handle, x->uplo, x->op, x->n, x->k, alpha, a, x->lda, beta,  \
+                                      c, x->ldc);                                                  \
+        case SYRKX:                                                                                \
+        case SYR2K:                                                                                \
+            return ((name##_symm *)f)(handle, x->uplo, x->op, x->n, x->k, alpha, a, x->lda, from,  \
+                                      x->ldb, beta, c, x->ldc);                                    \
+        default:                                                                                   \
+            return ((name##_trmm *)f)(handle, x->side, x->uplo, x->op, x->diag, x->m, x->n, alpha, \
+                                      a, x->lda, from, x->ldb, c, x->ldc);                         \
+        }                                                                                          \
+    }
+DEFINE_RUN(run_plain, int)
+DEFINE_RUN(run_large, int64_t)
+
+static cublasStatus_t run_on_device(const routine *r, const call *x, const void *from)
+{
+    char *const at = scalars;
+    cudaMemcpy(at, x->alpha, sizeof x->alpha, cudaMemcpyHostToDevice);
+    cudaMemcpy(at + sizeof x->alpha, x->beta, sizeof x->beta, cudaMemcpyHostToDevice);
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
+    const cublasStatus_t status = run_plain(r, r->plain, x, at, at + sizeof x->alpha, from);
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    return status;
+}
+
+static cublasStatus_t run(const routine *r, form f, const call *x)
+{
+    const void *const from = is_in_place(r, x) ? c : b;
+    switch (f) {
+    case PLAIN:
+        return run_plain(r, r->plain, x, x->alpha, x->beta, from);
+    case LARGE:
+        return run_large(r, r->large, x, x->alpha, x->beta, from);
+    case ON_DEVICE:
+        return run_on_device(r, x, from);
+    default:
+        return (cublasStatus_t)run_legacy(r->kind, r->type, r->is_hermitian, x, a, from, c);
+    }
+}
+
+/* ---- what the result should be ---- */
+
+static bool is_stored(const call *x, int i, int j) { return x->uplo == 0 ? i >= j : i <= j; }
+
+static number with_op(const call *x, const number *at, int ld, int i, int l)
+{
+    if (x->op == CUBLAS_OP_N) return at[i + l * ld];
+    return x->op == CUBLAS_OP_T ? at[l + i * ld] : conj(at[l + i * ld]);
+}
+
+static number mirrored(const routine *r, const call *x, int i, int j)
+{
+    const number at = is_stored(x, i, j) ? host_a[i + j * x->lda] : host_a[j + i * x->lda];
+    if (!r->is_hermitian) return at;
+    return i == j ? creal(at) : is_stored(x, i, j) ? at : conj(at);
+}
+
+static number triangular(const call *x, int i, int l)
+{
+    const bool is_given = x->op == CUBLAS_OP_N;
+    if (!(is_given ? is_stored(x, i, l) : is_stored(x, l, i))) return 0.0;
+    return i == l && x->diag == 1 ? 1.0 : with_op(x, host_a, x->lda, i, l);
+}
+
+/* Element (i, j) of an A with a side. */
+static number sided(const routine *r, const call *x, int i, int j)
+{
+    return r->kind == SYMM ? mirrored(r, x, i, j) : triangular(x, i, j);
+}
+
+/* alpha times term l of the sum that makes C(i, j), and of the sum of magnitudes. A term is a sum of
+ * two where both orders of two matrices are added. */
+typedef struct {
+    longer sum;
+    long double size;
+} total;
+
+static void add(total *t, longer alpha, number x, number y)
+{
+    const longer of = alpha * x * y;
+    t->sum += of;
+    t->size += (fabsl(creall(alpha)) + fabsl(cimagl(alpha))) * (fabs(creal(x)) + fabs(cimag(x))) *
+               (fabs(creal(y)) + fabs(cimag(y)));
+}
+
+static void add_term(const routine *r, const call *x, longer alpha, int i, int l, int j, total *t)
+{
+    if (has_side(r)) {
+        const number *const other = host_b;
+        if (x->side == 0)
+            add(t, alpha, sided(r, x, i, l), other[l + j * x->ldb]);
+        else
+            add(t, alpha, other[i + l * x->ldb], sided(r, x, l, j));
+        return;
+    }
+    const number *const y = r->kind == SYRK ? host_a : host_b;
+    const int ldy = r->kind == SYRK ? x->lda : x->ldb;
+    const number ai = with_op(x, host_a, x->lda, i, l), aj = with_op(x, host_a, x->lda, j, l),
+                 yi = with_op(x, y, ldy, i, l), yj = with_op(x, y, ldy, j, l);
+    add(t, alpha, ai, r->is_hermitian ? conj(yj) : yj);
+    if (r->kind != SYR2K) return;
+    add(t, r->is_hermitian ? conjl(alpha) : alpha, yi, r->is_hermitian ? conj(aj) : aj);
+}
+
+static longer scalar(const double *x, bool is_real) { return is_real ? x[0] : x[0] + I * x[1]; }
+
+static double error_of(const routine *r, const call *x, int i, int j)
+{
+    const bool is_real = r->type == 'D', updates = !has_side(r);
+    const longer alpha = scalar(x->alpha, is_real || (r->is_hermitian && r->kind == SYRK)),
+                 beta = scalar(x->beta, is_real || (r->is_hermitian && updates));
+    const bool reads_c = r->kind != TRMM && beta != 0.0L,
+               is_diagonal = r->is_hermitian && updates && i == j;
+    const int terms = updates ? x->k : x->side == 0 ? x->m : x->n;
+    const number old = is_diagonal ? creal(before[i + j * x->ldc]) : before[i + j * x->ldc];
+    total t = {0.0L, 0.0L};
+    for (int l = 0; l < terms && alpha != 0.0L; l++) add_term(r, x, alpha, i, l, j, &t);
+    if (reads_c) add(&t, beta, old, 1.0);
+    const number got = after[i + j * x->ldc];
+    const longer want = is_diagonal ? creall(t.sum) : t.sum;
+    const long double off =
+        fmaxl(fabsl(creall(want) - creal(got)), fabsl(cimagl(want) - cimag(got)));
+    return off == 0.0L ? 0.0 : (double)(off / t.size);
+}
+
+/* ---- a call ---- */
+
+static bool is_written(const routine *r, const call *x, int i, int j)
+{
+    if (i >= (has_side(r) ? x->m : x->n) || j >= x->n) return false;
+    return has_side(r) || is_stored(x, i, j);
+}
+
+/* A NaN that nothing computes. */
+static number poison(void) { return nan("17") + I * nan("18"); }
+
+/* Copies a matrix to the device as the routine's elements are. */
+static void upload(const routine *r, void *to, const number *from)
+{
+    static double real[SIZE];
+    for (int e = 0; e < SIZE; e++) real[e] = creal(from[e]);
+    if (r->type == 'D')
+        cudaMemcpy(to, real, sizeof real, cudaMemcpyHostToDevice);
+    else
+        cudaMemcpy(to, from, SIZE * sizeof *from, cudaMemcpyHostToDevice);
+}
+
+static void download(const routine *r, number *to, const void *from)
+{
+    static double real[SIZE];
+    if (r->type == 'Z') {
+        cudaMemcpy(to, from, SIZE * sizeof *to, cudaMemcpyDeviceToHost);
+        return;
+    }
+    cudaMemcpy(real, from, sizeof real, cudaMemcpyDeviceToHost);
+    for (int e = 0; e < SIZE; e++) to[e] = real[e];
+}
+
+static number value(const routine *r, int e, double phase)
+{
+    const double size = exp(e % 11 - 5.0);
+    return size * sin(e * 1.7 + phase) + (r->type == 'D' ? 0.0 : I * size * cos(e * 2.3 + phase));
+}
+
+/* A, B and C, poisoned where the call must not look: outside, in the triangle of A that is not
+ * stored, on a unit diagonal, outside the triangle of C, and in all of C if beta is 0. */
+static void fill(const routine *r, const call *x)
+{
+    const bool is_beta_0 = x->beta[0] == 0.0 && x->beta[1] == 0.0;
+    const int order = x->side == 0 ? x->m : x->n;
+    for (int e = 0; e < SIZE; e++) {
+        const int i = e % x->lda, j = e / x->lda;
+        const bool is_hidden = has_side(r) && (i >= order || j >= order || !is_stored(x, i, j) ||
+                                               (r->kind == TRMM && x->diag == 1 && i == j));
+        host_a[e] = is_hidden ? poison() : value(r, e, 0.0);
+        host_b[e] = value(r, e, 1.0);
+    }
+    for (int e = 0; e < SIZE; e++) {
+        const int i = e % x->ldc, j = e / x->ldc;
+        const bool is_read = is_written(r, x, i, j) && !is_beta_0 && r->kind != TRMM;
+        before[e] = is_read ? value(r, e, 2.0) : is_in_place(r, x) ? host_b[e] : poison();
+    }
+    upload(r, a, host_a);
+    upload(r, b, host_b);
+    upload(r, c, before);
+    download(r, before, c);
+}
+
+static void check(const routine *r, form f, const call *x)
+{
+    double worst = 0.0;
+    int touched = 0;
+    fill(r, x);
+    const cublasStatus_t status = run(r, f, x);
+    download(r, after, c);
+    for (int e = 0; e < SIZE; e++) {
+        const int i = e % x->ldc, j = e / x->ldc;
+        if (status != CUBLAS_STATUS_SUCCESS || !is_written(r, x, i, j))
+            touched += memcmp(&before[e], &after[e], sizeof before[e]) != 0;
+        else if (!(error_of(r, x, i, j) <= worst))
+            worst = error_of(r, x, i, j);
+    }
+    printf("%s %s %d %d %d %d %d %d %d %d %d %d %g,%g %g,%g : %d %.3g %d\n", r->name, form_names[f],
+           x->side, x->uplo, x->op, x->diag, x->m, x->n, x->k, x->lda, x->ldb, x->ldc, x->alpha[0],
+           x->alpha[1], x->beta[0], x->beta[1], (int)status, worst, touched);
+}
+
+/* Everything that may vary, by a number. */
+static call varied(const routine *r, form f, int which)
+{
+    static const double alphas[][2] = {{1.0, 0.0}, {-1.5, 0.0}, {0.75, 0.5}, {0.0, 0.0}},
+                        betas[][2] = {{0.0, 0.0}, {0.75, 0.0}, {-0.5, 0.25}};
+    const bool is_update_of_complex = r->type == 'Z' && !has_side(r);
+    const int shape = which / 2; /* so that forms that take every other number see all */
+    call x = {.side = shape % 2,
+              .uplo = shape / 2 % 2,
+              .op = shape / 4 % 3,
+              .diag = shape / 3 % 2,
+              .m = M,
+              .n = N,
+              .k = which % 11 == 6 ? 0 : K,
+              .lda = LD - which % 5,
+              .ldb = LD - which % 4,
+              .ldc = LD - which % 3};
+    if (is_update_of_complex)
+        x.op = shape / 4 % 2 ? (r->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T) : CUBLAS_OP_N;
+    if (f == LEGACY && r->kind == TRMM) x.ldb = x.ldc;
+    if (which % 13 == 8) x.n = 0;
+    memcpy(x.alpha, alphas[which * 5 / 3 % 4], sizeof x.alpha);
+    memcpy(x.beta, betas[which % 3], sizeof x.beta);
+    return x;
+}
+
+/* What cuBLAS refuses. */
+static void check_refused(const routine *r, form f)
+{
+    const call good = varied(r, f, 1);
+    call bad[6] = {good, good, good, good, good, good};
+    bad[0].n = -1;
+    bad[1].uplo = CUBLAS_FILL_MODE_FULL;
+    bad[2].lda = has_side(r) ? (good.side == 0 ? M : N) - 1 : (good.op == 0 ? N : K) - 1;
+    bad[3].ldc = (has_side(r) ? M : N) - 1;
+    bad[4].op = has_side(r) ? good.op : 7;
+    bad[4].side = has_side(r) ? 7 : good.side;
+    bad[5].diag = 7; /* which triangular products refuse */
+    for (int i = 0; i < (r->kind == TRMM ? 6 : 5); i++) check(r, f, &bad[i]);
+}
+
+int main(void)
+{
+    enum { VARIANTS = 24 };
+    cudaMalloc(&a, sizeof host_a);
+    cudaMalloc(&b, sizeof host_b);
+    cudaMalloc(&c, sizeof before);
+    cudaMalloc(&scalars, 4 * sizeof(double));
+    if (!a || !b || !c || !scalars || cublasCreate(&handle) || cublasInit()) return EXIT_FAILURE;
+    for (const routine *r = routines; r < routines + ROUTINES; r++)
+        for (int f = 0; f < FORMS; f++) {
+            if (f == LEGACY && r->kind == SYRKX) continue; /* cublas.h has none */
+            for (int i = f % 2; i < VARIANTS; i += 2) {
+                const call x = varied(r, (form)f, i);
+                check(r, (form)f, &x);
+            }
+            check_refused(r, (form)f);
+        }
+    return cublasDestroy(handle) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

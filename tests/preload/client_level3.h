@@ -1,0 +1,19 @@
+/* client_level3.h - one call of a level 3 routine, as client_level3.c makes it, by a function of
+ * cublas_v2.h or of cublas.h, which no source can include together. */
+#ifndef TD_CLIENT_LEVEL3_H
+#define TD_CLIENT_LEVEL3_H
+
+typedef enum { SYMM, SYRK, SYRKX, SYR2K, TRMM, KINDS } kind;
+
+/* side, uplo, op and diag are cuBLAS's numbers. */
+typedef struct {
+    int side, uplo, op, diag, m, n, k, lda, ldb, ldc;
+    double alpha[2], beta[2]; /* complex numbers, or real ones and what real routines do not read */
+} call;
+
+/* Makes the call by the function of cublas.h for this type (D or Z) and this kind, on matrices in
+ * device memory; a triangular product is in place, in c. Returns what cublasGetError says. */
+int run_legacy(kind k, char type, int is_hermitian, const call *x, const void *a, const void *b,
+               void *c);
+
+#endif
