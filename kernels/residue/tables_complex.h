@@ -78,4 +78,10 @@ static constexpr td_complex_residue_weights td_make_complex_residue_weights()
     return weights;
 }
 
+/* A set of moduli: the first ones, or the first of those of complex products. */
+template <int count_, bool is_complex_ = false> struct td_first_moduli {
+    static constexpr int count = count_;
+    static constexpr bool is_complex = is_complex_;
+};
+
 #endif

@@ -8,12 +8,13 @@
 #include "../../kernels/view/target.h"
 #include "../../lib/cuda/device.h"
 #include "../support/bits.h"
+#include "../support/route_rows.h"
 #include "support/checked.h"
 #include "support/device.h"
 
 static mode tested;
-static const char *const names[] = {"ozaki2",    "ozaki2:2",  "ozaki2:7", "ozaki2:15",
-                                    "ozaki2:17", "ozaki2:20", "faithful"};
+static const char *const names[] = {"ozaki2",    "ozaki2:2",  "ozaki2:7",  "ozaki2:15",
+                                    "ozaki2:17", "ozaki2:18", "ozaki2:20", "faithful"};
 enum { NAMES = sizeof names / sizeof *names };
 
 /* Where everything is slow: one that the data choose for, one of long numbers, and the exact one. */
@@ -48,8 +49,9 @@ static problem make_paired(const product *of)
 /* How a product is run. */
 typedef struct {
     td_region_kind region;
-    bool is_real; /* not is_paired */
-    size_t limit; /* bytes of workspace; 0: all */
+    bool is_real;     /* not is_paired */
+    uint64_t without; /* td_parameter.without_routes */
+    size_t limit;     /* bytes of workspace; 0: all */
 } way;
 
 static td_run_status run(const problem *p, const way *how, size_t limit, double *a, double *b,
@@ -59,6 +61,7 @@ static td_run_status run(const problem *p, const way *how, size_t limit, double 
     const td_engine *engine = td_engine_parse(tested.name, &parameter);
     td_problem call = checked_call(p, a, b, c);
     call.is_paired = !how->is_real;
+    parameter.without_routes = how->without;
     call.region = how->region;
     return td_engine_run(engine, &call, parameter, td_device_current(), limit, NULL);
 }
@@ -140,6 +143,30 @@ static void all_shapes(void **unused)
     }
     const product deep = paired("both signs", 3, 2, 5000, 1);
     if (!test_is_sanitized()) check_product(&deep);
+}
+
+/* Residues are joined in every way that there is. */
+static void all_ways_to_join(void **unused)
+{
+    (void)unused;
+    for (int row = 0; row < TD_ROUTE_ROWS; row++) {
+        if (td_route_rows[row].stage != TD_STAGE_CRT) continue;
+        const way how = {.without = without_others(row)};
+        for (int i = 0; i < distribution_count; i++) {
+            if (distributions[i].is_hostile || (i > 5 && i % 4) || (test_is_sanitized() && i))
+                continue;
+            product of = paired(distributions[i].name, 67, 70, 40, i);
+            if (i % 2) of.alpha = 1.0, of.beta = 0.0;
+            problem p = make_paired(&of);
+            test_matrix want = matrix_copy(&p.c);
+            const ref_gemm gemm = problem_gemm(&p, &want);
+            ref_account account = mode_product(&tested, &gemm);
+            compare(&p, &how, &want);
+            ref_account_free(&account);
+            matrix_free(&want);
+            problem_free(&p);
+        }
+    }
 }
 
 /* Exponents that spread along lines and along k, zeros, integers, subnormal numbers. */
@@ -357,6 +384,7 @@ static void batches(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_ways_to_join),
         cmocka_unit_test(all_shapes),
         cmocka_unit_test(all_distributions),
         cmocka_unit_test(parts_keep_together),

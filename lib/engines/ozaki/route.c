@@ -223,7 +223,7 @@ static double cost_of_large_mma_short(const td_route_case *c)
 
 static bool has_room_for_pairs(const td_route_case *c)
 {
-    return c->terms.device.shared_bytes >= TD_CRT_PAIRS_BYTES && !is_complex(c);
+    return c->terms.device.shared_bytes >= TD_CRT_PAIRS_BYTES;
 }
 
 /* Two tiles at a time leave blocks idle where there are few, or lanes where the last tile of a
