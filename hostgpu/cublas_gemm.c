@@ -27,11 +27,8 @@ static int64_t columns_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? 
 static int64_t rows_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->k : p->n; }
 static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->n : p->k; }
 
-static cublasStatus_t check_arguments(cublasHandle_t handle, const product *p)
+static cublasStatus_t check_arguments(const product *p)
 {
-    const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
-
-    REQUIRE(!status, status);
     REQUIRE(p->type != PRODUCT_UNKNOWN, CUBLAS_STATUS_NOT_SUPPORTED);
     REQUIRE(is_op(p->op_a) && is_op(p->op_b), CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(p->m >= 0 && p->n >= 0 && p->k >= 0 && p->batch >= 0, CUBLAS_STATUS_INVALID_VALUE);
@@ -42,6 +39,13 @@ static cublasStatus_t check_arguments(cublasHandle_t handle, const product *p)
                 is_small(p->b.ld) && is_small(p->c.ld),
             CUBLAS_STATUS_NOT_SUPPORTED);
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p)
+{
+    const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
+
+    return status ? status : check_arguments(p);
 }
 
 static bool is_zero(const void *scalar, product_type type)
@@ -302,33 +306,40 @@ static kept_product keep(cublasHandle_t handle, const product *p)
     return kept;
 }
 
+/* Operands and scalars are where the host may read them. */
+static cublasStatus_t multiply_members(const product *p)
+{
+    const bool adds = p->k && !is_zero(p->alpha, p->type);
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+
+    for (int64_t i = 0; i < p->batch && !status; i++) {
+        const char *a = adds ? matrix_at(&p->a, i, sizes[p->type].in) : NULL;
+        const char *b = adds ? matrix_at(&p->b, i, sizes[p->type].in) : NULL;
+        char *c = (char *)(uintptr_t)matrix_at(&p->c, i, sizes[p->type].out);
+
+        scale(p, c);
+        if (adds) status = add(p, a, b, c);
+    }
+    return status;
+}
+
 static cudaError_t multiply(void *arguments)
 {
     const kept_product *kept = arguments;
     product p = kept->of;
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    bool adds;
 
     if (kept->has_own_scalars) {
         p.alpha = &kept->alpha;
         p.beta = &kept->beta;
     }
-    adds = p.k && !is_zero(p.alpha, p.type);
-    if (!are_operands_readable(&p, adds)) return cudaErrorIllegalAddress;
-    for (int64_t i = 0; i < p.batch && !status; i++) {
-        const char *a = adds ? matrix_at(&p.a, i, sizes[p.type].in) : NULL;
-        const char *b = adds ? matrix_at(&p.b, i, sizes[p.type].in) : NULL;
-        char *c = (char *)(uintptr_t)matrix_at(&p.c, i, sizes[p.type].out);
-
-        scale(&p, c);
-        if (adds) status = add(&p, a, b, c);
-    }
-    return status ? cudaErrorMemoryAllocation : cudaSuccess;
+    if (!are_operands_readable(&p, p.k && !is_zero(p.alpha, p.type)))
+        return cudaErrorIllegalAddress;
+    return multiply_members(&p) ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
-    cublasStatus_t status = check_arguments(handle, p);
+    cublasStatus_t status = hostgpu_check_product(handle, p);
     kept_product kept;
     cudaError_t error;
 
@@ -339,4 +350,13 @@ cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
     error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
     if (error == cudaErrorMemoryAllocation) return CUBLAS_STATUS_ALLOC_FAILED;
     return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t hostgpu_multiply_anywhere(const product *p)
+{
+    const cublasStatus_t status = check_arguments(p);
+
+    if (status || !p->m || !p->n || !p->batch) return status;
+    REQUIRE(p->a.data && p->b.data && p->c.data, CUBLAS_STATUS_INVALID_VALUE);
+    return multiply_members(p);
 }

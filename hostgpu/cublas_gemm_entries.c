@@ -61,14 +61,15 @@ static product_operand listed(const void *const *array, int64_t ld)
 
 /* ---- functions of one type ---- */
 
-#define DEFINE_PLAIN(letter, element, element_type, integer, width)                                \
-    cublasStatus_t cublas##letter##gemm_v2##width(                                                 \
-        cublasHandle_t handle, SIZES(integer), const element *alpha, const element *a,             \
-        integer lda, const element *b, integer ldb, const element *beta, element *c, integer ldc)  \
+#define DEFINE_SINGLE(function, element, element_type, integer)                                    \
+    cublasStatus_t function(cublasHandle_t handle, SIZES(integer), const element *alpha,           \
+                            const element *a, integer lda, const element *b, integer ldb,          \
+                            const element *beta, element *c, integer ldc)                          \
     {                                                                                              \
-        RUN("cublas" #letter "gemm_v2" #width, element_type, single(a, lda), single(b, ldb),       \
-            single(c, ldc), 1);                                                                    \
-    }                                                                                              \
+        RUN(#function, element_type, single(a, lda), single(b, ldb), single(c, ldc), 1);           \
+    }
+#define DEFINE_PLAIN(letter, element, element_type, integer, width)                                \
+    DEFINE_SINGLE(cublas##letter##gemm_v2##width, element, element_type, integer)                  \
     cublasStatus_t cublas##letter##gemmStridedBatched##width(                                      \
         cublasHandle_t handle, SIZES(integer), const element *alpha, const element *a,             \
         integer lda, long long stride_a, const element *b, integer ldb, long long stride_b,        \
@@ -90,7 +91,8 @@ static product_operand listed(const void *const *array, int64_t ld)
     DEFINE_PLAIN(D, double, PRODUCT_F64, integer, width)                                           \
     DEFINE_PLAIN(S, float, PRODUCT_F32, integer, width)                                            \
     DEFINE_PLAIN(Z, cuDoubleComplex, PRODUCT_C64, integer, width)                                  \
-    DEFINE_PLAIN(C, cuComplex, PRODUCT_C32, integer, width)
+    DEFINE_PLAIN(C, cuComplex, PRODUCT_C32, integer, width)                                        \
+    DEFINE_SINGLE(cublasZgemm3m##width, cuDoubleComplex, PRODUCT_C64, integer)
 FOR_BOTH_WIDTHS(DEFINE_PLAINS)
 
 /* ---- functions whose types are arguments ---- */
@@ -129,3 +131,69 @@ FOR_BOTH_WIDTHS(DEFINE_PLAINS)
             listed(a, lda), listed(b, ldb), listed((const void *const *)c, ldc), batch);           \
     }
 FOR_BOTH_WIDTHS(DEFINE_EX)
+
+/* ---- groups ---- */
+
+/* What the functions of groups have in common, for arguments of the usual names. Scalars lie
+ * scalar_bytes apart. Pointers of all groups lie behind one another. */
+#define PRODUCT_OF_GROUP(name, element_type, scalar_bytes, g, first)                               \
+    (product)                                                                                      \
+    {                                                                                              \
+        .function = name, .type = element_type, .op_a = op_a[g], .op_b = op_b[g], .m = m[g],       \
+        .n = n[g], .k = k[g], .batch = group_size[g],                                              \
+        .alpha = (const char *)alpha + (size_t)(g) * (scalar_bytes),                               \
+        .beta = (const char *)beta + (size_t)(g) * (scalar_bytes),                                 \
+        .a = listed((const void *const *)a + (first), lda[g]),                                     \
+        .b = listed((const void *const *)b + (first), ldb[g]),                                     \
+        .c = listed((const void *const *)c + (first), ldc[g])                                      \
+    }
+
+/* All groups are checked before one is multiplied. */
+#define RUN_GROUPS(name, element_type, scalar_bytes)                                               \
+    do {                                                                                           \
+        cublasStatus_t status = hostgpu_check_handle(handle, name);                                \
+        REQUIRE(!status, status);                                                                  \
+        REQUIRE(handle->pointer_mode == CUBLAS_POINTER_MODE_HOST, CUBLAS_STATUS_NOT_SUPPORTED);    \
+        REQUIRE(group_count >= 0, CUBLAS_STATUS_INVALID_VALUE);                                    \
+        REQUIRE(!group_count || (op_a && op_b && m && n && k && alpha && a && lda && b && ldb &&   \
+                                 beta && c && ldc && group_size),                                  \
+                CUBLAS_STATUS_INVALID_VALUE);                                                      \
+        for (int runs = 0; runs < 2; runs++) {                                                     \
+            int64_t first = 0;                                                                     \
+            for (int64_t g = 0; g < group_count && !status; first += group_size[g++]) {            \
+                const product p = PRODUCT_OF_GROUP(name, element_type, scalar_bytes, g, first);    \
+                status = (runs ? hostgpu_multiply : hostgpu_check_product)(handle, &p);            \
+            }                                                                                      \
+        }                                                                                          \
+        return status;                                                                             \
+    } while (0)
+
+#define GROUP_SIZES(integer)                                                                       \
+    const cublasOperation_t op_a[], const cublasOperation_t op_b[], const integer m[],             \
+        const integer n[], const integer k[]
+
+#define DEFINE_GROUPED(letter, element, element_type, integer, width)                              \
+    cublasStatus_t cublas##letter##gemmGroupedBatched##width(                                      \
+        cublasHandle_t handle, GROUP_SIZES(integer), const element alpha[],                        \
+        const element *const a[], const integer lda[], const element *const b[],                   \
+        const integer ldb[], const element beta[], element *const c[], const integer ldc[],        \
+        integer group_count, const integer group_size[])                                           \
+    {                                                                                              \
+        RUN_GROUPS("cublas" #letter "gemmGroupedBatched" #width, element_type, sizeof(element));   \
+    }
+#define DEFINE_GROUPS(integer, width)                                                              \
+    DEFINE_GROUPED(D, double, PRODUCT_F64, integer, width)                                         \
+    DEFINE_GROUPED(S, float, PRODUCT_F32, integer, width)                                          \
+    cublasStatus_t cublasGemmGroupedBatchedEx##width(                                              \
+        cublasHandle_t handle, GROUP_SIZES(integer), const void *alpha, const void *const a[],     \
+        cudaDataType_t type_a, const integer lda[], const void *const b[], cudaDataType_t type_b,  \
+        const integer ldb[], const void *beta, void *const c[], cudaDataType_t type_c,             \
+        const integer ldc[], integer group_count, const integer group_size[],                      \
+        cublasComputeType_t compute)                                                               \
+    {                                                                                              \
+        const product_type type = type_of(type_a, type_b, type_c, compute);                        \
+        REQUIRE(type == PRODUCT_F64 || type == PRODUCT_F32, CUBLAS_STATUS_NOT_SUPPORTED);          \
+        RUN_GROUPS("cublasGemmGroupedBatchedEx" #width, type,                                      \
+                   type == PRODUCT_F64 ? sizeof(double) : sizeof(float));                          \
+    }
+FOR_BOTH_WIDTHS(DEFINE_GROUPS)

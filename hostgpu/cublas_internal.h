@@ -128,7 +128,13 @@ typedef struct {
     product_operand a, b, c;
 } product;
 
+/* What hostgpu_multiply would refuse of the arguments themselves, wherever they point. */
+cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p);
+
 /* Now, or, if the handle's stream is being captured, when the graph runs. */
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p);
+
+/* At once, for scalars on the host and matrices wherever the host reads and writes. */
+cublasStatus_t hostgpu_multiply_anywhere(const product *p);
 
 #endif

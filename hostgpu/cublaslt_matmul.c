@@ -1,6 +1,6 @@
-/* cublaslt_matmul.c - cublasLtMatmul of the stand-in for cublasLt: products of real binary64
- * matrices, element by element in plain loops, for tests of small sizes. Epilogues, vectors of
- * alpha and other types are not supported. */
+/* cublaslt_matmul.c - cublasLtMatmul of the stand-in for cublasLt: products of real and complex
+ * binary64 matrices, element by element in plain loops, for tests of small sizes. Epilogues,
+ * vectors of alpha and other types are not supported. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,18 +8,24 @@
 #include "cublaslt_internal.h"
 #include "executor.h"
 
-/* Matrix i of a batch has element (r, c) at data[i * stride + r * row_step + c * column_step]. */
+typedef struct {
+    double re, im; /* im: 0 of real numbers, whose products and sums know nothing of it */
+} number;
+
+/* Matrix i of a batch has element (r, c) at element i * stride + r * row_step + c * column_step. */
 typedef struct {
     const double *data;
     int64_t rows, columns, row_step, column_step, stride;
+    bool is_conjugate;
 } matrix;
 
 /* D <- alpha A B + beta C, transposes and orders resolved, as a graph may keep it. */
 typedef struct {
     matrix a, b, c, d;
     int64_t batch;
+    bool is_complex;
     const double *alpha, *beta; /* in device memory; NULL: the values */
-    double alpha_value, beta_value;
+    number alpha_value, beta_value;
 } lt_product;
 
 static lt_layout read_layout(cublasLtMatrixLayout_t from)
@@ -33,18 +39,23 @@ static lt_layout read_layout(cublasLtMatrixLayout_t from)
 static matrix matrix_of(const void *data, const lt_layout *l, int32_t op)
 {
     const bool is_row = l->order == CUBLASLT_ORDER_ROW;
-    const matrix plain = {
-        data,     (int64_t)l->rows, (int64_t)l->columns, is_row ? l->ld : 1, is_row ? 1 : l->ld,
-        l->stride};
+    const matrix plain = {data,
+                          (int64_t)l->rows,
+                          (int64_t)l->columns,
+                          is_row ? l->ld : 1,
+                          is_row ? 1 : l->ld,
+                          l->stride,
+                          false};
 
     if (op == CUBLAS_OP_N) return plain;
-    return (matrix){plain.data,        plain.columns,  plain.rows,
-                    plain.column_step, plain.row_step, plain.stride};
+    return (matrix){plain.data,     plain.columns, plain.rows,       plain.column_step,
+                    plain.row_step, plain.stride,  op == CUBLAS_OP_C};
 }
 
-static bool is_supported_layout(const lt_layout *l)
+static bool is_supported_layout(const lt_layout *l, const lt_operation *o)
 {
-    return l->type == CUDA_R_64F && l->batch_mode == CUBLASLT_BATCH_MODE_STRIDED &&
+    return (l->type == CUDA_R_64F || l->type == CUDA_C_64F) && (int32_t)l->type == o->scale &&
+           l->batch_mode == CUBLASLT_BATCH_MODE_STRIDED &&
            (l->order == CUBLASLT_ORDER_COL || l->order == CUBLASLT_ORDER_ROW);
 }
 
@@ -67,19 +78,20 @@ static cublasStatus_t read_call(cublasLtMatmulDesc_t operation,
     for (int i = 0; i < 4; i++) {
         if (!layouts[i]) return CUBLAS_STATUS_INVALID_VALUE;
         l[i] = read_layout(layouts[i]);
-        if (!is_supported_layout(&l[i])) return CUBLAS_STATUS_NOT_SUPPORTED;
+        if (!is_supported_layout(&l[i], o)) return CUBLAS_STATUS_NOT_SUPPORTED;
         if (!is_valid_layout(&l[i])) return CUBLAS_STATUS_INVALID_VALUE;
     }
     if (o->compute != CUBLAS_COMPUTE_64F && o->compute != CUBLAS_COMPUTE_64F_PEDANTIC)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (o->scale != CUDA_R_64F || o->epilogue != CUBLASLT_EPILOGUE_DEFAULT ||
-        o->op_c != CUBLAS_OP_N || o->pointer_mode > CUBLASLT_POINTER_MODE_DEVICE)
+    if (o->epilogue != CUBLASLT_EPILOGUE_DEFAULT || o->op_c != CUBLAS_OP_N ||
+        o->pointer_mode > CUBLASLT_POINTER_MODE_DEVICE)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     p->a = matrix_of(NULL, &l[0], o->op_a);
     p->b = matrix_of(NULL, &l[1], o->op_b);
     p->c = matrix_of(NULL, &l[2], CUBLAS_OP_N);
     p->d = matrix_of(NULL, &l[3], CUBLAS_OP_N);
     p->batch = l[3].batch;
+    p->is_complex = o->scale == CUDA_C_64F;
     if (l[0].batch != l[3].batch || l[1].batch != l[3].batch || l[2].batch != l[3].batch)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (p->a.columns != p->b.rows || p->a.rows != p->d.rows || p->b.columns != p->d.columns ||
@@ -93,6 +105,8 @@ static size_t at(const matrix *x, int64_t i, int64_t row, int64_t column)
     return (size_t)(i * x->stride + row * x->row_step + column * x->column_step);
 }
 
+static int components(const lt_product *p) { return p->is_complex ? 2 : 1; }
+
 /* True if a device could use the matrices; says on stderr which it could not. */
 static bool is_usable(const lt_product *p, const char *name, const matrix *x)
 {
@@ -100,37 +114,65 @@ static bool is_usable(const lt_product *p, const char *name, const matrix *x)
                             ? at(x, p->batch - 1, x->rows - 1, x->columns - 1) + 1
                             : 0;
 
-    if (!last || hostgpu_is_device_memory(x->data, last * sizeof(double))) return true;
+    if (!last || hostgpu_is_device_memory(x->data, last * (size_t)components(p) * sizeof(double)))
+        return true;
     fprintf(stderr, "tandem: host device: cublasLtMatmul: %s is not all in device memory\n", name);
     return false;
 }
 
-static double sum_of(const lt_product *p, int64_t i, int64_t row, int64_t column)
+static number number_at(const lt_product *p, const double *x, bool is_conjugate)
 {
-    double sum = 0.0;
+    if (!p->is_complex) return (number){x[0], 0.0};
+    return (number){x[0], is_conjugate ? -x[1] : x[1]};
+}
+
+static number element(const lt_product *p, const matrix *x, int64_t i, int64_t row, int64_t column)
+{
+    return number_at(p, x->data + at(x, i, row, column) * (size_t)components(p), x->is_conjugate);
+}
+
+static bool is_zero(number x) { return x.re == 0.0 && x.im == 0.0; }
+
+/* sum + x y */
+static number add_product(const lt_product *p, number sum, number x, number y)
+{
+    if (!p->is_complex) return (number){sum.re + x.re * y.re, 0.0};
+    return (number){sum.re + (x.re * y.re - x.im * y.im), sum.im + (x.re * y.im + x.im * y.re)};
+}
+
+static number sum_of(const lt_product *p, int64_t i, int64_t row, int64_t column)
+{
+    number sum = {0.0, 0.0};
 
     for (int64_t l = 0; l < p->a.columns; l++)
-        sum += p->a.data[at(&p->a, i, row, l)] * p->b.data[at(&p->b, i, l, column)];
+        sum = add_product(p, sum, element(p, &p->a, i, row, l), element(p, &p->b, i, l, column));
     return sum;
+}
+
+static number scalar_of(const lt_product *p, const double *on_device, number value)
+{
+    return on_device ? number_at(p, on_device, false) : value;
 }
 
 static cudaError_t multiply(void *arguments)
 {
     const lt_product *p = arguments;
-    const double alpha = p->alpha ? *p->alpha : p->alpha_value,
-                 beta = p->beta ? *p->beta : p->beta_value;
-    double *d = (double *)(uintptr_t)p->d.data;
+    const number alpha = scalar_of(p, p->alpha, p->alpha_value),
+                 beta = scalar_of(p, p->beta, p->beta_value);
 
-    if ((alpha != 0.0 && (!is_usable(p, "A", &p->a) || !is_usable(p, "B", &p->b))) ||
-        (beta != 0.0 && !is_usable(p, "C", &p->c)) || !is_usable(p, "D", &p->d))
+    if ((!is_zero(alpha) && (!is_usable(p, "A", &p->a) || !is_usable(p, "B", &p->b))) ||
+        (!is_zero(beta) && !is_usable(p, "C", &p->c)) || !is_usable(p, "D", &p->d))
         return cudaErrorIllegalAddress;
     for (int64_t i = 0; i < p->batch; i++)
         for (int64_t column = 0; column < p->d.columns; column++)
             for (int64_t row = 0; row < p->d.rows; row++) {
-                const double sum = alpha == 0.0 ? 0.0 : alpha * sum_of(p, i, row, column);
-                const double kept = beta == 0.0 ? 0.0 : beta * p->c.data[at(&p->c, i, row, column)];
+                number d = {0.0, 0.0};
 
-                d[at(&p->d, i, row, column)] = sum + kept;
+                if (!is_zero(alpha)) d = add_product(p, d, alpha, sum_of(p, i, row, column));
+                if (!is_zero(beta)) d = add_product(p, d, beta, element(p, &p->c, i, row, column));
+                memcpy((double *)(uintptr_t)p->d.data +
+                           at(&p->d, i, row, column) * (size_t)components(p),
+                       &d, (size_t)components(p) * sizeof(double));
             }
     return cudaSuccess;
 }
@@ -139,15 +181,18 @@ static cublasStatus_t set_scalars(const lt_operation *o, lt_product *p, const do
                                   const double *beta)
 {
     const bool on_device = o->pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
+    const size_t bytes = (size_t)components(p) * sizeof(double);
 
     if (!alpha || !beta) return CUBLAS_STATUS_INVALID_VALUE;
-    if (on_device && (!hostgpu_is_device_memory(alpha, sizeof *alpha) ||
-                      !hostgpu_is_device_memory(beta, sizeof *beta)))
+    if (on_device &&
+        (!hostgpu_is_device_memory(alpha, bytes) || !hostgpu_is_device_memory(beta, bytes)))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     p->alpha = on_device ? alpha : NULL;
     p->beta = on_device ? beta : NULL;
-    p->alpha_value = on_device ? 0.0 : *alpha;
-    p->beta_value = on_device ? 0.0 : *beta;
+    if (!on_device) {
+        p->alpha_value = number_at(p, alpha, false);
+        p->beta_value = number_at(p, beta, false);
+    }
     return CUBLAS_STATUS_SUCCESS;
 }
 

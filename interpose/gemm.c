@@ -1,10 +1,10 @@
-/* gemm.c - wrappers of the matrix products with a handle. Each one describes its arguments as a
- * td_problem; the forms with 32-bit and 64-bit sizes differ in a type alone. */
+/* gemm.c - wrappers of the matrix products with a handle, of real and complex matrices. Each one
+ * describes its arguments as a td_problem; the forms differ in types alone. */
 #include "wrap.h"
 
-#define PRODUCT(transa, transb, m_, n_, k_, a_, b_, c_, batch_)                                    \
+#define PRODUCT(type_, transa, transb, m_, n_, k_, a_, b_, c_, batch_)                             \
     {                                                                                              \
-        .kind = TD_PRODUCT, .type = TD_BINARY64, .op_a = (td_op)(transa), .op_b = (td_op)(transb), \
+        .kind = TD_PRODUCT, .type = (type_), .op_a = (td_op)(transa), .op_b = (td_op)(transb),     \
         .m = (m_), .n = (n_), .k = (k_), .a = a_, .b = b_, .c = c_, .batch = (batch_)              \
     }
 
@@ -18,76 +18,119 @@
         .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
     }
 
-#define DEFINE_DGEMM(function, size)                                                               \
-    TD_EXPORT cublasStatus_t function(                                                             \
-        cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, size m, size n, \
-        size k, const double *alpha, const double *A, size lda, const double *B, size ldb,         \
-        const double *beta, double *C, size ldc)                                                   \
+#define SIZES(size)                                                                                \
+    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, size m, size n,     \
+        size k
+
+/* ---- functions of one type ---- */
+
+#define DEFINE_GEMM(function, size, number, type_)                                                 \
+    TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha, const number *A, size lda, \
+                                      const number *B, size ldb, const number *beta, number *C,    \
+                                      size ldc)                                                    \
     {                                                                                              \
-        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),      \
-                               MATRIX(C, ldc, 0), 1);                                              \
+        td_problem p = PRODUCT(type_, transa, transb, m, n, k, MATRIX(A, lda, 0),                  \
+                               MATRIX(B, ldb, 0), MATRIX(C, ldc, 0), 1);                           \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, B, ldb,  \
                 beta, C, ldc);                                                                     \
     }
 
-#define DEFINE_DGEMM_STRIDED(function, size)                                                       \
-    TD_EXPORT cublasStatus_t function(                                                             \
-        cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, size m, size n, \
-        size k, const double *alpha, const double *A, size lda, long long int strideA,             \
-        const double *B, size ldb, long long int strideB, const double *beta, double *C, size ldc, \
-        long long int strideC, size batchCount)                                                    \
+#define DEFINE_GEMM_STRIDED(function, size, number, type_)                                         \
+    TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha, const number *A, size lda, \
+                                      long long int strideA, const number *B, size ldb,            \
+                                      long long int strideB, const number *beta, number *C,        \
+                                      size ldc, long long int strideC, size batchCount)            \
     {                                                                                              \
-        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, strideA),                   \
+        td_problem p = PRODUCT(type_, transa, transb, m, n, k, MATRIX(A, lda, strideA),            \
                                MATRIX(B, ldb, strideB), MATRIX(C, ldc, strideC), batchCount);      \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, strideA, \
                 B, ldb, strideB, beta, C, ldc, strideC, batchCount);                               \
     }
 
-#define DEFINE_DGEMM_BATCHED(function, size)                                                       \
-    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, cublasOperation_t transa,             \
-                                      cublasOperation_t transb, size m, size n, size k,            \
-                                      const double *alpha, const double *const Aarray[], size lda, \
-                                      const double *const Barray[], size ldb, const double *beta,  \
-                                      double *const Carray[], size ldc, size batchCount)           \
+#define DEFINE_GEMM_BATCHED(function, size, number, type_)                                         \
+    TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha,                            \
+                                      const number *const Aarray[], size lda,                      \
+                                      const number *const Barray[], size ldb, const number *beta,  \
+                                      number *const Carray[], size ldc, size batchCount)           \
     {                                                                                              \
-        td_problem p = PRODUCT(transa, transb, m, n, k, MATRICES(Aarray, lda),                     \
+        td_problem p = PRODUCT(type_, transa, transb, m, n, k, MATRICES(Aarray, lda),              \
                                MATRICES(Barray, ldb), MATRICES(Carray, ldc), batchCount);          \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, Aarray, lda,     \
                 Barray, ldb, beta, Carray, ldc, batchCount);                                       \
     }
 
-/* Only binary64 throughout is a product for Tandem, and not the pedantic compute type, which asks
- * for no replacement of the arithmetic. */
-static bool is_binary64(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
+/* ---- functions whose types are arguments ---- */
+
+/* TD_TYPE_COUNT: no product for Tandem. The pedantic compute type is none: it asks for no
+ * replacement of the arithmetic. */
+static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
-    return a == CUDA_R_64F && b == CUDA_R_64F && c == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F;
+    if (a != b || a != c || compute != CUBLAS_COMPUTE_64F) return TD_TYPE_COUNT;
+    return a == CUDA_R_64F ? TD_BINARY64 : a == CUDA_C_64F ? TD_COMPLEX_BINARY64 : TD_TYPE_COUNT;
 }
 
 #define DEFINE_GEMM_EX(function, size)                                                             \
     TD_EXPORT cublasStatus_t function(                                                             \
-        cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, size m, size n, \
-        size k, const void *alpha, const void *A, cudaDataType Atype, size lda, const void *B,     \
-        cudaDataType Btype, size ldb, const void *beta, void *C, cudaDataType Ctype, size ldc,     \
-        cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
+        SIZES(size), const void *alpha, const void *A, cudaDataType Atype, size lda,               \
+        const void *B, cudaDataType Btype, size ldb, const void *beta, void *C,                    \
+        cudaDataType Ctype, size ldc, cublasComputeType_t computeType, cublasGemmAlgo_t algo)      \
     {                                                                                              \
-        if (!is_binary64(Atype, Btype, Ctype, computeType)) {                                      \
-            td_library *library = TD_LIBRARY_OF(handle, function);                                 \
-            __typeof__(&(function)) other = TD_ORIGINAL(library, function);                        \
-            return other ? other(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype,  \
-                                 ldb, beta, C, Ctype, ldc, computeType, algo)                      \
-                         : CUBLAS_STATUS_NOT_INITIALIZED;                                          \
-        }                                                                                          \
-        td_problem p = PRODUCT(transa, transb, m, n, k, MATRIX(A, lda, 0), MATRIX(B, ldb, 0),      \
-                               MATRIX(C, ldc, 0), 1);                                              \
-        TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, Atype, lda,   \
-                B, Btype, ldb, beta, C, Ctype, ldc, computeType, algo);                            \
+        td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
+                               MATRIX(A, lda, 0), MATRIX(B, ldb, 0), MATRIX(C, ldc, 0), 1);        \
+        TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
+                   n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc, computeType,    \
+                   algo);                                                                          \
     }
 
-DEFINE_DGEMM(cublasDgemm_v2, int)
-DEFINE_DGEMM(cublasDgemm_v2_64, int64_t)
-DEFINE_DGEMM_STRIDED(cublasDgemmStridedBatched, int)
-DEFINE_DGEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t)
-DEFINE_DGEMM_BATCHED(cublasDgemmBatched, int)
-DEFINE_DGEMM_BATCHED(cublasDgemmBatched_64, int64_t)
+#define DEFINE_GEMM_STRIDED_EX(function, size)                                                     \
+    TD_EXPORT cublasStatus_t function(                                                             \
+        SIZES(size), const void *alpha, const void *A, cudaDataType Atype, size lda,               \
+        long long int strideA, const void *B, cudaDataType Btype, size ldb, long long int strideB, \
+        const void *beta, void *C, cudaDataType Ctype, size ldc, long long int strideC,            \
+        size batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo)                   \
+    {                                                                                              \
+        td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
+                               MATRIX(A, lda, strideA), MATRIX(B, ldb, strideB),                   \
+                               MATRIX(C, ldc, strideC), batchCount);                               \
+        TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
+                   n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype,    \
+                   ldc, strideC, batchCount, computeType, algo);                                   \
+    }
+
+#define DEFINE_GEMM_BATCHED_EX(function, size)                                                     \
+    TD_EXPORT cublasStatus_t function(                                                             \
+        SIZES(size), const void *alpha, const void *const Aarray[], cudaDataType Atype, size lda,  \
+        const void *const Barray[], cudaDataType Btype, size ldb, const void *beta,                \
+        void *const Carray[], cudaDataType Ctype, size ldc, size batchCount,                       \
+        cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
+    {                                                                                              \
+        td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
+                               MATRICES(Aarray, lda), MATRICES(Barray, ldb),                       \
+                               MATRICES(Carray, ldc), batchCount);                                 \
+        TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
+                   n, k, alpha, Aarray, Atype, lda, Barray, Btype, ldb, beta, Carray, Ctype, ldc,  \
+                   batchCount, computeType, algo);                                                 \
+    }
+
+/* ---- all of them ---- */
+
+DEFINE_GEMM(cublasDgemm_v2, int, double, TD_BINARY64)
+DEFINE_GEMM(cublasDgemm_v2_64, int64_t, double, TD_BINARY64)
+DEFINE_GEMM(cublasZgemm_v2, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM(cublasZgemm_v2_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM(cublasZgemm3m, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM(cublasZgemm3m_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched, int, double, TD_BINARY64)
+DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t, double, TD_BINARY64)
+DEFINE_GEMM_STRIDED(cublasZgemmStridedBatched, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM_STRIDED(cublasZgemmStridedBatched_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM_BATCHED(cublasDgemmBatched, int, double, TD_BINARY64)
+DEFINE_GEMM_BATCHED(cublasDgemmBatched_64, int64_t, double, TD_BINARY64)
+DEFINE_GEMM_BATCHED(cublasZgemmBatched, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_GEMM_BATCHED(cublasZgemmBatched_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
 DEFINE_GEMM_EX(cublasGemmEx, int)
 DEFINE_GEMM_EX(cublasGemmEx_64, int64_t)
+DEFINE_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
+DEFINE_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+DEFINE_GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
+DEFINE_GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)

@@ -8,6 +8,9 @@
 TD_EXPORT void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha,
                            const double *A, int lda, const double *B, int ldb, double beta,
                            double *C, int ldc);
+TD_EXPORT void cublasZgemm(char transa, char transb, int m, int n, int k, cuDoubleComplex alpha,
+                           const cuDoubleComplex *A, int lda, const cuDoubleComplex *B, int ldb,
+                           cuDoubleComplex beta, cuDoubleComplex *C, int ldc);
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
 
 static atomic_int setters;                   /* threads that have set a stream */
@@ -94,36 +97,6 @@ static td_matrix matrix(const void *data, int ld)
     return (td_matrix){.data = (void *)(uintptr_t)data, .ld = ld};
 }
 
-void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, const double *A,
-                 int lda, const double *B, int ldb, double beta, double *C, int ldc)
-{
-    const td_problem p = {
-        .kind = TD_PRODUCT,
-        .type = TD_BINARY64,
-        .op_a = operation(transa),
-        .op_b = operation(transb),
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha.value.binary64 = alpha,
-        .beta.value.binary64 = beta,
-        .a = matrix(A, lda),
-        .b = matrix(B, ldb),
-        .c = matrix(C, ldc),
-        .batch = 1,
-        .stream = my_stream,
-        .caller = __builtin_return_address(0),
-    };
-    td_call call;
-    td_library *library = TD_LIBRARY_OF(NULL, cublasDgemm);
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasDgemm, stream_is_known(), &p, &call)) return;
-    __typeof__(&cublasDgemm) original = TD_ORIGINAL(library, cublasDgemm);
-    if (original) original(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    td_wrap_end(&call, original != NULL);
-}
-
-/* ---- level 3 ---- */
-
 /* The rest of a wrapper, once *p describes the call but for what all have. */
 #define WRAP(function, alpha, beta, ...)                                                           \
     td_call call;                                                                                  \
@@ -136,6 +109,29 @@ void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha, co
     __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
     if (original) original(__VA_ARGS__);                                                           \
     td_wrap_end(&call, original != NULL)
+
+#define DEFINE_GEMM(function, number, type_)                                                       \
+    void function(char transa, char transb, int m, int n, int k, number alpha, const number *A,    \
+                  int lda, const number *B, int ldb, number beta, number *C, int ldc)              \
+    {                                                                                              \
+        td_problem p = {.kind = TD_PRODUCT,                                                        \
+                        .type = type_,                                                             \
+                        .op_a = operation(transa),                                                 \
+                        .op_b = operation(transb),                                                 \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .k = k,                                                                    \
+                        .a = matrix(A, lda),                                                       \
+                        .b = matrix(B, ldb),                                                       \
+                        .c = matrix(C, ldc)};                                                      \
+        WRAP(function, &alpha, &beta, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C,     \
+             ldc);                                                                                 \
+    }
+
+DEFINE_GEMM(cublasDgemm, double, TD_BINARY64)
+DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
+
+/* ---- level 3 ---- */
 
 #define DEFINE_SYMM(function, number, type_, hermitian)                                            \
     TD_EXPORT void function(char side, char uplo, int m, int n, number alpha, const number *A,     \

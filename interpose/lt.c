@@ -1,6 +1,6 @@
 /* lt.c - the wrapper of cublasLtMatmul. It reads the call's descriptors by cublasLt's own
- * functions and describes what is a product of binary64 matrices as a td_problem; everything else
- * goes to cublasLt. */
+ * functions and describes what is a product of real or complex binary64 matrices as a td_problem;
+ * everything else goes to cublasLt. */
 #include <cublasLt.h>
 
 #include "wrap.h"
@@ -54,6 +54,14 @@ static bool is_operation(int32_t op)
     return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
 }
 
+/* What a type of cublasLt is here; TD_TYPE_COUNT: no type of Tandem's products. */
+static td_type type_of(int32_t type)
+{
+    return type == CUDA_R_64F   ? TD_BINARY64
+           : type == CUDA_C_64F ? TD_COMPLEX_BINARY64
+                                : TD_TYPE_COUNT;
+}
+
 /* False unless it is a plain product in binary64, with scalars that are numbers. */
 static bool read_product(const readers *r, cublasLtMatmulDesc_t from, operation *o)
 {
@@ -73,7 +81,7 @@ static bool read_product(const readers *r, cublasLtMatmulDesc_t from, operation 
             return false;
         if (o->compute != CUBLAS_COMPUTE_64F) return false; /* read first: most calls are others */
     }
-    return is_operation(o->op_a) && is_operation(o->op_b) && o->scale == CUDA_R_64F &&
+    return is_operation(o->op_a) && is_operation(o->op_b) && type_of(o->scale) != TD_TYPE_COUNT &&
            o->op_c == CUBLAS_OP_N && o->fill == CUBLAS_FILL_MODE_FULL &&
            o->epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
            (o->pointer_mode == CUBLASLT_POINTER_MODE_HOST ||
@@ -88,8 +96,10 @@ typedef struct {
     int32_t type, order, batch;
 } layout;
 
-/* False unless it is one of binary64 in columns or rows, a stride apart in a batch. */
-static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, layout *m)
+/* False unless its numbers are of the scalars' type, and it lies in columns or rows, a stride apart
+ * in a batch. */
+static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, const operation *o,
+                        layout *m)
 {
     const struct {
         cublasLtMatrixLayoutAttribute_t which;
@@ -108,7 +118,7 @@ static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, layout *m
         if (!from || !read_layout(r, from, fields[i].which, fields[i].value, fields[i].bytes))
             return false;
     (void)read_layout(r, from, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &batch_mode, sizeof batch_mode);
-    return m->type == CUDA_R_64F && batch_mode == CUBLASLT_BATCH_MODE_STRIDED &&
+    return m->type == o->scale && batch_mode == CUBLASLT_BATCH_MODE_STRIDED &&
            (m->order == CUBLASLT_ORDER_COL || m->order == CUBLASLT_ORDER_ROW);
 }
 
@@ -116,9 +126,14 @@ static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, layout *m
 
 static bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }
 
-static td_op flipped(int32_t op, bool is_flipped)
+/* What is done to a matrix in columns that is the operand, or, if is_flipped, its transpose.
+ * NO_OP: complex conjugates that are not transposed, of which products know nothing. */
+enum { NO_OP = -1 };
+static td_op operation_of(const operation *o, int32_t op, bool is_flipped)
 {
-    return is_transposed(op) == is_flipped ? TD_OP_N : TD_OP_T;
+    const bool is_conjugate = op == CUBLAS_OP_C && type_of(o->scale) == TD_COMPLEX_BINARY64;
+    if (is_transposed(op) != is_flipped) return is_conjugate ? TD_OP_C : TD_OP_T;
+    return is_conjugate ? (td_op)NO_OP : TD_OP_N;
 }
 
 static td_matrix matrix_of(const void *data, const layout *m)
@@ -160,11 +175,11 @@ static td_problem describe(const operation *o, const operands *x)
                is_row_b = x->of_b.order == CUBLASLT_ORDER_ROW,
                is_row_d = x->of_d.order == CUBLASLT_ORDER_ROW;
     const td_matrix a = matrix_of(x->a, &x->of_a), b = matrix_of(x->b, &x->of_b);
-    const td_op op_a = flipped(o->op_a, is_row_a != is_row_d),
-                op_b = flipped(o->op_b, is_row_b != is_row_d);
+    const td_op op_a = operation_of(o, o->op_a, is_row_a != is_row_d),
+                op_b = operation_of(o, o->op_b, is_row_b != is_row_d);
     return (td_problem){
         .kind = TD_PRODUCT,
-        .type = TD_BINARY64,
+        .type = type_of(o->scale),
         .op_a = is_row_d ? op_b : op_a,
         .op_b = is_row_d ? op_a : op_b,
         .m = (int64_t)(is_row_d ? x->of_d.columns : x->of_d.rows),
@@ -184,15 +199,15 @@ static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
                       td_problem *p)
 {
     if (!r->of_operation || !r->of_layout || !from || !read_product(r, from, o) ||
-        !read_matrix(r, layouts[0], &x->of_a) || !read_matrix(r, layouts[1], &x->of_b) ||
-        !read_matrix(r, layouts[2], &x->of_c) || !read_matrix(r, layouts[3], &x->of_d) ||
+        !read_matrix(r, layouts[0], o, &x->of_a) || !read_matrix(r, layouts[1], o, &x->of_b) ||
+        !read_matrix(r, layouts[2], o, &x->of_c) || !read_matrix(r, layouts[3], o, &x->of_d) ||
         !fit_together(o, x))
         return false;
     /* In place, both describe the same memory. */
     if (x->c == x->d && (x->of_c.ld != x->of_d.ld || x->of_c.stride != x->of_d.stride))
         return false;
     *p = describe(o, x);
-    return true;
+    return p->op_a != (td_op)NO_OP && p->op_b != (td_op)NO_OP;
 }
 
 TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,

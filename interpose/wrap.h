@@ -30,13 +30,40 @@ void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, boo
 /* After the original function has returned; is_done: without an error. */
 void td_wrap_end(td_call *call, bool is_done);
 
+/* True if calls of the entry are looked at, so that td_wrap_begin does more than leave. */
+bool td_wrap_is_seen(td_entry entry);
+
+/* For matrices that are not on a device yet: NULL if an engine would run p, were they on the current
+ * one, else why it stays native. */
+const char *td_wrap_foresee(td_entry entry, const td_problem *p);
+
+/* Begins a call that stays native, for that reason (a string that stays); its original function
+ * must run. */
+void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call);
+
+/* Lets a call wait whose original function must run, while others are begun; then it runs with
+ * `count` calls that have waited, the first of which gets all the time. td_wrap_end of each
+ * follows. */
+void td_wrap_wait(td_call *call);
+void td_wrap_resume(td_call calls[], int count);
+
 /* The workspace that the handle was given for p->stream, if any. */
 void td_wrap_find_loan(cublasHandle_t handle, td_problem *p);
 
 /* What a call that ran no original function returns. */
 cublasStatus_t td_wrap_status(const td_call *call);
 
-/* The rest of a wrapper for a function with a handle, once `p` describes the product. */
+/* The rest of a wrapper for a function with a handle, once `p` describes the product. TD_WRAP_IF:
+ * where is_product is false, the original function alone, which the report does not count. */
+#define TD_WRAP_IF(is_product, function, handle, alpha, beta, p, ...)                              \
+    if (!(is_product)) TD_PASS(function, handle, __VA_ARGS__);                                     \
+    TD_WRAP(function, handle, alpha, beta, p, __VA_ARGS__)
+#define TD_PASS(function, handle, ...)                                                             \
+    do {                                                                                           \
+        td_library *its = TD_LIBRARY_OF(handle, function);                                         \
+        __typeof__(&(function)) other = TD_ORIGINAL(its, function);                                \
+        return other ? other(handle, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;                 \
+    } while (0)
 #define TD_WRAP(function, handle, alpha, beta, p, ...)                                             \
     (p).caller = __builtin_return_address(0);                                                      \
     td_call call;                                                                                  \

@@ -8,6 +8,7 @@
 
 #include "lib/engines/model/calibration.h"
 #include "lib/engines/ozaki/route.h"
+#include "lib/engines/real.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/call/lower.h"
@@ -213,7 +214,9 @@ static bool find_route(const td_way *way, const td_problem *p, const td_model *m
                        td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return way->engine->route && way->engine->route(p, way->parameter, &device, route);
+    td_problem real;
+    td_real_product(p, &real);
+    return way->engine->route && way->engine->route(&real, way->parameter, &device, route);
 }
 
 static void print_routes(const td_problem *p, const td_model *model)

@@ -92,6 +92,18 @@ void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
            why ? why : "", why ? ")" : "");
 }
 
+void td_call_wait(td_call *call)
+{
+    end_range(call);
+    td_timer_drop(call->timer);
+    call->timer = NULL;
+}
+
+void td_call_resume(td_call *call)
+{
+    if (td_report_wants_time(call->record)) call->timer = td_timer_start(call->stream);
+}
+
 void td_call_end(td_call *call, bool is_done)
 {
     end_range(call);

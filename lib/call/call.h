@@ -39,6 +39,10 @@ td_counters *td_call_counters(td_call *call, const td_device *device);
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
                    const td_decision *decision);
 
+/* Stops the time of a native call whose original function does not run yet, and starts it anew. */
+void td_call_wait(td_call *call);
+void td_call_resume(td_call *call);
+
 /* After the last kernel of an emulated call, or after the original function of a native one;
  * is_done: C is what was asked for. */
 void td_call_end(td_call *call, bool is_done);

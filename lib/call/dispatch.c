@@ -153,6 +153,15 @@ static td_decision decide(const td_options *in_force, const td_options *o, const
     return d;
 }
 
+const char *td_dispatch_foresee(const td_options *in_force, td_entry entry, const td_problem *p)
+{
+    const td_options *o = options_of_call(in_force, entry, p);
+    if (!o) return td_reason_rules;
+    td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
+    const td_decision decision = decide(in_force, o, p, device);
+    return decision.engine && !device ? td_reason_device : decision.reason;
+}
+
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_process_watch_exit();

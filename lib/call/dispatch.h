@@ -16,6 +16,10 @@ bool td_dispatch_wants(const td_options *o, td_entry entry);
 /* Runs p if the options ask for it and the device can, and counts it in the report. */
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p);
 
+/* NULL if the options ask for an engine that the current device has, else why p stays native.
+ * Nothing is asked of p's matrices. */
+const char *td_dispatch_foresee(const td_options *o, td_entry entry, const td_problem *p);
+
 /* A call that cannot be described as a problem that Tandem runs: native, with its reason (a string
  * that stays). */
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason);

@@ -9,11 +9,16 @@
 
 /* X(family, summary) */
 #define TD_FAMILIES(X)                                                                             \
-    X(gemm, "cublasDgemm, also the one of cublas.h")                                               \
-    X(gemm_strided, "cublasDgemmStridedBatched")                                                   \
-    X(gemm_batched, "cublasDgemmBatched")                                                          \
-    X(gemm_ex, "cublasGemmEx with binary64 operands and CUBLAS_COMPUTE_64F")                       \
-    X(lt, "cublasLtMatmul with binary64 matrices and CUBLAS_COMPUTE_64F")                          \
+    X(gemm, "cublasDgemm, cublasZgemm and cublasZgemm3m, also those of cublas.h")                  \
+    X(gemm_strided, "cublasDgemmStridedBatched, cublasZgemmStridedBatched")                        \
+    X(gemm_batched, "cublasDgemmBatched, cublasZgemmBatched")                                      \
+    X(gemm_ex, "cublasGemmEx, cublasGemmStridedBatchedEx and cublasGemmBatchedEx with real or "    \
+               "complex binary64 operands and CUBLAS_COMPUTE_64F")                                 \
+    X(gemm_grouped,                                                                                \
+      "cublasDgemmGroupedBatched, and cublasGemmGroupedBatchedEx with real binary64 "              \
+      "operands and CUBLAS_COMPUTE_64F")                                                           \
+    X(lt, "cublasLtMatmul with real or complex binary64 matrices and CUBLAS_COMPUTE_64F")          \
+    X(xt, "cublasXtDgemm, cublasXtZgemm: matrices on the host or any device")                      \
     X(symm, "cublasDsymm, Zsymm and Zhemm, also those of cublas.h")                                \
     X(syrk, "cublas{D,Z}syrk and Zherk, also those of cublas.h, {D,Z}syrkx and Zherkx")            \
     X(syr2k, "cublasDsyr2k, Zsyr2k and Zher2k, also those of cublas.h")                            \
@@ -26,12 +31,29 @@
     X(cublasDgemm_v2, gemm)                                                                        \
     X(cublasDgemm_v2_64, gemm)                                                                     \
     X(cublasDgemm, gemm)                                                                           \
+    X(cublasZgemm_v2, gemm)                                                                        \
+    X(cublasZgemm_v2_64, gemm)                                                                     \
+    X(cublasZgemm, gemm)                                                                           \
+    X(cublasZgemm3m, gemm)                                                                         \
+    X(cublasZgemm3m_64, gemm)                                                                      \
     X(cublasDgemmStridedBatched, gemm_strided)                                                     \
     X(cublasDgemmStridedBatched_64, gemm_strided)                                                  \
+    X(cublasZgemmStridedBatched, gemm_strided)                                                     \
+    X(cublasZgemmStridedBatched_64, gemm_strided)                                                  \
     X(cublasDgemmBatched, gemm_batched)                                                            \
     X(cublasDgemmBatched_64, gemm_batched)                                                         \
+    X(cublasZgemmBatched, gemm_batched)                                                            \
+    X(cublasZgemmBatched_64, gemm_batched)                                                         \
     X(cublasGemmEx, gemm_ex)                                                                       \
     X(cublasGemmEx_64, gemm_ex)                                                                    \
+    X(cublasGemmStridedBatchedEx, gemm_ex)                                                         \
+    X(cublasGemmStridedBatchedEx_64, gemm_ex)                                                      \
+    X(cublasGemmBatchedEx, gemm_ex)                                                                \
+    X(cublasGemmBatchedEx_64, gemm_ex)                                                             \
+    X(cublasDgemmGroupedBatched, gemm_grouped)                                                     \
+    X(cublasDgemmGroupedBatched_64, gemm_grouped)                                                  \
+    X(cublasGemmGroupedBatchedEx, gemm_grouped)                                                    \
+    X(cublasGemmGroupedBatchedEx_64, gemm_grouped)                                                 \
     X(cublasLtMatmul, lt)                                                                          \
     X(cublasDsymm_v2, symm)                                                                        \
     X(cublasDsymm_v2_64, symm)                                                                     \
@@ -42,6 +64,8 @@
     X(cublasZhemm_v2, symm)                                                                        \
     X(cublasZhemm_v2_64, symm)                                                                     \
     X(cublasZhemm, symm)                                                                           \
+    X(cublasXtDgemm, xt)                                                                           \
+    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsyrk_v2, syrk)                                                                        \
     X(cublasDsyrk_v2_64, syrk)                                                                     \
     X(cublasDsyrk, syrk)                                                                           \

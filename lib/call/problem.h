@@ -120,11 +120,14 @@ bool td_problem_is_empty(const td_problem *p);
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
 
+/* True if beta multiplies something, as far as the host knows: it is not 0. */
+bool td_problem_has_beta(const td_problem *p);
+
 /* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
 bool td_problem_has_addend(const td_problem *p);
 
 /* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
- * nothing. Pivots and info are left out. */
+ * nothing. */
 td_memory td_problem_memory(const td_problem *p);
 
 /* True if a product's factors are joined of two along k. */

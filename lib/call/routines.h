@@ -10,12 +10,9 @@
 /* X(cause, text): why a function stays native. */
 #define TD_CAUSES(X)                                                                               \
     X(all, "every form is intercepted")                                                            \
-    X(complex, "complex products are not built yet")                                               \
-    X(grouped, "groups of products of several sizes are not built yet")                            \
-    X(extended, "stacks of products with types as arguments are not built yet")                    \
     X(level3, "solutions with triangular matrices are not built yet")                              \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
-    X(xt, "tiles of matrices on the host, which cublasXt multiplies by calls that are not seen")   \
+    X(xt, "of cublasXt only products of two full matrices are built yet")                          \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
     X(vector, "vectors: limited by memory, so that no arithmetic is faster")                       \
     X(elements, "moves, adds or scales elements: no product")
@@ -34,14 +31,14 @@
     X(cublasDgemmBatched, sized, all)                                                              \
     X(cublasDgemmStridedBatched, sized, all)                                                       \
     X(cublasGemmEx, sized, all)                                                                    \
-    X(cublasZgemm, blas, complex)                                                                  \
-    X(cublasZgemm3m, sized, complex)                                                               \
-    X(cublasZgemmBatched, sized, complex)                                                          \
-    X(cublasZgemmStridedBatched, sized, complex)                                                   \
-    X(cublasDgemmGroupedBatched, sized, grouped)                                                   \
-    X(cublasGemmGroupedBatchedEx, sized, grouped)                                                  \
-    X(cublasGemmBatchedEx, sized, extended)                                                        \
-    X(cublasGemmStridedBatchedEx, sized, extended)                                                 \
+    X(cublasZgemm, blas, all)                                                                      \
+    X(cublasZgemm3m, sized, all)                                                                   \
+    X(cublasZgemmBatched, sized, all)                                                              \
+    X(cublasZgemmStridedBatched, sized, all)                                                       \
+    X(cublasDgemmGroupedBatched, sized, all)                                                       \
+    X(cublasGemmGroupedBatchedEx, sized, all)                                                      \
+    X(cublasGemmBatchedEx, sized, all)                                                             \
+    X(cublasGemmStridedBatchedEx, sized, all)                                                      \
     X(cublasDsymm, blas, all)                                                                      \
     X(cublasDsyr2k, blas, all)                                                                     \
     X(cublasDsyrk, blas, all)                                                                      \
@@ -73,7 +70,7 @@
     X(cublasZgelsBatched, alone, factors)                                                          \
     X(cublasZgeqrfBatched, alone, factors)                                                         \
     X(cublasLtMatmul, alone, all)                                                                  \
-    X(cublasXtDgemm, alone, xt)                                                                    \
+    X(cublasXtDgemm, alone, all)                                                                   \
     X(cublasXtDspmm, alone, xt)                                                                    \
     X(cublasXtDsymm, alone, xt)                                                                    \
     X(cublasXtDsyr2k, alone, xt)                                                                   \
@@ -81,7 +78,7 @@
     X(cublasXtDsyrkx, alone, xt)                                                                   \
     X(cublasXtDtrmm, alone, xt)                                                                    \
     X(cublasXtDtrsm, alone, xt)                                                                    \
-    X(cublasXtZgemm, alone, xt)                                                                    \
+    X(cublasXtZgemm, alone, all)                                                                   \
     X(cublasXtZhemm, alone, xt)                                                                    \
     X(cublasXtZher2k, alone, xt)                                                                   \
     X(cublasXtZherk, alone, xt)                                                                    \

@@ -494,6 +494,8 @@ static void run_everything(const setting *ways)
         const form *f = &forms[i];
         const setting *host = &ways[0], *device = &ways[1], *pending = &ways[2];
         const product of = ordinary();
+        run_plain(f, host, &of, "host");
+        if (f->is_brief) continue;
         run_operations(f, host);
         if (f->has_handle) run_operations(f, device);
         run_sizes(f, host);
@@ -502,7 +504,8 @@ static void run_everything(const setting *ways)
         run_invalid(f, host);
         run_plain(f, pending, &of, "with an error pending");
         if (f->has_handle) run_plain(f, &ways[3], &of, "plain arithmetic, host");
-        if (f->has_handle) run_plain(f, &ways[4], &of, "plain arithmetic, device");
+        if (f->has_handle && !f->has_groups)
+            run_plain(f, &ways[4], &of, "plain arithmetic, device");
     }
     run_threads();
 }

@@ -27,7 +27,11 @@ typedef struct {
     const char *name;
     cublasStatus_t (*call)(const arguments *x);
     bool has_handle, has_batch, has_types;
+    bool has_groups; /* a group of one, and one of all others; only with scalars on the host */
+    bool is_brief;   /* the 64-bit twin of a form that is called in every way */
 } form;
+
+enum { GROUPS = 2 };
 
 extern const form forms[];
 extern const int form_count;
