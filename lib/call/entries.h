@@ -56,6 +56,8 @@
     X(cublasGemmGroupedBatchedEx, gemm_grouped)                                                    \
     X(cublasGemmGroupedBatchedEx_64, gemm_grouped)                                                 \
     X(cublasLtMatmul, lt)                                                                          \
+    X(cublasXtDgemm, xt)                                                                           \
+    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsymm_v2, symm)                                                                        \
     X(cublasDsymm_v2_64, symm)                                                                     \
     X(cublasDsymm, symm)                                                                           \
@@ -65,8 +67,6 @@
     X(cublasZhemm_v2, symm)                                                                        \
     X(cublasZhemm_v2_64, symm)                                                                     \
     X(cublasZhemm, symm)                                                                           \
-    X(cublasXtDgemm, xt)                                                                           \
-    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsyrk_v2, syrk)                                                                        \
     X(cublasDsyrk_v2_64, syrk)                                                                     \
     X(cublasDsyrk, syrk)                                                                           \
