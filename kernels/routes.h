@@ -15,8 +15,8 @@ typedef enum { TD_BOUND_NONE, TD_BOUND_SEPARATE } td_bound_route;
 
 /* How operands become residues: tiles of an operand come to shared memory in boxes that the tensor
  * memory accelerator copies, or by loads of all threads. TD_SPLIT_WIDE is for more moduli than
- * TD_MAX_MODULI, which have a kernel of their own. */
-typedef enum { TD_SPLIT_TMA, TD_SPLIT_THREADS, TD_SPLIT_WIDE } td_split_route;
+ * TD_MAX_MODULI, and TD_SPLIT_COMPLEX for complex products: these have kernels of their own. */
+typedef enum { TD_SPLIT_TMA, TD_SPLIT_THREADS, TD_SPLIT_WIDE, TD_SPLIT_COMPLEX } td_split_route;
 
 /* Which arithmetic rounds an element to a whole number when it is split: binary64's where its scale
  * allows that, or int64's. */

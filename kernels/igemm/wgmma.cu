@@ -360,7 +360,7 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s>
         store_unit<TD_LOGARITHM_OF_SUM, s>(p, unit, sums, {});
         return;
     }
-    const td_sum_modulus modulus = td_moduli_of_sums.of[unit.plane];
+    const td_sum_modulus modulus = td_modulus_of_plane(p, unit.plane);
     if (p.k <= modulus.short_k)
         store_unit<TD_SHORT_SUM, s>(p, unit, sums, modulus);
     else

@@ -8,10 +8,11 @@
 namespace
 {
 
-/* Where both operands' lines begin, how many rows there are, how many elements are made, and
- * whether these are all; the room for all of C, or TD_ROOM_FOR_SOME: then there are masks. */
+/* Where both operands' lines begin, how many rows there are, how many elements and how many whole
+ * tiles of C are made, and whether these elements are all; the room for all of C, or
+ * TD_ROOM_FOR_SOME: then there are masks. */
 struct block_place {
-    int row, column, rows, made;
+    int row, column, rows, made, tiles;
     bool is_whole;
     td_room room;
 };
@@ -121,13 +122,9 @@ TD_DEVICE block_place place_of_all(const td_target &target, int tile, int tiles)
 {
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
               column = tile / m_tiles * TD_TILE, rows = tiles * TD_TILE,
-              made = elements_of(target, row, column, rows);
-    return {row,
-            column,
-            min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE),
-            made,
-            made == rows * TD_TILE,
-            TD_ROOM};
+              made = elements_of(target, row, column, rows),
+              there = min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE);
+    return {row, column, there, made, there / (int)TD_TILE, made == rows * TD_TILE, TD_ROOM};
 }
 
 /* Where binary64 makes all elements of a pair of tile rows, the block of this tile does: of the
@@ -146,7 +143,7 @@ TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
     const int tile = room ? leading_tile(target, listed) : listed, m_tiles = td_tiles(target.m),
               tile_row = tile % m_tiles, other = tile_row ^ 1;
-    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, 0, false, room};
+    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, 0, 0, false, room};
     __syncthreads();
     const int own = count_masked(target, room, at.row, at.column, &shared.masked[0]);
     const int others =
@@ -156,6 +153,8 @@ TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state
     if (own != 0 && tile_row % 2 == 0 && others > TD_FEW) at.rows = ROWS;
     at.made = own + (at.rows == ROWS ? others : 0);
     at.is_whole = at.made == at.rows * TD_TILE;
+    at.tiles = (own == elements_of(target, at.row, at.column)) +
+               (at.rows == ROWS && others == elements_of(target, at.row + TD_TILE, at.column));
     return at;
 }
 
@@ -335,6 +334,7 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
         store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared, sums);
     }
     if (p.repaired && threadIdx.x == 0) atomicAdd(p.repaired, (unsigned long long)at.made);
+    if (p.tiles && threadIdx.x == 0 && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);
 }
 
 /* Makes the block's tiles where alpha is 0; no operand is read. */

@@ -31,6 +31,7 @@ typedef struct {
     td_binary64_launch binary64;  /* one that serves on the current device */
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
+    unsigned long long *tiles;    /* counts tiles that binary64 makes as a whole; or NULL */
 
     /* td_binary64_run alone: every element of C is made, and there are no masks. Nothing is known
      * of the lines then. */

@@ -192,7 +192,8 @@ static void every_row_was_walked(void **unused)
                        (own->stage == TD_STAGE_CRT && own->value != TD_CRT_LIMBS) ||
                        (own->stage == TD_STAGE_REPAIR && own->value == TD_BINARY64_MANY_STAGES),
                    is_other = (own->stage == TD_STAGE_GEMM && own->value == TD_GEMM_CUBLAS) ||
-                              (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_WIDE),
+                              (own->stage == TD_STAGE_SPLIT &&
+                               (own->value == TD_SPLIT_WIDE || own->value == TD_SPLIT_COMPLEX)),
                    is_long = own->stage == TD_STAGE_SLICES && own->value > 1;
         if (is_other || (needs_tma && !device.has_tma) || (needs_wgmma && !device.has_wgmma) ||
             (needs_shared && device.shared_bytes < TD_CRT_PAIRS_BYTES) ||

@@ -10,6 +10,7 @@
 
 #include "cmocka_all.h"
 #include "tests/support/route_rows.h"
+#include "lib/engines/model/cost.h"
 #include "lib/engines/tiler.h"
 #include "kernels/residue/moduli.h"
 #include "kernels/select/estimate.h"
@@ -38,10 +39,9 @@ static td_route_case case_of(const char *mode, const td_problem *p, const td_tra
     const char *const count = strchr(mode, ':');
     td_parameter parameter = {0};
     if (count) parameter = (td_parameter){.count = atoi(count + 1), .is_given = true};
-    if (strcmp(mode, "faithful") != 0)
-        return td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
-    parameter = (td_parameter){.count = TD_EXACT_MODULI, .is_given = true};
-    return td_route_case_of(p, parameter, TD_FINISH_EXACT, device);
+    const td_finish_kind kind = strcmp(mode, "faithful") == 0 ? TD_FINISH_EXACT : TD_FINISH_ROUND;
+    parameter = td_moduli_of(p, kind == TD_FINISH_EXACT, parameter);
+    return td_route_case_of(p, parameter, kind, device);
 }
 
 /* Who multiplies magnitudes; "-" if nothing does. */
@@ -169,12 +169,13 @@ static void rows_are_forced(void **state)
     static const char *const modes[] = {"ozaki2", "faithful"};
     bool was_taken[TD_ROUTE_ROWS] = {false};
     (void)state;
-    for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2; i++) {
+    for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2 * 2; i++) {
         const int row = i % TD_ROUTE_ROWS, at = i / TD_ROUTE_ROWS;
         const int64_t *s = shapes[at % 3];
-        const td_problem p = product(s[0], s[1], s[2], s[3]);
+        td_problem p = product(s[0], s[1], s[2], s[3]);
+        p.is_paired = at / 18;
         const td_traits device = traits_of(cards[at / 3 % 3]);
-        td_route_case c = case_of(modes[at / 9], &p, &device);
+        td_route_case c = case_of(modes[at / 9 % 2], &p, &device);
         c.terms.without = without_others(row);
         c.route = td_route_of_case(&c);
         const td_route_row *r = &td_route_rows[row];

@@ -265,6 +265,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .range = {(const td_range *)(product->workspace + plan->range[0]),
                   (const td_range *)(product->workspace + plan->range[1])},
         .repaired = product->counters ? &product->counters->repaired : NULL,
+        .tiles = product->counters ? &product->counters->tiles : NULL,
     };
     return td_repair_run(&repair, part->batch, p->stream);
 }

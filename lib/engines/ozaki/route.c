@@ -65,8 +65,9 @@ static bool needs_none(const td_route_case *c) { return !c->is_certified; }
 
 /* ---- split ---- */
 
-static bool is_wide(const td_route_case *c) { return c->most > TD_MAX_MODULI; }
-static bool is_narrow(const td_route_case *c) { return !is_wide(c); }
+static bool is_wide(const td_route_case *c) { return c->most > TD_MAX_MODULI && !c->is_complex; }
+static bool is_complex(const td_route_case *c) { return c->is_complex; }
+static bool is_narrow(const td_route_case *c) { return !is_wide(c) && !is_complex(c); }
 static bool can_split_boxes(const td_route_case *c) { return is_narrow(c) && has_tma(c); }
 
 static double cost_of_split_boxes(const td_route_case *c)
@@ -158,7 +159,7 @@ static int64_t units_of(const td_route_case *c, int rows, int columns, int plane
 /* Time of the block that has most to do: see tuning.def. `blocks` make a unit together. */
 static double cost_of_wgmma(const td_route_case *c, int rows, int blocks, double row, double rest)
 {
-    const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI);
+    const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI << c->is_complex);
     const int64_t units = units_of(c, rows, blocks * TD_WGMMA_COLUMNS, planes),
                   rounds = rounds_of(units, c->terms.device.multiprocessors / blocks),
                   depth = c->depth / slices_of(c);
@@ -355,6 +356,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_SPLIT, TD_SPLIT_TMA, "tma", can_split_boxes, cost_of_split_boxes},
     {TD_STAGE_SPLIT, TD_SPLIT_THREADS, "threads", is_narrow, usual},
     {TD_STAGE_SPLIT, TD_SPLIT_WIDE, "wide", is_wide, usual},
+    {TD_STAGE_SPLIT, TD_SPLIT_COMPLEX, "complex", is_complex, usual},
 
     {TD_STAGE_ROUND, TD_ROUND_BINARY64, "binary64", always, cost_of_binary64},
     {TD_STAGE_ROUND, TD_ROUND_INT64, "int64", always, usual},
@@ -484,31 +486,39 @@ td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
     };
 }
 
+/* Complex products have half the rows and half of k, and two planes a modulus. */
+void td_route_set_product(td_route_case *c)
+{
+    c->type = TD_PANEL_RESIDUE;
+    c->rows = td_round_up(c->m >> c->is_complex, TD_LINE_GROUP);
+    c->depth = td_round_up(c->k_count >> c->is_complex, TD_K_PAD);
+    c->planes = c->most << c->is_complex;
+}
+
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device)
 {
     const int64_t k_pass = td_round_up(td_smaller(p->k, TD_RESIDUE_K), TD_K_PAD),
                   k_count = td_smaller(p->k, k_pass);
     const bool is_given = parameter.is_given;
-    return (td_route_case){
+    td_route_case c = {
         .m = p->m,
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
         .k_pass = k_pass,
         .k_count = k_count,
-        .least = is_given ? parameter.count : td_fewest_moduli(p->m, p->n, p->k),
+        .least = parameter.count,
         .most = is_given ? parameter.count : TD_MAX_MODULI,
+        .is_complex = parameter.is_complex,
         .kind = kind,
         .is_certified = kind == TD_FINISH_ROUND && !is_given,
         .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
         .has_unwanted = p->region != TD_REGION_ALL,
-        .type = TD_PANEL_RESIDUE,
-        .rows = td_round_up(p->m, TD_LINE_GROUP),
-        .depth = td_round_up(k_count, TD_K_PAD),
-        .planes = is_given ? parameter.count : TD_MAX_MODULI,
         .terms = td_route_terms_of(p, parameter, device),
     };
+    td_route_set_product(&c);
+    return c;
 }
 
 /* The most shared memory of a block by compute capability: CUDA C++ Programming Guide, "Technical

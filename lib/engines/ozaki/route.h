@@ -67,6 +67,7 @@ typedef struct {
     int64_t k_pass;         /* the most elements of k of a pass, a multiple of TD_K_PAD */
     int64_t k_count;        /* those of this pass */
     int least, most;        /* moduli */
+    bool is_complex;        /* moduli are those of complex products, two int8 products each */
     td_finish_kind kind;
     bool is_certified; /* elements of C are certified, or computed again */
     bool reads_c;      /* beta may be other than 0 */
@@ -90,12 +91,16 @@ typedef struct {
     bool (*serves)(const td_route_case *c);
     double (*cost)(const td_route_case *c);
 } td_route_row;
-enum { TD_ROUTE_ROWS = 37 };
+enum { TD_ROUTE_ROWS = 38 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
-/* The case of a whole binary64 product in one part, and in its first pass over k. */
+/* The case of a whole binary64 product in one part, and in its first pass over k; the parameter is
+ * td_moduli_of's (../model/cost.h). */
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device);
+
+/* Sets what the int8 products of a pass are like: type, rows, depth and planes. */
+void td_route_set_product(td_route_case *c);
 
 /* The value of one stage: c->route has those before. If no row serves without those that c leaves
  * out, all rows count. */
