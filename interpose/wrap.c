@@ -6,6 +6,13 @@
 #include "../lib/call/dispatch.h"
 #include "../lib/call/process.h"
 
+/* This thread's native call whose original function runs, and where its wrapper keeps it: NULL
+ * while none runs. A caller may leave the function by longjmp or an exception. */
+static _Thread_local struct {
+    const td_call *at;
+    td_call call;
+} unfinished;
+
 /* A call that is not looked at: td_wrap_end then does nothing but leave. */
 static bool pass(td_call *call)
 {
@@ -14,10 +21,32 @@ static bool pass(td_call *call)
     return true;
 }
 
+/* A thread is not cancelled while it holds what others wait for: what it was to be cancelled for
+ * happens once the call is over. */
+static int hold_off_cancellation(void)
+{
+    int state = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return state;
+}
+
+static void allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
+
+/* Of a call whose original function was left without a word. */
+static void drop_unfinished(void)
+{
+    if (!unfinished.at) return;
+    const int state = hold_off_cancellation();
+    td_call_drop(&unfinished.call);
+    unfinished.at = NULL;
+    allow_cancellation(state);
+}
+
 /* The options in force; NULL if the call is not to be looked at. */
 static const td_options *options_for(td_entry entry)
 {
     if (td_original_is_running()) return NULL;
+    drop_unfinished();
     const td_options *o = td_options_in_force();
     return td_dispatch_wants(o, entry) ? o : NULL;
 }
@@ -26,6 +55,8 @@ static const td_options *options_for(td_entry entry)
 static bool decide(const td_call *call)
 {
     if (call->outcome != TD_CALL_NATIVE) return false;
+    unfinished.at = call;
+    unfinished.call = *call;
     td_original_enter();
     return true;
 }
@@ -65,17 +96,6 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
     p->is_pedantic = is_pedantic(math);
     return true;
 }
-
-/* A thread is not cancelled while it holds what others wait for: what it was to be cancelled for
- * happens once the call is over. */
-static int hold_off_cancellation(void)
-{
-    int state = PTHREAD_CANCEL_ENABLE;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    return state;
-}
-
-static void allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
 
 /* True if the original function must run. */
 static bool begin(const td_options *o, td_entry entry, td_library *library, cublasHandle_t handle,
@@ -128,13 +148,14 @@ void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reaso
 {
     const int state = hold_off_cancellation();
     *call = td_dispatch_native(entry, p, reason);
-    td_original_enter();
+    (void)decide(call);
     allow_cancellation(state);
 }
 
 void td_wrap_wait(td_call *call)
 {
     td_original_leave();
+    if (unfinished.at == call) unfinished.at = NULL;
     td_call_wait(call);
 }
 
@@ -148,6 +169,7 @@ void td_wrap_end(td_call *call, bool is_done)
 {
     const int state = hold_off_cancellation();
     td_original_leave();
+    if (unfinished.at == call) unfinished.at = NULL;
     td_call_end(call, is_done);
     allow_cancellation(state);
 }

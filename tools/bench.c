@@ -78,6 +78,9 @@ static bool is_empty_folder(const char *path)
     return is_empty;
 }
 
+/* True if the library would put something else in place of a part of the name. */
+static bool is_pattern(const char *path) { return strstr(path, "%p") || strstr(path, "%r"); }
+
 /* The runs' files are kept in a folder that has no others, so that none is lost or taken for one of
  * them. */
 static bool open_kept(const char *name, char folder[PATH_MAX])
@@ -87,16 +90,17 @@ static bool open_kept(const char *name, char folder[PATH_MAX])
         complain("--keep is '%s', which cannot be made (%s)", name, strerror(errno));
         return false;
     }
-    const bool is_good = is_empty_folder(folder) && !strstr(folder, "%p");
+    const bool is_good = is_empty_folder(folder) && !is_pattern(folder);
     if (!is_good)
-        complain("--keep is '%s'; allowed: a new or empty folder, without %%p in its path", name);
+        complain("--keep is '%s'; allowed: a new or empty folder, without %%p and %%r in its path",
+                 name);
     return is_good;
 }
 
 static bool open_temporary(char folder[PATH_MAX])
 {
     const char *base = getenv("TMPDIR");
-    if (!base || base[0] != '/' || strstr(base, "%p")) base = "/tmp";
+    if (!base || base[0] != '/' || is_pattern(base)) base = "/tmp";
     if (snprintf(folder, PATH_MAX, "%s/tandem-bench-XXXXXX", base) < PATH_MAX && mkdtemp(folder))
         return true;
     complain("cannot make a folder in '%s' (%s)", base, strerror(errno));

@@ -302,7 +302,7 @@ const command command_report = {
     .most = INT_MAX,
     .summary = "merge reports, and show what took how long, and how exact it was",
     .details =
-        "Reports of several processes, such as the ranks of a program (TANDEM_REPORT=r-%p.json), "
+        "Reports of several processes, such as the ranks of a program (TANDEM_REPORT=r-%r.json), "
         "become one. A file that is no report is named, and the others are shown; the exit status "
         "is 1 "
         "then.",

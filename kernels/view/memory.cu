@@ -39,6 +39,11 @@ static bool is_there(const td_memory &m, const td_extent &x)
     return true;
 }
 
+static bool are_there(const td_ints &x)
+{
+    return !x.data || hostgpu_is_device_memory(x.data, (size_t)x.count * sizeof *x.data);
+}
+
 /* A scalar in device memory, which is there, and 0 in all its bytes. */
 static bool is_zero(const void *scalar, int64_t bytes)
 {
@@ -52,7 +57,7 @@ static cudaError_t check(void *of)
     if ((m.alpha && !hostgpu_is_device_memory(m.alpha, (size_t)m.alpha_bytes)) ||
         (m.beta && !hostgpu_is_device_memory(m.beta, (size_t)m.beta_bytes)))
         return cudaErrorIllegalAddress;
-    bool all = is_there(m, m.written);
+    bool all = is_there(m, m.written) && are_there(m.ints[0]) && are_there(m.ints[1]);
     for (const td_extent &x : m.read)
         all = all && (is_zero(m.alpha, m.alpha_bytes) || is_there(m, x));
     return all ? cudaSuccess : cudaErrorIllegalAddress;

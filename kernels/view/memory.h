@@ -17,8 +17,15 @@ typedef struct {
     int64_t rows, columns;
 } td_extent;
 
+/* Whole numbers, such as the pivots of all members; data NULL: there are none. */
+typedef struct {
+    const int *data;
+    int64_t count;
+} td_ints;
+
 typedef struct {
     td_extent written, read[4];
+    td_ints ints[2];
     const void *alpha,
         /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */
         *beta;

@@ -189,6 +189,10 @@ td_memory td_problem_memory(const td_problem *p)
                         .alpha_bytes = td_types[td_problem_type_of_alpha(p)].size,
                         .beta_bytes = td_types[td_problem_type_of_beta(p)].size};
     const int64_t k = td_problem_has_rest(p) ? p->k / 2 : p->k;
+    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
+        memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
+    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT)
+        memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
     case TD_PRODUCT:
         memory.written = extent(&p->c, p->m, p->n);

@@ -127,7 +127,7 @@ bool td_problem_has_beta(const td_problem *p);
 bool td_problem_has_addend(const td_problem *p);
 
 /* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
- * nothing. Pivots and info are left out. */
+ * nothing. */
 td_memory td_problem_memory(const td_problem *p);
 
 /* True if a product's factors are joined of two along k. */

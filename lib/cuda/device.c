@@ -1,10 +1,12 @@
 #include "device.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../options/launcher.h"
 #include "../options/log.h"
 
 pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,6 +76,38 @@ static cudaError_t find_counters(td_device *d)
     return error == cudaSuccess ? td_counters_prepare() : error;
 }
 
+/* GPUs of this machine, as NVIDIA's driver lists them; 0 if it does not. */
+static long count_gpus(void)
+{
+    DIR *folder = opendir("/proc/driver/nvidia/gpus");
+    long count = 0;
+    for (const struct dirent *at; folder && (at = readdir(folder));) count += at->d_name[0] != '.';
+    if (folder) closedir(folder);
+    return count;
+}
+
+/* How many ranks share a device: those of this machine are taken to be spread over its devices. A
+ * process that sees fewer devices than there are (CUDA_VISIBLE_DEVICES) was given some, as were
+ * the others. */
+static size_t count_sharers(void)
+{
+    const long ranks = td_launch_find().local, gpus = ranks > 1 ? count_gpus() : 0;
+    int visible = 0;
+    if (ranks <= 1 || !td_cuda_ok(cudaGetDeviceCount(&visible)) || visible < 1) return 1;
+    const long devices = gpus > visible ? gpus : visible;
+    return (size_t)((ranks + devices - 1) / devices);
+}
+
+/* A quarter of what is free, and an equal share of it for each rank. */
+static size_t default_workspace(int ordinal, size_t free_bytes)
+{
+    const size_t sharers = count_sharers(), bytes = free_bytes / 4 / sharers;
+    if (sharers > 1)
+        td_log(TD_LOG_INFO, "device %d has %zu ranks: each takes at most %zu MiB of workspace",
+               ordinal, sharers, bytes >> 20);
+    return bytes;
+}
+
 static cudaError_t query(td_device *d)
 {
     int value = 0;
@@ -88,7 +122,7 @@ static cudaError_t query(td_device *d)
             cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, d->ordinal);
     d->shared_per_multiprocessor = (size_t)value;
     if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes);
-    d->workspace_bytes = free_bytes / 4;
+    if (error == cudaSuccess) d->workspace_bytes = default_workspace(d->ordinal, free_bytes);
     return error;
 }
 

@@ -26,9 +26,9 @@ typedef struct td_device {
     int ordinal;
     int multiprocessors;
     size_t shared_per_multiprocessor; /* bytes */
-    size_t workspace_bytes;           /* a quarter of the memory that was free at the first call */
-    cudaMemPool_t pool;               /* the GPU's, which no reset touches */
-    struct td_cublas *cublas;         /* of ../engines/ozaki/cublas.c */
+    size_t workspace_bytes;   /* a rank's share of a quarter of what the first call found free */
+    cudaMemPool_t pool;       /* the GPU's, which no reset touches */
+    struct td_cublas *cublas; /* of ../engines/ozaki/cublas.c */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */
     cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */

@@ -163,9 +163,11 @@ static size_t plan(void *of, size_t limit)
 
 static td_scalar real_number(double value) { return (td_scalar){.value.binary64 = value}; }
 
-static double real_part(const td_scalar *s, bool is_real)
+/* Of a scalar without an imaginary part: a real number, on the host or in device memory, or a
+ * complex one on the host. */
+static td_scalar real_part(const td_scalar *s, bool is_real)
 {
-    return is_real ? s->value.binary64 : s->value.complex_binary64.re;
+    return is_real ? *s : real_number(s->value.complex_binary64.re);
 }
 
 /* The scalars of the product of real lines. */
@@ -176,8 +178,8 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_prob
         real->alpha = (td_scalar){.device = s->real};
         real->beta = (td_scalar){.device = s->real + 1};
     } else if (td_scalars_are_real(s)) {
-        real->alpha = real_number(real_part(&s->alpha, s->alpha_is_real));
-        real->beta = real_number(real_part(&s->beta, s->beta_is_real));
+        real->alpha = real_part(&s->alpha, s->alpha_is_real);
+        real->beta = real_part(&s->beta, s->beta_is_real);
     } else {
         real->alpha = real_number(1.0);
         real->beta = real_number(0.0);

@@ -11,6 +11,7 @@
 #include "images.h"
 #include "../options/log.h"
 #include "owners.h"
+#include "stack.h"
 
 #define NAME_OF_ENTRY(function, family) #function,
 #define NAME_OF_HELPER(function)        #function,
@@ -297,4 +298,8 @@ void td_original_enter(void) { running++; }
 
 void td_original_leave(void) { running--; }
 
-bool td_original_is_running(void) { return running > 0; }
+bool td_original_is_running(void)
+{
+    if (running > 0 && !td_stack_has_tandem_above()) running = 0;
+    return running > 0;
+}

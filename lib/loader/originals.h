@@ -82,7 +82,8 @@ td_function td_original_find(td_library *library, td_original which);
     td_library_of((handle), __builtin_return_address(0), TD_ORIGINAL_##function)
 
 /* Round every call of an original that could call functions of its own library: in between,
- * wrappers that this thread enters pass their calls on unseen. */
+ * wrappers that this thread enters pass their calls on unseen. An original that is left by
+ * longjmp or an exception does not come to td_original_leave: td_original_is_running finds out. */
 void td_original_enter(void);
 void td_original_leave(void);
 bool td_original_is_running(void);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher.h"
+
 enum { PATIENCE_MILLISECONDS = 5000 };
 
 static bool fail(int error)
@@ -39,6 +41,7 @@ bool td_file_name_set(td_file_name *name, const char *pattern)
     const int length = snprintf(name->pattern, sizeof name->pattern, "%s", pattern);
     if (length >= (int)sizeof name->pattern) return fail(ENAMETOOLONG);
     name->folder[0] = '\0';
+    name->rank = td_launch_find().rank;
     return pattern[0] == '/' || getcwd(name->folder, sizeof name->folder);
 }
 
@@ -49,8 +52,9 @@ bool td_file_name_path(const td_file_name *name, char path[TD_PATH_BYTES])
     if (*at != '/') used = snprintf(path, TD_PATH_BYTES, "%s/", name->folder);
     while (*at && used < TD_PATH_BYTES) {
         const size_t room = (size_t)(TD_PATH_BYTES - used);
-        if (strncmp(at, "%p", 2) == 0) {
-            used += snprintf(path + used, room, "%ld", (long)getpid());
+        const bool is_process = strncmp(at, "%p", 2) == 0;
+        if (is_process || strncmp(at, "%r", 2) == 0) {
+            used += snprintf(path + used, room, "%ld", is_process ? (long)getpid() : name->rank);
             at += 2;
         } else {
             used += snprintf(path + used, room, "%c", *at++);

@@ -13,7 +13,8 @@ enum { TD_PATH_BYTES = 4096 };
 
 /* A file name as the user gave it, and where it was given. */
 typedef struct {
-    char pattern[TD_PATH_BYTES]; /* %p in it stands for the process id */
+    char pattern[TD_PATH_BYTES]; /* %p in it stands for the process id, %r for the rank */
+    long rank;                   /* of this process, as its launcher says (launcher.h) */
     /* absolute: of relative names, since the application may change its own */
     char folder[TD_PATH_BYTES];
 } td_file_name;

@@ -17,9 +17,9 @@ typedef enum {
 
 extern const char *const td_log_level_names[TD_LOG_LEVEL_COUNT];
 
-/* Lines above level are dropped from now on; the others go to the end of file, a name in which %p
- * stands for the process id, or to stderr if file is NULL. A file that cannot be written, now or
- * later, gets one line, and stderr its place. Until the first call: warn, stderr. */
+/* Lines above level are dropped from now on; the others go to the end of file, a name as in
+ * file.h, or to stderr if file is NULL. A file that cannot be written, now or later, gets one line,
+ * and stderr its place. Until the first call: warn, stderr. */
 void td_log_open(td_log_level level, const char *file);
 
 /* True if lines of a level are not dropped: for what costs time to find out. */

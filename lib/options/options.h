@@ -60,7 +60,7 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
     X(WORKSPACE, bytes, workspace, "auto",                                                         \
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
-      "free memory.")                                                                              \
+      "free memory, divided among the ranks of a device that mpirun, srun or torchrun started.")   \
     X(VERIFY, verify, verify, "off", "off, sample, sample:N with 1 to 65536 elements, or full",    \
       "Elements of each product that are computed again exactly, after it, and compared: 64, N, "  \
       "or "                                                                                        \
@@ -70,10 +70,10 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "Where the row and the column of the first element beyond its bound are left: "              \
       "verify-PID.txt.")                                                                           \
     X(LOG, log, log, "warn",                                                                       \
-      "error, warn, info or debug, each optionally :FILE (%p is the process id)",                  \
+      "error, warn, info or debug, each optionally :FILE (%p is the process id, %r the rank)",     \
       "What is said, and where; without a file on stderr. In a file each line begins with "        \
       "the time (UTC), the process and the thread.")                                               \
-    X(REPORT, text, report, "none", "none, a file name (%p is the process id), or -",              \
+    X(REPORT, text, report, "none", "none, a file name (%p is the process id, %r the rank), or -", \
       "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
       "`-`.")                                                                                      \
     X(REPORT_EVERY, seconds, report_every, "10", "seconds from 0 to 86400, or never",              \

@@ -215,6 +215,15 @@ class Commands(Case):
         self.assertEqual(sizes('dtrmm', 40, 50, '--side', 'R', '--op', 'T'), [40, 50, 50])
         self.assertEqual(sizes('dsyrkx', 40, 50), [40, 40, 50])
         self.assertEqual(sizes('dsyr2k', 40, 50), [40, 40, 100])
+        self.assertEqual(sizes('zher2k', 40, 50, '--op', 'C'), [40, 40, 50])
+        self.assertEqual(sizes('zgemm', 40, 50, 60, '--op', 'CT'), [40, 50, 60])
+
+    def test_a_complex_product_is_four_real_ones(self):
+        h200 = ('--device', 'NVIDIA H200')
+        one = self.plan(4096, 4096, 4096, *h200)[1]
+        four = self.plan('--routine', 'zgemm', 4096, 4096, 4096, *h200)[1]
+        for mode in ('native', 'df', 'fp64'):
+            self.assertAlmostEqual(float(four[mode]) / float(one[mode]), 4.0, delta=0.6, msg=mode)
 
     def test_native_time_is_of_the_routine(self):
         """A triangular product takes cuBLAS about half of the time, and emulation all of it; triangles of C are slower than
@@ -238,10 +247,10 @@ class Commands(Case):
         h200 = routes(4096, 4096, 512, '--device', 'NVIDIA H200')
         self.assertEqual(set(h200), {'ozaki2', 'faithful'})
         self.assertEqual(h200['ozaki2'], 'measure tma, bound separate, split tma, round binary64, slices 1, '
-                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt')
+                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, repair-tiles 2, repair tma-pair')
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
                          'measure threads, bound separate, split threads, round int64, slices 1, '
-                         'gemm mma-large, crt limbs, fuse none')
+                         'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
 
     def test_plan_heeds_accuracy_and_strategy(self):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -58,6 +59,23 @@ static void names_take_the_process_id(void **state)
     int status = -1;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
+}
+
+/* The launcher's word when the name was given counts, whatever becomes of the variables. */
+static void names_take_the_rank(void **state)
+{
+    td_file_name name;
+    char expected[128];
+    (void)state;
+    setenv("OMPI_COMM_WORLD_RANK", "12", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+    assert_true(td_file_name_set(&name, "/%r-%p-%r.json"));
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    snprintf(expected, sizeof expected, "/12-%ld-12.json", (long)getpid());
+    assert_path(&name, expected);
+    assert_true(td_file_name_set(&name, "/%r.json"));
+    assert_path(&name, "/0.json");
 }
 
 /* A folder's own %p is none of the user's. */
@@ -259,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FILE_TEST(names_take_the_process_id),
+        FILE_TEST(names_take_the_rank),
         FILE_TEST(names_are_of_the_folder_where_they_were_given),
         FILE_TEST(long_names_are_refused),
         FILE_TEST(a_reader_that_has_gone_ends_nothing),

@@ -1,8 +1,9 @@
 """Programs that cancel, fork, exit and misuse cuBLAS: what they get without Tandem they get with it, and nothing hangs.
 
-usage: check_faults.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER OLD_CUBLAS
+usage: check_faults.py CLIENT ESCAPE_CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER OLD_CUBLAS
 
-OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says. The host
+OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says, and
+ESCAPE_CLIENT, client_escape.cpp, leaves products from within. The host
 device is where it can be tried without harm.
 """
 
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-client, preload, hostgpu, old_cublas = sys.argv[1:5]
+client, escape_client, preload, hostgpu, old_cublas = sys.argv[1:6]
 STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
 MODES = ["df", "ts", "dd", "d+s", "fp64", "ozaki2", "ozaki1", "ozaki-sgemm", "faithful", "auto"]
 PATIENCE = 600  # seconds, for what takes some at most: a hang would last for ever
@@ -82,6 +83,25 @@ class Faults(unittest.TestCase):
     def test_a_caller_may_jump_out_of_a_callback(self):
         self.check_right("longjmp")
 
+    def test_products_that_are_left_from_within(self):
+        """Tandem sees all products after a native one that longjmp or an exception has left, and loses no timer to it."""
+        for way in ("longjmp", "exception"):
+            for mode in ("", "native", "df", "ozaki2"):
+                with self.subTest(way=way, mode=mode), tempfile.TemporaryDirectory() as folder:
+                    report = os.path.join(folder, "report.json")
+                    process = run(way, mode=mode, program=(escape_client,), TANDEM_REPORT=report)
+                    self.assertEqual((process.returncode, process.stdout, said(process)), (0, "right\n", []), process.stderr)
+                    if mode:
+                        self.check_all_are_seen(read(report), mode)
+
+    def check_all_are_seen(self, report, mode):
+        products = [call for call in report["calls"] if call["m"] == 40]
+        left = [call for call in report["calls"] if call["m"] < 40]
+        self.assertEqual([(call["mode"], call["count"]) for call in products], [(mode, 301)])
+        self.assertEqual(products[0]["timed"], 16 + 300 // 16)
+        self.assertEqual((sum(call["count"] for call in left), sum(call["timed"] for call in left)), (300, 0))
+        self.assertEqual({call["mode"] for call in left}, {"native"})
+
     def test_handles_that_are_none(self):
         self.check_same("destroyed handle")
 
@@ -100,6 +120,9 @@ class Faults(unittest.TestCase):
 
     def test_batches_with_members_that_are_not_there(self):
         self.check_same("batch")
+
+    def test_pivots_that_are_not_there(self):
+        self.check_same("pivots", ["native", "df"])
 
     def test_devices_change_and_are_reset(self):
         plain = run("devices", mode="", HOSTGPU_DEVICES="2")

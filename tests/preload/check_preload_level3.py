@@ -22,7 +22,7 @@ FUNCTIONS |= {f"cublas{name}{form}" for name in ("Dsyrkx", "Zsyrkx", "Zherkx") f
 # What errors relative to abs(A)abs(B) may be for the client's 75 terms.
 MODES = {
     "native": 2**-45, "df": 2**-42, "ts": 2**-52, "dd": 2**-52, "d+s": 2**-52, "ozaki1": 2**-48,
-    "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:16": 2**-45, "faithful": 2**-52,
+    "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:18": 2**-45, "faithful": 2**-52,
     "faithful:fp64": 2**-52, "fp64": 2**-48, "auto": 2**-45,
 }
 

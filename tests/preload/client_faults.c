@@ -2,113 +2,19 @@
  * names. It ends with status 0 and prints "right" if every product that should have given a result
  * gave the bits of the first one; a way that ends the process otherwise says so beside its
  * function. */
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-enum { N = 70, BYTES = N * N * (int)sizeof(double), THREADS = 4 };
+#include "faults_work.h"
 
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "client_faults: line %d: %s\n", __LINE__, #condition);                 \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* What one thread multiplies with. */
-typedef struct {
-    cublasHandle_t handle;
-    double *a, *b, *c;
-} work;
-
-static double expected[N * N];
-
-static void fill_host(double *host, unsigned seed)
-{
-    for (int i = 0; i < N * N; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        host[i] = (double)(int)seed / 65536;
-    }
-}
-
-static void fill(double *device, unsigned seed)
-{
-    double *const host = malloc(BYTES);
-    REQUIRE(host);
-    fill_host(host, seed);
-    REQUIRE(!cudaMemcpy(device, host, BYTES, cudaMemcpyHostToDevice));
-    free(host);
-}
-
-static work make_work(void)
-{
-    work w;
-    REQUIRE(!cublasCreate(&w.handle));
-    REQUIRE(!cudaMalloc((void **)&w.a, BYTES) && !cudaMalloc((void **)&w.b, BYTES) &&
-            !cudaMalloc((void **)&w.c, BYTES));
-    fill(w.a, 1);
-    fill(w.b, 2);
-    return w;
-}
-
-static void free_work(const work *w)
-{
-    REQUIRE(!cudaFree(w->a) && !cudaFree(w->b) && !cudaFree(w->c));
-    REQUIRE(!cublasDestroy(w->handle));
-}
-
-static int multiply(const work *w)
-{
-    const double one = 1, zero = 0;
-    return (int)cublasDgemm(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N, N, &one, w->a, N, w->b, N,
-                            &zero, w->c, N);
-}
-
-static void read_c(const work *w, double *host)
-{
-    REQUIRE(!cudaMemcpy(host, w->c, BYTES, cudaMemcpyDeviceToHost));
-}
-
-/* A product whose bits must be those of the first. */
-static void multiply_right(const work *w)
-{
-    double *host = malloc(BYTES);
-    REQUIRE(host && !multiply(w));
-    read_c(w, host);
-    REQUIRE(!memcmp(host, expected, BYTES));
-    free(host);
-}
-
-static work first_product(void)
-{
-    const work w = make_work();
-    REQUIRE(!multiply(&w));
-    read_c(&w, expected);
-    return w;
-}
-
-static void in_threads(int count, void *(*body)(void *), void *argument)
-{
-    pthread_t thread[256];
-    for (int i = 0; i < count; i++) REQUIRE(!pthread_create(&thread[i], NULL, body, argument));
-    for (int i = 0; i < count; i++) pthread_join(thread[i], NULL);
-}
+enum { THREADS = 4 };
 
 /* ---- threads that end ---- */
 
@@ -185,7 +91,7 @@ static void have_small_stacks(void)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    static double host[N * N];
+    static double host[N * N], again[N * N];
     work w = make_work();
     REQUIRE(!pthread_attr_init(&attributes) &&
             !pthread_attr_setstacksize(&attributes, STACK_BYTES));
@@ -193,8 +99,8 @@ static void have_small_stacks(void)
     pthread_join(thread, NULL);
     read_c(&w, host);
     REQUIRE(!multiply(&w));
-    read_c(&w, expected);
-    REQUIRE(!memcmp(host, expected, BYTES));
+    read_c(&w, again);
+    REQUIRE(!memcmp(host, again, BYTES));
 }
 
 /* ---- fork and exec ---- */
@@ -300,125 +206,6 @@ static void reuse_stderr(void)
     if (file != STDERR_FILENO || write(file, "data", 4) != 4) _exit(2);
 }
 
-/* ---- handles, streams, operands ---- */
-
-/* A product that the program gets no result of: the status is printed, for the same program without
- * Tandem gives the same. */
-static void print_status(const char *name, int status) { printf("%s: %d\n", name, status); }
-
-static void use_a_destroyed_handle(void)
-{
-    const work w = first_product();
-    REQUIRE(!cublasDestroy(w.handle));
-    print_status("destroyed", multiply(&w));
-    print_status("destroyed twice", (int)cublasDestroy(w.handle));
-    work again = w;
-    REQUIRE(!cublasCreate(&again.handle));
-    multiply_right(&again);
-    static max_align_t zeros[64];
-    again.handle = (cublasHandle_t)(void *)zeros;
-    print_status("zeroed", multiply(&again));
-    again.handle = NULL;
-    print_status("null", multiply(&again));
-}
-
-static void *destroy_soon(void *handle)
-{
-    usleep(3000);
-    cublasDestroy(handle);
-    return NULL;
-}
-
-/* Products of a handle that another thread destroys succeed until they are refused. */
-static void destroy_in_use(void)
-{
-    work w = first_product();
-    for (int i = 0; i < 10; i++) {
-        pthread_t thread;
-        int status = 0;
-        REQUIRE(!pthread_create(&thread, NULL, destroy_soon, w.handle));
-        while (!status) status = multiply(&w);
-        print_status("destroyed meanwhile", status);
-        pthread_join(thread, NULL);
-        REQUIRE(!cublasCreate(&w.handle));
-        multiply_right(&w);
-    }
-}
-
-static void use_a_destroyed_stream(void)
-{
-    cudaStream_t stream;
-    const work w = first_product();
-    REQUIRE(!cudaStreamCreate(&stream) && !cublasSetStream(w.handle, stream));
-    multiply_right(&w);
-    REQUIRE(!cudaStreamDestroy(stream));
-    print_status("dead stream", multiply(&w));
-}
-
-static int multiply_64(const work *w, int64_t m, int64_t n, int64_t k, const double *alpha,
-                       const double *a, const double *b, double *c)
-{
-    const double zero = 0;
-    return (int)cublasDgemm_64(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a, m, b,
-                               k ? k : 1, &zero, c, m);
-}
-
-static void use_wrong_operands(void)
-{
-    const work w = first_product();
-    static double host[N * N];
-    const double one = 1, *const alpha = &one;
-    const int64_t most = INT32_MAX;
-    print_status("host A", multiply_64(&w, N, N, N, alpha, host, w.b, w.c));
-    print_status("host B", multiply_64(&w, N, N, N, alpha, w.a, host, w.c));
-    print_status("host C", multiply_64(&w, N, N, N, alpha, w.a, w.b, host));
-    print_status("A too short", multiply_64(&w, N, N, N, alpha, w.a + 1, w.b, w.c));
-    print_status("B too short", multiply_64(&w, N, N, N, alpha, w.a, w.b + 1, w.c));
-    print_status("C too short", multiply_64(&w, N, N, N, alpha, w.a, w.b, w.c + 1));
-    print_status("m", multiply_64(&w, most, 1, 1, alpha, w.a, w.b, w.c));
-    print_status("n", multiply_64(&w, 1, most, 1, alpha, w.a, w.b, w.c));
-    print_status("k", multiply_64(&w, 1, 1, most, alpha, w.a, w.b, w.c));
-    print_status("m and n", multiply_64(&w, most, most, 1, alpha, w.a, w.b, w.c));
-    print_status("m, n and k", multiply_64(&w, most, most, most, alpha, w.a, w.b, w.c));
-    print_status("m = 2^31 - 64", multiply_64(&w, most - 63, 2, 2, alpha, w.a, w.b, w.c));
-    print_status("m = 2^31", multiply_64(&w, most + 1, 1, 1, alpha, w.a, w.b, w.c));
-    print_status("m = 2^40", multiply_64(&w, INT64_C(1) << 40, 1, 1, alpha, w.a, w.b, w.c));
-    print_status("n = 2^40", multiply_64(&w, 1, INT64_C(1) << 40, 1, alpha, w.a, w.b, w.c));
-    print_status("k = 2^40", multiply_64(&w, 1, 1, INT64_C(1) << 40, alpha, w.a, w.b, w.c));
-    print_status("m = 2^62",
-                 multiply_64(&w, INT64_C(1) << 62, INT64_C(1) << 62, 1, alpha, w.a, w.b, w.c));
-    REQUIRE(!cublasSetPointerMode(w.handle, CUBLAS_POINTER_MODE_DEVICE));
-    print_status("host alpha", multiply_64(&w, N, N, N, alpha, w.a, w.b, w.c));
-    REQUIRE(!cublasSetPointerMode(w.handle, CUBLAS_POINTER_MODE_HOST));
-    multiply_right(&w);
-}
-
-/* One pointer of an array of a batch is NULL, or is not device memory. */
-static void use_a_bad_batch(void)
-{
-    enum { MEMBERS = 3 };
-    const work w = first_product();
-    static double host[N * N];
-    double *bad[] = {NULL, host}, **array[3];
-    const double one = 1, zero = 0;
-    for (int i = 0; i < 3; i++)
-        REQUIRE(!cudaMalloc((void **)&array[i], sizeof(double *) * MEMBERS));
-    for (int operand = 0; operand < 3; operand++)
-        for (int i = 0; i < 2; i++) {
-            double *good[] = {w.a, w.b, w.c};
-            for (int o = 0; o < 3; o++) {
-                double *list[MEMBERS] = {good[o], good[o], good[o]};
-                if (o == operand) list[1] = bad[i];
-                REQUIRE(!cudaMemcpy(array[o], list, sizeof list, cudaMemcpyHostToDevice));
-            }
-            print_status("batch", (int)cublasDgemmBatched(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N,
-                                                          N, &one, (const double *const *)array[0],
-                                                          N, (const double *const *)array[1], N,
-                                                          &zero, array[2], N, MEMBERS));
-        }
-    multiply_right(&w);
-}
-
 /* ---- the caller's own ways out ---- */
 
 static jmp_buf back;
@@ -518,167 +305,6 @@ static void have_no_device(void)
                                              memory, 1, memory, 1, &one, memory, 1));
 }
 
-/* ---- calls that fail ---- */
-
-/* What Tandem allocates on the host: this program's functions come before the C library's. */
-void *real_malloc(size_t bytes) __asm__("__libc_malloc");
-void *real_calloc(size_t count, size_t bytes) __asm__("__libc_calloc");
-void *real_realloc(void *old, size_t bytes) __asm__("__libc_realloc");
-void *real_memalign(size_t alignment, size_t bytes) __asm__("__libc_memalign");
-
-static const char *tandem_start, *tandem_end;
-static atomic_ullong host_calls, host_first, host_count, host_failed;
-
-static bool host_fails(const void *caller)
-{
-    const char *at = caller;
-    if (!atomic_load(&host_count) || at < tandem_start || at >= tandem_end) return false;
-    const unsigned long long number = atomic_fetch_add(&host_calls, 1) + 1;
-    if (number < host_first || number - host_first >= host_count) return false;
-    atomic_fetch_add(&host_failed, 1);
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t bytes)
-{
-    return host_fails(__builtin_return_address(0)) ? NULL : real_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return host_fails(__builtin_return_address(0)) ? NULL : real_calloc(count, bytes);
-}
-
-void *realloc(void *old, size_t bytes)
-{
-    return host_fails(__builtin_return_address(0)) ? NULL : real_realloc(old, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    return host_fails(__builtin_return_address(0)) ? NULL : real_memalign(alignment, bytes);
-}
-
-static int find_tandem(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    (void)size, (void)unused;
-    if (!strstr(info->dlpi_name, "libtandem")) return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
-            tandem_start = (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            tandem_end = tandem_start + info->dlpi_phdr[i].p_memsz;
-        }
-    return 1;
-}
-
-/* The host device's: HOSTGPU_FAULT_ALLOCATION, _LAUNCH and _LOAD; and the host's. */
-enum { ALLOCATION, LAUNCH, LOAD, HOST_ALLOCATION, KINDS };
-static const char *const kind_names[KINDS] = {"allocation", "launch", "load", "host allocation"};
-static void (*fail_at)(int, unsigned long long, unsigned long long);
-static unsigned long long (*failures)(int);
-
-static void fail(int kind, unsigned long long first, unsigned long long count)
-{
-    if (kind < HOST_ALLOCATION) {
-        fail_at(kind, first, count);
-        return;
-    }
-    host_calls = host_failed = 0;
-    host_first = first;
-    host_count = count;
-}
-
-static unsigned long long failed(int kind)
-{
-    return kind < HOST_ALLOCATION ? failures(kind) : atomic_load(&host_failed);
-}
-
-/* op(A) op(B), whose rows and columns have sums of about 2^37, in plain C. */
-static double reference[N * N], host_a[N * N], host_b[N * N];
-
-static void find_reference(void)
-{
-    memset(reference, 0, sizeof reference);
-    for (int j = 0; j < N; j++)
-        for (int l = 0; l < N; l++)
-            for (int i = 0; i < N; i++)
-                reference[i + j * N] += host_a[i + l * N] * host_b[l + j * N];
-}
-
-static bool is_near_reference(const work *w)
-{
-    static double c[N * N];
-    bool is_near = true;
-    read_c(w, c);
-    for (int i = 0; i < N * N; i++) is_near &= c[i] - reference[i] < 1 && reference[i] - c[i] < 1;
-    return is_near;
-}
-
-static size_t free_bytes(void)
-{
-    size_t left = 0, all = 0;
-    REQUIRE(!cudaMemGetInfo(&left, &all));
-    return left;
-}
-
-enum { NOT_FAILED = 42, EXECUTION_FAILED = CUBLAS_STATUS_EXECUTION_FAILED };
-
-/* Two products during which calls fail, and one after that. Exit status 0 if all is right,
- * NOT_FAILED if none failed. */
-static void multiply_with_faults(int kind, unsigned long long first, unsigned long long count)
-{
-    work w;
-    size_t before;
-    if (kind == HOST_ALLOCATION) fail(kind, first, count);
-    w = make_work();
-    before = free_bytes();
-    if (kind != HOST_ALLOCATION) fail(kind, first, count);
-    for (int i = 0; i < 2; i++) {
-        const int status = multiply(&w);
-        REQUIRE(status == 0 || (kind == LAUNCH && status == EXECUTION_FAILED));
-        REQUIRE(status != 0 || is_near_reference(&w));
-    }
-    const bool has_failed = failed(kind) > 0;
-    fail(kind, 0, 0);
-    REQUIRE(!multiply(&w) && is_near_reference(&w));
-    REQUIRE(free_bytes() == before);
-    free_work(&w);
-    _exit(has_failed ? 0 : NOT_FAILED);
-}
-
-static int status_of_child(int kind, unsigned long long first, unsigned long long count)
-{
-    int status = -1;
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) multiply_with_faults(kind, first, count);
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
-}
-
-/* Each call of each kind fails once, and from the first on all of them; in a process of its own
- * each time, as much happens once in a process. Prints how many there are of each kind. */
-static void fail_everywhere(void)
-{
-    *(void **)&fail_at = dlsym(RTLD_DEFAULT, "hostgpu_fail_at");
-    *(void **)&failures = dlsym(RTLD_DEFAULT, "hostgpu_failures");
-    REQUIRE(fail_at && failures);
-    dl_iterate_phdr(find_tandem, NULL);
-    REQUIRE(tandem_start);
-    fill_host(host_a, 1);
-    fill_host(host_b, 2);
-    find_reference();
-    for (int kind = 0; kind < KINDS; kind++) {
-        unsigned long long first = 1;
-        int status = 0;
-        while (status == 0) status = status_of_child(kind, first++, 1);
-        if (status != NOT_FAILED) fprintf(stderr, "number %llu of:\n", first - 1);
-        print_status(kind_names[kind], status == NOT_FAILED ? (int)first - 2 : -1);
-        print_status("all of them", status_of_child(kind, 1, 1u << 30));
-    }
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
@@ -704,6 +330,7 @@ static const struct {
     {"destroyed stream", use_a_destroyed_stream},
     {"operands", use_wrong_operands},
     {"batch", use_a_bad_batch},
+    {"pivots", use_wrong_pivots},
     {"longjmp", jump_out},
     {"streams", use_streams_at_random},
     {"devices", change_devices},

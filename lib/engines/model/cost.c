@@ -55,8 +55,16 @@ static double bytes_of(const td_problem *p, const sizes *s)
 static double native_share(const td_problem *p)
 {
     const double large = 4096.0;
-    if (p->region != TD_REGION_ALL) return fmin(1.0, pow(large / (double)p->n, 0.125));
-    return p->routine == TD_TRIANGULAR_PRODUCT ? 0.83 / 0.5 : 1.0;
+    switch (p->routine) {
+    case TD_RANK_K:
+    case TD_RANK_KX:
+    case TD_RANK_2K:
+        return fmin(1.0, pow(large / (double)p->n, 0.125));
+    case TD_TRIANGULAR_PRODUCT:
+        return 0.83 / 0.5;
+    default:
+        return 1.0;
+    }
 }
 
 TD_COST(native)

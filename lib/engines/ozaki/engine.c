@@ -250,6 +250,8 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
+        .binary64 =
+            td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
         .takes_dense = has_dense,
         .repaired = repaired,
         .line = {s.finish.line[0], s.finish.line[1]},

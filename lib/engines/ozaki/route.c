@@ -279,6 +279,65 @@ static double cost_of_none(const td_route_case *c)
     return 0.0;
 }
 
+/* ---- repair: sums in binary64 ---- */
+
+static int64_t tiles_of(const td_route_case *c)
+{
+    return td_ceil_div(c->m, TD_TILE) * td_ceil_div(c->n, TD_TILE);
+}
+
+/* Blocks of one member: at least one, and no more than tiles. */
+static int64_t binary64_blocks(const td_route_case *c)
+{
+    const int64_t multiprocessors = c->terms.device.multiprocessors,
+                  of_member = (int64_t)td_tuned_binary64_turns * multiprocessors / c->batch;
+    return td_smaller(tiles_of(c), td_larger(1, td_smaller(multiprocessors, of_member)));
+}
+
+static double cost_of_single_tiles(const td_route_case *c)
+{
+    return (double)(tiles_of(c) * c->batch) > td_tuned_binary64_places ? POOR : GOOD;
+}
+
+static bool has_many_stages(const td_route_case *c)
+{
+    return c->terms.device.shared_bytes >= TD_BINARY64_BYTES;
+}
+
+static bool can_repair_by_tma(const td_route_case *c)
+{
+    return has_many_stages(c) && has_tma(c) && c->k >= TD_BINARY64_TMA_K;
+}
+
+static bool can_repair_by_pairs(const td_route_case *c)
+{
+    return can_repair_by_tma(c) && c->route.of[TD_STAGE_REPAIR_TILES] == 2 &&
+           binary64_blocks(c) >= 2;
+}
+
+static double cost_of_repair_by_tma(const td_route_case *c)
+{
+    const double products = (double)c->m * (double)c->n * (double)c->k;
+    return products < td_tuned_binary64_tma_products ? POOR : GOOD;
+}
+
+/* Pairs of blocks pay unless the last of their rounds has less to do than one of single blocks. */
+static double cost_of_repair_by_pairs(const td_route_case *c)
+{
+    const int64_t rows = td_ceil_div(td_ceil_div(c->m, TD_TILE), 2),
+                  columns = td_ceil_div(c->n, TD_TILE), blocks = binary64_blocks(c),
+                  of_pairs = rounds_of(rows * td_ceil_div(columns, 2), td_larger(1, blocks / 2));
+    const bool pays = (double)of_pairs <=
+                      td_tuned_binary64_pair_rounds * (double)rounds_of(rows * columns, blocks);
+    return pays && cost_of_repair_by_tma(c) == GOOD ? BEST : POOR;
+}
+
+static double poor(const td_route_case *c)
+{
+    (void)c;
+    return POOR;
+}
+
 /* ---- THE table ---- */
 
 #define SLICES(count)                                                                              \
@@ -326,6 +385,15 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
     {TD_STAGE_FUSE, TD_FUSE_NONE, "none", always, cost_of_none},
     {TD_STAGE_FUSE, TD_FUSE_GEMM_CRT, "gemm-crt", can_fuse, cost_of_fused},
+
+    {TD_STAGE_REPAIR_TILES, 1, "1", always, cost_of_single_tiles},
+    {TD_STAGE_REPAIR_TILES, 2, "2", always, usual},
+
+    {TD_STAGE_REPAIR, TD_BINARY64_TMA_PAIR, "tma-pair", can_repair_by_pairs,
+     cost_of_repair_by_pairs},
+    {TD_STAGE_REPAIR, TD_BINARY64_TMA, "tma", can_repair_by_tma, cost_of_repair_by_tma},
+    {TD_STAGE_REPAIR, TD_BINARY64_MANY_STAGES, "many-stages", has_many_stages, usual},
+    {TD_STAGE_REPAIR, TD_BINARY64_FEW_STAGES, "few-stages", always, poor},
 };
 #undef SLICES
 
@@ -381,6 +449,17 @@ td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms
                              .terms = *terms,
                              .route.of[TD_STAGE_SLICES] = panels->pieces};
     return (td_gemm_route)td_route_choose(TD_STAGE_GEMM, &c);
+}
+
+td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
+                                     const td_route_terms *terms)
+{
+    td_route_case c = {.m = m, .n = n, .k = k, .batch = batch, .terms = *terms};
+    const int tiles = td_route_choose(TD_STAGE_REPAIR_TILES, &c);
+    c.route.of[TD_STAGE_REPAIR_TILES] = tiles;
+    return (td_binary64_launch){.route = (td_binary64_route)td_route_choose(TD_STAGE_REPAIR, &c),
+                                .tiles = tiles,
+                                .blocks = (int)binary64_blocks(&c)};
 }
 
 /* ---- cases ---- */
@@ -454,8 +533,9 @@ td_traits td_traits_of_card(const td_card *card)
 
 /* ---- for people ---- */
 
-const char *const td_stage_names[TD_STAGES] = {"measure", "bound", "split", "round",
-                                               "slices",  "gemm",  "crt",   "fuse"};
+const char *const td_stage_names[TD_STAGES] = {"measure",      "bound", "split", "round",
+                                               "slices",       "gemm",  "crt",   "fuse",
+                                               "repair-tiles", "repair"};
 
 const char *td_route_name(td_stage stage, int value)
 {

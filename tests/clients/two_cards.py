@@ -1,0 +1,166 @@
+"""float64 products of PyTorch spread over two GPUs or more, native and emulated: DTensor's by rows, by columns and by terms,
+as tensor-parallel programs have them, and SUMMA with NCCL (van de Geijn and Watts, 1997).
+
+usage: two_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER] [SIZE]
+
+Starts a rank for each GPU by torchrun, once without Tandem and once under `tandem run`. A line for each way has both median
+times in milliseconds and both errors (in the units of programs.py), and `tandem report` of all ranks follows. The status is 1
+if an error is above what programs.py allows or a rank emulated nothing, and 77, with one line, where there is no PyTorch or
+one GPU alone.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+RUNS, PANEL = 5, 512
+
+
+def why_not(ranks):
+    """What is missing here; None if nothing is."""
+    try:
+        import torch
+    except ImportError:
+        return "no PyTorch in this Python"
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return "no NumPy in this Python"
+    count = torch.cuda.device_count()
+    return None if count >= ranks else f"{count} GPUs, and {ranks} are asked for"
+
+
+# ---- a rank ----
+
+
+def dtensor_products(mesh, a, b):
+    """Names, and what makes all of C on each rank."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    for name, of_a, of_b in (("rows of A", Shard(0), Replicate()), ("columns of B", Replicate(), Shard(1)),
+                             ("terms", Shard(1), Shard(0))):
+        parts = distribute_tensor(a, mesh, [of_a]), distribute_tensor(b, mesh, [of_b])
+        yield f"DTensor, {name}", lambda parts=parts: (parts[0] @ parts[1]).full_tensor()
+
+
+def summa(a, b):
+    """Each rank has some columns of A, B and C; columns of A go to all, one panel after another."""
+    import torch
+    import torch.distributed as dist
+
+    rank, ranks, size = dist.get_rank(), dist.get_world_size(), a.shape[0]
+    width = size // ranks
+    own_a, own_b = (x[:, rank * width:(rank + 1) * width].contiguous() for x in (a, b))
+
+    def multiply():
+        c = torch.zeros_like(own_b)
+        for start in range(0, size, PANEL):
+            owner, at = divmod(start, width)
+            panel = own_a[:, at:at + PANEL].contiguous() if owner == rank else a.new_empty(size, PANEL)
+            dist.broadcast(panel, owner)
+            c.addmm_(panel, own_b[start:start + PANEL])
+        whole = [torch.empty_like(c) for _ in range(ranks)]
+        dist.all_gather(whole, c)
+        return torch.cat(whole, dim=1)
+
+    return "SUMMA", multiply
+
+
+def timed(work):
+    """The result, and the median time of a call in milliseconds. All ranks make the same number of calls, as each is theirs
+    together."""
+    import torch
+
+    result, times = work(), []
+    for _ in range(RUNS):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - start))
+    return result, statistics.median(times)
+
+
+def be_rank(size):
+    import torch
+    import torch.distributed as dist
+    from programs import product_error
+    from torch.distributed.device_mesh import init_device_mesh
+
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+    torch.manual_seed(1)
+    a, b = (torch.randn(size, size, dtype=torch.float64).cuda() for _ in range(2))
+    for name, work in (*dtensor_products(mesh, a, b), summa(a, b)):
+        c, milliseconds = timed(work)
+        if dist.get_rank() == 0:
+            print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(c, a, b)}), flush=True)
+    dist.destroy_process_group()
+
+
+# ---- the program that starts them ----
+
+
+def start_ranks(options, launcher):
+    """What rank 0 printed, by name."""
+    command = [*launcher, sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.ranks),
+               os.path.abspath(__file__), "--rank", str(options.size)]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    rows = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
+    return {row["name"]: row for row in rows}
+
+
+def emulated_of(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["totals"]["emulated"]
+
+
+def compare(options, folder):
+    """The exit status."""
+    from programs import WORST
+
+    native = start_ranks(options, [])
+    pattern = os.path.join(folder, "rank-%r.json")
+    emulated = start_ranks(options, [options.tandem, "run", "--mode", options.mode, "--report", pattern, "--"])
+    print(f"{'n = ' + str(options.size):24}  native ms  {options.mode + ' ms':>12}  native error  error")
+    for name, row in native.items():
+        other = emulated[name]
+        print(f"{name:24}  {row['ms']:9.2f}  {other['ms']:12.2f}  {row['error']:12.2f}  {other['error']:5.2f}")
+    reports = [os.path.join(folder, f"rank-{rank}.json") for rank in range(options.ranks)]
+    subprocess.run([options.tandem, "report", *reports], check=True)
+    idle = [path for path in reports if emulated_of(path) == 0]
+    wrong = [row["name"] for row in (*native.values(), *emulated.values()) if not row["error"] <= WORST]
+    for fault in [f"no product was emulated: {path}" for path in idle] + [f"wrong: {name}" for name in wrong]:
+        print(fault)
+    return 1 if idle or wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--tandem", default="tandem")
+    parser.add_argument("--mode", default="ozaki2")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--reports", help="a folder that keeps the reports of the ranks")
+    parser.add_argument("size", type=int, nargs="?", default=8192)
+    options = parser.parse_args()
+    if options.rank:
+        return be_rank(options.size)
+    if options.size < 1 or options.ranks < 1 or options.size % (PANEL * options.ranks):
+        parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, {options.ranks}")
+    reason = why_not(options.ranks)
+    if reason:
+        print(f"skipped: {reason}")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        return compare(options, options.reports or folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
