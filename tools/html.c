@@ -26,7 +26,7 @@ void html_begin(FILE *out, const char *title)
             "table { border-collapse: collapse; margin: 1em 0 }\n"
             "td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ccc }\n"
             ".text { text-align: left }\n"
-            "svg { font-size: 13px }\n</style>\n</head>\n<body>\n<h1>");
+            "</style>\n</head>\n<body>\n<h1>");
     html_print_text(out, title);
     fprintf(out, "</h1>\n");
 }
@@ -54,7 +54,9 @@ void html_print_bars(FILE *out, const html_bar *bars, int count, int left)
     for (int i = 0; i < count; i++)
         if (bars[i].length > longest) longest = bars[i].length;
     if (longest <= 0.0) return;
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "font-family=\"sans-serif\" font-size=\"13\">\n",
             left + WIDTH + AFTER, HEIGHT * count);
     for (int i = 0; i < count; i++) {
         const double scale = WIDTH / longest;

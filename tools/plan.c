@@ -7,8 +7,10 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/engines/model/calibration.h"
+#include "lib/engines/model/solve_model.h"
 #include "lib/engines/ozaki/route.h"
 #include "lib/engines/real.h"
+#include "lib/engines/solve/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/call/lower.h"
@@ -53,6 +55,7 @@ static const routine routines[] = {
     {"dsyrkx", TD_RANK_KX, &of_update, TD_BINARY64, false},
     {"dsyr2k", TD_RANK_2K, &of_update, TD_BINARY64, false},
     {"dtrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_BINARY64, false},
+    {"dtrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_BINARY64, false},
     {"zgemm", TD_PRODUCT, &of_product, TD_COMPLEX_BINARY64, false},
     {"zsymm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, false},
     {"zhemm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, true},
@@ -63,6 +66,7 @@ static const routine routines[] = {
     {"zsyr2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, false},
     {"zher2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, true},
     {"ztrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_COMPLEX_BINARY64, false},
+    {"ztrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_COMPLEX_BINARY64, false},
 };
 
 static const routine *find_routine(const char *name)
@@ -146,14 +150,23 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
     return false;
 }
 
-/* The product that the routine is. */
+/* The product that the routine is; or a triangular solve, whose sums have as many terms as A has
+ * rows. */
+static bool lower(const td_problem *p, td_problem *product)
+{
+    if (!td_problem_is_solve(p)) return td_lower(p, product);
+    *product = *p;
+    product->k = td_solve_order(p);
+    return true;
+}
+
 static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
     td_problem p = {.kind = r->kind, .type = r->type, .is_hermitian = r->is_hermitian, .batch = 1};
     p.alpha.value.binary64 = 1.0;
     return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
            parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&
-           td_lower(&p, product);
+           lower(&p, product);
 }
 
 /* The operations as --op takes them. */
@@ -168,13 +181,44 @@ static void print_ops(const routine *r, const td_problem *p, char text[3])
 static double operations_of(const td_problem *p)
 {
     const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
                  k = (double)p->k,
-                 terms = p->routine == TD_TRIANGULAR_PRODUCT ? 0.5 * (k + 1.0)
-                         : p->adds_mirror                    ? 2.0 * k
-                                                             : k;
+                 terms = is_halved        ? 0.5 * (k + 1.0)
+                         : p->adds_mirror ? 2.0 * k
+                                          : k;
     return of_a_term * elements * terms;
+}
+
+/* ---- the model ---- */
+
+/* What is predicted of a call: its product of real lines, or, of a solve, that itself. */
+static td_problem predicted_of(const td_problem *p)
+{
+    td_problem real = *p;
+    if (!td_problem_is_solve(p)) td_real_product(p, &real);
+    return real;
+}
+
+static void predict(const td_model *model, const td_problem *p, double *seconds)
+{
+    int64_t least_terms[TD_MOST_WAYS];
+    if (td_problem_is_solve(p))
+        td_model_predict_solve(model, p, seconds, least_terms);
+    else
+        td_model_predict(model, p, seconds);
+}
+
+static td_decision choose(const td_options *o, const td_problem *p, const td_model *model)
+{
+    return (td_problem_is_solve(p) ? td_policy_choose_solve : td_policy_choose)(o, p, model);
+}
+
+static const char *label_of(const td_problem *p)
+{
+    if (td_problem_is_solve(p)) return "solve:";
+    return p->region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 /* ---- the device ---- */
@@ -228,7 +272,8 @@ static bool find_route(const td_way *way, const td_problem *p, const td_model *m
                        td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return way->engine->route && way->engine->route(p, way->parameter, &device, route);
+    return !td_problem_is_solve(p) && way->engine->route &&
+           way->engine->route(p, way->parameter, &device, route);
 }
 
 static void print_routes(const td_problem *p, const td_model *model)
@@ -259,20 +304,19 @@ static void print_plan(const td_options *o, const routine *r, const td_problem *
     char accuracy[TD_OPTION_TEXT_BYTES];
     int count;
     const td_way *way = td_ways(&count);
-    td_problem real;
-    td_real_product(p, &real);
-    td_model_predict(model, &real, seconds);
+    const td_problem real = predicted_of(p);
+    predict(model, &real, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
     print_ops(r, p, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           p->region == TD_REGION_ALL ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
+           label_of(p), p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, real.k));
     printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
     for (int i = 0; i < count; i++)
         print_way(&way[i], seconds[i], &real, operations_of(p), seconds[0], o->accuracy);
-    const td_decision d = td_policy_choose(o, &real, model);
+    const td_decision d = choose(o, &real, model);
     print_decision(&d);
     print_routes(&real, model);
 }
@@ -325,10 +369,9 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     int count;
     const td_way *way = td_ways(&count);
     print_ops(r, p, ops);
-    td_problem real;
-    td_real_product(p, &real);
-    const td_decision d = td_policy_choose(o, &real, model);
-    td_model_predict(model, &real, seconds);
+    const td_problem real = predicted_of(p);
+    const td_decision d = choose(o, &real, model);
+    predict(model, &real, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
                           (const td_json_member[]){{"device", model->card.name},
@@ -379,8 +422,8 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm and dtrmm only M and N; complex "
-        "ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm and dtrsm only M and N; "
+        "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
@@ -389,7 +432,7 @@ const command command_plan = {
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
                 [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, zherk, ...; dgemm without it"},
-                [SIDE] = {"side", "SIDE", "L or R: where dsymm and dtrmm have their A"}},
+                             "dgemm, dsymm, dsyrk, dtrsm, zherk, ...; dgemm without it"},
+                [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

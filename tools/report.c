@@ -72,6 +72,7 @@ static cell native_of(const report_call *c)
 }
 static cell gain_of(const report_call *c) { return fixed(merged_gain(c), 2); }
 static cell repaired_of(const report_call *c) { return whole(c->repaired); }
+static cell tiles_of(const report_call *c) { return whole(c->tiles > 0 ? c->tiles : -1); }
 static cell planes_of(const report_call *c) { return whole(c->planes); }
 static cell worst_of(const report_call *c)
 {
@@ -125,6 +126,7 @@ static const struct {
     {"native ms", "-", false, native_of},
     {"gain", "-", false, gain_of},
     {"repaired", "-", false, repaired_of},
+    {"tiles", "-", false, tiles_of},
     {"planes", "-", false, planes_of},
     {"error", "-", false, worst_of},
     {"mean", "-", false, mean_of},

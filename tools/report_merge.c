@@ -51,12 +51,16 @@ static void add_verified(report_call *to, const report_call *from)
     a->outside += b->outside;
 }
 
+/* The sum of two counts, of which a negative one is not known. */
+static long long add_counted(long long a, long long b) { return a < 0 ? b : b < 0 ? a : a + b; }
+
 static void add_to(report_call *to, const report_call *from)
 {
     to->count += from->count;
     to->timed += from->timed;
     to->seconds = add_known(to->seconds, from->seconds);
-    if (from->repaired >= 0) to->repaired = from->repaired + (to->repaired > 0 ? to->repaired : 0);
+    to->repaired = add_counted(to->repaired, from->repaired);
+    to->tiles = add_counted(to->tiles, from->tiles);
     if (from->planes > to->planes) to->planes = from->planes;
     to->native_seconds = larger(to->native_seconds, from->native_seconds);
     add_verified(to, from);

@@ -92,6 +92,7 @@ static report_call read_call(const char *line)
         .timed = read_total(line, "timed"),
         .seconds = read_number(line, "seconds"),
         .repaired = read_count(line, "repaired"),
+        .tiles = read_count(line, "tiles"),
         .planes = read_count(line, "planes"),
         .native_seconds = read_number(line, "native_seconds"),
     };

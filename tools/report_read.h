@@ -20,7 +20,7 @@ typedef struct {
     long long m, n, k, batch;
     unsigned long long count, timed;
     double seconds; /* of the timed calls */
-    long long repaired, planes;
+    long long repaired, tiles, planes;
     char native_reason[REPORT_TEXT_BYTES], choice[REPORT_TEXT_BYTES];
     double native_seconds; /* predicted, of one call */
     char site[REPORT_SITE_BYTES];

@@ -29,8 +29,10 @@ cudaError_t td_counters_find(td_counters **counters)
 static __global__ void move_kernel(td_counters *from, td_counters *to)
 {
     const unsigned long long repaired = atomicExch(&from->repaired, 0ull);
+    const unsigned long long tiles = atomicExch(&from->tiles, 0ull);
     const unsigned long long planes = atomicExch(&from->planes, 0ull);
     if (repaired) atomicAdd(&to->repaired, repaired);
+    if (tiles) atomicAdd(&to->tiles, tiles);
     if (planes) atomicMax(&to->planes, planes);
 }
 

@@ -215,7 +215,7 @@ static cudaError_t unfold_factors(const unfolding *u, int64_t z, int batch)
 {
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
-        if (!u->factor[i].is_unfolded) continue;
+        if (!u->factor[i].is_unfolded || u->factor[i].k == 0) continue;
         const td_unfold unfold = unfold_of(u, i, z);
         error = td_unfold_run(&unfold, u->factor[i].members == 1 ? 1 : batch, u->p->stream);
     }

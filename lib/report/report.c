@@ -325,6 +325,13 @@ unsigned long long td_record_repaired(const td_record *record)
     return sum;
 }
 
+unsigned long long td_record_tiles(const td_record *record)
+{
+    unsigned long long sum = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->tiles;
+    return sum;
+}
+
 td_sample_counts td_record_samples(const td_record *record)
 {
     td_sample_counts sum = {0};

@@ -60,6 +60,9 @@ td_report_totals td_report_add_up(const td_report *report);
  * counted. */
 unsigned long long td_record_repaired(const td_record *record);
 
+/* Tiles of C, 64 x 64, all of whose elements were made in binary64 in the record's calls. */
+unsigned long long td_record_tiles(const td_record *record);
+
 /* What was measured of the record's calls in all contexts; zeros if nothing was. */
 td_sample_counts td_record_samples(const td_record *record);
 

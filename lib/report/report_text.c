@@ -236,9 +236,10 @@ static void print_record(FILE *out, const td_record *record)
     const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
             ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
-            "\"planes\": %s, \"native_reason\": ",
+            "\"tiles\": %s, \"planes\": %s, \"native_reason\": ",
             (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
             count_text(record->counters != NULL, td_record_repaired(record), "null").text,
+            count_text(record->counters != NULL, td_record_tiles(record), "null").text,
             count_text(planes != 0, planes, "null").text);
     print_string_or_null(out, key->reason);
     fprintf(out, ", \"choice\": ");
@@ -367,6 +368,13 @@ static cell repaired_cell(const td_record *record)
     return text_cell(count_text(record->counters != NULL, td_record_repaired(record), "-").text);
 }
 
+/* Nothing to show where binary64 made no tile. */
+static cell tiles_cell(const td_record *record)
+{
+    const unsigned long long tiles = td_record_tiles(record);
+    return text_cell(count_text(tiles != 0, tiles, "-").text);
+}
+
 static cell planes_cell(const td_record *record)
 {
     const unsigned long long planes = td_record_planes(record);
@@ -411,6 +419,7 @@ static const column columns[] = {
     {"calls", NULL, false, count_cell},
     {"ms, all calls", NULL, false, time_cell},
     {"repaired", "-", false, repaired_cell},
+    {"tiles", "-", false, tiles_cell},
     {"planes", "-", false, planes_cell},
     {"error", "-", false, worst_cell},
     {"mean", "-", false, mean_cell},

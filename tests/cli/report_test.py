@@ -22,7 +22,7 @@ def call(**members):
     """A line of `calls`, as the library writes it."""
     made = {"function": "cublasDgemm_v2", "type": "binary64", "op_a": "N", "op_b": "T", "m": 1000, "n": 500, "k": 100,
             "batch": 1, "device": 0, "mode": "ozaki2", "count": 10, "timed": 5, "seconds": 0.010, "repaired": 7,
-            "planes": 14, "native_reason": None, "choice": None, "predicted": None, "native_seconds": 0.004, "site": None,
+            "tiles": 2, "planes": 14, "native_reason": None, "choice": None, "predicted": None, "native_seconds": 0.004, "site": None,
             "verified": VERIFIED}
     made.update(members)
     return made
@@ -93,7 +93,7 @@ class Report(unittest.TestCase):
         (row,) = self.rows(path)
         self.assertEqual(row, {"cublas...": "Dgemm_v2", "op": "NT", "m": "1000", "n": "500", "k": "100", "mode": "ozaki2",
                                "calls": "10", "s, all": "0.0200", "ms, one": "2.000", "GFLOP/s": "50.0",
-                               "native ms": "4.000", "gain": "2.00", "repaired": "7", "planes": "14",
+                               "native ms": "4.000", "gain": "2.00", "repaired": "7", "tiles": "2", "planes": "14",
                                "error": "1.00e-16", "mean": "1.00e-17", "bound": "2.11e-15", "ulps": "3.00e+00"})
         self.assertEqual(self.tandem(path).stdout.splitlines()[0],
                          '1 report of /usr/bin/a "b" on A card: 10 calls, 10 emulated, 0 native')
@@ -102,10 +102,11 @@ class Report(unittest.TestCase):
         worse = dict(VERIFIED, worst=5e-16, mean=4e-17, outside=2, elements=24, special=4)
         paths = [self.write("0", report([call()])),
                  self.write("1", report([call(count=30, timed=10, seconds=0.050, planes=15, verified=worse)])),
-                 self.write("2", report([call(count=1, timed=0, seconds=None, repaired=None, planes=None,
+                 self.write("2", report([call(count=1, timed=0, seconds=None, repaired=None, tiles=None, planes=None,
                                               native_seconds=None, verified=None)]))]
         (row,) = self.rows(*paths)
         self.assertEqual((row["calls"], row["s, all"], row["ms, one"]), ("41", "0.1640", "4.000"))
+        self.assertEqual(row["tiles"], "4")
         self.assertEqual((row["repaired"], row["planes"], row["native ms"]), ("14", "15", "4.000"))
         self.assertEqual((row["error"], row["mean"], row["outside"]), ("5.00e-16", "1.75e-17", "2"))
         self.assertIn("3 reports of ", self.tandem(*paths).stdout)

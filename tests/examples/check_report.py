@@ -75,6 +75,15 @@ class Report(unittest.TestCase):
                 else:
                     self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
 
+    def test_tiles_in_binary64_are_counted(self):
+        """All 3 x 3 tiles of each product whose elements lie far apart, and none of one that is easy."""
+        for spread, tiles in (("60", 2 * 9), ("0", 0)):
+            report = self.report("ozaki2", GEMM_TIME, "--reps", "1", "--phi", spread, "130x140x40")
+            (call,) = report["calls"]
+            self.assert_valid(report)
+            self.assertEqual(call["tiles"], tiles)
+            self.assertEqual(call["repaired"] == 2 * 130 * 140, tiles > 0)
+
     def test_without_calls(self):
         """A program that is linked to cuBLAS, and ends before it calls it."""
         self.assert_valid(self.report("df", GEMM_TIME, "--help"))

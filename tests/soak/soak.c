@@ -5,8 +5,8 @@
  *
  * usage: soak SECONDS MODES SIDE SEED
  *
- * n is from 1 to WIDTH * MODES, so that rules can give each range of WIDTH another mode; m and k are
- * from 1 to SIDE. Prints what soak.py reads: a line for the device, for each routine that this
+ * n is from 1 to WIDTH * MODES, so that rules can give each range of WIDTH another mode; m and k
+ * are from 1 to SIDE. Prints what soak.py reads: a line for the device, for each routine that this
  * cuBLAS lacks, for each job with a fault, and for each round, after which all memory of the round
  * is free again. The status is 1 if a call failed or a result was not near the native one. */
 #include <cuComplex.h>
@@ -188,11 +188,16 @@ static cublasStatus_t run(const job *j, work *w)
     return status;
 }
 
-static void say(const job *j, const char *fault, double got, double expected)
+/* Number i of C's bytes is not what was expected: a double, of which complex elements have two. */
+static void say(const job *j, const char *fault, size_t i, double got, double expected)
 {
     const arguments *x = &j->x;
-    printf("fault: %s %s m=%d n=%d k=%d: %s: %a for %a\n", j->routine->name,
-           j->routine->is_complex ? "complex" : "real", x->m, x->n, x->k, fault, got, expected);
+    printf("fault: %s %s m=%d n=%d k=%d: %s: op_a %d op_b %d side %d fill %d diag %d, alpha %a %a, "
+           "beta %a on the %s, number %zu of columns of %d: %a for %a\n",
+           j->routine->name, j->routine->is_complex ? "complex" : "real", x->m, x->n, x->k, fault,
+           (int)x->op_a, (int)x->op_b, (int)x->side, (int)x->fill, (int)x->diag, j->alpha.x,
+           j->alpha.y, j->beta.x, j->scalars_on_device ? "device" : "host", i,
+           ld * (j->routine->is_complex ? 2 : 1), got, expected);
     fflush(stdout);
 }
 
@@ -213,7 +218,7 @@ static bool begin(job *j, work *w, bool *is_good)
     while (i < c_bytes / sizeof *c && fabs(c[i] - native[i]) <= nearness * size) i++;
     if (i < c_bytes / sizeof *c) {
         *is_good = false;
-        say(j, "not near the native result", c[i], native[i]);
+        say(j, "not near the native result", i, c[i], native[i]);
     }
     memcpy(j->first, w->host, c_bytes);
     return true;
@@ -226,8 +231,9 @@ static void repeat(job *j, work *w)
     REQUIRE(!run(j, w));
     atomic_fetch_add(&calls, 1);
     if (!memcmp(c, first, c_bytes) || atomic_fetch_add(&j->faults, 1)) return;
-    while (!memcmp(c, first, sizeof *c)) c++, first++;
-    say(j, "other bits", *c, *first);
+    size_t i = 0;
+    while (!memcmp(&c[i], &first[i], sizeof *c)) i++;
+    say(j, "other bits", i, c[i], first[i]);
 }
 
 /* ---- threads ---- */
