@@ -49,7 +49,14 @@ typedef enum tandem_status {
         5 /* tandem_verify_symmetric: there is no bound; see tandem_last_message() */
 } tandem_status;
 
-typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1 } tandem_op;
+/* As it is, transposed, and conjugated and transposed: the last for complex matrices alone. */
+typedef enum tandem_op { TANDEM_OP_N = 0, TANDEM_OP_T = 1, TANDEM_OP_C = 2 } tandem_op;
+
+/* A complex number, as cuDoubleComplex, double _Complex and std::complex<double> have it. 16 bytes,
+ * aligned to 8, re first. */
+typedef struct tandem_complex {
+    double re, im;
+} tandem_complex;
 
 #if defined(__cplusplus)
 #define TANDEM_ALIGNED(bytes) alignas(bytes)
@@ -194,6 +201,22 @@ TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_o
                                       int64_t n, int64_t k, double alpha, const double *a,
                                       int64_t lda, const double *b, int64_t ldb, double beta,
                                       double *c, int64_t ldc, tandem_stream stream);
+
+/* C <- alpha op(A) op(B) + beta C for complex binary64 matrices, as tandem_dgemm for real ones;
+ * op(X) may also be the conjugate transpose (TANDEM_OP_C). Pointers are aligned to 8 bytes.
+ * Each part of a sum over k is one of 2k real products: it has the bits that tandem_dgemm gives for
+ * the real matrices whose blocks are (re, -im; im, re) for each element of op(A), and (re; im) for
+ * each of op(B). So the mode's error bound holds for each part of alpha op(A) op(B) + beta C with 2k
+ * terms, and with |X| standing for |re| + |im|, if alpha and beta are real (im = 0). Otherwise the
+ * sums are rounded to binary64, and the scalars enter afterwards in binary64, with four roundings
+ * more of each part. Workspace: 32 bytes for each element of op(A), 16 for each of op(B) unless
+ * op_b is TANDEM_OP_N, 16 for each of C if a scalar is not real and beta is not 0, and what
+ * tandem_dgemm takes, of which as many members or tiles at a time as fit TANDEM_WORKSPACE. */
+TANDEM_API tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m,
+                                      int64_t n, int64_t k, tandem_complex alpha,
+                                      const tandem_complex *a, int64_t lda, const tandem_complex *b,
+                                      int64_t ldb, tandem_complex beta, tandem_complex *c,
+                                      int64_t ldc, tandem_stream stream);
 
 /* Intervals that are proven to hold all eigenvalues of A x = lambda x, A symmetric, or of A x =
  * lambda B x with B symmetric and positive definite, from the approximate eigenvectors and

@@ -4,13 +4,7 @@
 
 #include <stdatomic.h>
 
-/* As cublas.h, which cannot be included together with cublas_api.h, declares them. */
-TD_EXPORT void cublasDgemm(char transa, char transb, int m, int n, int k, double alpha,
-                           const double *A, int lda, const double *B, int ldb, double beta,
-                           double *C, int ldc);
-TD_EXPORT void cublasZgemm(char transa, char transb, int m, int n, int k, cuDoubleComplex alpha,
-                           const cuDoubleComplex *A, int lda, const cuDoubleComplex *B, int ldb,
-                           cuDoubleComplex beta, cuDoubleComplex *C, int ldc);
+/* As cublas.h, which cannot be included together with cublas_api.h, declares them all. */
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
 
 static atomic_int setters;                   /* threads that have set a stream */
@@ -111,6 +105,9 @@ static td_matrix matrix(const void *data, int ld)
     td_wrap_end(&call, original != NULL)
 
 #define DEFINE_GEMM(function, number, type_)                                                       \
+    TD_EXPORT void function(char transa, char transb, int m, int n, int k, number alpha,           \
+                            const number *A, int lda, const number *B, int ldb, number beta,       \
+                            number *C, int ldc);                                                   \
     void function(char transa, char transb, int m, int n, int k, number alpha, const number *A,    \
                   int lda, const number *B, int ldb, number beta, number *C, int ldc)              \
     {                                                                                              \
@@ -127,11 +124,6 @@ static td_matrix matrix(const void *data, int ld)
         WRAP(function, &alpha, &beta, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C,     \
              ldc);                                                                                 \
     }
-
-DEFINE_GEMM(cublasDgemm, double, TD_BINARY64)
-DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
-
-/* ---- level 3 ---- */
 
 #define DEFINE_SYMM(function, number, type_, hermitian)                                            \
     TD_EXPORT void function(char side, char uplo, int m, int n, number alpha, const number *A,     \
@@ -190,14 +182,14 @@ DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
         WRAP(function, &alpha, &beta, uplo, trans, n, k, alpha, A, lda, B, ldb, beta, C, ldc);     \
     }
 
-/* In place, as BLAS has it: B is C. */
-#define DEFINE_TRMM(function, number, type_)                                                       \
+/* Products and solutions in place of B. */
+#define DEFINE_TRIANGULAR(function, kind_, number, type_)                                          \
     TD_EXPORT void function(char side, char uplo, char transa, char diag, int m, int n,            \
                             number alpha, const number *A, int lda, number *B, int ldb);           \
     void function(char side, char uplo, char transa, char diag, int m, int n, number alpha,        \
                   const number *A, int lda, number *B, int ldb)                                    \
     {                                                                                              \
-        td_problem p = {.kind = TD_TRIANGULAR_PRODUCT,                                             \
+        td_problem p = {.kind = kind_,                                                             \
                         .type = type_,                                                             \
                         .op_a = operation(transa),                                                 \
                         .side = side_of(side),                                                     \
@@ -212,6 +204,8 @@ DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
              ldb);                                                                                 \
     }
 
+DEFINE_GEMM(cublasDgemm, double, TD_BINARY64)
+DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
 DEFINE_SYMM(cublasDsymm, double, TD_BINARY64, false)
 DEFINE_SYMM(cublasZsymm, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
 DEFINE_SYMM(cublasZhemm, cuDoubleComplex, TD_COMPLEX_BINARY64, true)
@@ -221,5 +215,7 @@ DEFINE_SYRK(cublasZherk, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
 DEFINE_SYR2K(cublasDsyr2k, double, double, TD_BINARY64, false)
 DEFINE_SYR2K(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
 DEFINE_SYR2K(cublasZher2k, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
-DEFINE_TRMM(cublasDtrmm, double, TD_BINARY64)
-DEFINE_TRMM(cublasZtrmm, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_TRIANGULAR(cublasDtrmm, TD_TRIANGULAR_PRODUCT, double, TD_BINARY64)
+DEFINE_TRIANGULAR(cublasZtrmm, TD_TRIANGULAR_PRODUCT, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_TRIANGULAR(cublasDtrsm, TD_TRIANGULAR_SOLVE, double, TD_BINARY64)
+DEFINE_TRIANGULAR(cublasZtrsm, TD_TRIANGULAR_SOLVE, cuDoubleComplex, TD_COMPLEX_BINARY64)

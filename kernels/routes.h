@@ -1,6 +1,7 @@
-/* routes.h - the ways that each stage of a product by residues can take, and what the kernels of a
- * way are like. All ways of a stage give the same bits. lib/engines/ozaki/route.c chooses one for
- * each stage; kernels are told. For host C and for kernels. */
+/* routes.h - the ways that each stage of a product by residues can take, and repairs of any
+ * product; and what the kernels of a way are like. All ways of a stage give the same bits.
+ * lib/engines/ozaki/route.c chooses one for each stage; kernels are told. For host C and for
+ * kernels. */
 #ifndef TD_ROUTES_H
 #define TD_ROUTES_H
 
@@ -14,8 +15,8 @@ typedef enum { TD_BOUND_NONE, TD_BOUND_SEPARATE } td_bound_route;
 
 /* How operands become residues: tiles of an operand come to shared memory in boxes that the tensor
  * memory accelerator copies, or by loads of all threads. TD_SPLIT_WIDE is for more moduli than
- * TD_MAX_MODULI, which have a kernel of their own. */
-typedef enum { TD_SPLIT_TMA, TD_SPLIT_THREADS, TD_SPLIT_WIDE } td_split_route;
+ * TD_MAX_MODULI, and TD_SPLIT_COMPLEX for complex products: these have kernels of their own. */
+typedef enum { TD_SPLIT_TMA, TD_SPLIT_THREADS, TD_SPLIT_WIDE, TD_SPLIT_COMPLEX } td_split_route;
 
 /* Which arithmetic rounds an element to a whole number when it is split: binary64's where its scale
  * allows that, or int64's. */
@@ -40,6 +41,27 @@ typedef enum {
  * these are sure of the result; blocks of the latter work on one tile of C at a time, or on two
  * that are above each other. */
 typedef enum { TD_CRT_LIMBS, TD_CRT_PAIRS, TD_CRT_PAIRS_TWO_TILES } td_crt_route;
+
+/* How sums in binary64 of the original operands get these: by loads of all threads, into few stages
+ * of shared memory or into many; or in TMA tiles, for each block alone, or for pairs of blocks with
+ * tiles of C side by side, which share the rows of op(A). */
+typedef enum {
+    TD_BINARY64_FEW_STAGES,
+    TD_BINARY64_MANY_STAGES,
+    TD_BINARY64_TMA,
+    TD_BINARY64_TMA_PAIR
+} td_binary64_route;
+
+/* How sums in binary64 of a part of C are launched. `tiles` of C, one below the other, are what a
+ * block makes at a time where all of C is made: 1 or 2. Each member has so many blocks. */
+typedef struct {
+    td_binary64_route route;
+    int tiles, blocks;
+} td_binary64_launch;
+
+/* The shared memory of a block with many stages, in bytes, and the fewest elements of k of which
+ * TMA tiles can be made: from there on blocks of a sum have as many elements as a tile. */
+enum { TD_BINARY64_BYTES = 99328, TD_BINARY64_TMA_K = 128 };
 
 /* Rows and columns of C that a block of each int8 kernel makes, and the shared memory that blocks
  * of large tiles take. A block of a pair makes what a single one does. */

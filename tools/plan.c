@@ -7,7 +7,10 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/engines/model/calibration.h"
+#include "lib/engines/model/solve_model.h"
 #include "lib/engines/ozaki/route.h"
+#include "lib/engines/real.h"
+#include "lib/engines/solve/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/call/lower.h"
@@ -52,6 +55,18 @@ static const routine routines[] = {
     {"dsyrkx", TD_RANK_KX, &of_update, TD_BINARY64, false},
     {"dsyr2k", TD_RANK_2K, &of_update, TD_BINARY64, false},
     {"dtrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_BINARY64, false},
+    {"dtrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_BINARY64, false},
+    {"zgemm", TD_PRODUCT, &of_product, TD_COMPLEX_BINARY64, false},
+    {"zsymm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, false},
+    {"zhemm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, true},
+    {"zsyrk", TD_RANK_K, &of_update, TD_COMPLEX_BINARY64, false},
+    {"zherk", TD_RANK_K, &of_update, TD_COMPLEX_BINARY64, true},
+    {"zsyrkx", TD_RANK_KX, &of_update, TD_COMPLEX_BINARY64, false},
+    {"zherkx", TD_RANK_KX, &of_update, TD_COMPLEX_BINARY64, true},
+    {"zsyr2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, false},
+    {"zher2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, true},
+    {"ztrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_COMPLEX_BINARY64, false},
+    {"ztrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_COMPLEX_BINARY64, false},
 };
 
 static const routine *find_routine(const char *name)
@@ -135,14 +150,23 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
     return false;
 }
 
-/* The product that the routine is. */
+/* The product that the routine is; or a triangular solve, whose sums have as many terms as A has
+ * rows. */
+static bool lower(const td_problem *p, td_problem *product)
+{
+    if (!td_problem_is_solve(p)) return td_lower(p, product);
+    *product = *p;
+    product->k = td_solve_order(p);
+    return true;
+}
+
 static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
     td_problem p = {.kind = r->kind, .type = r->type, .is_hermitian = r->is_hermitian, .batch = 1};
     p.alpha.value.binary64 = 1.0;
     return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
            parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&
-           td_lower(&p, product);
+           lower(&p, product);
 }
 
 /* The operations as --op takes them. */
@@ -152,14 +176,49 @@ static void print_ops(const routine *r, const td_problem *p, char text[3])
     snprintf(text, 3, "%.*s", r->shape->op_count, ops);
 }
 
-/* Additions and multiplications of the routine, of whose product a triangular one needs half. */
+/* Additions and multiplications of real numbers, of which a triangular routine needs half of its
+ * product's. */
 static double operations_of(const td_problem *p)
 {
+    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 terms = p->routine == TD_TRIANGULAR_PRODUCT ? 0.5 * ((double)p->k + 1.0)
-                                                             : (double)p->k;
-    return 2.0 * elements * terms;
+                 k = (double)p->k,
+                 terms = is_halved        ? 0.5 * (k + 1.0)
+                         : p->adds_mirror ? 2.0 * k
+                                          : k;
+    return of_a_term * elements * terms;
+}
+
+/* ---- the model ---- */
+
+/* What is predicted of a call: its product of real lines, or, of a solve, that itself. */
+static td_problem predicted_of(const td_problem *p)
+{
+    td_problem real = *p;
+    if (!td_problem_is_solve(p)) td_real_product(p, &real);
+    return real;
+}
+
+static void predict(const td_model *model, const td_problem *p, double *seconds)
+{
+    int64_t least_terms[TD_MOST_WAYS];
+    if (td_problem_is_solve(p))
+        td_model_predict_solve(model, p, seconds, least_terms);
+    else
+        td_model_predict(model, p, seconds);
+}
+
+static td_decision choose(const td_options *o, const td_problem *p, const td_model *model)
+{
+    return (td_problem_is_solve(p) ? td_policy_choose_solve : td_policy_choose)(o, p, model);
+}
+
+static const char *label_of(const td_problem *p)
+{
+    if (td_problem_is_solve(p)) return "solve:";
+    return p->region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 /* ---- the device ---- */
@@ -193,10 +252,10 @@ static void find_own(td_model *model)
 
 /* ---- what is printed ---- */
 
-static void print_way(const td_way *way, double seconds, const td_problem *p, double native,
-                      td_option_accuracy accuracy)
+/* p is the product of real numbers that an engine makes. */
+static void print_way(const td_way *way, double seconds, const td_problem *p, double operations,
+                      double native, td_option_accuracy accuracy)
 {
-    const double operations = operations_of(p);
     char bits[16] = "-";
     if (way->engine->bits)
         snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
@@ -213,7 +272,8 @@ static bool find_route(const td_way *way, const td_problem *p, const td_model *m
                        td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return way->engine->route && way->engine->route(p, way->parameter, &device, route);
+    return !td_problem_is_solve(p) && way->engine->route &&
+           way->engine->route(p, way->parameter, &device, route);
 }
 
 static void print_routes(const td_problem *p, const td_model *model)
@@ -244,19 +304,21 @@ static void print_plan(const td_options *o, const routine *r, const td_problem *
     char accuracy[TD_OPTION_TEXT_BYTES];
     int count;
     const td_way *way = td_ways(&count);
-    td_model_predict(model, p, seconds);
+    const td_problem real = predicted_of(p);
+    predict(model, &real, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
     print_ops(r, p, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           p->region == TD_REGION_ALL ? "product:" : "update:", p->m, p->n, p->k, ops, p->batch);
+           label_of(p), p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
-    printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, p->k));
+    printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, real.k));
     printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
-    for (int i = 0; i < count; i++) print_way(&way[i], seconds[i], p, seconds[0], o->accuracy);
-    const td_decision d = td_policy_choose(o, p, model);
+    for (int i = 0; i < count; i++)
+        print_way(&way[i], seconds[i], &real, operations_of(p), seconds[0], o->accuracy);
+    const td_decision d = choose(o, &real, model);
     print_decision(&d);
-    print_routes(p, model);
+    print_routes(&real, model);
 }
 
 /* ---- the same as JSON ---- */
@@ -307,8 +369,9 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     int count;
     const td_way *way = td_ways(&count);
     print_ops(r, p, ops);
-    const td_decision d = td_policy_choose(o, p, model);
-    td_model_predict(model, p, seconds);
+    const td_problem real = predicted_of(p);
+    const td_decision d = choose(o, &real, model);
+    predict(model, &real, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
                           (const td_json_member[]){{"device", model->card.name},
@@ -319,7 +382,7 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
                                                    {NULL, NULL}});
     printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
            p->m, p->n, p->k, p->batch);
-    print_json_number("bits", td_policy_bits(o->accuracy, p->k));
+    print_json_number("bits", td_policy_bits(o->accuracy, real.k));
     td_json_print_members(stdout, ",\n  \"auto\": {",
                           (const td_json_member[]){{"mode", d.text},
                                                    {"native_reason", d.reason},
@@ -328,7 +391,7 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     printf("},\n  \"modes\": [");
     for (int i = 0; i < count; i++) {
         printf("%s\n    {", i ? "," : "");
-        print_json_way(&way[i], seconds[i], p, model, o->accuracy);
+        print_json_way(&way[i], seconds[i], &real, model, o->accuracy);
     }
     printf("\n  ]\n}\n");
 }
@@ -359,7 +422,8 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm and dtrmm only M and N. Without "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm and dtrsm only M and N; "
+        "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
     .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
@@ -368,7 +432,7 @@ const command command_plan = {
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
                 [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, dsyrkx, dsyr2k or dtrmm; dgemm without it"},
-                [SIDE] = {"side", "SIDE", "L or R: where dsymm and dtrmm have their A"}},
+                             "dgemm, dsymm, dsyrk, dtrsm, zherk, ...; dgemm without it"},
+                [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

@@ -6,7 +6,7 @@
 
 /* Finishes members of `least` to `most` moduli by whole numbers; the common numbers of moduli
  * have code of their own. Grid: see td_finish_tiles. */
-template <int limbs, int columns, int usual, int blocks, td_finish_kind kind>
+template <bool is_complex, int limbs, int columns, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     finish_kernel(const td_residue_product product, const td_finish finish, const finish_units,
                   int least, int most)
@@ -19,27 +19,32 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
     }
     if (moduli < least || moduli > most) return;
     if (usual && (kind == TD_FINISH_EXACT || moduli == usual)) /* there are no others */
-        td_finish_tiles<kind>(finish, residue_source<limbs, columns, usual>{product, moduli});
+        td_finish_tiles<kind>(finish,
+                              residue_source<is_complex, limbs, columns, usual>{product, moduli});
     else
-        td_finish_tiles<kind>(finish, residue_source<limbs, columns, 0>{product, moduli});
+        td_finish_tiles<kind>(finish,
+                              residue_source<is_complex, limbs, columns, 0>{product, moduli});
 }
 
-/* Finishes a member of TD_LEAST_PAIRED to MOST_ROUNDED moduli by pairs; each number of moduli
- * has code of its own. Returns false for other members, of which there are few: their code would
+/* Finishes a member of the set's number of moduli to MOST_ROUNDED by pairs; each number of moduli has
+ * code of its own. Returns false for other members, of which there are few: their code would
  * take registers from these. */
 enum { MOST_ROUNDED = 18 };
-template <int least>
+template <class set>
 TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
                             const finish_units &units, td_tile_notes &notes)
 {
-    if (moduli == least)
-        finish_units_double<by_rounding, least, unit_of_tiles<2>>(product, finish, units, notes);
-    else if constexpr (least < MOST_ROUNDED)
-        return finish_pairs<least + 1>(moduli, product, finish, units, notes);
-    return moduli == least;
+    if (moduli == set::count)
+        finish_units_double<by_rounding, set, unit_of_tiles<2>>(product, finish, units, notes);
+    else if constexpr (set::count < MOST_ROUNDED)
+        return finish_pairs<td_first_moduli<set::count + 1, set::is_complex>>(moduli, product,
+                                                                              finish, units, notes);
+    return moduli == set::count;
 }
 
-/* Finishes members of any number of moduli, on devices with much binary64 arithmetic. */
+/* Finishes members of any number of moduli, on devices with much binary64 arithmetic. `fewest` are
+ * the most common ones. */
+template <class fewest>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                          TD_PARAMETER finish_units units, int least, int most)
@@ -49,39 +54,42 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     td_let_next_begin();
     const td_choice choice = left_early(finish.choice[blockIdx.z]);
     const int moduli = choice.parameter;
-    if (product.left.word && td_is_resident(&choice)) {
+    if (!fewest::is_complex && product.left.word && td_is_resident(&choice)) {
         td_wait_for_last();
         finish_left(product, finish, moduli);
-    } else if (moduli == TD_LEAST_PAIRED && units.are_single) {
-        finish_units_double<by_rounding, TD_LEAST_PAIRED, unit_of_tiles<1>>(product, finish, units,
-                                                                            notes);
-    } else if (!finish_pairs<TD_LEAST_PAIRED>(moduli, product, finish, units, notes)) {
+    } else if (moduli == fewest::count && units.are_single) {
+        finish_units_double<by_rounding, fewest, unit_of_tiles<1>>(product, finish, units, notes);
+    } else if (!finish_pairs<fewest>(moduli, product, finish, units, notes)) {
         td_wait_for_last();
         if (moduli == 0)
             td_leave_tiles(finish);
         else
-            td_finish_tiles<TD_FINISH_ROUND>(finish, residue_source<5, 5, 0>{product, moduli});
+            td_finish_tiles<TD_FINISH_ROUND>(
+                finish, residue_source<fewest::is_complex, 5, 5, 0>{product, moduli});
     }
 }
 
 /* Not inlined: registers are those of the usual case. */
+template <class set>
 TD_DEVICE_CALL void finish_exact_tiles(const td_residue_product &product, const td_finish &finish)
 {
     td_finish_tiles<TD_FINISH_EXACT>(
-        finish, residue_source<5, 5, TD_EXACT_MODULI>{product, TD_EXACT_MODULI});
+        finish, residue_source<set::is_complex, 5, 5, set::count>{product, set::count});
 }
 
-template <class how>
+template <class how, class set>
 TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_finish &finish,
                                   const finish_units &units, td_tile_notes &notes)
 {
     if (units.are_single)
-        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<1>>(product, finish, units, notes);
+        finish_units_double<how, set, unit_of_tiles<1>>(product, finish, units, notes);
     else
-        finish_units_double<how, TD_EXACT_MODULI, unit_of_tiles<2>>(product, finish, units, notes);
+        finish_units_double<how, set, unit_of_tiles<2>>(product, finish, units, notes);
 }
 
-/* Finishes members of TD_EXACT_MODULI moduli, whose C is exact and rounded once. */
+/* Finishes members of a mode that is exact, all of which have the set's moduli: C is rounded
+ * once. */
+template <class set>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
                         TD_PARAMETER finish_units units, int least, int most)
@@ -92,30 +100,42 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     const double alpha = td_scalar_value(finish.target.alpha),
                  beta = td_scalar_value(finish.target.beta);
     if (!is_usual_alpha(alpha))
-        finish_exact_tiles(product, finish);
+        finish_exact_tiles<set>(product, finish);
     else if (alpha == 1.0 && beta == 0.0)
-        finish_exact_units<by_exact_rounding<true>>(product, finish, units, notes);
+        finish_exact_units<by_exact_rounding<true>, set>(product, finish, units, notes);
     else
-        finish_exact_units<by_exact_rounding<false>>(product, finish, units, notes);
+        finish_exact_units<by_exact_rounding<false>, set>(product, finish, units, notes);
 }
 
 static const struct {
     int least, most;
     td_finish_kind kind;
     bool is_limbs;     /* TD_CRT_LIMBS, or both of TD_CRT_PAIRS... */
+    bool is_complex;   /* td_residue_product.is_complex */
     int blocks, bytes; /* that stay on a multiprocessor, if not 0; of dynamic shared memory */
     void (*kernel)(td_residue_product, td_finish, finish_units, int, int);
 } finish_kernels[] = {
-    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, TD_CRT_PAIRS_BLOCKS, TD_CRT_PAIRS_BYTES,
-     finish_double_kernel},
-    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, 0, 0,
-     finish_kernel<4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
-    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, 0, 0,
-     finish_kernel<5, 5, 0, 2, TD_FINISH_ROUND>},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, false, TD_CRT_PAIRS_BLOCKS,
-     TD_CRT_PAIRS_BYTES, finish_exact_kernel},
-    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, true, 0, 0,
-     finish_kernel<5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, false, TD_CRT_PAIRS_BLOCKS,
+     TD_CRT_PAIRS_BYTES, finish_double_kernel<td_first_moduli<TD_COMMON_MODULI>>},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, false, 0, 0,
+     finish_kernel<false, 4, 3, TD_COMMON_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, false, 0, 0,
+     finish_kernel<false, 5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, false, false, TD_CRT_PAIRS_BLOCKS,
+     TD_CRT_PAIRS_BYTES, finish_exact_kernel<td_first_moduli<TD_EXACT_MODULI>>},
+    {TD_EXACT_MODULI, TD_EXACT_MODULI, TD_FINISH_EXACT, true, false, 0, 0,
+     finish_kernel<false, 5, 5, TD_EXACT_MODULI, 2, TD_FINISH_EXACT>},
+    {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, true, TD_CRT_PAIRS_BLOCKS,
+     TD_CRT_PAIRS_BYTES, finish_double_kernel<td_first_moduli<TD_COMMON_MODULI + 1, true>>},
+    {TD_MIN_MODULI, SHORT_MODULI, TD_FINISH_ROUND, true, true, 0, 0,
+     finish_kernel<true, 4, 3, SHORT_MODULI, 3, TD_FINISH_ROUND>},
+    {SHORT_MODULI + 1, TD_MAX_MODULI, TD_FINISH_ROUND, true, true, 0, 0,
+     finish_kernel<true, 5, 5, 0, 2, TD_FINISH_ROUND>},
+    {TD_MOST_COMPLEX_MODULI, TD_MOST_COMPLEX_MODULI, TD_FINISH_EXACT, false, true,
+     TD_CRT_PAIRS_BLOCKS, TD_CRT_PAIRS_BYTES,
+     finish_exact_kernel<td_first_moduli<TD_MOST_COMPLEX_MODULI, true>>},
+    {TD_MOST_COMPLEX_MODULI, TD_MOST_COMPLEX_MODULI, TD_FINISH_EXACT, true, true, 0, 0,
+     finish_kernel<true, 5, 5, TD_MOST_COMPLEX_MODULI, 2, TD_FINISH_EXACT>},
 };
 
 /* ---- pieces ---- */
@@ -177,7 +197,8 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
         const int places = max(1, one.blocks * multiprocessors / batch);
         if (one.blocks) grid.x = min(grid.x, (unsigned)places);
         if (one.kind == finish->kind && one.is_limbs == (product->crt == TD_CRT_LIMBS) &&
-            one.least <= most && one.most >= least && error == cudaSuccess)
+            one.is_complex == product->is_complex && one.least <= most && one.most >= least &&
+            error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
                                    *finish, units_of(finish->target, grid.x, product->crt),
                                    one.least, one.most);

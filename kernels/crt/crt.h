@@ -3,6 +3,8 @@
 #ifndef TD_CRT_H
 #define TD_CRT_H
 
+#include <stdbool.h>
+
 #include <cuda_runtime_api.h>
 
 #include "../routes.h"
@@ -19,14 +21,16 @@ typedef struct {
     uint8_t *tile;
 } td_left;
 
-/* Residues of the products, [piece of k][modulus][batch][n][ld], in bytes with a sign, within 5 p /
- * 8 of 0. */
+/* Residues of the products, [piece of k][plane][batch][n][ld], in bytes with a sign, within 5 p / 8
+ * of 0. A modulus has one plane; of complex products, which are in one piece, two: of Z+ and of Z-
+ * (../residue/tables_complex.h), of half as many rows as C has. */
 typedef struct {
     int8_t *residue;
     int64_t plane_step, batch_step,
-        piece_step; /* from modulus to modulus, member to member, piece to piece */
+        piece_step; /* from plane to plane, member to member, piece to piece */
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
     int pieces;
+    bool is_complex;
     td_crt_route crt;
     td_left left;
 } td_residue_product;

@@ -7,7 +7,7 @@
 #include "deferred.h"
 
 /* Makes a certified element. The whole-number way is skipped if one test decides the rounding. */
-template <int moduli>
+template <class set>
 TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const td_finish &finish,
                                         int row, int column)
 {
@@ -15,12 +15,12 @@ TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const
     const subtile own = subtile_at(finish, row - part, column);
     const uint32_t scale = (uint32_t)(own.line[0][row].scale + own.line[1][column].scale) << 20;
     double z;
-    const bool is_sure = td_round_by_parts<moduli>(
-        product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row,
-        product.plane_step, &z);
+    const int8_t *const residue =
+        product.residue + blockIdx.z * product.batch_step + (int64_t)column * product.ld + row;
+    const bool is_sure =
+        td_round_by_parts<set>([&](int t) { return (int)residue[t * product.plane_step]; }, &z);
     if (!is_sure || !store_rounded(own, z, scale, own.c + part))
-        finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row, column,
-                                                       1u << part);
+        finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, column, 1u << part);
 }
 
 /* Finds octet number `number` among those whose bits are set in the lanes' words. All lanes take
@@ -54,7 +54,7 @@ TD_DEVICE int count_before(int count, int *all)
 
 /* A warp reads the words of one or two tiles, two words of a tile a lane. Then each lane makes
  * one element of the deferred octets at a time. */
-template <int moduli>
+template <class set>
 TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
                                   int rows, int tiles)
 {
@@ -84,7 +84,7 @@ TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_fi
                       row = tile % rows * LEFT_SIDE + at[second].row + number % OCTET,
                       column = tile / rows * LEFT_SIDE + at[second].column;
             if (number < elements && row < finish.target.m)
-                finish_element_left<moduli>(product, finish, row, column);
+                finish_element_left<set>(product, finish, row, column);
             __syncwarp();
         }
     }
@@ -96,7 +96,7 @@ TD_DEVICE void finish_tiles_left(const td_residue_product &product, const td_fin
 {
     enum { PER_SIDE = LEFT_SIDE / TD_TILE };
     const td_target &target = finish.target;
-    const residue_source<5, 5, 0> source = {product, moduli};
+    const residue_source<false, 5, 5, 0> source = {product, moduli};
     const uint8_t *const left = product.left.tile + blockIdx.z * (int64_t)left_tiles;
     const auto is_left = [&](int tile) {
         const int rows = td_tiles(target.m), row = tile % rows, column = tile / rows;
@@ -122,11 +122,11 @@ TD_DEVICE_CALL void finish_left(const td_residue_product &product, const td_fini
     const int rows = left_tiles_along(finish.target.m),
               tiles = rows * left_tiles_along(finish.target.n);
     if (moduli == TD_COMMON_MODULI)
-        finish_octets_left<TD_COMMON_MODULI>(product, finish, rows, tiles);
+        finish_octets_left<td_first_moduli<TD_COMMON_MODULI>>(product, finish, rows, tiles);
     else if (moduli == TD_COMMON_MODULI + 1)
-        finish_octets_left<TD_COMMON_MODULI + 1>(product, finish, rows, tiles);
+        finish_octets_left<td_first_moduli<TD_COMMON_MODULI + 1>>(product, finish, rows, tiles);
     else
-        finish_octets_left<TD_MOST_RESIDENT>(product, finish, rows, tiles);
+        finish_octets_left<td_first_moduli<TD_MOST_RESIDENT>>(product, finish, rows, tiles);
     finish_tiles_left(product, finish, moduli, rows, tiles);
 }
 

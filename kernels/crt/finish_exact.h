@@ -54,11 +54,11 @@ TD_DEVICE bool is_usual_alpha(double alpha)
 template <bool is_plain> struct by_exact_rounding {
     typedef subtile_reach records;
 
-    template <int moduli, bool is_early>
+    template <class set, bool is_early>
     TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &choice, int row,
                         int col)
     {
-        const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+        const td_pairs &pairs = td_pairs_in_memory<set>();
         const largest_record a = largest_record::load<is_early>(finish, 0, row),
                              b = largest_record::load<is_early>(finish, 1, col);
         const int error = td_log_error_of(max(td_log_rounding(a.rounded, b.sum, b.norm),
@@ -68,15 +68,15 @@ template <bool is_plain> struct by_exact_rounding {
         own.is_exact = max(a.rounded, b.rounded) == TD_NONE_ROUNDED;
         own.reach = pairs.reach + (own.is_exact ? 0.0 : td_near_power(error + 3));
         const int least = a.least + b.least, most = a.most + b.most;
-        const bool are_near = is_plain ? td_are_near<moduli>(least, most)
-                                       : (least >= -FAR_SCALE) & (most <= FAR_SCALE);
+        const bool are_near =
+            is_plain ? td_are_near<set>(least, most) : (least >= -FAR_SCALE) & (most <= FAR_SCALE);
         own.is_usual = finish.counts_rounded & are_near & !(a.is_special | b.is_special) &
                        (own.is_exact | (error < pairs.bits));
         own.scales[0] = a.scales;
         own.scales[1] = b.scales;
     }
 
-    template <int moduli, class unit>
+    template <class set, class unit>
     TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
                                       const subtile &own, const td_choice &, const records &lines,
                                       const int8_t *stage)
@@ -89,10 +89,10 @@ template <bool is_plain> struct by_exact_rounding {
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
         unsigned open = whole, mask = 0;
         if (lines.is_usual)
-            open &= finish_columns<moduli, unit>(own, lines, whole, finish.target.c.ld, stage);
+            open &= finish_columns<set, unit>(own, lines, whole, finish.target.c.ld, stage);
         if (open)
-            mask = finish_elements_whole<TD_FINISH_EXACT, moduli>(product, finish, own.row, own.col,
-                                                                  open);
+            mask = finish_elements_whole<TD_FINISH_EXACT, set>(product, finish, own.row, own.col,
+                                                               open);
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
@@ -100,8 +100,8 @@ template <bool is_plain> struct by_exact_rounding {
     TD_DEVICE int scale_of(uint64_t scales, int i) { return (int16_t)(scales >> (16 * i)); }
 
     /* A column, what C had there being c0. */
-    template <int moduli>
-    TD_DEVICE void round_column(const subtile &own, const column_residues<moduli> &residues,
+    template <class set>
+    TD_DEVICE void round_column(const subtile &own, const column_residues<set> &residues,
                                 const records &lines, int j, const double (&c0)[TD_SUBTILE],
                                 double *x, bool (&is_sure)[TD_SUBTILE])
     {
@@ -111,21 +111,21 @@ template <bool is_plain> struct by_exact_rounding {
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++)
                 scale_a[i] = (uint32_t)scale_of(lines.scales[0], i) << 20;
-            td_round_quad<moduli>(residues.of, scale_a, (uint32_t)scale_b << 20, lines.reach, x,
-                                  is_sure);
+            td_round_quad<set>(residues.of, scale_a, (uint32_t)scale_b << 20, lines.reach, x,
+                               is_sure);
         } else {
             double alpha[TD_SUBTILE];
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++)
                 alpha[i] =
                     td_mul64(own.alpha, td_near_power(-scale_of(lines.scales[0], i) - scale_b));
-            td_round_sums<moduli>(residues.of, alpha, own.beta, c0, lines.reach, x, is_sure);
+            td_round_sums<set>(residues.of, alpha, own.beta, c0, lines.reach, x, is_sure);
         }
     }
 
     /* Returns the bits of the elements of which it is not sure. What C had in the next column is
      * loaded ahead. */
-    template <int moduli, class unit>
+    template <class set, class unit>
     TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, unsigned whole,
                                       int64_t ld, const int8_t *stage)
     {
@@ -137,18 +137,18 @@ template <bool is_plain> struct by_exact_rounding {
         TD_UNROLL_N(1)
         for (int j = 0; j < own.cols; j++, c += ld) {
             const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
-            column_residues<moduli> residues;
+            column_residues<set> residues;
             double x[TD_SUBTILE];
             bool is_sure[TD_SUBTILE];
             unsigned here = 0;
-            column_residues<moduli>::template load<unit>(residues, stage, j);
+            column_residues<set>::template load<unit>(residues, stage, j);
             if (has_c0 && j + 1 < own.cols)
                 td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
-            round_column<moduli>(own, residues, lines, j, c0, x, is_sure);
+            round_column<set>(own, residues, lines, j, c0, x, is_sure);
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
             if (is_plain && here && lines.is_exact)
-                here = td_without_zeros<moduli>(residues.of, here, x);
+                here = td_without_zeros<set>(residues.of, here, x);
             td_column::store({c, td_column_bits(whole, j)}, x, here);
             open |= here << (TD_SUBTILE * j);
         }

@@ -92,22 +92,24 @@ template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, i
     return at;
 }
 
-/* Starts the copies of a step: 16 bytes a lane. */
-template <int moduli, class unit>
+/* Starts the copies of a step: 16 bytes a lane and modulus. A column of complex products has half of
+ * its bytes from Z+, then half from Z-. */
+template <class set, class unit>
 TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
                               const warp_place &at, int8_t *stage)
 {
-    const int chunk = 16, chunks = unit::rows / chunk, lane = (int)(threadIdx.x % 32),
-              column = lane / chunks, in_column = lane % chunks * chunk,
-              slot = unit::slot_of(column);
+    enum { CHUNK = 16, CHUNKS = unit::rows / CHUNK, PLANES = set::is_complex ? 2 : 1 };
+    const int lane = (int)(threadIdx.x % 32), column = lane / CHUNKS, in_column = lane % CHUNKS,
+              plane = in_column / (CHUNKS / PLANES),
+              row = at.row / PLANES + in_column % (CHUNKS / PLANES) * CHUNK;
     const int8_t *from = product.residue + blockIdx.z * product.batch_step +
-                         (int64_t)(at.col + column) * product.ld + at.row + in_column;
-    int8_t *const to =
-        stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows + in_column;
-    if (at.row + in_column >= product.ld || at.col + column >= target.n) return;
+                         plane * product.plane_step + (int64_t)(at.col + column) * product.ld + row;
+    int8_t *const to = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES +
+                       unit::slot_of(column) * unit::rows + in_column * CHUNK;
+    if (row >= product.ld || at.col + column >= target.n) return;
     if (!td_region_meets(&target.region, at.row, at.col, unit::rows, unit::columns)) return;
     TD_UNROLL
-    for (int t = 0; t < moduli; t++, from += product.plane_step)
+    for (int t = 0; t < set::count; t++, from += PLANES * product.plane_step)
         td_async_copy16(to + t * PLANE_BYTES, from);
 }
 
@@ -123,33 +125,45 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
     return own;
 }
 
-/* Returns the place of a column's residues modulo the first modulus, for the thread's subtile. */
-template <int moduli, class unit> TD_DEVICE const int8_t *residues_at(const int8_t *stage, int j)
-{
-    const int lane = (int)(threadIdx.x % 32),
-              slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
-    return stage + (int)(threadIdx.x / 32) * moduli * PLANE_BYTES + slot * unit::rows +
-           lane % unit::lanes * TD_SUBTILE;
-}
+/* What has been copied of a column, for the thread's subtile: the residues of its four elements
+ * modulo the t-th modulus. */
+template <class set, class unit> struct staged_quads {
+    const int8_t *at;
+
+    TD_INSIDE staged_quads(const int8_t *stage, int j)
+    {
+        const int lane = (int)(threadIdx.x % 32),
+                  slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
+        at = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES + slot * unit::rows +
+             lane % unit::lanes * (set::is_complex ? TD_SUBTILE / 2 : TD_SUBTILE);
+    }
+    TD_INSIDE uint32_t of(int t) const
+    {
+        const int8_t *const own = at + t * PLANE_BYTES;
+        if constexpr (set::is_complex)
+            return td_join_parts(own, own + unit::rows / 2, t);
+        else
+            return *reinterpret_cast<const uint32_t *>(own);
+    }
+};
 
 /* Loads the residues of the column's four elements. */
-template <int moduli> struct column_residues {
-    uint32_t of[moduli];
+template <class set> struct column_residues {
+    uint32_t of[set::count];
 
     template <class unit> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
     {
-        const int8_t *const at = residues_at<moduli, unit>(stage, j);
+        const staged_quads<set, unit> quads(stage, j);
         TD_UNROLL
-        for (int t = 0; t < moduli; t++)
-            r.of[t] = *reinterpret_cast<const uint32_t *>(at + t * PLANE_BYTES);
+        for (int t = 0; t < set::count; t++) r.of[t] = quads.of(t);
     }
 };
 
 /* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
  * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
  * except those whose bits are set in `left`; returns the bits of all others. */
-template <int moduli>
-TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<moduli> &residues,
+template <class set>
+TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<set> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
                                         const double (&c0)[TD_SUBTILE], unsigned inside,
                                         unsigned left, double *c)
@@ -157,10 +171,10 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     double x[TD_SUBTILE];
     bool is_sure[TD_SUBTILE];
     unsigned open = 0;
-    td_round_quad<moduli>(residues.of, scale_a, scale_b, x, is_sure);
+    td_round_quad<set>(residues.of, scale_a, scale_b, x, is_sure);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) open |= is_sure[i] ? 0u : 1u << i;
-    if (open) open = td_without_zeros<moduli>(residues.of, open, x);
+    if (open) open = td_without_zeros<set>(residues.of, open, x);
     open |= left;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
@@ -218,7 +232,7 @@ struct subtile_lines {
     unsigned usual;
 };
 
-template <int moduli>
+template <class set>
 TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice &choice)
 {
     td_line a[TD_SUBTILE], b[TD_SUBTILE];
@@ -239,11 +253,11 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
     TD_UNROLL
     for (int j = 1; j < TD_SUBTILE; j++) worst_b = td_join_worst(worst_b, td_worst_of(b[j]));
     lines.usual = (1 << TD_SUBTILE) - 1;
-    if (td_are_usual<moduli>(worst, worst_b, choice)) return lines; /* mostly */
+    if (td_are_usual<set>(worst, worst_b, choice)) return lines; /* mostly */
     lines.usual = 0;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        lines.usual |= td_are_usual<moduli>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
+        lines.usual |= td_are_usual<set>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
     return lines;
 }
 
@@ -257,7 +271,7 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
 
 /* Returns the bits of the subtile's elements that cannot be finished in this way; `whole` has the
  * bits of those that C has. What C held in the next column is loaded ahead. */
-template <int moduli, class unit>
+template <class set, class unit>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
                                          unsigned whole, unsigned left, int64_t ld,
                                          const int8_t *stage)
@@ -271,15 +285,15 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
         const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
-        column_residues<moduli> residues;
-        column_residues<moduli>::template load<unit>(residues, stage, j);
+        column_residues<set> residues;
+        column_residues<set>::template load<unit>(residues, stage, j);
         if (own.beta != 0.0 && j + 1 < own.cols)
             td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
         unsigned here = COLUMN;
         if (lines.usual >> j & 1)
-            here = finish_column_double<moduli>(
-                own, residues, lines.scale_a, (uint32_t)scales_b << 20, c0,
-                td_column_bits(whole, j), td_column_bits(left, j), c);
+            here =
+                finish_column_double<set>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
+                                          c0, td_column_bits(whole, j), td_column_bits(left, j), c);
         open |= here << (TD_SUBTILE * j);
     }
     return open;
@@ -299,7 +313,7 @@ TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, doubl
 
 /* Makes the open elements of usual columns one after the other by three parts of X. Returns the
  * bits of those whose rounding is still not certain. */
-template <int moduli, class unit>
+template <class set, class unit>
 TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
                                             unsigned open, int64_t ld, const int8_t *stage)
 {
@@ -311,22 +325,23 @@ TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_li
         double z;
         TD_UNROLL
         for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
-        const bool is_sure =
-            td_round_by_parts<moduli>(residues_at<moduli, unit>(stage, j) + i, PLANE_BYTES, &z);
+        const staged_quads<set, unit> quads(stage, j);
+        const bool is_sure = td_round_by_parts<set>(
+            [&](int t) { return (int)(int8_t)(quads.of(t) >> (8 * i)); }, &z);
         if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) left |= 1u << e;
     }
     return left;
 }
 
 /* X of one element by whole numbers: its residues are byte `byte` of the words. */
-template <int limbs, int columns, int moduli>
-TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GROUP], int byte)
+template <int limbs, int columns, class set, class all = td_set_of_moduli<set::is_complex>>
+TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[all::groups * TD_GROUP], int byte)
 {
     uint64_t fraction = 0;
     int64_t column[limbs] = {};
     TD_UNROLL
-    for (int g = 0; TD_GROUP * g < moduli; g++) {
-        const td_group<TD_P_LIMBS> &group = td_tables.group[moduli][g];
+    for (int g = 0; TD_GROUP * g < set::count; g++) {
+        const td_group<TD_P_LIMBS> &group = all::tables().group[set::count][g];
         uint32_t r[TD_GROUP];
         TD_UNROLL
         for (int i = 0; i < TD_GROUP; i++)
@@ -338,31 +353,33 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[TD_GROUPS * TD_GR
         for (int c = 0; c < columns; c++)
             column[c] = (int64_t)((uint64_t)column[c] + (uint64_t)y * group.limb[c]);
     }
-    return td_less_multiple<limbs>(td_tables.less_product[moduli], column, fraction);
+    return td_less_multiple<limbs>(all::tables().less_product[set::count], column, fraction);
 }
 
 /* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and
  * every block that needs them has to fetch this code, so there is little of it. Returns the
  * mask. */
-template <td_finish_kind kind, int moduli>
+template <td_finish_kind kind, class set>
 TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                                               const td_finish &finish, int row, int col,
                                               unsigned open)
 {
-    enum { LIMBS = moduli <= SHORT_MODULI ? 4 : 5, COLUMNS = moduli <= SHORT_MODULI ? 3 : 5 };
+    enum {
+        LIMBS = set::count <= SHORT_MODULI ? 4 : 5,
+        COLUMNS = set::count <= SHORT_MODULI ? 3 : 5,
+        GROUPS = td_set_of_moduli<set::is_complex>::groups
+    };
     const subtile own = subtile_at(finish, row, col);
     const td_choice choice = finish.choice[blockIdx.z];
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, open >>= TD_SUBTILE) {
-        uint32_t words[TD_GROUPS * TD_GROUP] = {};
-        const int8_t *const at = product.residue + blockIdx.z * product.batch_step +
-                                 (int64_t)(col + j) * product.ld + row;
+        uint32_t words[GROUPS * TD_GROUP] = {};
+        const td_residue_quads<set::is_complex> quads(product, row, col + j);
         const td_line b = own.line[1][col + j];
         if (!(open & ((1u << own.rows) - 1))) continue;
         TD_UNROLL
-        for (int t = 0; t < moduli; t++)
-            words[t] = *reinterpret_cast<const uint32_t *>(at + t * product.plane_step);
+        for (int t = 0; t < set::count; t++) words[t] = quads.of(t);
         TD_UNROLL_N(1)
         for (int i = 0; i < own.rows; i++) {
             const td_line a = own.line[0][row + i];
@@ -373,7 +390,7 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                 *c = td_scaled(own.beta, c);
             else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
                      td_finish_element<kind>(finish, choice,
-                                             whole_element<LIMBS, COLUMNS, moduli>(words, i), a, b,
+                                             whole_element<LIMBS, COLUMNS, set>(words, i), a, b,
                                              own.alpha, own.beta, c, &result))
                 *c = result;
             else
@@ -392,13 +409,13 @@ enum { FEW_UNSURE = 2 };
 struct by_rounding {
     typedef subtile_records records;
 
-    template <int moduli, bool is_early>
+    template <class set, bool is_early>
     TD_DEVICE void load(records &own, const td_finish &finish, const td_choice &, int row, int col)
     {
         records::load<is_early>(own, finish, row, col);
     }
 
-    template <int moduli, class unit>
+    template <class set, class unit>
     TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
                                       const subtile &own, const td_choice &choice,
                                       const records &records, const int8_t *stage)
@@ -406,23 +423,23 @@ struct by_rounding {
         if (own.rows <= 0 || own.cols <= 0) return 0;
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
-        const subtile_lines lines = lines_of<moduli>(records, choice);
+        const subtile_lines lines = lines_of<set>(records, choice);
         unsigned left = 0, open = whole;
         const bool has_product = own.alpha != 0.0;
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
             left |= td_left_by_min_moduli(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
         if (has_product)
-            open = finish_columns_double<moduli, unit>(own, lines, whole, left, finish.target.c.ld,
-                                                       stage);
+            open = finish_columns_double<set, unit>(own, lines, whole, left, finish.target.c.ld,
+                                                    stage);
         open &= whole & ~left;
         const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
         if (usual && __popc(usual) <= FEW_UNSURE)
-            open = (open & ~usual) | finish_elements_by_parts<moduli, unit>(
-                                         own, lines, usual, finish.target.c.ld, stage);
+            open = (open & ~usual) | finish_elements_by_parts<set, unit>(own, lines, usual,
+                                                                         finish.target.c.ld, stage);
         unsigned mask = left & whole;
         if (open)
-            mask |= finish_elements_whole<TD_FINISH_ROUND, moduli>(product, finish, own.row,
-                                                                   own.col, open);
+            mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, own.col,
+                                                                open);
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
@@ -432,13 +449,13 @@ struct by_rounding {
 static_assert(TD_CRT_PAIRS_BYTES == 2 * stage_bytes(TD_LEAST_PAIRED), "what routes count with");
 static_assert(stage_bytes(TD_MOST_PAIRED) <= TD_CRT_PAIRS_BYTES, "one stage of any");
 
-template <class how, int moduli, class unit>
+template <class how, class set, class unit>
 TD_DEVICE void finish_units_double(const td_residue_product &product, const td_finish &finish,
                                    const finish_units &units, td_tile_notes &notes)
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     enum {
-        STAGES = 2 * stage_bytes(moduli) <= TD_CRT_PAIRS_BYTES ? 2 : 1,
+        STAGES = 2 * stage_bytes(set::count) <= TD_CRT_PAIRS_BYTES ? 2 : 1,
         TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
     };
     const td_target &target = finish.target;
@@ -452,26 +469,25 @@ TD_DEVICE void finish_units_double(const td_residue_product &product, const td_f
     typename how::records records;
     td_clear_notes(notes);
     const warp_place begin = place_of<unit>(units, 0);
-    how::template load<moduli, true>(records, finish, choice, begin.row + in_row,
-                                     begin.col + in_col);
+    how::template load<set, true>(records, finish, choice, begin.row + in_row, begin.col + in_col);
     td_wait_for_last();
     const subtile first = subtile_at(finish, 0, 0);
     td_async_pipeline<STAGES, TD_BY_WARP>(
         steps,
         [&](int stage) {
-            fetch_residues<moduli, unit>(product, target, place_of<unit>(units, next++),
-                                         shared + stage * stage_bytes(moduli));
+            fetch_residues<set, unit>(product, target, place_of<unit>(units, next++),
+                                      shared + stage * stage_bytes(set::count));
         },
         [&](int stage) {
             const warp_place at = place_of<unit>(units, step);
             const int row = at.row + in_row, tile_row = row / TD_TILE, col = at.col + in_col;
-            const unsigned mask = how::template finish_subtile<moduli, unit>(
+            const unsigned mask = how::template finish_subtile<set, unit>(
                 product, finish, subtile_from(first, target, row, col), choice, records,
-                shared + stage * stage_bytes(moduli));
+                shared + stage * stage_bytes(set::count));
             const warp_place then = place_of<unit>(units, step + 1);
             if (step + 1 < steps)
-                how::template load<moduli, false>(records, finish, choice, then.row + in_row,
-                                                  then.col + in_col);
+                how::template load<set, false>(records, finish, choice, then.row + in_row,
+                                               then.col + in_col);
             td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
                     col / TD_TILE * td_tiles(target.m) + tile_row, mask,
                     td_few_of(finish, row, col, mask) == TD_FEW);

@@ -1,32 +1,37 @@
 /* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded
  * as the whole numbers of crt.cu would be, or not at all.
  *
- * Two moduli p, p' at a time: y = r p' + r' p, |y| < 2^16, and X = sum of y M - Q P, M = P / (p
- * p'). y + BIAS is put together in the upper half of a binary64 of exponent 17. With 2^t >= P and
- * g = 2^(t - 47), M = high + low, high a multiple of g:
+ * Two moduli p, p' at a time: y = 2^s (r p' + r' p), |y| < 2^16, and X = sum of y M - Q P, M = P /
+ * (2^s p p'), 2^s being the largest that leaves |y| < 2^16: for any bytes r and r', or, of complex
+ * products, for residues that are nearest to 0. y + BIAS is put together in the upper half of a
+ * binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
  *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is
  *   left when Q P's high is taken away; |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26
  *   2^t, and err by 2^-76 2^t in all at most; by how much is computed.
  * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
  *
  * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and
- * |rest| below that. There are at most ten y and Q < 2^4, and y alone is below 2^16 in magnitude:
- *   sums of y middle stay below 2^19.4 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is
- *   what is left of h when they are added; sums of y rest stay below 2^19.4 2^(t - 80), and with
+ * |rest| below that. There are at most eleven y and Q < 2^4, and y alone is below 2^16 in magnitude:
+ *   sums of y middle stay below 2^19.5 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is
+ *   what is left of h when they are added; sums of y rest stay below 2^19.5 2^(t - 80), and with
  *   the constants err by less than 2^5 2^-53 times that, 2^(t - 108); e is below 2^(t - 53) and is
  *   rounded twice. All that is less than 2^(t - 105). */
 #ifndef TD_PAIRS_H
 #define TD_PAIRS_H
 
 #include "../measure/line.h"
-#include "../residue/tables.h"
+#include "../residue/tables_complex.h"
 #include "../view/target.h"
 
-/* A multiple of two; the last pair of an odd number of moduli is one, y = 256 r. */
-enum { TD_LEAST_PAIRED = 14, TD_MOST_PAIRED = TD_EXACT_MODULI, TD_PAIRS = TD_MOST_PAIRED / 2 };
+/* Multiples of two; the last pair of an odd number of moduli is one: p' is 1, and r' is 0. */
+enum {
+    TD_LEAST_PAIRED = 14,
+    TD_MOST_PAIRED = TD_MOST_COMPLEX_MODULI,
+    TD_PAIRS = TD_MOST_PAIRED / 2
+};
 
 struct td_pair {
-    uint32_t weights; /* 8 p' and 8 p */
+    uint32_t weights; /* 8 2^s p' and 8 2^s p */
     double high, low; /* of M */
 };
 
@@ -51,7 +56,8 @@ struct td_pairs {
 enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
 
 struct td_pair_tables {
-    td_pairs of[TD_MOST_PAIRED - TD_LEAST_PAIRED + 1];
+    td_pairs of[TD_EXACT_MODULI - TD_LEAST_PAIRED + 1],
+        of_complex[TD_MOST_COMPLEX_MODULI - TD_LEAST_PAIRED + 1];
 };
 
 static constexpr double td_power_of_2(int e)
@@ -126,24 +132,36 @@ static constexpr double td_error_of(const td_pairs &pairs, int count)
     return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
 }
 
-static constexpr td_pairs td_make_pairs(int moduli)
+/* The largest magnitude of a residue modulo p. */
+static constexpr uint32_t td_most_of_residue(bool is_complex, uint32_t p)
 {
+    return is_complex ? (p + 1) / 2 : 128;
+}
+
+static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
+{
+    const uint32_t *const set = is_complex ? td_complex_moduli : td_moduli;
     td_pairs pairs = {};
     uint32_t product[TD_P_LIMBS] = {1};
-    for (int t = 0; t < moduli; t++) td_multiply_limbs(product, td_moduli[t]);
+    for (int t = 0; t < moduli; t++) td_multiply_limbs(product, set[t]);
     for (int i = 0; i < TD_P_LIMBS; i++)
         for (int b = 0; b < 32; b++)
             if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
     const int unit = pairs.bits - 47;
     for (int i = 0; 2 * i < moduli; i++) {
         const bool is_one = 2 * i + 1 == moduli;
+        const uint32_t p = set[2 * i], other = is_one ? 1 : set[2 * i + 1],
+                       of_other = is_one ? 0 : td_most_of_residue(is_complex, other),
+                       most = td_most_of_residue(is_complex, p) * other + of_other * p;
         uint32_t rest[TD_P_LIMBS] = {1};
+        int up = 0; /* s */
         for (int t = 0; t < moduli; t++)
-            if (t / 2 != i) td_multiply_limbs(rest, td_moduli[t]);
+            if (t / 2 != i) td_multiply_limbs(rest, set[t]);
+        while (most << (up + 1) < 1u << 16) up++;
         td_pair *const pair = &pairs.pair[i];
-        pair->weights = is_one ? 8 * 256 : 8 * td_moduli[2 * i + 1] | 8 * td_moduli[2 * i] << 16;
-        td_cut_limbs(rest, is_one ? -8 : 0, unit, &pair->high, &pair->low);
-        pairs.low_of_pair[i] = td_cut_low(rest, is_one ? -8 : 0, unit, pair->high);
+        pair->weights = 8 * other << up | (is_one ? 0 : 8 * p << up << 16);
+        td_cut_limbs(rest, -up, unit, &pair->high, &pair->low);
+        pairs.low_of_pair[i] = td_cut_low(rest, -up, unit, pair->high);
         pairs.start_high -= TD_PAIR_BIAS * pair->high;
         pairs.start_low -= TD_PAIR_BIAS * pair->low;
     }
@@ -158,17 +176,27 @@ static constexpr td_pairs td_make_pairs(int moduli)
     return pairs;
 }
 
-template <int moduli> static constexpr td_pairs td_pairs_of = td_make_pairs(moduli);
+/* Of a td_first_moduli. */
+template <class set>
+static constexpr td_pairs td_pairs_of = td_make_pairs(set::is_complex, set::count);
 
 static constexpr td_pair_tables td_make_pair_tables()
 {
     td_pair_tables tables = {};
-    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_PAIRED; n++)
-        tables.of[n - TD_LEAST_PAIRED] = td_make_pairs(n);
+    for (int n = TD_LEAST_PAIRED; n <= TD_EXACT_MODULI; n++)
+        tables.of[n - TD_LEAST_PAIRED] = td_make_pairs(false, n);
+    for (int n = TD_LEAST_PAIRED; n <= TD_MOST_COMPLEX_MODULI; n++)
+        tables.of_complex[n - TD_LEAST_PAIRED] = td_make_pairs(true, n);
     return tables;
 }
 
 TD_CONSTANT(td_pair_tables, td_pair_table, td_make_pair_tables());
+
+template <class set> TD_DEVICE const td_pairs &td_pairs_in_memory()
+{
+    return set::is_complex ? td_pair_table.of_complex[set::count - TD_LEAST_PAIRED]
+                           : td_pair_table.of[set::count - TD_LEAST_PAIRED];
+}
 
 /* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues,
  * which have signs. */
@@ -194,17 +222,17 @@ TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum
 }
 
 /* X = h + l of four elements. A word has their residues modulo one of the moduli. */
-template <int moduli>
+template <class set>
 TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
                             double (&l)[TD_SUBTILE])
 {
-    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    const td_pairs &pairs = td_pairs_in_memory<set>();
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) h[e] = pairs.start_high, l[e] = pairs.start_low;
     TD_UNROLL
-    for (int i = 0; 2 * i < moduli; i++) {
+    for (int i = 0; 2 * i < set::count; i++) {
         const td_pair &pair = pairs.pair[i];
-        const uint32_t other = 2 * i + 1 < moduli ? residues[2 * i + 1] : 0;
+        const uint32_t other = 2 * i + 1 < set::count ? residues[2 * i + 1] : 0;
         const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
         const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
         const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
@@ -262,19 +290,19 @@ TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
 }
 
 /* Results are normal numbers, if their scales are such. */
-template <int moduli> TD_DEVICE bool td_are_near(int least, int most)
+template <class set> TD_DEVICE bool td_are_near(int least, int most)
 {
-    const td_pairs &pairs = td_pair_table.of[moduli - TD_LEAST_PAIRED];
+    const td_pairs &pairs = td_pairs_in_memory<set>();
     return (least >= pairs.bits - 1 - 1023) & (most <= pairs.bits - pairs.farthest + 1022);
 }
 
 /* They are, and certified, if that is asked. */
-template <int moduli>
+template <class set>
 TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
 {
     return (bool)((choice.need == TD_NEEDS_NOTHING) | choice.is_estimated |
                   td_are_certified(a, b, choice)) &
-           !a.is_special & !b.is_special & td_are_near<moduli>(a.least + b.least, a.most + b.most);
+           !a.is_special & !b.is_special & td_are_near<set>(a.least + b.least, a.most + b.most);
 }
 
 /* ---- elements ---- */
@@ -283,12 +311,12 @@ TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, cons
  * and more what it may be off are rounded, as X between them is: where both are the same that is X
  * rounded. Zeros never are sure. Scales are usual, those of rows and of a column, times 2^20.
  * reach: that of td_pairs, or more. No branches. */
-template <int moduli>
+template <class set>
 TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
                              uint32_t scale_b, double reach, double *x, bool (&is_sure)[TD_SUBTILE])
 {
     double h[TD_SUBTILE], l[TD_SUBTILE];
-    td_add_pairs<moduli>(residues, h, l);
+    td_add_pairs<set>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         const double most = td_add64(h[e], td_add64(l[e], reach)),
@@ -299,12 +327,11 @@ TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)
     }
 }
 
-template <int moduli>
+template <class set>
 TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)[TD_SUBTILE],
                              uint32_t scale_b, double *x, bool (&is_sure)[TD_SUBTILE])
 {
-    td_round_quad<moduli>(residues, scale_a, scale_b,
-                          td_pair_table.of[moduli - TD_LEAST_PAIRED].reach, x, is_sure);
+    td_round_quad<set>(residues, scale_a, scale_b, td_pairs_in_memory<set>().reach, x, is_sure);
 }
 
 /* alpha X + beta C0 of four elements, rounded once, and of which that is sure; alpha has the scales
@@ -313,14 +340,14 @@ TD_DEVICE void td_round_quad(const uint32_t *residues, const uint32_t (&scale_a)
  * (|p| + |q|) together, and three additions make their sum: it errs by less than 2^-102 (|p| +
  * |q|), what is lost where products are too small for all of their bits included. If the sum less
  * and more all that has the same nearest number, that is it. */
-template <int moduli>
+template <class set>
 TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_SUBTILE],
                              double beta, const double (&c0)[TD_SUBTILE], double reach, double *x,
                              bool (&is_sure)[TD_SUBTILE])
 {
     const double error = 0x1p-101, least_size = 0x1p-900, most_size = 0x1p1020;
     double h[TD_SUBTILE], l[TD_SUBTILE];
-    td_add_pairs<moduli>(residues, h, l);
+    td_add_pairs<set>(residues, h, l);
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         double low, lost;
@@ -336,35 +363,32 @@ TD_DEVICE void td_round_sums(const uint32_t *residues, const double (&alpha)[TD_
     }
 }
 
-/* Sums of y M's parts of an element whose residues are `step` apart, from a pair of moduli on. The
- * constants are in the code: what is seldom needed would wait for them. */
-template <int moduli, int i>
-TD_DEVICE void td_add_parts(const int8_t *residue, int64_t step, double *high, double *middle,
-                            double *rest)
+/* Sums of y M's parts of an element whose residue modulo the t-th modulus is of(t), from a pair of
+ * moduli on. The constants are in the code: what is seldom needed would wait for them. */
+template <class set, int i, class element>
+TD_DEVICE void td_add_parts(const element &of, double *high, double *middle, double *rest)
 {
-    if constexpr (2 * i < moduli) {
-        constexpr td_pair pair = td_pairs_of<moduli>.pair[i];
-        constexpr td_low_parts low = td_pairs_of<moduli>.low_of_pair[i];
-        const int other = 2 * i + 1 < moduli ? residue[(2 * i + 1) * step] : 0;
-        const double y = (double)((int)(pair.weights / 8 & 0xffffu) * residue[2 * i * step] +
+    if constexpr (2 * i < set::count) {
+        constexpr td_pair pair = td_pairs_of<set>.pair[i];
+        constexpr td_low_parts low = td_pairs_of<set>.low_of_pair[i];
+        const int other = 2 * i + 1 < set::count ? of(2 * i + 1) : 0;
+        const double y = (double)((int)(pair.weights / 8 & 0xffffu) * of(2 * i) +
                                   (int)(pair.weights / 8 >> 16) * other);
         *high = td_fma64(y, pair.high, *high);
         *middle = td_fma64(y, low.middle, *middle);
         *rest = td_fma64(y, low.rest, *rest);
-        td_add_parts<moduli, i + 1>(residue, step, high, middle, rest);
+        td_add_parts<set, i + 1>(of, high, middle, rest);
     }
 }
 
 /* X of one element, rounded, by all bits of M and P; false if it may not be its nearest. */
-template <int moduli>
-TD_DEVICE bool td_round_by_parts(const int8_t *residue, int64_t step, double *z)
+template <class set, class element> TD_DEVICE bool td_round_by_parts(const element &of, double *z)
 {
-    constexpr double high_of_product = td_pairs_of<moduli>.high,
-                     inverse = td_pairs_of<moduli>.inverse,
-                     error = td_pairs_of<moduli>.error_of_parts;
-    constexpr td_low_parts low = td_pairs_of<moduli>.low_of_product;
+    constexpr double high_of_product = td_pairs_of<set>.high, inverse = td_pairs_of<set>.inverse,
+                     error = td_pairs_of<set>.error_of_parts;
+    constexpr td_low_parts low = td_pairs_of<set>.low_of_product;
     double high = 0.0, middle = 0.0, rest = 0.0, below;
-    td_add_parts<moduli, 0>(residue, step, &high, &middle, &rest);
+    td_add_parts<set, 0>(of, &high, &middle, &rest);
     const double q = td_sub64(td_fma64(high, inverse, 0x1.8p52), 0x1.8p52);
     high = td_fma64(-q, high_of_product, high);
     middle = td_fma64(-q, low.middle, middle);
@@ -376,12 +400,12 @@ TD_DEVICE bool td_round_by_parts(const int8_t *residue, int64_t step, double *z)
 
 /* Returns which of the uncertain elements are not zero. Zeros are never certain, and have
  * residues that are all 0. */
-template <int moduli>
+template <class set>
 TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
 {
     uint32_t any = 0;
     TD_UNROLL
-    for (int t = 0; t < moduli; t++) any |= residues[t];
+    for (int t = 0; t < set::count; t++) any |= residues[t];
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         if (!(unsure >> e & 1) || (any >> (8 * e) & 255)) continue;

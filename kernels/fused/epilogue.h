@@ -190,7 +190,8 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         TD_UNROLL
         for (int t = 0; t < moduli; t++) words[i][t] = residues[t].of[2 * half + i];
         bool is_sure[TD_SUBTILE];
-        td_round_quad<moduli>(words[i], scales.of, scale_b, x + TD_SUBTILE * i, is_sure);
+        td_round_quad<td_first_moduli<moduli>>(words[i], scales.of, scale_b, x + TD_SUBTILE * i,
+                                               is_sure);
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) are_sure &= is_sure[e];
     }

@@ -174,8 +174,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
             worst[o] =
                 look_at_lines(finish.line[o] + at.member * finish.lines_of_member[o],
                               o ? at.column : at.row, o ? target.n : target.m, tile.scale[o]);
-        const bool is_usual =
-            alpha != 0.0 && td_are_usual<s::moduli>(worst[0], worst[1], finish.choice[at.member]);
+        const bool is_usual = alpha != 0.0 && td_are_usual<td_first_moduli<s::moduli>>(
+                                                  worst[0], worst[1], finish.choice[at.member]);
         if (threadIdx.x % 32 == 0) {
             tile.at = at;
             tile.c = c;

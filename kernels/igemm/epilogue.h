@@ -4,7 +4,7 @@
 #define TD_IGEMM_EPILOGUE_H
 
 #include "../view/access.h"
-#include "../residue/tables.h"
+#include "../residue/tables_complex.h"
 #include "plane_gemm.h"
 
 /* How a sum c becomes a residue modulo p. Short ones: c in binary32 over p, rounded to a whole
@@ -35,17 +35,25 @@ static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
 }
 
 struct td_sum_moduli {
-    td_sum_modulus of[TD_DENSE_MODULI];
+    td_sum_modulus of[TD_DENSE_MODULI], of_complex[TD_MOST_COMPLEX_MODULI];
 };
 
 static constexpr td_sum_moduli td_make_sum_moduli()
 {
     td_sum_moduli moduli = {};
     for (int t = 0; t < TD_DENSE_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
+    for (int t = 0; t < TD_MOST_COMPLEX_MODULI; t++)
+        moduli.of_complex[t] = td_make_sum_modulus(td_complex_moduli[t]);
     return moduli;
 }
 
 TD_CONSTANT(td_sum_moduli, td_moduli_of_sums, td_make_sum_moduli());
+
+/* The modulus of a plane of panels. */
+TD_DEVICE const td_sum_modulus &td_modulus_of_plane(const td_panels &p, int plane)
+{
+    return p.is_complex ? td_moduli_of_sums.of_complex[plane / 2] : td_moduli_of_sums.of[plane];
+}
 
 /* What becomes of a sum: TD_PANEL_RESIDUE's by the short or the long way, or modulo 256, or
  * TD_PANEL_LOGARITHM's. */

@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(tile::threads, tile::blocks)
         store_residues<TD_LOGARITHM_OF_SUM, tile>(p, own, sums, row, column, {});
         return;
     }
-    const td_sum_modulus modulus = td_moduli_of_sums.of[own.plane];
+    const td_sum_modulus modulus = td_modulus_of_plane(p, own.plane);
     if (p.k <= modulus.short_k)
         store_residues<TD_SHORT_SUM, tile>(p, own, sums, row, column, modulus);
     else

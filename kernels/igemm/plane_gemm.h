@@ -48,11 +48,13 @@ typedef struct {
     bool accumulate; /* C += A B^T; else C need not hold numbers */
 
     /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (../residue/moduli.h), and is wanted if
-     * t < choice.parameter of its member. Line i of C is line td_place_of_line(i) of A; m and ld_c
+     * t < choice.parameter of its member; if is_complex, planes 2t and 2t + 1 belong to modulus t
+     * of TD_COMPLEX_MODULI. Line i of C is line td_place_of_line(i) of A; m and ld_c
      * are multiples of TD_LINE_GROUP. C's numbers are residues within 5 p / 8 of 0; elements of k
      * are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
      * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if
      * td_wants_estimate(choice). */
+    bool is_complex;
     const td_choice *choice; /* [batch] */
     bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */
     int pieces;
@@ -78,7 +80,8 @@ TD_BOTH int td_planes_wanted(const td_panels *p, int member)
 {
     const td_choice *choice = &p->choice[member];
     if (p->type == TD_PANEL_LOGARITHM) return td_wants_estimate(choice) ? p->planes : 0;
-    return p->leaves_resident && td_is_resident(choice) ? 0 : choice->parameter;
+    if (p->leaves_resident && td_is_resident(choice)) return 0;
+    return p->is_complex ? 2 * choice->parameter : choice->parameter;
 }
 
 /* True if tiles of C are passed over: those outside a region, or those that are not wanted. */

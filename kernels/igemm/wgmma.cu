@@ -187,34 +187,60 @@ TD_DEVICE candidate candidate_of(const td_panels &p, const units_of_clusters<s> 
     return {index, exists, exists && td_is_wanted(p, units, index)};
 }
 
-/* The first lanes of a warp take all units when they are wanted, turn by turn; where none of theirs
- * is to be made, the next ones. */
+/* Waits until a turn's place is free: until the unit that is as many turns before as there are
+ * places, less one, is nearly copied. */
+TD_DEVICE void wait_for_place(found_ring &found, int turn, int lanes)
+{
+    const int before = turn - (2 * lanes - 1);
+    if (before < 0) return;
+    const found_place last = place_of_turn(before, lanes);
+    td_barrier_wait(&found.wanted[last.place], last.parity);
+}
+
+/* Moves all lanes on to units that follow theirs, until one of them is to be made, or there are no
+ * more for any lane. */
+template <class s>
+TD_DEVICE void find_wanted(const td_panels &p, const units_of_clusters<s> &units, int lanes,
+                           candidate &own, int &asked, told_ring &told)
+{
+    const unsigned all = (1u << lanes) - 1;
+    while (!__any_sync(all, own.is_wanted) && __any_sync(all, own.exists)) {
+        const int next = following_unit<s>(p, own.index, asked++, lanes, units.count, told);
+        own = candidate_of<s>(p, units, next);
+    }
+}
+
+/* Leaves a lane's unit in its turn's place: one without steps if it is not to be made, but another
+ * lane's is. */
+template <class s>
+TD_DEVICE void leave_unit(const td_panels &p, const units_of_clusters<s> &units,
+                          const candidate &own, int turn, int lanes, found_ring &found)
+{
+    const int place = place_of_turn(turn, lanes).place;
+    found.unit[place] = own.is_wanted
+                            ? find_unit<s>(p, units, own.index, stages_of(found, place, lanes))
+                            : queued{own.exists ? 0 : NONE_LEFT, {}};
+    td_barrier_arrive(&found.full[place]);
+}
+
+/* Finds all units that are to be made, by the first `lanes` lanes of a warp. Each lane has every
+ * `lanes`-th turn; the turns of all lanes together are one round, with at least one unit unless it
+ * is the last. */
 template <class s>
 TD_DEVICE void find_units(const td_panels &p, const units_of_clusters<s> &units, int lanes,
                           barriers<s> &barrier)
 {
     const int lane = (int)threadIdx.x % 32;
     const unsigned all = (1u << lanes) - 1;
-    found_ring &found = barrier.found;
     int asked = 0;
     if (lane >= lanes) return;
     candidate own = candidate_of<s>(p, units, own_cluster<s>() + lane * clusters<s>());
     for (int turn = lane;; turn += lanes) {
-        const int place = place_of_turn(turn, lanes).place, before = turn - (2 * lanes - 1);
-        if (before >= 0) {
-            const found_place last = place_of_turn(before, lanes);
-            td_barrier_wait(&found.wanted[last.place], last.parity);
-        }
-        if (turn >= lanes) own.is_wanted = false;
-        while (!__any_sync(all, own.is_wanted) && __any_sync(all, own.exists))
-            own = candidate_of<s>(
-                p, units,
-                following_unit<s>(p, own.index, asked++, lanes, units.count, barrier.told));
-        found.unit[place] = own.is_wanted
-                                ? find_unit<s>(p, units, own.index, stages_of(found, place, lanes))
-                                : queued{own.exists ? 0 : NONE_LEFT, {}};
-        td_barrier_arrive(&found.full[place]);
+        wait_for_place(barrier.found, turn, lanes);
+        find_wanted<s>(p, units, lanes, own, asked, barrier.told);
+        leave_unit<s>(p, units, own, turn, lanes, barrier.found);
         if (!__any_sync(all, own.exists)) return;
+        own.is_wanted = false;
     }
 }
 
@@ -334,7 +360,7 @@ TD_DEVICE void reduce_unit(const td_panels &p, const td_unit &unit, unit_sums<s>
         store_unit<TD_LOGARITHM_OF_SUM, s>(p, unit, sums, {});
         return;
     }
-    const td_sum_modulus modulus = td_moduli_of_sums.of[unit.plane];
+    const td_sum_modulus modulus = td_modulus_of_plane(p, unit.plane);
     if (p.k <= modulus.short_k)
         store_unit<TD_SHORT_SUM, s>(p, unit, sums, modulus);
     else

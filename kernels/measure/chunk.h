@@ -95,6 +95,7 @@ TD_DEVICE void clear_tops(int *top)
 struct raised_tops {
     int32_t *tops, *bounds;
     int left;
+    bool has_parts; /* td_measure's */
 };
 
 /* What is there for element l of k, and for its bounds, some time before it is raised: most often
@@ -117,6 +118,7 @@ TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_CHUNK],
     int largest = top[0][l];
     TD_UNROLL
     for (int warp = 1; warp < WARPS; warp++) largest = max(largest, top[warp][l]);
+    if (raised.has_parts) largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
     const bool exists = l < raised.left;
     int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
     if (exists && largest > seen.top) atomicMax(&raised.tops[l], largest);

@@ -297,7 +297,7 @@ TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
     const int64_t l0 = (int64_t)at.chunk * TD_CHUNK, k = p.operand[0].k;
     return {p.tops[at.which] + at.batch * k + l0,
             p.bounds[at.which] + 2 * (at.batch * td_bounds(k) + l0 / TD_BOUND),
-            (int)min((int64_t)TD_CHUNK, k - l0)};
+            (int)min((int64_t)TD_CHUNK, k - l0), p.has_parts};
 }
 
 /* The largest exponents along k of a tile, raised by two of the block's warps, others each time.

@@ -77,6 +77,9 @@ typedef struct {
     void *chunks[2], *chunks_again[2];
     int strip_lines; /* TD_TILE times 1 to 65535 */
 
+    /* Elements 2l and 2l + 1 of a line are the parts of a complex number, and have one shift; k is
+     * even. */
+    bool has_parts;
     int32_t *tops[2];       /* scratch: [batch][k] */
     int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
     td_rise *rise;          /* scratch: [batch] */

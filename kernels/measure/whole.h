@@ -96,8 +96,11 @@ TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
         for (int i = 0; i < PER_THREAD; i++) x[i] = height_of(magnitude(mine.load_padded(i)));
         const int first = l0 + join_lines(x);
         TD_UNROLL
-        for (int i = 0; i < 2; i++)
-            if (x[i]) atomicMax(&tops[first + i * PARTS], x[i] + NO_EXPONENT);
+        for (int i = 0; i < 2; i++) {
+            const int at = first + i * PARTS;
+            if (x[i]) atomicMax(&tops[at], x[i] + NO_EXPONENT);
+            if (x[i] && p.has_parts) atomicMax(&tops[at ^ 1], x[i] + NO_EXPONENT);
+        }
     }
 }
 

@@ -71,22 +71,13 @@ TD_DEVICE int next_dense_tile(const td_target &target, int own, int dense)
     return all ? 2 * row + column * m_tiles : target.open_tile[(blockIdx.z + 1) * tiles - 1 - own];
 }
 
-/* True if blocks make pairs of tiles where all of C is made: if one tile for each would be more
- * than a large device has places for. */
-enum { PLACES = 132 };
-TD_HOST_DEVICE bool has_pairs(const td_target &target, unsigned batch)
-{
-    return (int64_t)td_tiles(target.m) * td_tiles(target.n) * batch > PLACES;
-}
-
-/* Calls work(tile) for the block's share of all tiles: the upper ones of pairs, or each where there
- * are so few that each can have a block of its own. Blocks that run together share lines, and so
- * many neighbouring ones, a cluster, have tiles side by side, the last ones perhaps none of C's. */
+/* Calls work(tile) for the block's share of all tiles: the upper ones of `step` that are above each
+ * other. Blocks that run together share lines, and so many neighbouring ones, a cluster, have tiles
+ * side by side, the last ones perhaps none of C's. */
 template <int neighbours, class function>
-TD_DEVICE void each_tile(const td_target &target, function work)
+TD_DEVICE void each_tile(const td_target &target, int step, function work)
 {
-    const int step = has_pairs(target, gridDim.z) ? 2 : 1, m_tiles = td_tiles(target.m),
-              rows = (m_tiles + step - 1) / step,
+    const int m_tiles = td_tiles(target.m), rows = (m_tiles + step - 1) / step,
               columns = (td_tiles(target.n) + neighbours - 1) / neighbours;
     TD_ROLLED
     for (int i = (int)blockIdx.x / neighbours; i < rows * columns;
@@ -126,12 +117,11 @@ template <class function> TD_DEVICE void each_masked_tile(const td_target &targe
     }
 }
 
-/* Returns the tiles that the block makes where all of C is made. */
-TD_DEVICE block_place place_of_all(const td_target &target, int tile)
+/* Returns the tiles that the block makes where all of C is made: so many from `tile` downwards. */
+TD_DEVICE block_place place_of_all(const td_target &target, int tile, int tiles)
 {
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
-              column = tile / m_tiles * TD_TILE,
-              rows = has_pairs(target, gridDim.z) ? (int)ROWS : (int)TD_TILE,
+              column = tile / m_tiles * TD_TILE, rows = tiles * TD_TILE,
               made = elements_of(target, row, column, rows),
               there = min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE);
     return {row, column, there, made, there / (int)TD_TILE, made == rows * TD_TILE, TD_ROOM};
@@ -348,9 +338,9 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
 }
 
 /* Makes the block's tiles where alpha is 0; no operand is read. */
-TD_DEVICE void scale_tile(const td_target &target, int tile)
+TD_DEVICE void scale_tile(const td_target &target, int tile, int tiles)
 {
-    const block_place at = place_of_all(target, tile);
+    const block_place at = place_of_all(target, tile, tiles);
     const double beta = td_scalar_value(target.beta);
     double *const first = td_target_c<double>(target) + at.row + at.column * target.c.ld;
     const int rows = min(at.rows, target.m - at.row),
@@ -381,11 +371,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         TD_DYNAMIC_SHARED(double, dynamic);
         td_begin_kernel();
         double *const slabs = td_first_box(dynamic);
+        const int tiles = p.binary64.tiles;
         if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
-            each_tile<1>(p.target, [&](int tile) { scale_tile(p.target, tile); });
+            each_tile<1>(p.target, tiles, [&](int tile) { scale_tile(p.target, tile, tiles); });
         else if (makes_all(p))
-            each_tile<passage::BLOCKS>(p.target, [&](int tile) {
-                repair_tile<passage>(p, boxes, place_of_all(p.target, tile), shared, slabs);
+            each_tile<passage::BLOCKS>(p.target, tiles, [&](int tile) {
+                repair_tile<passage>(p, boxes, place_of_all(p.target, tile, tiles), shared, slabs);
             });
         else
             each_masked_tile(p.target, [&](int tile) {
@@ -396,6 +387,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 enum { FEW_STAGES = 2, MANY_STAGES = TD_RING_STAGES };
+static_assert(bytes_of_stages(MANY_STAGES) == TD_BINARY64_BYTES, "what routes know");
+static_assert(td_binary64_block(TD_BINARY64_TMA_K) == K_STEP &&
+                  td_binary64_block(TD_BINARY64_TMA_K - 1) < K_STEP,
+              "what routes know");
 
 template <template <int, bool, bool> class passage, int stages>
 auto kernel_for(bool along_a, bool along_b)
@@ -432,9 +427,6 @@ cudaError_t allow_shared(cudaError_t error)
 
 #if TD_HAS_CUDA_DEVICE
 
-/* Below so many products, all of them would take no longer than the host to describe boxes. */
-enum { LEAST_FOR_BOXES = 1 << 21 };
-
 /* False if an operand's elements cannot be copied in boxes. */
 bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
 {
@@ -444,29 +436,14 @@ bool describe(const td_repair *p, int which, int batch, CUtensorMap *map)
     return td_describe_view(map, o, o.k, p->target.batch_first, batch, rows, TD_BOX_SHARED);
 }
 
-/* True if two blocks are to have pairs of tiles side by side: 4 % faster at 8192 x 8192 x 8192 on
- * an H100, unless the last of so many rounds of all blocks has less to do than one of single
- * blocks. */
-bool pays_in_clusters(const td_target &target, dim3 grid)
-{
-    const int rows = (td_tiles(target.m) + 1) / 2, columns = td_tiles(target.n);
-    const int64_t blocks = grid.x, clusters = blocks / 2,
-                  rounds = ((int64_t)rows * columns + blocks - 1) / blocks;
-    return clusters > 0 && has_pairs(target, grid.z) &&
-           ((int64_t)rows * ((columns + 1) / 2) + clusters - 1) / clusters * 50 <= rounds * 51;
-}
-
-/* Runs with boxes if it can. */
+/* Launches a kernel that copies boxes. False if the driver describes no such boxes: the accelerator
+ * has more limits than routes know. */
 bool runs_with_boxes(const td_repair *p, int batch, dim3 grid, cudaStream_t stream,
                      cudaError_t *error)
 {
-    const td_view &a = p->operand[0], &b = p->operand[1];
     td_view_boxes boxes;
-    if (td_binary64_block(a.k) < K_STEP || (double)a.lines * b.lines * a.k < LEAST_FOR_BOXES ||
-        !td_has_code<binary64_kernel<by_boxes<MANY_STAGES, true, true>>>() ||
-        !describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1]))
-        return false;
-    if (pays_in_clusters(p->target, grid)) {
+    if (!describe(p, 0, batch, &boxes.of[0]) || !describe(p, 1, batch, &boxes.of[1])) return false;
+    if (p->binary64.route == TD_BINARY64_TMA_PAIR) {
         grid.x -= grid.x % 2;
         *error = launch<by_box_pairs, MANY_STAGES>(p, boxes, grid, stream);
     } else {
@@ -483,23 +460,15 @@ bool runs_with_boxes(const td_repair *, int, dim3, cudaStream_t, cudaError_t *) 
 
 } // namespace
 
-/* Blocks of all members that a multiprocessor has one after the other, at least one for each
- * member. */
-enum { TURNS = 4 };
-
 cudaError_t td_binary64_run(const td_repair *p, int batch, cudaStream_t stream)
 {
-    int multiprocessors = 0, bytes = 0;
-    cudaError_t error = td_multiprocessors(&multiprocessors);
-    if (error == cudaSuccess) error = td_block_shared_bytes(&bytes);
-    if (error != cudaSuccess) return error;
-    const unsigned tiles = td_grid_of_tiles(p->target, 1, batch).x;
-    const unsigned blocks = (unsigned)max(1, min(multiprocessors, TURNS * multiprocessors / batch));
-    const dim3 grid(min(tiles, blocks), 1, (unsigned)batch);
-    if (bytes < bytes_of_stages(MANY_STAGES))
-        return launch<by_threads, FEW_STAGES>(p, no_boxes{}, grid, stream);
-    return runs_with_boxes(p, batch, grid, stream, &error)
-               ? error
+    const td_binary64_route route = p->binary64.route;
+    const bool has_boxes = route == TD_BINARY64_TMA || route == TD_BINARY64_TMA_PAIR;
+    const dim3 grid((unsigned)p->binary64.blocks, 1, (unsigned)batch);
+    cudaError_t error = cudaSuccess;
+    if (has_boxes && runs_with_boxes(p, batch, grid, stream, &error)) return error;
+    return route == TD_BINARY64_FEW_STAGES
+               ? launch<by_threads, FEW_STAGES>(p, no_boxes{}, grid, stream)
                : launch<by_threads, MANY_STAGES>(p, no_boxes{}, grid, stream);
 }
 

@@ -13,7 +13,7 @@
 #include "../measure/room.h"
 
 /* The power of two nearest to sqrt(k), at least 8. */
-TD_HOST_DEVICE int td_binary64_block(int64_t k)
+TD_HOST_DEVICE constexpr int td_binary64_block(int64_t k)
 {
     int block = 8;
     while (2 * (int64_t)block * block <= k) block *= 2;

@@ -7,6 +7,7 @@
 
 #include "../measure/line.h"
 #include "../measure/scan.h"
+#include "../routes.h"
 #include "../view/target.h"
 
 #ifdef __cplusplus
@@ -27,6 +28,7 @@ typedef struct {
     td_target target;
     td_repair_kind kind;
     const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
+    td_binary64_launch binary64;  /* one that serves on the current device */
     int takes_dense;              /* exact sums are for dense tiles, too */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
     unsigned long long *tiles;    /* counts tiles that binary64 makes as a whole; or NULL */

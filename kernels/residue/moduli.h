@@ -18,9 +18,28 @@ enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
         67, 61
 enum { TD_DENSE_MODULI = 42 };
 
+/* The best pairwise coprime numbers up to 256 modulo which -1 has a square root j: all of their
+ * primes are 1 modulo 4. A complex product is two products of residues there, of a + jb and of
+ * a - jb (split_complex.cu). A mode with N such moduli has the first N; with TD_MAX_MODULI at most
+ * the data choose, TD_FINISH_EXACT takes all. */
+#define TD_COMPLEX_MODULI                                                                          \
+    241, 233, 229, 221, 205, 197, 193, 181, 173, 157, 149, 137, 113, 109, 101, 97, 89, 73, 61, 53, \
+        37, 29
+enum { TD_MOST_COMPLEX_MODULI = 22 };
+
 /* Products of 128 * 128 over this many elements of k stay in int32 (modulo 256, they may wrap),
  * with room for a residue. A multiple of what k is padded to. */
 enum { TD_RESIDUE_K = (1 << 17) - 64 };
+
+/* Logarithm of the largest norm of lines of k elements that stays at or below `most` when rounding
+ * adds sqrt(k) / 2 to it. */
+TD_BOTH int td_level_of_few(int64_t most, int64_t k)
+{
+    int64_t added = 0; /* ceil(sqrt(k) / 2) */
+    while (4 * added * added < k) added++;
+    const int64_t room = most - added;
+    return room >= 1 ? td_log_below((uint64_t)room) : -256;
+}
 
 /* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded
  * to whole numbers: the products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P
@@ -35,11 +54,16 @@ TD_BOTH int td_level(int moduli, int64_t k)
     const int level[] = {8008,  9012,  10013, 11012, 12005, 12994, 13971,
                          14947, 15919, 16888, 17848, 18806, 19758};
     if (moduli == TD_DENSE_MODULI) return 38765;
-    if (moduli >= 8) return level[moduli - 8];
-    int64_t added = 0; /* ceil(sqrt(k) / 2) */
-    while (4 * added * added < k) added++;
-    const int64_t room = most[moduli - 2] - added;
-    return room >= 1 ? td_log_below((uint64_t)room) : -256;
+    return moduli >= 8 ? level[moduli - 8] : td_level_of_few(most[moduli - 2], k);
+}
+
+/* The same of the first of TD_COMPLEX_MODULI; k counts real elements, two for each complex one. */
+TD_BOTH int td_complex_level(int moduli, int64_t k)
+{
+    const int64_t most[] = {167, 2535, 37694, 539708, 7575164, 105237554};
+    const int level[] = {7781,  8732,  9666,  10590, 11499, 12372, 13238, 14090,
+                         14935, 15764, 16556, 17315, 18048, 18715, 19337};
+    return moduli >= 8 ? level[moduli - 8] : td_level_of_few(most[moduli - 2], k);
 }
 
 #endif

@@ -102,61 +102,93 @@ TD_DEVICE void find_numbers(const td_residues &p, const tile_place &at, uint32_t
     }
 }
 
-/* Residues modulo all moduli; numbers of few pieces have no more than the first ones. Lines of a
- * tile whose numbers are all 0 have none to find. */
+/* Makes the numbers of a line's elements, if any of the warp's is not 0: returns whether. */
+template <int pieces, bool along>
+TD_DEVICE bool load_line(const td_residues &p, const uint64_t *element, const tile_lines &about,
+                         int line, int lane, lane_numbers<pieces> (&numbers)[RUNS])
+{
+    const tile_place &at = about.place;
+    const lane_runs<along> elements(element, line, lane);
+    td_pair_of_elements x[RUNS];
+    uint32_t bits = 0;
+    if (td_skips(at.line0 + line >= p.fixed.operand[at.which].lines)) return false;
+    TD_UNROLL
+    for (int j = 0; j < RUNS; j++) x[j] = elements.load(j * RUN);
+    find_numbers<pieces, along>(p, at, about.line[line], about.is_shifted, x, numbers);
+    TD_UNROLL
+    for (int j = 0; j < RUNS; j++)
+        bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
+    return __any_sync(0xffffffffu, bits != td_piece_zero);
+}
+
+/* The planes that a lane stores to: modulo two of the first moduli, and, if numbers have many
+ * pieces, modulo one of the others, as far as the tile's member has such. */
+template <int pieces> struct lane_planes {
+    int8_t
+        *first; /* the tile's residues modulo the first modulus, at the lane's elements of a run */
+    int64_t step; /* between planes */
+    int t, rows;  /* the first one of the lane's moduli, and how many of the two there are */
+    int k_left;   /* elements of k from the tile's first one to the pass's end, padded */
+    bool has_others, has_other; /* the member has more than the first moduli, and the lane's */
+
+    TD_INSIDE lane_planes(const td_residues &p, const tile_lines &about, unsigned lane)
+    {
+        const tile_place &at = about.place;
+        const int moduli = about.moduli;
+        t = (int)(lane / LANES);
+        rows = (t < moduli) + (t + 8 < moduli);
+        k_left = at.k_padded - at.in_pass;
+        has_others = pieces > TD_SHORT_PIECES && moduli > FIRST_MODULI;
+        has_other = FIRST_MODULI + t % OTHER_MODULI < moduli;
+        step = p.plane_step[at.which];
+        first = p.plane[at.which] + about.in_plane + lane % LANES * (RUN / LANES);
+    }
+
+    /* `line`: bytes from the tile's first line to the residues' own; `k`: their run's first. */
+    TD_INSIDE void store(int64_t line, int k, const lane_residues &residues) const
+    {
+        TD_UNROLL
+        for (int r = 0; r < LANE_ROWS; r++)
+            if (r < rows && k < k_left)
+                *reinterpret_cast<td_quad<uint32_t> *>(first + line + k + (t + 8 * r) * step) =
+                    residues[r];
+    }
+
+    TD_INSIDE void store_other(int64_t line, int k, const uint2 &residues) const
+    {
+        if (has_other && k < k_left)
+            *reinterpret_cast<uint2 *>(first + line + k + t / OTHER_MODULI * 8 +
+                                       (FIRST_MODULI + t % OTHER_MODULI) * step) = residues;
+    }
+};
+
+/* Stores residues of the tile's lines modulo all moduli; numbers of few pieces have no more than
+ * the first ones. Lines whose numbers are all 0 have none to find. */
 template <int pieces, bool along>
 TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const tile_lines &about,
                            const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
 {
     const tile_place &at = about.place;
     const unsigned lane = (unsigned)td_fresh((int)threadIdx.x % 32);
-    const int t = (int)(lane / LANES), moduli = about.moduli,
-              own_rows = (t < moduli) + (t + 8 < moduli), left = at.k_padded - at.in_pass;
-    const bool has_others = pieces > TD_SHORT_PIECES && moduli > FIRST_MODULI,
-               has_other = FIRST_MODULI + t % OTHER_MODULI < moduli;
-    const int64_t step = p.plane_step[at.which];
-    const bool is_shifted = about.is_shifted;
+    const lane_planes<pieces> planes(p, about, lane);
     bool is_nonzero = false;
-    int8_t *const planes = p.plane[at.which] + about.in_plane + lane % LANES * (RUN / LANES);
     TD_ROLLED
     for (int i = td_fresh((int)threadIdx.x / 32); i < LINES; i += WARPS) {
         const int place = at.which ? i : td_place_of_line(i); /* beside the first line's */
-        int8_t *const to = planes + (int64_t)place * at.k_padded;
-        const lane_runs<along> elements(element, i, (int)lane);
-        td_pair_of_elements x[RUNS];
+        const int64_t line = (int64_t)place * at.k_padded;
         lane_numbers<pieces> numbers[RUNS];
-        const bool is_past_end = td_skips(at.line0 + i >= p.fixed.operand[at.which].lines);
-        uint32_t bits = 0;
-        if (!is_past_end) {
-            TD_UNROLL
-            for (int j = 0; j < RUNS; j++) x[j] = elements.load(j * RUN);
-            find_numbers<pieces, along>(p, at, about.line[i], is_shifted, x, numbers);
-            TD_UNROLL
-            for (int j = 0; j < RUNS; j++)
-                bits |= td_bits_of_pieces(numbers[j].of[0]) | td_bits_of_pieces(numbers[j].of[1]);
-        }
-        const auto store = [&](int j, const lane_residues &residues) {
-            TD_UNROLL
-            for (int r = 0; r < LANE_ROWS; r++)
-                if (r < own_rows && j * RUN < left)
-                    *reinterpret_cast<td_quad<uint32_t> *>(to + j * RUN + (t + 8 * r) * step) =
-                        residues[r];
-        };
-        const auto store_other = [&](int j, const uint2 &residues) {
-            if (has_other && j * RUN < left)
-                *reinterpret_cast<uint2 *>(to + j * RUN + t / OTHER_MODULI * 8 +
-                                           (FIRST_MODULI + t % OTHER_MODULI) * step) = residues;
-        };
-        const bool is_zero = is_past_end || !__any_sync(0xffffffffu, bits != td_piece_zero);
+        const bool is_zero = !load_line<pieces, along>(p, element, about, i, (int)lane, numbers);
         is_nonzero |= !is_zero;
         TD_UNROLL
         for (int j = 0; j < RUNS; j++) {
             const lane_numbers<pieces> *const all = is_zero ? NULL : share(numbers[j]);
             lane_residues residues = {};
             if (!is_zero) find_residues<pieces, along>(own, all, residues);
-            store(j, residues);
-            if (has_others)
-                store_other(j, is_zero ? uint2{} : find_other_residues<pieces, along>(other, all));
+            planes.store(line, j * RUN, residues);
+            if (planes.has_others)
+                planes.store_other(line, j * RUN,
+                                   is_zero ? uint2{}
+                                           : find_other_residues<pieces, along>(other, all));
         }
     }
     if (is_nonzero && lane == 0 && about.nonzero) atomicOr(about.nonzero, about.own_bit);

@@ -42,9 +42,11 @@ struct td_residue_weights {
     td_byte_weights zeros, b[TD_MAX_MODULI], a[TD_MAX_MODULI + 1][TD_MAX_MODULI]; /* a by N */
 };
 
-struct td_residue_tables {
-    td_group<TD_P_LIMBS> group[TD_MAX_MODULI + 1][TD_GROUPS]; /* by N */
-    uint32_t less_product[TD_MAX_MODULI + 1][TD_P_LIMBS];     /* -P modulo 2^(32 TD_P_LIMBS) by N */
+/* Of up to `most` moduli. */
+template <int most> struct td_residue_tables {
+    enum { groups = (most + TD_GROUP - 1) / TD_GROUP };
+    td_group<TD_P_LIMBS> group[most + 1][groups]; /* by N */
+    uint32_t less_product[most + 1][TD_P_LIMBS];  /* -P modulo 2^(32 TD_P_LIMBS) by N */
 };
 
 static constexpr uint32_t td_moduli[TD_DENSE_MODULI] = {TD_MODULI, TD_MORE_MODULI};
@@ -81,13 +83,13 @@ static constexpr td_byte_weights td_make_weights(uint32_t factor, uint32_t p)
     return w;
 }
 
-/* The inverse modulo p_t of the product of the other moduli among the first N. */
-static constexpr uint32_t td_inverse(int moduli, int t)
+/* The inverse modulo p_t of the product of the other moduli among the first N of a set. */
+static constexpr uint32_t td_inverse(const uint32_t *set, int moduli, int t)
 {
-    const uint32_t p = td_moduli[t];
+    const uint32_t p = set[t];
     uint32_t others = 1, inverse = 1;
     for (int i = 0; i < moduli; i++)
-        if (i != t) others = others * td_moduli[i] % p;
+        if (i != t) others = others * set[i] % p;
     while (others * inverse % p != 1) inverse++;
     return inverse;
 }
@@ -113,7 +115,8 @@ template <int limbs> static constexpr void td_negate_limbs(uint32_t (&limb)[limb
     }
 }
 
-template <int limbs> static constexpr td_group<limbs> td_make_group(int moduli, int g)
+template <int limbs>
+static constexpr td_group<limbs> td_make_group(const uint32_t *set, int moduli, int g)
 {
     td_group<limbs> group = {};
     uint32_t product = 1;
@@ -121,14 +124,14 @@ template <int limbs> static constexpr td_group<limbs> td_make_group(int moduli, 
     group.limb[0] = 1;
     for (int t = 0; t < moduli; t++) {
         if (t / TD_GROUP == g) {
-            product *= td_moduli[t];
+            product *= set[t];
             count++;
         } else {
-            td_multiply_limbs(group.limb, td_moduli[t]);
+            td_multiply_limbs(group.limb, set[t]);
         }
     }
     uint32_t weight[TD_GROUP] = {};
-    for (int i = 0; i < count; i++) weight[i] = product / td_moduli[g * TD_GROUP + i];
+    for (int i = 0; i < count; i++) weight[i] = product / set[g * TD_GROUP + i];
     group.weights = weight[0] | weight[1] << 16;
     group.weight_2 = weight[2];
     group.start = 2 * product;
@@ -144,24 +147,26 @@ static constexpr td_residue_weights td_make_residue_weights()
     for (int t = 0; t < TD_MAX_MODULI; t++) weights.b[t] = td_make_weights(1, td_moduli[t]);
     for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++)
         for (int t = 0; t < moduli; t++)
-            weights.a[moduli][t] = td_make_weights(td_inverse(moduli, t), td_moduli[t]);
+            weights.a[moduli][t] = td_make_weights(td_inverse(td_moduli, moduli, t), td_moduli[t]);
     return weights;
 }
 
-static constexpr td_residue_tables td_make_residue_tables()
+template <int most>
+static constexpr td_residue_tables<most> td_make_residue_tables(const uint32_t *set)
 {
-    td_residue_tables tables = {};
-    for (int moduli = TD_MIN_MODULI; moduli <= TD_MAX_MODULI; moduli++) {
+    td_residue_tables<most> tables = {};
+    for (int moduli = TD_MIN_MODULI; moduli <= most; moduli++) {
         uint32_t(&limb)[TD_P_LIMBS] = tables.less_product[moduli];
         limb[0] = 1;
-        for (int t = 0; t < moduli; t++) td_multiply_limbs(limb, td_moduli[t]);
+        for (int t = 0; t < moduli; t++) td_multiply_limbs(limb, set[t]);
         td_negate_limbs(limb);
         for (int g = 0; TD_GROUP * g < moduli; g++)
-            tables.group[moduli][g] = td_make_group<TD_P_LIMBS>(moduli, g);
+            tables.group[moduli][g] = td_make_group<TD_P_LIMBS>(set, moduli, g);
     }
     return tables;
 }
 
-TD_CONSTANT(td_residue_tables, td_tables, td_make_residue_tables());
+TD_CONSTANT(td_residue_tables<TD_MAX_MODULI>, td_tables,
+            td_make_residue_tables<TD_MAX_MODULI>(td_moduli));
 
 #endif

@@ -48,12 +48,12 @@ static constexpr td_dense_tables td_make_dense_tables()
         tables.modulus[t].minus_p = 0u - p;
         tables.modulus[t].inverse = 1.0f / (float)p;
         tables.b[t] = td_make_dense_weights(1, p);
-        tables.a[t] = td_make_dense_weights(td_inverse(TD_DENSE_MODULI, t), p);
+        tables.a[t] = td_make_dense_weights(td_inverse(td_moduli, TD_DENSE_MODULI, t), p);
         td_multiply_limbs(tables.less_product, p);
     }
     td_negate_limbs(tables.less_product);
     for (int g = 0; g < TD_DENSE_GROUPS; g++)
-        tables.group[g] = td_make_group<TD_DENSE_LIMBS>(TD_DENSE_MODULI, g);
+        tables.group[g] = td_make_group<TD_DENSE_LIMBS>(td_moduli, TD_DENSE_MODULI, g);
     return tables;
 }
 

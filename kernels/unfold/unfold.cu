@@ -66,6 +66,7 @@ cudaError_t td_unfold_run(const td_unfold *u, int batch, cudaStream_t stream)
     const int64_t tiles = ((u->lines + SIDE - 1) / SIDE) * ((u->k + SIDE - 1) / SIDE);
     if (u->lines > TD_UNFOLD_MOST || u->k > TD_UNFOLD_MOST || tiles > 0x7fffffff)
         return cudaErrorInvalidValue;
+    if (tiles == 0) return cudaSuccess;
     const dim3 grid((unsigned)tiles, (unsigned)u->parts, (unsigned)batch);
     return TD_LAUNCH(unfold_kernel, grid, SIDE * ROWS, 0, stream, *u);
 }

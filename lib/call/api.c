@@ -113,14 +113,19 @@ static tandem_status check_apart(const argument *c, const argument *x)
                 c->name, c->data, x->name, x->data);
 }
 
+static tandem_status check_op(const char *name, td_op op, td_type type)
+{
+    const bool is_complex = type == TD_COMPLEX_BINARY64;
+    if (op == TD_OP_N || op == TD_OP_T || (op == TD_OP_C && is_complex)) return TANDEM_OK;
+    return fail(TANDEM_INVALID_VALUE, "%s is %d; allowed: TANDEM_OP_N, TANDEM_OP_T%s", name,
+                (int)op, is_complex ? ", TANDEM_OP_C" : "");
+}
+
 static tandem_status check_product(const td_problem *p)
 {
-    if (p->op_a != TD_OP_N && p->op_a != TD_OP_T)
-        return fail(TANDEM_INVALID_VALUE, "op_a is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
-                    (int)p->op_a);
-    if (p->op_b != TD_OP_N && p->op_b != TD_OP_T)
-        return fail(TANDEM_INVALID_VALUE, "op_b is %d; allowed: TANDEM_OP_N, TANDEM_OP_T",
-                    (int)p->op_b);
+    tandem_status status = check_op("op_a", p->op_a, p->type);
+    if (status == TANDEM_OK) status = check_op("op_b", p->op_b, p->type);
+    if (status != TANDEM_OK) return status;
     if (p->m < 0) return refuse_size("m", p->m);
     if (p->n < 0) return refuse_size("n", p->n);
     if (p->k < 0) return refuse_size("k", p->k);
@@ -130,7 +135,7 @@ static tandem_status check_product(const td_problem *p)
     const argument b = {"b",    "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k,
                         p->b.ld};
     const argument c = {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld};
-    tandem_status status = check_matrix(&a);
+    status = check_matrix(&a);
     if (status == TANDEM_OK) status = check_matrix(&b);
     if (status == TANDEM_OK) status = check_matrix(&c);
     if (status == TANDEM_OK) status = check_apart(&c, &a);
@@ -205,9 +210,8 @@ static td_problem product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
     };
 }
 
-tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
-                           int64_t k, double alpha, const double *a, int64_t lda, const double *b,
-                           int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
+/* A product of binary64 numbers, real or complex. */
+static tandem_status run_mode(const char *mode, const td_problem *p)
 {
     last_message[0] = '\0';
     td_parameter parameter;
@@ -216,15 +220,39 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
         return fail(TANDEM_INVALID_VALUE,
                     "mode is %s; allowed: the emulated modes that `tandem modes` lists",
                     mode ? mode : "NULL");
+    tandem_status status = check_product(p);
+    if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
+    td_device *device = find_device();
+    if (!device) return TANDEM_UNSUPPORTED;
+    return status_of(td_engine_run(engine, p, parameter, device, limit_of(device), NULL));
+}
+
+tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                           int64_t k, double alpha, const double *a, int64_t lda, const double *b,
+                           int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
+{
     td_problem p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
                               matrix_of(b, ldb), matrix_of(c, ldc), stream);
     p.alpha.value.binary64 = alpha;
     p.beta.value.binary64 = beta;
-    tandem_status status = check_product(&p);
-    if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
-    td_device *device = find_device();
-    if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_engine_run(engine, &p, parameter, device, limit_of(device), NULL));
+    return run_mode(mode, &p);
+}
+
+static td_complex_binary64 complex_of(tandem_complex x)
+{
+    return (td_complex_binary64){.re = x.re, .im = x.im};
+}
+
+tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+                           int64_t k, tandem_complex alpha, const tandem_complex *a, int64_t lda,
+                           const tandem_complex *b, int64_t ldb, tandem_complex beta,
+                           tandem_complex *c, int64_t ldc, tandem_stream stream)
+{
+    td_problem p = product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
+                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    p.alpha.value.complex_binary64 = complex_of(alpha);
+    p.beta.value.complex_binary64 = complex_of(beta);
+    return run_mode(mode, &p);
 }
 
 static tandem_status run_typed(const td_problem *p, const td_format *format)

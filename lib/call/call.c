@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../engines/model/solve_model.h"
 #include "../engines/real.h"
 #include "../report/range.h"
 #include "lower.h"
@@ -42,17 +43,22 @@ static void end_range(td_call *call)
     call->has_range = false;
 }
 
+/* A negative number if nobody can say. */
+static double native_seconds(const td_model *model, const td_problem *p)
+{
+    td_problem product, real;
+    if (td_problem_is_solve(p)) return td_model_native_solve(model, p);
+    if (!td_lower(p, &product)) return -1.0;
+    td_real_product(&product, &real);
+    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &real);
+}
+
 /* What cuBLAS would take, once for a line of the report, where the device is known. */
 static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
 {
     if (!device || !td_report_wants_native(call->record)) return;
-    td_problem product, real;
     const td_model *model = td_device_model(device->ordinal);
-    const bool is_known = model && td_lower(p, &product);
-    if (is_known) td_real_product(&product, &real);
-    td_report_set_native(call->record,
-                         is_known ? td_model_seconds(model, td_engines[0], (td_parameter){0}, &real)
-                                  : -1.0);
+    td_report_set_native(call->record, model ? native_seconds(model, p) : -1.0);
 }
 
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "../engines/model/device_model.h"
+#include "../engines/solve/solve.h"
 #include "rules.h"
 #include "lower.h"
 #include "process.h"
@@ -95,17 +96,27 @@ static td_run_status copy_addend(const td_problem *p)
 
 /* ---- emulation ---- */
 
+/* Enqueues what the call asks for: the product that its routine is, or a triangular solve. */
+static td_run_status run(const td_options *o, const td_problem *p, const td_decision *decision,
+                         td_device *device, td_counters *counters)
+{
+    const size_t limit = td_device_limit(device, o->workspace);
+    td_problem product;
+    if (td_problem_is_solve(p)) {
+        const td_solve_products by = {decision->engine, decision->parameter, decision->least_terms};
+        return td_solve_run(p, &by, device, limit, counters);
+    }
+    return td_engine_run(decision->engine, td_lower(p, &product) ? &product : p,
+                         decision->parameter, device, limit, counters);
+}
+
 static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
                        const td_decision *decision, td_device *device)
 {
     td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
     td_counters *counters = td_call_counters(&call, device);
-    td_problem product;
-    const td_problem *const run = td_lower(p, &product) ? &product : p;
     td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
-    if (status == TD_RUN_DONE)
-        status = td_engine_run(decision->engine, run, decision->parameter, device,
-                               td_device_limit(device, o->workspace), counters);
+    if (status == TD_RUN_DONE) status = run(o, p, decision, device, counters);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);

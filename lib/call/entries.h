@@ -23,6 +23,7 @@
     X(syrk, "cublas{D,Z}syrk and Zherk, also those of cublas.h, {D,Z}syrkx and Zherkx")            \
     X(syr2k, "cublasDsyr2k, Zsyr2k and Zher2k, also those of cublas.h")                            \
     X(trmm, "cublasDtrmm and Ztrmm, also those of cublas.h")                                       \
+    X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
 
@@ -55,6 +56,8 @@
     X(cublasGemmGroupedBatchedEx, gemm_grouped)                                                    \
     X(cublasGemmGroupedBatchedEx_64, gemm_grouped)                                                 \
     X(cublasLtMatmul, lt)                                                                          \
+    X(cublasXtDgemm, xt)                                                                           \
+    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsymm_v2, symm)                                                                        \
     X(cublasDsymm_v2_64, symm)                                                                     \
     X(cublasDsymm, symm)                                                                           \
@@ -64,8 +67,6 @@
     X(cublasZhemm_v2, symm)                                                                        \
     X(cublasZhemm_v2_64, symm)                                                                     \
     X(cublasZhemm, symm)                                                                           \
-    X(cublasXtDgemm, xt)                                                                           \
-    X(cublasXtZgemm, xt)                                                                           \
     X(cublasDsyrk_v2, syrk)                                                                        \
     X(cublasDsyrk_v2_64, syrk)                                                                     \
     X(cublasDsyrk, syrk)                                                                           \
@@ -96,6 +97,12 @@
     X(cublasZtrmm_v2, trmm)                                                                        \
     X(cublasZtrmm_v2_64, trmm)                                                                     \
     X(cublasZtrmm, trmm)                                                                           \
+    X(cublasDtrsm_v2, trsm)                                                                        \
+    X(cublasDtrsm_v2_64, trsm)                                                                     \
+    X(cublasDtrsm, trsm)                                                                           \
+    X(cublasZtrsm_v2, trsm)                                                                        \
+    X(cublasZtrsm_v2_64, trsm)                                                                     \
+    X(cublasZtrsm, trsm)                                                                           \
     X(cublasSgetrfBatched, lu)                                                                     \
     X(cublasDgetrfBatched, lu)                                                                     \
     X(cublasCgetrfBatched, lu)                                                                     \

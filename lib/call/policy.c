@@ -5,7 +5,10 @@
 #include "../engines/model/cost.h"
 #include "../engines/lu/limits.h"
 #include "../engines/model/prices.h"
+#include "../engines/model/solve_model.h"
 #include "../engines/real.h"
+#include "../engines/solve/solve.h"
+#include "../engines/solve/steps.h"
 
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
@@ -179,6 +182,108 @@ static td_decision weigh_mode(const td_options *o, const td_problem *p, const td
     return d;
 }
 
+/* ---- triangular solves ---- */
+
+/* The products whose sizes choose_reproducibly gives to mode ozaki2: m and k are alike, n are the
+ * vectors. */
+static td_decision choose_solve_reproducibly(const td_problem *p)
+{
+    const double vectors = (double)td_solve_vectors(p);
+    int64_t terms = LEAST_SIDE;
+    td_problem largest;
+    while ((double)terms * (double)terms * vectors < least_products) terms *= 2;
+    const bool is_large =
+        vectors >= LEAST_SIDE && td_solve_largest(p, &largest) && largest.k >= terms;
+    td_decision d = {.text = is_large ? "ozaki2" : "fp64",
+                     .choice = td_choice_reproducible,
+                     .least_terms = terms};
+    d.engine = td_engine_parse(d.text, &d.parameter);
+    return d;
+}
+
+/* The fastest way of those that are good enough; mode fp64's products stand for cuBLAS's. */
+static int fastest_of_solves(const td_options *o, const td_problem *p, const double *seconds)
+{
+    int count, best = td_way_of(&td_engine_fp64, (td_parameter){0});
+    const td_way *way = td_ways(&count);
+    for (int i = 1; i < count; i++)
+        if (!way[i].engine->is_never_faster &&
+            td_policy_serves(&way[i], seconds[i], o->accuracy, td_solve_order(p)) &&
+            seconds[i] < seconds[best])
+            best = i;
+    return best;
+}
+
+td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    int64_t least_terms[TD_MOST_WAYS];
+    const int64_t order = td_solve_order(p);
+    int count;
+    if (td_policy_bits(o->accuracy, order) > td_bits_fp64((td_parameter){0}, order))
+        return td_policy_native(td_reason_accuracy);
+    if (is_reproducible(o)) return choose_solve_reproducibly(p);
+    td_model_predict_solve(model, p, seconds, least_terms);
+    const int best = fastest_of_solves(o, p, seconds);
+    const td_way *way = &td_ways(&count)[best];
+    const td_forecast forecast = {way->text, seconds[0], seconds[best]};
+    if (is_performant(o) && is_slower(model, forecast))
+        return keep_native(td_reason_slower, forecast);
+    td_decision d = {.engine = way->engine,
+                     .parameter = way->parameter,
+                     .text = way->text,
+                     .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
+                     .least_terms = least_terms[best],
+                     .forecast = forecast};
+    td_problem largest;
+    if (way->engine->takes_prices && td_solve_largest(p, &largest))
+        d.parameter.prices = td_prices_of(model, way->engine, &largest);
+    return d;
+}
+
+static td_decision take_mode_for_solve(const td_options *o)
+{
+    td_decision d = take_mode(o);
+    d.least_terms = TD_SOLVE_LEAST_TERMS;
+    return d;
+}
+
+static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p,
+                                        const td_model *model)
+{
+    double seconds[TD_MOST_WAYS];
+    int64_t least_terms[TD_MOST_WAYS];
+    td_decision d = take_mode_for_solve(o);
+    const int way = td_way_of(d.engine, d.parameter);
+    td_model_predict_solve(model, p, seconds, least_terms);
+    d.forecast = (td_forecast){d.text, seconds[0], seconds[way]};
+    if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    d.least_terms = least_terms[way];
+    d.choice = td_choice_faster;
+    return d;
+}
+
+static bool is_of_double(td_type type)
+{
+    return type == TD_BINARY64 || type == TD_COMPLEX_BINARY64;
+}
+
+/* What a routine is to those who decide: the product that it is, or a triangular solve. */
+typedef struct {
+    const td_problem *problem;
+    td_decision (*take)(const td_options *o);
+    td_decision (*choose)(const td_options *o, const td_problem *p, const td_model *model);
+    td_decision (*weigh)(const td_options *o, const td_problem *p, const td_model *model);
+} question;
+
+static td_decision answer(const td_options *o, const question *q, const td_model *model)
+{
+    if (!o->mode.engine->is_choice && !is_performant(o)) return q->take(o);
+    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
+    if (td_problem_only_scales(q->problem)) return td_policy_native(td_reason_scales);
+    return (o->mode.engine->is_choice ? q->choose : q->weigh)(o, q->problem, model);
+}
+
 td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_model *model)
 {
     if (!td_policy_emulates(o)) return td_policy_native(td_reason_mode);
@@ -187,14 +292,15 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
     if (is_lu(p)) return decide_native_arithmetic(p);
     if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
     td_problem product;
-    if (!td_lower(p, &product) || (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64))
+    if (td_problem_is_solve(p) && is_of_double(p->type))
+        return answer(
+            o, &(question){p, take_mode_for_solve, td_policy_choose_solve, weigh_mode_for_solve},
+            model);
+    if (!td_lower(p, &product) || !is_of_double(p->type))
         return td_policy_native(td_reason_routine);
     if (td_problem_only_scales(p) && p->type != TD_BINARY64)
         return td_policy_native(td_reason_scales);
-    if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o);
-    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
-    if (td_problem_only_scales(p)) return td_policy_native(td_reason_scales);
     td_problem real;
     td_real_product(&product, &real);
-    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, &real, model);
+    return answer(o, &(question){&real, take_mode, td_policy_choose, weigh_mode}, model);
 }

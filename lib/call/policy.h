@@ -31,9 +31,10 @@ typedef struct {
 typedef struct {
     const td_engine *engine; /* NULL: cuBLAS */
     td_parameter parameter;
-    const char *text;   /* the mode, for report and log */
-    const char *reason; /* why cuBLAS; NULL for an engine */
-    const char *choice; /* why this engine; NULL: it was asked for */
+    const char *text;    /* the mode, for report and log */
+    const char *reason;  /* why cuBLAS; NULL for an engine */
+    const char *choice;  /* why this engine; NULL: it was asked for */
+    int64_t least_terms; /* of a triangular solve: fewer terms of a product are mode fp64's */
     td_forecast forecast;
 } td_decision;
 
@@ -54,6 +55,10 @@ td_decision td_policy_decide(const td_options *options, const td_problem *p, con
 /* What mode `auto` makes of a product of binary64 matrices that are not empty. With strategy
  * `reproducible` that follows from m, n, k and the accuracy alone, and the model may be NULL. */
 td_decision td_policy_choose(const td_options *options, const td_problem *p, const td_model *model);
+
+/* The same of a triangular solve (td_problem_is_solve). */
+td_decision td_policy_choose_solve(const td_options *options, const td_problem *p,
+                                   const td_model *model);
 
 /* cuBLAS, for a reason (a string that stays). */
 td_decision td_policy_native(const char *reason);

@@ -148,6 +148,11 @@ bool td_problem_only_scales(const td_problem *p)
            (!p->alpha.device && is_zero(&p->alpha.value, td_problem_type_of_alpha(p)));
 }
 
+bool td_problem_is_solve(const td_problem *p)
+{
+    return p->kind == TD_TRIANGULAR_SOLVE && !p->a.array;
+}
+
 bool td_problem_has_beta(const td_problem *p)
 {
     return p->beta.device || !is_zero(&p->beta.value, td_problem_type_of_beta(p));

@@ -120,6 +120,9 @@ bool td_problem_is_empty(const td_problem *p);
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
 
+/* True of a system with one triangle: no batch, each member of which is small. */
+bool td_problem_is_solve(const td_problem *p);
+
 /* True if beta multiplies something, as far as the host knows: it is not 0. */
 bool td_problem_has_beta(const td_problem *p);
 

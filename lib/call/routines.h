@@ -10,7 +10,6 @@
 /* X(cause, text): why a function stays native. */
 #define TD_CAUSES(X)                                                                               \
     X(all, "every form is intercepted")                                                            \
-    X(level3, "solutions with triangular matrices are not built yet")                              \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
     X(xt, "of cublasXt only products of two full matrices are built yet")                          \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
@@ -44,7 +43,7 @@
     X(cublasDsyrk, blas, all)                                                                      \
     X(cublasDsyrkx, sized, all)                                                                    \
     X(cublasDtrmm, blas, all)                                                                      \
-    X(cublasDtrsm, blas, level3)                                                                   \
+    X(cublasDtrsm, blas, all)                                                                      \
     X(cublasZhemm, blas, all)                                                                      \
     X(cublasZher2k, blas, all)                                                                     \
     X(cublasZherk, blas, all)                                                                      \
@@ -54,7 +53,7 @@
     X(cublasZsyrk, blas, all)                                                                      \
     X(cublasZsyrkx, sized, all)                                                                    \
     X(cublasZtrmm, blas, all)                                                                      \
-    X(cublasZtrsm, blas, level3)                                                                   \
+    X(cublasZtrsm, blas, all)                                                                      \
     X(cublasDgetrfBatched, alone, all)                                                             \
     X(cublasDgetriBatched, alone, all)                                                             \
     X(cublasDgetrsBatched, alone, all)                                                             \

@@ -25,6 +25,10 @@ typedef struct {
     bool is_given;     /* count is exact */
     bool is_other_way; /* the engine's `way` is named */
 
+    /* Set by engines of residues: the product is_paired, and its moduli are those of complex
+     * numbers (../../kernels/residue/moduli.h), two int8 products each. */
+    bool is_complex;
+
     /* By which the data choose on the device, for this product; binary64 is 0: as the mode
      * defines. */
     td_prices prices;

@@ -29,6 +29,8 @@ void td_real_product(const td_problem *product, td_problem *real)
     if (td_is_unfolded(product, 1)) real->op_b = TD_OP_N;
     real->form_a = real->form_b = (td_form){0};
     real->rest_a = real->rest_b = (td_matrix){0};
+    if (product->adds_mirror)
+        real->region = TD_REGION_ALL; /* the mirror image is of the other half */
     if (product->type != TD_COMPLEX_BINARY64) return;
     real->type = TD_BINARY64;
     real->is_paired = true;

@@ -163,12 +163,11 @@ static size_t plan(void *of, size_t limit)
 
 static td_scalar real_number(double value) { return (td_scalar){.value.binary64 = value}; }
 
-/* A scalar without an imaginary part as the real product has it: in device memory it is a real
- * number, on the host it may be one in a complex number's place. */
-static td_scalar real_scalar(const td_scalar *s, bool is_real)
+/* Of a scalar without an imaginary part: a real number, on the host or in device memory, or a
+ * complex one on the host. */
+static td_scalar real_part(const td_scalar *s, bool is_real)
 {
-    if (s->device) return (td_scalar){.device = s->device};
-    return real_number(is_real ? s->value.binary64 : s->value.complex_binary64.re);
+    return is_real ? *s : real_number(s->value.complex_binary64.re);
 }
 
 /* The scalars of the product of real lines. */
@@ -179,8 +178,8 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_prob
         real->alpha = (td_scalar){.device = s->real};
         real->beta = (td_scalar){.device = s->real + 1};
     } else if (td_scalars_are_real(s)) {
-        real->alpha = real_scalar(&s->alpha, s->alpha_is_real);
-        real->beta = real_scalar(&s->beta, s->beta_is_real);
+        real->alpha = real_part(&s->alpha, s->alpha_is_real);
+        real->beta = real_part(&s->beta, s->beta_is_real);
     } else {
         real->alpha = real_number(1.0);
         real->beta = real_number(0.0);
@@ -216,7 +215,7 @@ static cudaError_t unfold_factors(const unfolding *u, int64_t z, int batch)
 {
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
-        if (!u->factor[i].is_unfolded) continue;
+        if (!u->factor[i].is_unfolded || u->factor[i].k == 0) continue;
         const td_unfold unfold = unfold_of(u, i, z);
         error = td_unfold_run(&unfold, u->factor[i].members == 1 ? 1 : batch, u->p->stream);
     }

@@ -41,7 +41,7 @@ int main(void)
     cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
     cudaMemcpy(c, old, sizeof old, cudaMemcpyHostToDevice);
-    if (cublasDsyrkx(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2, 2, &one, a, 2, a, 2, &zero, c, 2)) return 3;
+    if (cublasDgemv_v2(handle, CUBLAS_OP_T, 2, 2, &one, a, 2, a, 1, &zero, c, 2)) return 3;
     cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
     return 0;
@@ -205,14 +205,14 @@ class Adding(unittest.TestCase):
         self.assertIn(".B TANDEM_EXAMPLE\n", self.run_tandem("help", "--man").stdout)
 
     def test_entry_point_and_routine_run_the_mode(self):
-        self.assertIn("intercepted: cublasDgemmExample, cublasDsyrkx (in client)", self.run_tandem("doctor", self.root / "client").stdout)
+        self.assertIn("intercepted: cublasDgemmExample, cublasDgemv_v2 (in client)", self.run_tandem("doctor", self.root / "client").stdout)
         report = self.root / "report.json"
         environment = {**os.environ, "LD_PRELOAD": str(self.library), "TANDEM_MODE": "example", "TANDEM_REPORT": str(report)}
         done = subprocess.run([self.root / "client"], env=environment, capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "7 10 15 22\n10 14 7 20\n", ""))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "7 10 15 22\n5 7 11 7\n", ""))
         calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
         self.assertEqual(sorted((call["function"], call["mode"], call["native_reason"]) for call in calls),
-                         [("cublasDgemmExample", "example", None), ("cublasDsyrkx", "example", None)])
+                         [("cublasDgemmExample", "example", None), ("cublasDgemv_v2", "example", None)])
 
 
 if __name__ == "__main__":

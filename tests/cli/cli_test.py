@@ -213,8 +213,19 @@ class Commands(Case):
         sizes = lambda *arguments: [json.loads(self.shown('plan', '--json', '--routine', *arguments))[name] for name in 'mnk']
         self.assertEqual(sizes('dsymm', 40, 50), [40, 50, 40])
         self.assertEqual(sizes('dtrmm', 40, 50, '--side', 'R', '--op', 'T'), [40, 50, 50])
+        self.assertEqual(sizes('dtrsm', 400, 50), [400, 50, 400])
+        self.assertEqual(sizes('ztrsm', 40, 500, '--side', 'R'), [40, 500, 500])
         self.assertEqual(sizes('dsyrkx', 40, 50), [40, 40, 50])
         self.assertEqual(sizes('dsyr2k', 40, 50), [40, 40, 100])
+        self.assertEqual(sizes('zher2k', 40, 50, '--op', 'C'), [40, 40, 50])
+        self.assertEqual(sizes('zgemm', 40, 50, 60, '--op', 'CT'), [40, 50, 60])
+
+    def test_a_complex_product_is_four_real_ones(self):
+        h200 = ('--device', 'NVIDIA H200')
+        one = self.plan(4096, 4096, 4096, *h200)[1]
+        four = self.plan('--routine', 'zgemm', 4096, 4096, 4096, *h200)[1]
+        for mode in ('native', 'df', 'fp64'):
+            self.assertAlmostEqual(float(four[mode]) / float(one[mode]), 4.0, delta=0.6, msg=mode)
 
     def test_native_time_is_of_the_routine(self):
         """A triangular product takes cuBLAS about half of the time, and emulation all of it; triangles of C are slower than
@@ -238,10 +249,10 @@ class Commands(Case):
         h200 = routes(4096, 4096, 512, '--device', 'NVIDIA H200')
         self.assertEqual(set(h200), {'ozaki2', 'faithful'})
         self.assertEqual(h200['ozaki2'], 'measure tma, bound separate, split tma, round binary64, slices 1, '
-                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt')
+                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, repair-tiles 2, repair tma-pair')
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
                          'measure threads, bound separate, split threads, round int64, slices 1, '
-                         'gemm mma-large, crt limbs, fuse none')
+                         'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
 
     def test_plan_heeds_accuracy_and_strategy(self):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')
@@ -438,8 +449,8 @@ class Run(Case):
         self.assertIn('LD_PRELOAD allows no space', result.stderr.splitlines()[-1])
 
 
-PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsm_v2(void);' \
-          'int main(void) { cublasDgemm_v2(); cublasDtrsm_v2(); return 0; }'
+PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsv_v2(void);' \
+          'int main(void) { cublasDgemm_v2(); cublasDtrsv_v2(); return 0; }'
 
 
 class Doctor(Case):
@@ -447,7 +458,7 @@ class Doctor(Case):
         super().setUp()
         self.add_cuda()
         self.add_driver()
-        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
 
     def doctor(self, program, status, *texts):
         result = self.tandem('doctor', program)
@@ -633,8 +644,8 @@ class Doctor(Case):
                           self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
         verdict = self.doctor(plain, 1)
         self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
-        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsm_v2(void) {}')
-        caller = compile_c(self.folder, 'caller', 'void cublasDtrsm_v2(void); int main(void) { cublasDtrsm_v2(); }', other,
+        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsv_v2(void) {}')
+        caller = compile_c(self.folder, 'caller', 'void cublasDtrsv_v2(void); int main(void) { cublasDtrsv_v2(); }', other,
                            '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
         self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
         gone = library(self.folder, 'inner/libgone.so')
@@ -674,7 +685,7 @@ class DoctorOnHostDevice(Case):
         return result.returncode, result.stdout.splitlines()[-1]
 
     def test_stand_ins_need_not_be_installed(self):
-        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsm_v2(void) {}')
+        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
         result = self.tandem('doctor', compile_c(self.folder, 'program', PRODUCT, cublas))
         self.assertEqual(result.returncode, 0, result)
         self.assertNotIn('not found', result.stdout)

@@ -177,7 +177,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
     const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
-    td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, crt, {0}};
+    td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, false, crt, {0}};
     const td_finish finish = {
         .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
                    .m = p->m,

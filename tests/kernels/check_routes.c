@@ -41,6 +41,8 @@ static const routed products[] = {
     {PRODUCT("both signs", N, N, 200, 40, 64, 1, 1.0, 0.25), "ozaki2:18", 1, false},
     {PRODUCT("both signs", N, T, 129, 65, 70, 1, 0.75, 0.0), "faithful", 2, false},
     {PRODUCT("cancelling", T, T, 70, 70, 200, 1, 1.0, -1.0), "faithful", 1, false},
+    {PRODUCT("both signs", N, N, 200, 130, 144, 1, 1.0, 0.5), "fp64", 2, false},
+    {PRODUCT("wide 2", T, N, 64, 256, 144, 2, -1.0, 0.0), "fp64", 1, false},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -88,7 +90,7 @@ static prepared prepare(const routed *r)
 {
     prepared s = {.p = problem_make(&r->of)};
     s.engine = td_engine_parse(r->mode, &s.parameter);
-    CHECK(s.engine && s.engine->route, "%s has no routes", r->mode);
+    CHECK(s.engine, "there is no %s", r->mode);
     s.to[0] = device_upload(&s.p.a);
     s.to[1] = device_upload(&s.p.b);
     CHECK_CUDA(cudaMalloc((void **)&s.to[2], (size_t)r->batch * s.p.c.count * sizeof(double)));
@@ -122,12 +124,22 @@ static result run(const routed *r, const prepared *s, uint64_t without, const ch
     return got;
 }
 
+/* Modes without routes of their own have those of sums in binary64, as all modes do. */
 static td_route route_of(const prepared *s, uint64_t without)
 {
     const td_traits device = td_traits_current();
     td_parameter parameter = s->parameter;
     td_route route;
     parameter.without_routes = without;
+    if (!s->engine->route) {
+        const td_problem *const p = &s->gemm;
+        const td_route_terms terms = td_route_terms_of(p, parameter, &device);
+        const td_binary64_launch own = td_route_binary64(p->m, p->n, p->k, p->batch, &terms);
+        for (int stage = 0; stage < TD_STAGES; stage++) route.of[stage] = -1;
+        route.of[TD_STAGE_REPAIR_TILES] = own.tiles;
+        route.of[TD_STAGE_REPAIR] = (int)own.route;
+        return route;
+    }
     CHECK(s->engine->route(&s->gemm, parameter, &device, &route), "%s has no route",
           s->engine->name);
     return route;
@@ -170,15 +182,18 @@ static void every_row_was_walked(void **unused)
         const td_route_row *own = &td_route_rows[row];
         test_note("%s %s: %d products", td_stage_names[own->stage], own->name, forced[row]);
         const bool needs_tma = (own->stage == TD_STAGE_MEASURE && own->value == TD_MEASURE_TMA) ||
-                               (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_TMA),
+                               (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_TMA) ||
+                               (own->stage == TD_STAGE_REPAIR && own->value >= TD_BINARY64_TMA),
                    needs_wgmma =
                        (own->stage == TD_STAGE_GEMM && own->value <= TD_GEMM_WGMMA_SMALL_PAIR) ||
                        (own->stage == TD_STAGE_FUSE && own->value == TD_FUSE_GEMM_CRT),
                    needs_shared =
                        (own->stage == TD_STAGE_GEMM && own->value == TD_GEMM_MMA_LARGE) ||
-                       (own->stage == TD_STAGE_CRT && own->value != TD_CRT_LIMBS),
+                       (own->stage == TD_STAGE_CRT && own->value != TD_CRT_LIMBS) ||
+                       (own->stage == TD_STAGE_REPAIR && own->value == TD_BINARY64_MANY_STAGES),
                    is_other = (own->stage == TD_STAGE_GEMM && own->value == TD_GEMM_CUBLAS) ||
-                              (own->stage == TD_STAGE_SPLIT && own->value == TD_SPLIT_WIDE),
+                              (own->stage == TD_STAGE_SPLIT &&
+                               (own->value == TD_SPLIT_WIDE || own->value == TD_SPLIT_COMPLEX)),
                    is_long = own->stage == TD_STAGE_SLICES && own->value > 1;
         if (is_other || (needs_tma && !device.has_tma) || (needs_wgmma && !device.has_wgmma) ||
             (needs_shared && device.shared_bytes < TD_CRT_PAIRS_BYTES) ||

@@ -12,6 +12,7 @@
 #include "cmocka_all.h"
 #include "lib/call/policy.h"
 #include "lib/engines/model/prices.h"
+#include "lib/engines/model/solve_model.h"
 
 static const char *recorded, *replayed;
 static double memory[1];
@@ -477,9 +478,107 @@ static void a_decision_takes_little_time(void **state)
     assert_true(least < 10e-6); /* with sanitizers */
 }
 
+/* ---- triangular solves ---- */
+
+static td_problem solve(td_type type, int64_t order, int64_t vectors)
+{
+    td_problem p = product(order, vectors, order, 1);
+    p.kind = TD_TRIANGULAR_SOLVE;
+    p.type = type;
+    p.k = 0;
+    return p;
+}
+
+/* Of cuBLAS, in TFLOP/s. */
+static void native_solves_are_near_what_was_measured(void **state)
+{
+    static const struct {
+        td_type type;
+        int64_t order, vectors;
+        double rate;
+    } measured[] = {{TD_BINARY64, 8192, 8192, 36.0},
+                    {TD_BINARY64, 8192, 512, 15.0},
+                    {TD_BINARY64, 512, 8192, 5.4},
+                    {TD_COMPLEX_BINARY64, 4096, 4096, 36.0}};
+    const td_model model = model_of("NVIDIA H100 80GB HBM3");
+    (void)state;
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const td_problem p = solve(measured[i].type, measured[i].order, measured[i].vectors);
+        const double operations =
+            (p.type == TD_BINARY64 ? 1.0 : 4.0) * (double)p.m * (double)p.m * (double)p.n;
+        const double rate = operations / td_model_native_solve(&model, &p) * 1e-12;
+        assert_true(rate > 0.9 * measured[i].rate && rate < 1.1 * measured[i].rate);
+    }
+}
+
+/* No way takes longer than mode fp64 alone, and the more products a way makes the earlier it
+ * begins. */
+static void solves_take_what_is_faster(void **state)
+{
+    double seconds[TD_MOST_WAYS];
+    int64_t least_terms[TD_MOST_WAYS];
+    int count;
+    (void)td_ways(&count);
+    (void)state;
+    const int fp64 = td_way_of(&td_engine_fp64, (td_parameter){0});
+    for (const td_card *card = td_cards; card->name[0]; card++)
+        for (int64_t order = 1; order <= 16384; order = 3 * order + 70) {
+            td_model model;
+            td_model_make(&model, card);
+            const td_problem p = solve(TD_BINARY64, order, 1000);
+            td_model_predict_solve(&model, &p, seconds, least_terms);
+            assert_true(seconds[0] > 0.0);
+            assert_true(least_terms[fp64] == INT64_MAX);
+            for (int i = 1; i < count; i++) {
+                assert_true(seconds[i] > 0.0 && seconds[i] <= seconds[fp64]);
+                assert_true((least_terms[i] == INT64_MAX) == (seconds[i] == seconds[fp64]));
+                assert_true(least_terms[i] == INT64_MAX || least_terms[i] < order);
+            }
+        }
+}
+
+static void auto_takes_solves_where_they_gain(void **state)
+{
+    td_options o;
+    td_options_set_defaults(&o);
+    assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL));
+    const td_model slow = model_of("NVIDIA GeForce RTX 4090"),
+                   fast = model_of("NVIDIA H100 80GB HBM3");
+    const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5);
+    td_decision d = td_policy_decide(&o, &large, &slow);
+    assert_string_equal(d.text, "ozaki2");
+    assert_in_range(d.least_terms, 64, 512);
+    assert_true(d.forecast.emulated < 0.3 * d.forecast.native);
+    assert_ptr_equal(td_policy_decide(&o, &one, &fast).reason, td_reason_slower);
+    assert_true(td_options_set(&o, TD_OPTION_ACCURACY, "accuracy", "52", TD_ORIGIN_CALL));
+    assert_ptr_equal(td_policy_decide(&o, &large, &slow).reason, td_reason_accuracy);
+    (void)state;
+}
+
+/* By sizes alone. */
+static void reproducible_solves_ask_no_device(void **state)
+{
+    td_options o;
+    td_options_set_defaults(&o);
+    assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL) &&
+                td_options_set(&o, TD_OPTION_STRATEGY, "strategy", "reproducible", TD_ORIGIN_CALL));
+    const td_problem large = solve(TD_BINARY64, 4096, 4096), narrow = solve(TD_BINARY64, 4096, 511),
+                     shallow = solve(TD_BINARY64, 1024, 4096);
+    const td_decision d = td_policy_decide(&o, &large, NULL);
+    assert_string_equal(d.text, "ozaki2");
+    assert_int_equal(d.least_terms, 2048); /* 2048 x 4096 x 2048 are 2^33 products and more */
+    assert_string_equal(td_policy_decide(&o, &narrow, NULL).text, "fp64");
+    assert_string_equal(td_policy_decide(&o, &shallow, NULL).text, "fp64");
+    (void)state;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(native_solves_are_near_what_was_measured),
+        cmocka_unit_test(solves_take_what_is_faster),
+        cmocka_unit_test(auto_takes_solves_where_they_gain),
+        cmocka_unit_test(reproducible_solves_ask_no_device),
         cmocka_unit_test(predictions_are_near_what_was_recorded),
         cmocka_unit_test(every_way_has_a_time_on_every_card),
         cmocka_unit_test(larger_products_take_longer),

@@ -4,6 +4,7 @@
 
 #include "cmocka_all.h"
 #include "lib/engines/lu/limits.h"
+#include "lib/engines/solve/solve.h"
 #include "lib/call/policy.h"
 
 static double memory[1];
@@ -275,7 +276,7 @@ static td_problem stack_of(td_kind kind, int64_t order)
                         .batch = 10000};
 }
 
-static const char *reason_for(const td_problem *p)
+static td_decision decision_for(const td_problem *p)
 {
     td_options o;
     td_options_set_defaults(&o);
@@ -283,7 +284,13 @@ static const char *reason_for(const td_problem *p)
     td_engine runs = *o.mode.engine;
     runs.run = run;
     o.mode.engine = &runs;
-    const td_decision d = td_policy_decide(&o, p, NULL);
+    return td_policy_decide(&o, p, NULL);
+}
+
+/* Of batches of factorisations. */
+static const char *reason_for(const td_problem *p)
+{
+    const td_decision d = decision_for(p);
     assert_true(d.reason ? d.engine == NULL : d.engine == &td_engine_lu);
     return d.reason;
 }
@@ -319,15 +326,35 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     p.batch = 100;
     assert_ptr_equal(reason_for(&p), td_reason_faster);
+}
+
+/* Their products are the mode's from the same number of terms on everywhere. */
+static void solves_with_one_triangle_are_the_modes(void **state)
+{
+    (void)state;
+    td_problem p = valid(TD_TRIANGULAR_SOLVE);
+    p.batch = 1;
+    assert_true(td_problem_is_solve(&p));
+    for (td_type type = TD_BINARY64; type < TD_TYPE_COUNT; type++) {
+        p.type = type;
+        const td_decision d = decision_for(&p);
+        if (type == TD_BINARY64 || type == TD_COMPLEX_BINARY64) {
+            assert_null(d.reason);
+            assert_string_equal(d.text, "slices:12");
+            assert_int_equal(d.least_terms, TD_SOLVE_LEAST_TERMS);
+        } else {
+            assert_ptr_equal(d.reason, td_reason_routine);
+        }
+    }
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
-    p.a.data = &p, p.a.array = NULL;
-    assert_ptr_equal(reason_for(&p), td_reason_routine);
+    assert_false(td_problem_is_solve(&p));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_of_factorisations_have_kernels_of_their_own),
+        cmocka_unit_test(solves_with_one_triangle_are_the_modes),
         cmocka_unit_test(every_kind_can_be_valid),
         cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
         cmocka_unit_test(addends_count_where_beta_may),

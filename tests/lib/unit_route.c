@@ -10,6 +10,7 @@
 
 #include "cmocka_all.h"
 #include "tests/support/route_rows.h"
+#include "lib/engines/model/cost.h"
 #include "lib/engines/tiler.h"
 #include "kernels/residue/moduli.h"
 #include "kernels/select/estimate.h"
@@ -38,10 +39,9 @@ static td_route_case case_of(const char *mode, const td_problem *p, const td_tra
     const char *const count = strchr(mode, ':');
     td_parameter parameter = {0};
     if (count) parameter = (td_parameter){.count = atoi(count + 1), .is_given = true};
-    if (strcmp(mode, "faithful") != 0)
-        return td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
-    parameter = (td_parameter){.count = TD_EXACT_MODULI, .is_given = true};
-    return td_route_case_of(p, parameter, TD_FINISH_EXACT, device);
+    const td_finish_kind kind = strcmp(mode, "faithful") == 0 ? TD_FINISH_EXACT : TD_FINISH_ROUND;
+    parameter = td_moduli_of(p, kind == TD_FINISH_EXACT, parameter);
+    return td_route_case_of(p, parameter, kind, device);
 }
 
 /* Who multiplies magnitudes; "-" if nothing does. */
@@ -169,12 +169,13 @@ static void rows_are_forced(void **state)
     static const char *const modes[] = {"ozaki2", "faithful"};
     bool was_taken[TD_ROUTE_ROWS] = {false};
     (void)state;
-    for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2; i++) {
+    for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2 * 2; i++) {
         const int row = i % TD_ROUTE_ROWS, at = i / TD_ROUTE_ROWS;
         const int64_t *s = shapes[at % 3];
-        const td_problem p = product(s[0], s[1], s[2], s[3]);
+        td_problem p = product(s[0], s[1], s[2], s[3]);
+        p.is_paired = at / 18;
         const td_traits device = traits_of(cards[at / 3 % 3]);
-        td_route_case c = case_of(modes[at / 9], &p, &device);
+        td_route_case c = case_of(modes[at / 9 % 2], &p, &device);
         c.terms.without = without_others(row);
         c.route = td_route_of_case(&c);
         const td_route_row *r = &td_route_rows[row];
@@ -251,7 +252,54 @@ static void a_route_is_printed(void **state)
     const td_route route = td_route_of_case(&c);
     assert_string_equal(td_route_print(&route, text),
                         "measure tma, bound separate, split tma, round binary64, slices 1, "
-                        "gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt");
+                        "gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, "
+                        "repair-tiles 2, repair tma-pair");
+}
+
+/* Sums in binary64 have TMA tiles where the card can copy them, the operands are aligned, and the
+ * work outlasts what the host takes to describe them; pairs of blocks where their last round is no
+ * emptier; two tiles a block where there are more tiles than places; few stages where a block has
+ * little shared memory. The blocks are as many as there are tiles or places for. */
+static void repairs_are_routed(void **state)
+{
+    static const struct {
+        const char *card;
+        int64_t m, n, k, batch;
+        td_binary64_launch want;
+    } cases[] = {
+        {"NVIDIA H200", 8192, 8192, 8192, 1, {TD_BINARY64_TMA_PAIR, 2, 132}},
+        {"NVIDIA H200", 16896, 64, 1024, 1, {TD_BINARY64_TMA, 2, 132}},
+        {"NVIDIA H200", 640, 640, 1024, 1, {TD_BINARY64_TMA, 1, 100}},
+        {"NVIDIA H200", 8192, 8192, 127, 1, {TD_BINARY64_MANY_STAGES, 2, 132}},
+        {"NVIDIA H200", 128, 128, 127, 1, {TD_BINARY64_MANY_STAGES, 1, 4}},
+        {"NVIDIA H200", 128, 127, 128, 1, {TD_BINARY64_MANY_STAGES, 1, 4}},
+        {"NVIDIA H200", 128, 128, 128, 1, {TD_BINARY64_TMA, 1, 4}},
+        {"NVIDIA H200", 128, 128, 128, 34, {TD_BINARY64_TMA_PAIR, 2, 4}},
+        {"NVIDIA H200", 64, 64, 4096, 133, {TD_BINARY64_TMA, 2, 1}},
+        {"NVIDIA H200", 4096, 4096, 4096, 600, {TD_BINARY64_TMA, 2, 1}},
+        {"NVIDIA A100-SXM4-80GB", 8192, 8192, 8192, 1, {TD_BINARY64_MANY_STAGES, 2, 108}},
+        {"NVIDIA GeForce RTX 5090", 4096, 4096, 4096, 2, {TD_BINARY64_TMA_PAIR, 2, 170}},
+        {"Tesla T4", 8192, 8192, 8192, 1, {TD_BINARY64_FEW_STAGES, 2, 40}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const td_traits device = traits_of(cases[i].card);
+        const td_binary64_launch *const want = &cases[i].want;
+        for (int is_aligned = 1; is_aligned >= 0; is_aligned--) {
+            const td_route_terms terms = {.device = device, .is_aligned = is_aligned != 0};
+            const td_binary64_launch got =
+                td_route_binary64(cases[i].m, cases[i].n, cases[i].k, cases[i].batch, &terms);
+            const bool needs_aligned = want->route >= TD_BINARY64_TMA;
+            const td_binary64_route route =
+                needs_aligned && !is_aligned ? TD_BINARY64_MANY_STAGES : want->route;
+            if (got.route != route || got.tiles != want->tiles || got.blocks != want->blocks)
+                print_error("case %d: %s, %d tiles, %d blocks\n", (int)i,
+                            td_route_name(TD_STAGE_REPAIR, (int)got.route), got.tiles, got.blocks);
+            assert_int_equal(got.route, route);
+            assert_int_equal(got.tiles, want->tiles);
+            assert_int_equal(got.blocks, want->blocks);
+        }
+    }
 }
 
 int main(int argc, char **argv)
@@ -265,6 +313,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_products_have_their_own),
         cmocka_unit_test(what_is_not_aligned_has_no_boxes),
         cmocka_unit_test(a_route_is_printed),
+        cmocka_unit_test(repairs_are_routed),
     };
     if (argc != 2) return EXIT_FAILURE;
     recorded = argv[1];

@@ -14,6 +14,7 @@ client, inner, preload, hostgpu = map(os.path.abspath, sys.argv[1:5])
 STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
 WAYS = ("linked", "looked-up")
 PRODUCTS = 194  # of client_lt.c
+COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c; the latter stay cublasLt's
 
 
 def run(mode, way, tandem=True, **variables):
@@ -56,7 +57,11 @@ class Lt(unittest.TestCase):
         products = {name: line for name, line in lines.items() if name.startswith("product")}
         self.assertEqual(len(products), PRODUCTS)
         self.assertEqual(set(products.values()), {("status 0", "right")})
-        self.assertEqual({name: line for name, line in lines.items() if name not in products}, {
+        others = {name: line for name, line in lines.items() if name.startswith("complex")}
+        kinds = [name.split()[1] for name in others]
+        self.assertEqual((kinds.count("product"), kinds.count("conjugate")), (COMPLEX, CONJUGATES))
+        self.assertEqual(set(others.values()), {("status 0", "right")})
+        self.assertEqual({name: line for name, line in lines.items() if name not in {**products, **others}}, {
             "native: pedantic": ("status 0", "right"),
             "native: an epilogue": ("status 15", "refused"),
             "native: a vector of alpha": ("status 15", "refused"),
@@ -76,7 +81,7 @@ class Lt(unittest.TestCase):
                 self.assert_ran(process)
                 self.assertEqual(parse(process), self.expected(mode))
                 totals = self.calls()["totals"]
-                self.assertEqual((totals["emulated"], totals["native"]), (PRODUCTS, 0))
+                self.assertEqual((totals["emulated"], totals["native"]), (PRODUCTS + COMPLEX, 0))
 
     def test_native_changes_nothing(self):
         for way in WAYS:
@@ -84,7 +89,7 @@ class Lt(unittest.TestCase):
             self.assert_ran(process)
             self.assertEqual(process.stdout, self.plain.stdout)
             totals = self.calls()["totals"]
-            self.assertEqual((totals["emulated"], totals["native"]), (0, PRODUCTS))
+            self.assertEqual((totals["emulated"], totals["native"]), (0, PRODUCTS + COMPLEX))
 
     def test_it_can_be_left_out(self):
         for variables, ways in (({"TANDEM_ENTRY": "gemm"}, WAYS), ({"TANDEM_DLSYM": "off"}, ("looked-up",))):

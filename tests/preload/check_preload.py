@@ -322,7 +322,7 @@ class Preload(unittest.TestCase):
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
             ({"TANDEM_MODE": "df", "TANDEM_VERIFY": "sample:0"}, ("TANDEM_VERIFY", "sample:0", "65536")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
-            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "trsm"}, ("TANDEM_ENTRY", "trsm", "gemm")),
+            ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "trsv"}, ("TANDEM_ENTRY", "trsv", "gemm")),
         ):
             with self.subTest(variables):
                 process = run(client, ORDINARY, **variables)

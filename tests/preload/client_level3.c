@@ -1,7 +1,8 @@
-/* client_level3.c - a program that knows nothing of Tandem: the level 3 routines that are products,
- * in all their forms, for check_preload_level3.py. One line for each call: function, what it was
- * called with, status, the largest error of a real or imaginary part relative to abs(A)abs(B), and
- * how many elements changed that the call must not write. */
+/* client_level3.c - a program that knows nothing of Tandem: the level 3 routines in all their
+ * forms, for check_preload_level3.py. One line for each call: function, what it was
+ * called with, status, the largest error of a real or imaginary part relative to abs(A)abs(B), or
+ * of a residual relative to abs(A)abs(X), and how many elements changed that the call must not
+ * write. */
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>
@@ -48,18 +49,21 @@ static const routine routines[] = {
     ROUTINE(cublasZherkx, , SYRKX, 'Z', true),     ROUTINE(cublasDsyr2k, _v2, SYR2K, 'D', false),
     ROUTINE(cublasZsyr2k, _v2, SYR2K, 'Z', false), ROUTINE(cublasZher2k, _v2, SYR2K, 'Z', true),
     ROUTINE(cublasDtrmm, _v2, TRMM, 'D', false),   ROUTINE(cublasZtrmm, _v2, TRMM, 'Z', false),
+    ROUTINE(cublasDtrsm, _v2, TRSM, 'D', false),   ROUTINE(cublasZtrsm, _v2, TRSM, 'Z', false),
 };
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
 typedef enum { PLAIN, LARGE, ON_DEVICE, LEGACY, FORMS } form;
 static const char *const form_names[] = {"plain", "64", "device", "legacy"};
 
-static bool has_side(const routine *r) { return r->kind == SYMM || r->kind == TRMM; }
+static bool is_triangular(const routine *r) { return r->kind == TRMM || r->kind == TRSM; }
+
+static bool has_side(const routine *r) { return r->kind == SYMM || is_triangular(r); }
 
 /* A triangular product is in place where its B has C's leading dimension. */
 static bool is_in_place(const routine *r, const call *x)
 {
-    return r->kind == TRMM && x->ldb == x->ldc;
+    return is_triangular(r) && x->ldb == x->ldc;
 }
 
 /* The function of each kind, with sizes of this type. */
@@ -72,6 +76,8 @@ static bool is_in_place(const routine *r, const call *x)
     typedef cublasStatus_t name##_trmm(cublasHandle_t, int, int, int, int, size, size,             \
                                        const void *, const void *, size, const void *, size,       \
                                        void *, size);                                              \
+    typedef cublasStatus_t name##_trsm(cublasHandle_t, int, int, int, int, size, size,             \
+                                       const void *, const void *, size, void *, size);            \
     static cublasStatus_t name(const routine *r, function *f, const call *x, const void *alpha,    \
                                const void *beta, const void *from)                                 \
     {                                                                                              \
@@ -86,6 +92,9 @@ static bool is_in_place(const routine *r, const call *x)
         case SYR2K:                                                                                \
             return ((name##_symm *)f)(handle, x->uplo, x->op, x->n, x->k, alpha, a, x->lda, from,  \
                                       x->ldb, beta, c, x->ldc);                                    \
+        case TRSM:                                                                                 \
+            return ((name##_trsm *)f)(handle, x->side, x->uplo, x->op, x->diag, x->m, x->n, alpha, \
+                                      a, x->lda, c, x->ldc);                                       \
         default:                                                                                   \
             return ((name##_trmm *)f)(handle, x->side, x->uplo, x->op, x->diag, x->m, x->n, alpha, \
                                       a, x->lda, from, x->ldb, c, x->ldc);                         \
@@ -168,7 +177,7 @@ static void add(total *t, longer alpha, number x, number y)
 static void add_term(const routine *r, const call *x, longer alpha, int i, int l, int j, total *t)
 {
     if (has_side(r)) {
-        const number *const other = host_b;
+        const number *const other = r->kind == TRSM ? after : host_b;
         if (x->side == 0)
             add(t, alpha, sided(r, x, i, l), other[l + j * x->ldb]);
         else
@@ -186,8 +195,21 @@ static void add_term(const routine *r, const call *x, longer alpha, int i, int l
 
 static longer scalar(const double *x, bool is_real) { return is_real ? x[0] : x[0] + I * x[1]; }
 
+/* Of a solution: op(A) X or X op(A), which is alpha B. */
+static double residual_of(const routine *r, const call *x, int i, int j)
+{
+    const longer alpha = scalar(x->alpha, r->type == 'D');
+    const int terms = x->side == 0 ? x->m : x->n;
+    total t = {0.0L, 0.0L};
+    for (int l = 0; l < terms; l++) add_term(r, x, -1.0L, i, l, j, &t);
+    add(&t, alpha, before[i + j * x->ldc], 1.0);
+    const long double off = fmaxl(fabsl(creall(t.sum)), fabsl(cimagl(t.sum)));
+    return off == 0.0L ? 0.0 : (double)(off / t.size);
+}
+
 static double error_of(const routine *r, const call *x, int i, int j)
 {
+    if (r->kind == TRSM) return residual_of(r, x, i, j);
     const bool is_real = r->type == 'D', updates = !has_side(r);
     const longer alpha = scalar(x->alpha, is_real || (r->is_hermitian && r->kind == SYRK)),
                  beta = scalar(x->beta, is_real || (r->is_hermitian && updates));
@@ -253,13 +275,15 @@ static void fill(const routine *r, const call *x)
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->lda, j = e / x->lda;
         const bool is_hidden = has_side(r) && (i >= order || j >= order || !is_stored(x, i, j) ||
-                                               (r->kind == TRMM && x->diag == 1 && i == j));
-        host_a[e] = is_hidden ? poison() : value(r, e, 0.0);
+                                               (is_triangular(r) && x->diag == 1 && i == j));
+        /* A large diagonal without zeros keeps solutions finite. */
+        const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0;
+        host_a[e] = is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? 0.5 : 0.0);
         host_b[e] = value(r, e, 1.0);
     }
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->ldc, j = e / x->ldc;
-        const bool is_read = is_written(r, x, i, j) && !is_beta_0 && r->kind != TRMM;
+        const bool is_read = is_written(r, x, i, j) && !is_beta_0 && !is_triangular(r);
         before[e] = is_read ? value(r, e, 2.0) : is_in_place(r, x) ? host_b[e] : poison();
     }
     upload(r, a, host_a);
@@ -306,7 +330,7 @@ static call varied(const routine *r, form f, int which)
               .ldc = LD - which % 3};
     if (is_update_of_complex)
         x.op = shape / 4 % 2 ? (r->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T) : CUBLAS_OP_N;
-    if (f == LEGACY && r->kind == TRMM) x.ldb = x.ldc;
+    if (r->kind == TRSM || (f == LEGACY && r->kind == TRMM)) x.ldb = x.ldc;
     if (which % 13 == 8) x.n = 0;
     memcpy(x.alpha, alphas[which * 5 / 3 % 4], sizeof x.alpha);
     memcpy(x.beta, betas[which % 3], sizeof x.beta);
@@ -324,8 +348,8 @@ static void check_refused(const routine *r, form f)
     bad[3].ldc = (has_side(r) ? M : N) - 1;
     bad[4].op = has_side(r) ? good.op : 7;
     bad[4].side = has_side(r) ? 7 : good.side;
-    bad[5].diag = 7; /* which triangular products refuse */
-    for (int i = 0; i < (r->kind == TRMM ? 6 : 5); i++) check(r, f, &bad[i]);
+    bad[5].diag = 7; /* which triangular products and solutions refuse */
+    for (int i = 0; i < (is_triangular(r) ? 6 : 5); i++) check(r, f, &bad[i]);
 }
 
 int main(void)

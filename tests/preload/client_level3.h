@@ -3,7 +3,7 @@
 #ifndef TD_CLIENT_LEVEL3_H
 #define TD_CLIENT_LEVEL3_H
 
-typedef enum { SYMM, SYRK, SYRKX, SYR2K, TRMM, KINDS } kind;
+typedef enum { SYMM, SYRK, SYRKX, SYR2K, TRMM, TRSM, KINDS } kind;
 
 /* side, uplo, op and diag are cuBLAS's numbers. */
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
 } call;
 
 /* Makes the call by the function of cublas.h for this type (D or Z) and this kind, on matrices in
- * device memory; a triangular product is in place, in c. Returns what cublasGetError says. */
+ * device memory; a triangular product or solution is in place, in c. Returns what cublasGetError says. */
 int run_legacy(kind k, char type, int is_hermitian, const call *x, const void *a, const void *b,
                void *c);
 

@@ -20,7 +20,7 @@ static char diag(const call *x) { return x->diag == 0 ? 'N' : x->diag == 1 ? 'u'
 #define SYR2K_OF(function, number, beta_number)                                                    \
     function(uplo(x), op(x), x->n, x->k, NUMBER(number, x->alpha), a, x->lda, b, x->ldb,           \
              NUMBER(beta_number, x->beta), c, x->ldc)
-#define TRMM_OF(function, number)                                                                  \
+#define TRIANGULAR_OF(function, number)                                                            \
     function(side(x), uplo(x), op(x), diag(x), x->m, x->n, NUMBER(number, x->alpha), a, x->lda, c, \
              x->ldc)
 
@@ -37,7 +37,10 @@ static void run_real(kind k, const call *x, const void *a, const void *b, void *
         SYR2K_OF(cublasDsyr2k, double, double);
         break;
     case TRMM:
-        TRMM_OF(cublasDtrmm, double);
+        TRIANGULAR_OF(cublasDtrmm, double);
+        break;
+    case TRSM:
+        TRIANGULAR_OF(cublasDtrsm, double);
         break;
     default:
         break;
@@ -57,7 +60,10 @@ static void run_complex(kind k, const call *x, const void *a, const void *b, voi
         SYR2K_OF(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex);
         break;
     case TRMM:
-        TRMM_OF(cublasZtrmm, cuDoubleComplex);
+        TRIANGULAR_OF(cublasZtrmm, cuDoubleComplex);
+        break;
+    case TRSM:
+        TRIANGULAR_OF(cublasZtrsm, cuDoubleComplex);
         break;
     default:
         break;

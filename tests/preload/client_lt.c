@@ -1,8 +1,8 @@
 /* client_lt.c - a program that multiplies by cublasLtMatmul. Usage: client_lt MODE linked |
  * looked-up INNER
  *
- * Every order, operation, place of C and of scalars, one matrix and a batch; then calls that no
- * mode can make. A line each:
+ * Every order, operation, place of C and of scalars, one matrix and a batch; the same of complex
+ * matrices (lt_complex.h); then calls that no mode can make. A line each:
  *
  *   NAME ; status N ; WHAT
  *
@@ -20,6 +20,7 @@
 
 #include "../kernels/support/problem.h"
 #include "../ref/ref_ozaki.h"
+#include "lt_complex.h"
 #include "require.h"
 
 enum { MEMBERS = 3, WORKSPACE_BYTES = 8 << 20, LD_OF_C = 5 };
@@ -371,6 +372,7 @@ int main(int argc, char **argv)
     REQUIRE(cublasLtCreate(&handle));
     REQUIRE(cudaMalloc(&workspace, WORKSPACE_BYTES));
     run_all();
+    multiply_complex(handle, matmul);
     run_captured();
     run_native();
     run_inner(argv[3]);

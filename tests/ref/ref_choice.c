@@ -5,8 +5,7 @@
 
 enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
 
-/* A tile in binary64 takes as long as products modulo so many numbers. */
-enum { TILE = REF_TILE, FEW = REF_FEW, BINARY64_COST = 24 };
+enum { TILE = REF_TILE, FEW = REF_FEW };
 
 /* Blocks that are passed over if they are zeros: so many lines and elements of k. */
 enum { GROUP = 64, STAGE = 128 };
@@ -17,8 +16,13 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Fewest moduli if the data decide. */
 static int least_moduli(const ref_work *w)
 {
-    return w->p->m * w->p->n <= 1 << 22 && w->p->k > 2048 ? LEAST_MODULI + 1 : LEAST_MODULI;
+    const bool is_small_and_long = w->p->m * w->p->n <= 1 << 22 && w->p->k > 2048;
+    return LEAST_MODULI + w->ozaki->is_complex + is_small_and_long;
 }
+
+/* A tile in binary64 takes as long as products modulo so many numbers, of which complex products
+ * take half the time. */
+static int binary64_cost(const ref_work *w) { return w->ozaki->is_complex ? 48 : 24; }
 
 /* Slices */
 
@@ -47,7 +51,7 @@ int64_t ref_scale_of(const ref_work *w, int count, const ref_line *r)
 {
     if (!ref_is_counted(r)) return 0;
     return w->ozaki->scheme == REF_RESIDUES
-               ? ref_floor_div(ref_level(count, w->p->k) - r->norm, LOG)
+               ? ref_floor_div(ref_level(w->ozaki->is_complex, count, w->p->k) - r->norm, LOG)
                : scale_by_peak(w, r);
 }
 
@@ -94,7 +98,7 @@ static int64_t spread_of(const ref_line *r)
  * there is none. */
 static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
 {
-    const int64_t level = ref_level(least_moduli(w), w->p->k);
+    const int64_t level = ref_level(w->ozaki->is_complex, least_moduli(w), w->p->k);
     int64_t largest = -(1 << 20);
     for (int64_t i = 0; i < w->side[which].lines; i++) {
         const ref_line *r = &w->side[which].line[i];
@@ -114,7 +118,9 @@ static int moduli_by_lines(const ref_work *w)
                                   largest_spread(w, 0, false) + largest_spread(w, 1, true));
     const int least = least_moduli(w);
     for (int count = least; count <= least + (k <= 2048 ? 2 : 1); count++)
-        if (spread < ref_level(count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2)) return count;
+        if (spread <
+            ref_level(w->ozaki->is_complex, count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2))
+            return count;
     return 0;
 }
 
@@ -256,7 +262,7 @@ static int choose_moduli(ref_work *w)
 {
     const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
     const int by_lines = moduli_by_lines(w);
-    int64_t least = 64 * tiles * FEW * BINARY64_COST, modulus;
+    int64_t least = 64 * tiles * FEW * binary64_cost(w), modulus;
     int best = 0;
     w->is_estimated = !by_lines;
     set_needed(w, by_lines ? by_lines : least_moduli(w), by_lines ? by_lines : MAX_MODULI);
@@ -264,7 +270,7 @@ static int choose_moduli(ref_work *w)
     modulus = cost_of_modulus(w);
     for (int count = least_moduli(w); count <= MAX_MODULI; count++) {
         const int64_t cost =
-            modulus * tiles * FEW * count + 64 * count_open(w, count) * BINARY64_COST;
+            modulus * tiles * FEW * count + 64 * count_open(w, count) * binary64_cost(w);
         if (cost >= least) continue;
         least = cost;
         best = count;

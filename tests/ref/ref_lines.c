@@ -58,16 +58,18 @@ int64_t ref_log_above(uint64_t x)
 
 /* Moduli */
 
-static const unsigned moduli[MAX_MODULI] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
-                                            223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
+static const unsigned moduli[2][MAX_MODULI] = {{256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
+                                                223, 217, 211, 199, 197, 193, 191, 181, 179, 173},
+                                               {241, 233, 229, 221, 205, 197, 193, 181, 173, 157,
+                                                149, 137, 113, 109, 101, 97,  89,  73,  61,  53}};
 
 /* floor(256 ((log2(P - 1) - 1) / 2 - 2^-16)) - 1. */
-static int64_t level_of_many(int count)
+static int64_t level_of_many(bool is_complex, int count)
 {
     mpfr_t x;
     mpfr_init2(x, 400);
     mpfr_set_ui(x, 1, MPFR_RNDN);
-    for (int t = 0; t < count; t++) mpfr_mul_ui(x, x, moduli[t], MPFR_RNDN);
+    for (int t = 0; t < count; t++) mpfr_mul_ui(x, x, moduli[is_complex][t], MPFR_RNDN);
     mpfr_sub_ui(x, x, 1, MPFR_RNDN);
     mpfr_log2(x, x, MPFR_RNDN);
     mpfr_sub_ui(x, x, 1, MPFR_RNDN);
@@ -80,11 +82,11 @@ static int64_t level_of_many(int count)
 
 /* Of floor(sqrt(P / 2 (1 - 2^-16))) less half the square root of k, which rounding may add to a
  * norm. */
-static int64_t level_of_few(int count, int64_t k)
+static int64_t level_of_few(bool is_complex, int count, int64_t k)
 {
     typedef unsigned __int128 wide;
     wide product = 65535;
-    for (int t = 0; t < count; t++) product *= moduli[t];
+    for (int t = 0; t < count; t++) product *= moduli[is_complex][t];
     int64_t root = 0, half = 0;
     for (int64_t step = INT64_C(1) << 32; step; step /= 2)
         if ((wide)(root + step) * (wide)(root + step) << 17 <= product) root += step;
@@ -93,12 +95,13 @@ static int64_t level_of_few(int count, int64_t k)
 }
 
 /* Every line asks for some of these. */
-int64_t ref_level(int count, int64_t k)
+int64_t ref_level(bool is_complex, int count, int64_t k)
 {
-    static _Thread_local int64_t known[MAX_MODULI + 1]; /* of many; none of them is 0 */
-    if (count < 8) return level_of_few(count, k);
-    if (!known[count]) known[count] = level_of_many(count);
-    return known[count];
+    static _Thread_local int64_t of_many[2][MAX_MODULI + 1]; /* none of them is 0 */
+    int64_t *const known = &of_many[is_complex][count];
+    if (count < 8) return level_of_few(is_complex, count, k);
+    if (!*known) *known = level_of_many(is_complex, count);
+    return *known;
 }
 
 /* Inner scaling */
@@ -116,13 +119,24 @@ static bool top_of(const ref_side *s, int64_t l, int64_t *top)
     return is_any;
 }
 
-static void set_shifts(ref_side *side)
+/* The same of elements l and, if they are the parts of a number, of its other part. */
+static bool top_of_number(const ref_side *s, int64_t l, bool has_parts, int64_t *top)
+{
+    int64_t other = 0;
+    const bool is_any = top_of(s, l, top), is_other = has_parts && top_of(s, l ^ 1, &other);
+    if (is_other) *top = is_any ? larger(*top, other) : other;
+    return is_any || is_other;
+}
+
+static void set_shifts(ref_side *side, bool has_parts)
 {
     int64_t *shift = side[0].shift;
     int64_t most = INT64_MIN, least = INT64_MAX;
     for (int64_t l = 0; l < side->k; l++) {
         int64_t a = 0, b = 0;
-        if (!top_of(&side[0], l, &a) || !top_of(&side[1], l, &b)) continue;
+        if (!top_of_number(&side[0], l, has_parts, &a) ||
+            !top_of_number(&side[1], l, has_parts, &b))
+            continue;
         shift[l] = ref_floor_div(b - a, 2);
         most = larger(most, b - a);
         least = smaller(least, b - a);
@@ -248,7 +262,7 @@ static int64_t mean_rise(const ref_side *s, const ref_line *before)
     return count ? ref_floor_div(rise, count) : 0;
 }
 
-void ref_set_lines(ref_side *side)
+void ref_set_lines(ref_side *side, bool has_parts)
 {
     ref_line *before[2];
     int64_t rise = 0;
@@ -258,7 +272,7 @@ void ref_set_lines(ref_side *side)
         before[o] = ref_allocate(side[o].lines, sizeof(ref_line));
         memcpy(before[o], side[o].line, bytes);
     }
-    set_shifts(side);
+    set_shifts(side, has_parts);
     measure_lines(side);
     for (int o = 0; o < 2; o++) rise += mean_rise(&side[o], before[o]);
     for (int o = 0; o < 2; o++) free(before[o]);

@@ -29,8 +29,8 @@ typedef struct {
 } ref_side;
 
 /* Sets the shifts of both operands, unless these do not make norms smaller, and the records of
- * their lines but for scale and sum. */
-void ref_set_lines(ref_side *side);
+ * their lines but for scale and sum. has_parts: elements 2l and 2l + 1 have one shift. */
+void ref_set_lines(ref_side *side, bool has_parts);
 
 /* Element l of line i. */
 double ref_at(const ref_side *s, int64_t i, int64_t l);
@@ -51,7 +51,8 @@ void *ref_allocate(int64_t count, size_t bytes);
 int64_t ref_log_below(uint64_t x);
 int64_t ref_log_above(uint64_t x);
 
-/* Logarithm of the largest norm that lines may have before they are rounded to whole numbers. */
-int64_t ref_level(int moduli, int64_t k);
+/* Logarithm of the largest norm that lines may have before they are rounded to whole numbers;
+ * is_complex: with the moduli of complex products. */
+int64_t ref_level(bool is_complex, int moduli, int64_t k);
 
 #endif

@@ -221,7 +221,7 @@ static void prepare(ref_work *w)
     w->side[0] = side_of(p->a, p->m, p->k, p->lda, p->op_a == TANDEM_OP_T, 1);
     w->side[1] = side_of(p->b, p->n, p->k, p->ldb, p->op_b == TANDEM_OP_N, -1);
     w->side[0].shift = w->side[1].shift = ref_allocate(p->k, sizeof *w->side[0].shift);
-    ref_set_lines(w->side);
+    ref_set_lines(w->side, w->ozaki->is_complex);
     w->needed = ref_allocate(p->m * p->n, sizeof *w->needed);
     w->is_dense = ref_allocate(p->m * p->n, sizeof *w->is_dense);
     ref_choose(w);
@@ -278,9 +278,9 @@ bool ref_ozaki_parse(const char *mode, ref_ozaki *ozaki)
     static const struct {
         const char *name;
         ref_ozaki as;
-    } names[] = {{"ozaki2", {REF_RESIDUES, 0}},
-                 {"ozaki1", {REF_INT8_SLICES, 0}},
-                 {"ozaki-sgemm", {REF_FLOAT_SLICES, 0}}};
+    } names[] = {{"ozaki2", {REF_RESIDUES, 0, false}},
+                 {"ozaki1", {REF_INT8_SLICES, 0, false}},
+                 {"ozaki-sgemm", {REF_FLOAT_SLICES, 0, false}}};
     const size_t length = strcspn(mode, ":");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i].name) != length || strncmp(names[i].name, mode, length) != 0) continue;

@@ -13,6 +13,8 @@ typedef struct {
     ref_scheme scheme;
     /* of moduli or slices; 0: from the data, and elements that are not certified are repaired */
     int parameter;
+    /* of residues: the product stands for a complex one (td_problem.is_paired) */
+    bool is_complex;
 } ref_ozaki;
 
 /* What is known of a product besides C; by columns, m x n. */

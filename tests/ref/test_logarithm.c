@@ -56,10 +56,12 @@ static void logarithms_are_bounds(void **unused)
     check_logarithm(UINT64_MAX);
 }
 
-/* log2 of the product of the first moduli. */
-static void set_product(mpfr_t product, int count)
+static const unsigned long moduli_of_reals[] = {TD_MODULI, TD_MORE_MODULI},
+                           moduli_of_complex[] = {TD_COMPLEX_MODULI};
+
+/* The product of the first moduli. */
+static void set_product(mpfr_t product, const unsigned long *moduli, int count)
 {
-    static const unsigned long moduli[] = {TD_MODULI, TD_MORE_MODULI};
     mpfr_set_ui(product, 1, MPFR_RNDN);
     for (int t = 0; t < count; t++) mpfr_mul_ui(product, product, moduli[t], MPFR_RNDN);
 }
@@ -69,51 +71,85 @@ static unsigned long common_divisor(unsigned long a, unsigned long b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-static void moduli_are_coprime(void **unused)
+static void check_coprime(const unsigned long *moduli, int count)
 {
-    (void)unused;
-    static const unsigned long few[] = {TD_MODULI}, moduli[] = {TD_MODULI, TD_MORE_MODULI};
-    assert_int_equal(sizeof few / sizeof *few, TD_MAX_MODULI);
-    assert_int_equal(sizeof moduli / sizeof *moduli, TD_DENSE_MODULI);
-    for (int i = 0; i < TD_DENSE_MODULI; i++)
+    for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++)
             CHECK(moduli[i] < moduli[j] && common_divisor(moduli[i], moduli[j]) == 1, "%lu, %lu",
                   moduli[i], moduli[j]);
 }
 
-/* Two lines whose norms are at most 2^(level / 256) before rounding have products below P / 2 (1 -
- * 2^-20) after it. */
+static void moduli_are_coprime(void **unused)
+{
+    (void)unused;
+    static const unsigned long few[] = {TD_MODULI};
+    assert_int_equal(sizeof few / sizeof *few, TD_MAX_MODULI);
+    assert_int_equal(sizeof moduli_of_reals / sizeof *moduli_of_reals, TD_DENSE_MODULI);
+    assert_int_equal(sizeof moduli_of_complex / sizeof *moduli_of_complex, TD_MOST_COMPLEX_MODULI);
+    check_coprime(moduli_of_reals, TD_DENSE_MODULI);
+    check_coprime(moduli_of_complex, TD_MOST_COMPLEX_MODULI);
+}
+
+/* -1 has a square root modulo each modulus of complex products, and 2 an inverse. */
+static void moduli_have_roots_of_minus_1(void **unused)
+{
+    (void)unused;
+    for (int t = 0; t < TD_MOST_COMPLEX_MODULI; t++) {
+        const unsigned long p = moduli_of_complex[t];
+        unsigned long j = 1;
+        while (j < p && j * j % p != p - 1) j++;
+        CHECK(j < p && p % 2 == 1, "%lu", p);
+    }
+}
+
+/* Two lines of k elements whose norms are at most 2^(level / 256) before rounding have products
+ * below P / 2 (1 - 2^-20) after it. */
+static void check_level(const unsigned long *moduli, int count, int64_t k, int level)
+{
+    mpfr_t product, norm, rounding;
+    if (level < 0) return; /* lines of numbers of at most a half, of which one may be that */
+    mpfr_inits2(400, product, norm, rounding, (mpfr_ptr)0);
+    set_product(product, moduli, count);
+    mpfr_mul_d(product, product, 0.5 * (1.0 - 0x1p-20), MPFR_RNDN);
+    mpfr_set_si(norm, level, MPFR_RNDN);
+    mpfr_div_ui(norm, norm, 256, MPFR_RNDN);
+    mpfr_exp2(norm, norm, MPFR_RNDU);
+    mpfr_set_si(rounding, (long)k, MPFR_RNDN);
+    mpfr_sqrt(rounding, rounding, MPFR_RNDU);
+    mpfr_div_ui(rounding, rounding, 2, MPFR_RNDN);
+    mpfr_add(norm, norm, rounding, MPFR_RNDU);
+    mpfr_sqr(norm, norm, MPFR_RNDU);
+    CHECK(mpfr_less_p(norm, product), "%d moduli, k = %lld", count, (long long)k);
+    mpfr_mul_d(norm, norm, 1.0 + 0x1p-6, MPFR_RNDD);
+    CHECK(count < 8 || mpfr_greater_p(norm, product), "%d moduli: room is wasted", count);
+    mpfr_clears(product, norm, rounding, (mpfr_ptr)0);
+}
+
+static void check_levels(int64_t k)
+{
+    for (int count = TD_MIN_MODULI; count <= TD_DENSE_MODULI; count++) {
+        if (count > TD_MAX_MODULI && count < TD_DENSE_MODULI) continue;
+        const int level = td_level(count, k);
+        CHECK(count == TD_DENSE_MODULI || level == ref_level(false, count, k),
+              "%d moduli, k = %lld: %d, the reference %d", count, (long long)k, level,
+              (int)ref_level(false, count, k));
+        check_level(moduli_of_reals, count, k, level);
+    }
+    for (int count = TD_MIN_MODULI; count <= TD_MOST_COMPLEX_MODULI; count++) {
+        const int level = td_complex_level(count, k);
+        CHECK(count > TD_MAX_MODULI || level == ref_level(true, count, k),
+              "%d complex moduli, k = %lld: %d, the reference %d", count, (long long)k, level,
+              (int)ref_level(true, count, k));
+        check_level(moduli_of_complex, count, k, level);
+    }
+}
+
 static void levels_keep_products_apart(void **unused)
 {
     (void)unused;
     static const int64_t depths[] = {
         1, 2, 3, 4, 5, 63, 64, 1000, 16384, 131072, 131073, 1 << 20, (INT64_C(1) << 31) - 1};
-    mpfr_t product, norm, rounding;
-    mpfr_inits2(400, product, norm, rounding, (mpfr_ptr)0);
-    for (int count = TD_MIN_MODULI; count <= TD_DENSE_MODULI; count++)
-        for (int i = 0; i < 13; i++) {
-            if (count > TD_MAX_MODULI && count < TD_DENSE_MODULI) continue;
-            const int level = td_level(count, depths[i]);
-            CHECK(count == TD_DENSE_MODULI || level == ref_level(count, depths[i]),
-                  "%d moduli, k = %lld: %d, the reference %d", count, (long long)depths[i], level,
-                  (int)ref_level(count, depths[i]));
-            if (level < 0)
-                continue; /* lines of numbers of at most a half, of which one may be that */
-            set_product(product, count);
-            mpfr_mul_d(product, product, 0.5 * (1.0 - 0x1p-20), MPFR_RNDN);
-            mpfr_set_si(norm, level, MPFR_RNDN);
-            mpfr_div_ui(norm, norm, 256, MPFR_RNDN);
-            mpfr_exp2(norm, norm, MPFR_RNDU);
-            mpfr_set_si(rounding, (long)depths[i], MPFR_RNDN);
-            mpfr_sqrt(rounding, rounding, MPFR_RNDU);
-            mpfr_div_ui(rounding, rounding, 2, MPFR_RNDN);
-            mpfr_add(norm, norm, rounding, MPFR_RNDU);
-            mpfr_sqr(norm, norm, MPFR_RNDU);
-            CHECK(mpfr_less_p(norm, product), "%d moduli, k = %lld", count, (long long)depths[i]);
-            mpfr_mul_d(norm, norm, 1.0 + 0x1p-6, MPFR_RNDD);
-            CHECK(count < 8 || mpfr_greater_p(norm, product), "%d moduli: room is wasted", count);
-        }
-    mpfr_clears(product, norm, rounding, (mpfr_ptr)0);
+    for (int i = 0; i < 13; i++) check_levels(depths[i]);
 }
 
 int main(void)
@@ -121,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithms_are_bounds),
         cmocka_unit_test(moduli_are_coprime),
+        cmocka_unit_test(moduli_have_roots_of_minus_1),
         cmocka_unit_test(levels_keep_products_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

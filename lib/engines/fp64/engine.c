@@ -2,6 +2,7 @@
  * which is the same on every device, for every layout, batch form and stream. Takes no device
  * memory. */
 #include "../model/cost.h"
+#include "../ozaki/route.h"
 #include "../proven.h"
 #include "../tiler.h"
 
@@ -11,13 +12,20 @@ static cudaError_t fp64_prepare(int is_other_way)
     return td_repair_prepare(); /* with the kernel that scales C where alpha or k is 0 */
 }
 
+typedef struct {
+    const td_problem *p;
+    td_route_terms terms;
+} fp64_product;
+
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
-    const td_problem *p = of;
+    const fp64_product *product = of;
+    const td_problem *p = product->p;
     const td_repair all = {
         .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
         .target = td_target_of(p, part, NULL),
         .kind = TD_REPAIR_BINARY64,
+        .binary64 = td_route_binary64(part->m, part->n, p->k, part->batch, &product->terms),
         .makes_all = true};
     (void)touched;
     return td_binary64_run(&all, part->batch, p->stream);
@@ -28,9 +36,11 @@ static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_de
                               size_t workspace_limit, td_counters *counters)
 {
     const td_part_sizes sizes = td_largest_part(p);
-    (void)parameter, (void)device, (void)workspace_limit, (void)counters;
+    const td_traits traits = td_traits_current();
+    const fp64_product product = {p, td_route_terms_of(p, parameter, &traits)};
+    (void)device, (void)workspace_limit, (void)counters;
     if (td_problem_only_scales(p)) return td_scale_parts(p);
-    return td_run_parts(p, &sizes, &(td_part_steps){.product = p, .part = run_part});
+    return td_run_parts(p, &sizes, &(td_part_steps){.product = &product, .part = run_part});
 }
 
 const td_engine td_engine_fp64 = {

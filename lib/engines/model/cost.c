@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/select/choice.h"
 #include "tuning.h"
 
@@ -55,8 +56,16 @@ static double bytes_of(const td_problem *p, const sizes *s)
 static double native_share(const td_problem *p)
 {
     const double large = 4096.0;
-    if (p->region != TD_REGION_ALL) return fmin(1.0, pow(large / (double)p->n, 0.125));
-    return p->routine == TD_TRIANGULAR_PRODUCT ? 0.83 / 0.5 : 1.0;
+    switch (p->routine) {
+    case TD_RANK_K:
+    case TD_RANK_KX:
+    case TD_RANK_2K:
+        return fmin(1.0, pow(large / (double)p->n, 0.125));
+    case TD_TRIANGULAR_PRODUCT:
+        return 0.83 / 0.5;
+    default:
+        return 1.0;
+    }
 }
 
 TD_COST(native)
@@ -126,31 +135,49 @@ TD_COST(ds) { td_cost_dd(p, parameter, cost); }
 
 /* ---- residues and slices ---- */
 
-/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than
- * elsewhere. */
-int td_fewest_moduli(int64_t m, int64_t n, int64_t k)
+/* Where k is longer, whole numbers for P = 2^152 are rounded so much that more than some 8 elements
+ * of a tile (TD_FEW) are not certain. */
+enum { COMPLEX_EXACT_K = 8192 };
+
+/* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than elsewhere.
+ * Complex products have one modulus more: their moduli are smaller. */
+static int fewest_moduli(const td_problem *p)
 {
     enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
-    return m * n <= SMALL_PRODUCT && k > LONG_K ? TD_COMMON_MODULI + 1 : TD_COMMON_MODULI;
+    const bool is_small_and_long = p->m * p->n <= SMALL_PRODUCT && p->k > LONG_K;
+    return TD_COMMON_MODULI + is_small_and_long + p->is_paired;
 }
 
-static double moduli_of(const td_problem *p, td_parameter parameter)
+td_parameter td_moduli_of(const td_problem *p, bool is_exact, td_parameter parameter)
 {
-    return parameter.is_given ? (double)parameter.count : td_fewest_moduli(p->m, p->n, p->k);
+    td_parameter moduli = parameter;
+    moduli.is_complex = p->is_paired && (!is_exact || p->k <= COMPLEX_EXACT_K);
+    if (is_exact) {
+        moduli.is_given = true;
+        moduli.count = moduli.is_complex ? TD_MOST_COMPLEX_MODULI : TD_EXACT_MODULI;
+    } else if (!parameter.is_given) {
+        moduli.count = fewest_moduli(p);
+    }
+    return moduli;
 }
 
 /* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums
- * of residues written, read and joined. */
-static void count_residues(const td_problem *p, double moduli, td_cost *cost)
+ * of residues written, read and joined. A modulus of complex products has two int8 products, each
+ * of half the rows and half of k; half of op(A)'s lines repeat the others. */
+static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
 {
     const sizes s = sizes_of(p);
+    const double moduli = of.count, split = of.is_complex ? 0.5 * s.a + s.b : s.a + s.b,
+                 share = of.is_complex ? 0.5 : 1.0,
+                 pieces = of.is_complex ? 1.0 : fmax(1.0, s.k / td_tuned_slice_least_k);
     cost->launches = 12.0;
-    cost->bytes = bytes_of(p, &s) + (s.a + s.b) * (16.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
-    cost->int8 = moduli * operations_of(&s, 128.0, 128.0);
-    cost->blocks = moduli * tiles_of(&s, 128.0) * fmax(1.0, s.k / td_tuned_slice_least_k);
+    cost->bytes =
+        bytes_of(p, &s) + (s.a + s.b) * 8.0 + split * (8.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
+    cost->int8 = share * moduli * operations_of(&s, 128.0, 128.0);
+    cost->blocks = moduli * tiles_of(&s, 128.0) * pieces;
 }
 
-TD_COST(ozaki2) { count_residues(p, moduli_of(p, parameter), cost); }
+TD_COST(ozaki2) { count_residues(p, td_moduli_of(p, false, parameter), cost); }
 
 /* Binary64 slices: two or three of ordinary data, of whose products the sums of all that count are
  * made. */
@@ -169,7 +196,7 @@ TD_COST(faithful)
     if (parameter.is_other_way)
         count_double_slices(p, cost);
     else
-        count_residues(p, TD_EXACT_MODULI, cost);
+        count_residues(p, td_moduli_of(p, true, parameter), cost);
 }
 
 /* Triangular products of slices through cuBLAS; each is written, read and added up. */

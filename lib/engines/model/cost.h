@@ -18,8 +18,10 @@ TD_COST(ozaki2);
 TD_COST(faithful);
 TD_COST(fp64);
 
-/* The fewest moduli that the data of a product may choose. */
-int td_fewest_moduli(int64_t m, int64_t n, int64_t k);
+/* The moduli of a product by residues in a mode with that parameter: which ones, and how many, or
+ * the fewest that the data may choose. A mode that is exact takes those of complex numbers only
+ * where these leave few elements to exact sums. */
+td_parameter td_moduli_of(const td_problem *p, bool is_exact, td_parameter parameter);
 
 /* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of
  * binary64 sums, and what the modes that certify their elements keep for any operands. */

@@ -8,6 +8,7 @@
 #include "../../../kernels/arithmetic/order.h"
 #include "../../cuda/device.h"
 #include "../model/cost.h"
+#include "../ozaki/route.h"
 #include "../proven.h"
 #include "../tiler.h"
 
@@ -50,6 +51,7 @@ typedef struct {
     const td_problem *p;
     const arithmetic *in;
     td_device *device;
+    td_route_terms terms; /* of repairs */
     td_counters *counters;
     mf_plan plan;
     char *workspace;
@@ -259,6 +261,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .operand = {scan.operand[0], scan.operand[1]},
         .target = target,
         .kind = plan->format->is_long ? TD_REPAIR_EXACT : TD_REPAIR_BINARY64,
+        .binary64 = td_route_binary64(part->m, part->n, p->k, part->batch, &product->terms),
         .range = {(const td_range *)(product->workspace + plan->range[0]),
                   (const td_range *)(product->workspace + plan->range[1])},
         .repaired = product->counters ? &product->counters->repaired : NULL,
@@ -299,10 +302,15 @@ static td_run_status scale_product(const mf_product *product)
                         &(td_part_steps){.product = product, .part = scale_part});
 }
 
-static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_device *device,
-                              size_t workspace_limit, td_counters *counters)
+static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_parameter parameter,
+                              td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    mf_product product = {.p = p, .in = in, .device = device, .counters = counters};
+    const td_traits traits = td_traits_current();
+    mf_product product = {.p = p,
+                          .in = in,
+                          .device = device,
+                          .terms = td_route_terms_of(p, parameter, &traits),
+                          .counters = counters};
     if (td_problem_only_scales(p)) return td_scale_parts(p);
     return run_product(&product, workspace_limit);
 }
@@ -349,8 +357,7 @@ static cudaError_t prepare_mode(const td_format *format)
                                   size_t workspace_limit, td_counters *counters)                   \
     {                                                                                              \
         static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \
-        (void)parameter;                                                                           \
-        return run_mode(p, &in, device, workspace_limit, counters);                                \
+        return run_mode(p, &in, parameter, device, workspace_limit, counters);                     \
     }
 
 MODE(df, &td_format_df, false)

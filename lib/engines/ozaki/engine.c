@@ -56,6 +56,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         .batch = batch,
         .route = plan->measure,
         .scaling = td_scaling_of(rule, &rule->candidate[0]),
+        .has_parts = product->parameter.is_complex,
         .counts_rounded = counts_rounded(product),
         .extremes = rule->candidates > 1 ? counts.extremes : NULL,
         .strip_lines = plan->strip_lines,
@@ -250,6 +251,8 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
+        .binary64 =
+            td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
         .takes_dense = has_dense,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
@@ -312,11 +315,8 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
         .p = p, .mode = mode, .parameter = parameter, .device = device, .counters = counters};
     const td_traits traits = td_traits_current();
     product.terms = td_route_terms_of(p, parameter, &traits);
-    if (mode->count > 0)
-        product.parameter = (td_parameter){
-            .count = mode->count, .is_given = true, .without_routes = parameter.without_routes};
-    else if (!parameter.is_given && mode->scheme->from_data)
-        product.parameter.count = mode->scheme->from_data(p->m, p->n, p->k);
+    if (mode->scheme->has_moduli)
+        product.parameter = td_moduli_of(p, mode->kind == TD_FINISH_EXACT, parameter);
     if (td_problem_only_scales(p)) return td_scale_parts(p);
     if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);
@@ -328,7 +328,8 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_traits *device,
                          td_route *route)
 {
-    const td_route_case c = td_route_case_of(p, parameter, TD_FINISH_ROUND, device);
+    const td_route_case c =
+        td_route_case_of(p, td_moduli_of(p, false, parameter), TD_FINISH_ROUND, device);
     *route = td_route_of_case(&c);
     return true;
 }
@@ -336,15 +337,14 @@ static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_t
 static bool faithful_route(const td_problem *p, td_parameter parameter, const td_traits *device,
                            td_route *route)
 {
-    const td_parameter own = {
-        .count = TD_EXACT_MODULI, .is_given = true, .without_routes = parameter.without_routes};
-    const td_route_case c = td_route_case_of(p, own, TD_FINISH_EXACT, device);
+    const td_route_case c =
+        td_route_case_of(p, td_moduli_of(p, true, parameter), TD_FINISH_EXACT, device);
     *route = td_route_of_case(&c);
     return !parameter.is_other_way;
 }
 
 #define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_, route_)    \
-    static const td_ozaki_mode id##_mode = {&scheme_, 0, TD_FINISH_ROUND, leaves_tiles_};          \
+    static const td_ozaki_mode id##_mode = {&scheme_, TD_FINISH_ROUND, leaves_tiles_};             \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -380,10 +380,8 @@ MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme 
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
-    static const td_ozaki_mode residues = {&td_scheme_residues, TD_EXACT_MODULI, TD_FINISH_EXACT,
-                                           TD_LEAVES_EXACT},
-                               fp64 = {&td_scheme_double_slices, 0, TD_FINISH_EXACT,
-                                       TD_LEAVES_EXACT};
+    static const td_ozaki_mode residues = {&td_scheme_residues, TD_FINISH_EXACT, TD_LEAVES_EXACT},
+                               fp64 = {&td_scheme_double_slices, TD_FINISH_EXACT, TD_LEAVES_EXACT};
     return by_fp64 ? &fp64 : &residues;
 }
 

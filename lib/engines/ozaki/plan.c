@@ -145,7 +145,7 @@ static size_t lay_out(void *of)
     const td_scheme *scheme = product->mode->scheme;
     const td_part_sizes *s = &plan->part;
     size_t end = 0;
-    plan->scheme_map = scheme->map_words ? scheme->map_words(s, p->k) : 0;
+    plan->scheme_map = scheme->map_words ? scheme->map_words(product->parameter, s, p->k) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, s->batch) : 0;
     plan->measure = measure_route_of(product);

@@ -8,7 +8,6 @@
 /* A mode: how it multiplies, and what it makes of the sums. */
 typedef struct {
     const td_scheme *scheme;
-    int count; /* of moduli, instead of what was asked for; 0: that */
     td_finish_kind kind;
     td_left_tiles leaves_tiles;
 } td_ozaki_mode;

@@ -14,11 +14,24 @@ static int most_moduli(td_parameter parameter)
     return parameter.is_given ? parameter.count : TD_MAX_MODULI;
 }
 
+/* Planes of int8 of each operand. */
+static int planes_of(td_parameter parameter)
+{
+    return most_moduli(parameter) << parameter.is_complex;
+}
+
 /* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are
  * what most products take. */
 static bool may_be_fused(td_parameter parameter)
 {
-    return base_moduli(parameter) <= TD_COMMON_MODULI && most_moduli(parameter) >= TD_COMMON_MODULI;
+    return !parameter.is_complex && base_moduli(parameter) <= TD_COMMON_MODULI &&
+           most_moduli(parameter) >= TD_COMMON_MODULI;
+}
+
+/* Elements of k of a plane, padded, for so many of the product. */
+static int64_t depth_of(td_parameter parameter, int64_t k)
+{
+    return td_round_up(k >> parameter.is_complex, TD_K_PAD);
 }
 
 /* Where things are, and how far apart. */
@@ -31,41 +44,46 @@ typedef struct {
 
 static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
-    const int moduli = most_moduli(parameter);
-    layout l = {.lines = {td_round_up(m, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)}, .pieces = 1};
-    if (moduli <= TD_MAX_MODULI)
+    const int planes = planes_of(parameter);
+    const int64_t rows = m >> parameter.is_complex, depth = depth_of(parameter, k_pass);
+    layout l = {.lines = {td_round_up(rows, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)},
+                .pieces = 1};
+    if (most_moduli(parameter) <= TD_MAX_MODULI && !parameter.is_complex)
         l.pieces = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
     for (int o = 0; o < 2; o++)
-        l.plane[o] = td_reserve(&l.bytes, moduli * l.lines[o] * k_pass * batch);
+        l.plane[o] = td_reserve(&l.bytes, planes * l.lines[o] * depth * batch);
     l.member_c = l.lines[0] * n;
     l.plane_c = l.member_c * batch;
-    l.piece_c = l.plane_c * moduli;
+    l.piece_c = l.plane_c * planes;
     l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
     if (may_be_fused(parameter)) l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
     return l;
 }
 
-/* Words of a pass's map, of one operand. */
-static int64_t words_of(int64_t lines, int64_t k_pass, int64_t batch)
+/* Words of a pass's map, of operand `which` of a part of m x n elements of C. */
+static int64_t words_of(td_parameter parameter, int which, int64_t m, int64_t n, int64_t k_pass,
+                        int64_t batch)
 {
-    return batch * td_nonzero_of_member(lines, k_pass);
+    const int64_t lines = which ? n : m >> parameter.is_complex;
+    return batch * td_nonzero_of_member(lines, depth_of(parameter, k_pass));
 }
 
 /* Passes of less than a word have no map: it would be as large as what they multiply. */
-static int64_t map_words(const td_part_sizes *sizes, int64_t k)
+static int64_t map_words(td_parameter parameter, const td_part_sizes *sizes, int64_t k)
 {
     const int64_t passes = td_ceil_div(k, sizes->k_pass), batch = sizes->batch;
     if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
-    return passes *
-           (words_of(sizes->m, sizes->k_pass, batch) + words_of(sizes->n, sizes->k_pass, batch));
+    return passes * (words_of(parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
+                     words_of(parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
 }
 
 /* The map of this pass; NULL if there is none. */
 static uint32_t *map_of(const td_scheme_part *part, int which)
 {
     const td_target *target = &part->finish.target;
-    const int64_t a = words_of(target->m, part->k_pass, part->fixed.batch),
-                  b = words_of(target->n, part->k_pass, part->fixed.batch),
+    const int64_t batch = part->fixed.batch,
+                  a = words_of(part->parameter, 0, target->m, target->n, part->k_pass, batch),
+                  b = words_of(part->parameter, 1, target->m, target->n, part->k_pass, batch),
                   pass = part->fixed.k_first / part->k_pass;
     return part->nonzero ? part->nonzero + pass * (a + b) + (which ? a : 0) : NULL;
 }
@@ -94,6 +112,12 @@ static const td_prices defined_prices = {.binary64 = 24 * MODULUS_PRICE,
                                          .few = TD_COMMON_MODULI * MODULUS_PRICE,
                                          .more = MODULUS_PRICE};
 
+/* A modulus of complex products takes half of the time. */
+static const td_prices complex_prices = {.binary64 = 2 * 24 * MODULUS_PRICE,
+                                         .sums = 2 * 24 * MODULUS_PRICE,
+                                         .few = TD_COMMON_MODULI * MODULUS_PRICE,
+                                         .more = MODULUS_PRICE};
+
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };
 
@@ -102,7 +126,8 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
     c->scale = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
-        const int moduli = base_moduli(parameter) + i, level = td_level(moduli, k);
+        const int moduli = base_moduli(parameter) + i,
+                  level = parameter.is_complex ? td_complex_level(moduli, k) : td_level(moduli, k);
         c->candidate[i] =
             (td_choice){.parameter = moduli,
                         .level = level,
@@ -115,7 +140,8 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
     c->level_of_pair = TD_LOG + td_scheme_need(k);
     c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
-    c->prices = parameter.prices.binary64 > 0 ? parameter.prices : defined_prices;
+    c->prices = parameter.is_complex ? complex_prices : defined_prices;
+    if (parameter.prices.binary64 > 0) c->prices = parameter.prices;
 }
 
 static layout layout_of(const td_scheme_part *part)
@@ -128,7 +154,7 @@ static layout layout_of(const td_scheme_part *part)
 static td_route route_of(const td_scheme_part *part, int64_t k_count)
 {
     const td_target *target = &part->finish.target;
-    const td_route_case c = {
+    td_route_case c = {
         .m = target->m,
         .n = target->n,
         .k = part->fixed.operand[0].k,
@@ -137,15 +163,13 @@ static td_route route_of(const td_scheme_part *part, int64_t k_count)
         .k_count = k_count,
         .least = base_moduli(part->parameter),
         .most = most_moduli(part->parameter),
+        .is_complex = part->parameter.is_complex,
         .kind = part->finish.kind,
         .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
         .has_unwanted = part->wanted.of || target->region.kind != TD_REGION_ALL,
-        .type = TD_PANEL_RESIDUE,
-        .rows = td_round_up(target->m, TD_LINE_GROUP),
-        .depth = td_round_up(k_count, TD_K_PAD),
-        .planes = most_moduli(part->parameter),
         .terms = part->terms,
     };
+    td_route_set_product(&c);
     return td_route_of_case(&c);
 }
 
@@ -161,8 +185,14 @@ static cudaError_t split(const td_scheme_part *part, const td_route *route, cons
         residues.plane_step[o] = l->lines[o] * k_padded * part->fixed.batch;
         residues.nonzero[o] = map_of(part, o);
     }
-    return residues.route == TD_SPLIT_WIDE ? td_dense_residues_run(&residues, part->stream)
-                                           : td_residues_run(&residues, part->stream);
+    switch (residues.route) {
+    case TD_SPLIT_WIDE:
+        return td_dense_residues_run(&residues, part->stream);
+    case TD_SPLIT_COMPLEX:
+        return td_complex_residues_run(&residues, part->stream);
+    default:
+        return td_residues_run(&residues, part->stream);
+    }
 }
 
 static td_panels panels_of(const td_scheme_part *part, const td_route *route, const layout *l,
@@ -170,6 +200,9 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
 {
     const int64_t member[2] = {l->lines[0] * k_padded, l->lines[1] * k_padded},
                   batch = part->fixed.batch;
+    const bool is_complex = part->parameter.is_complex;
+    td_region region = part->finish.target.region;
+    if (is_complex) region.row_shift = 0;
     return (td_panels){
         .type = TD_PANEL_RESIDUE,
         .gemm = (td_gemm_route)route->of[TD_STAGE_GEMM],
@@ -188,15 +221,16 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
         .member_a = member[0],
         .member_b = member[1],
         .member_c = l->member_c,
-        .planes = most_moduli(part->parameter),
+        .planes = planes_of(part->parameter),
         .batch = (int)batch,
         .accumulate = part->fixed.k_first > 0,
+        .is_complex = is_complex,
         .choice = part->fixed.choice,
         .pieces = (int)td_smaller(
             l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
         .piece_c = l->piece_c,
         .wanted = part->wanted,
-        .region = part->finish.target.region,
+        .region = region,
         .next_unit = part->next_unit,
         .nonzero = {map_of(part, 0), map_of(part, 1)},
     };
@@ -213,6 +247,7 @@ static td_residue_product product_of(const td_scheme_part *part, const td_route 
         .piece_step = l->piece_c,
         .ld = l->lines[0],
         .pieces = l->pieces,
+        .is_complex = part->parameter.is_complex,
         .crt = (td_crt_route)route->of[TD_STAGE_CRT],
     };
     if (route->of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT)
@@ -238,7 +273,7 @@ td_residue_product td_scheme_residue_product(const td_scheme_part *part)
 static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
 {
     const layout *l = lay;
-    const int64_t k_padded = td_round_up(part->fixed.k_count, TD_K_PAD);
+    const int64_t k_padded = depth_of(part->parameter, part->fixed.k_count);
     const td_route route = route_of(part, part->fixed.k_count);
     const td_residue_product product = product_of(part, &route, l);
     td_panels panels = panels_of(part, &route, l, k_padded);
@@ -265,6 +300,7 @@ static cudaError_t finish(const td_scheme_part *part)
 static cudaError_t prepare(void)
 {
     cudaError_t error = td_residues_prepare();
+    if (error == cudaSuccess) error = td_complex_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();
     if (error == cudaSuccess) error = td_resident_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
@@ -272,8 +308,8 @@ static cudaError_t prepare(void)
 
 const td_scheme td_scheme_residues = {
     .counts_rounded = true,
+    .has_moduli = true,
     .prepare = prepare,
-    .from_data = td_fewest_moduli,
     .most_k = most_k,
     .bytes = bytes,
     .map_words = map_words,

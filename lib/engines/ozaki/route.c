@@ -65,8 +65,9 @@ static bool needs_none(const td_route_case *c) { return !c->is_certified; }
 
 /* ---- split ---- */
 
-static bool is_wide(const td_route_case *c) { return c->most > TD_MAX_MODULI; }
-static bool is_narrow(const td_route_case *c) { return !is_wide(c); }
+static bool is_wide(const td_route_case *c) { return c->most > TD_MAX_MODULI && !c->is_complex; }
+static bool is_complex(const td_route_case *c) { return c->is_complex; }
+static bool is_narrow(const td_route_case *c) { return !is_wide(c) && !is_complex(c); }
 static bool can_split_boxes(const td_route_case *c) { return is_narrow(c) && has_tma(c); }
 
 static double cost_of_split_boxes(const td_route_case *c)
@@ -158,7 +159,7 @@ static int64_t units_of(const td_route_case *c, int rows, int columns, int plane
 /* Time of the block that has most to do: see tuning.def. `blocks` make a unit together. */
 static double cost_of_wgmma(const td_route_case *c, int rows, int blocks, double row, double rest)
 {
-    const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI);
+    const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI << c->is_complex);
     const int64_t units = units_of(c, rows, blocks * TD_WGMMA_COLUMNS, planes),
                   rounds = rounds_of(units, c->terms.device.multiprocessors / blocks),
                   depth = c->depth / slices_of(c);
@@ -279,6 +280,65 @@ static double cost_of_none(const td_route_case *c)
     return 0.0;
 }
 
+/* ---- repair: sums in binary64 ---- */
+
+static int64_t tiles_of(const td_route_case *c)
+{
+    return td_ceil_div(c->m, TD_TILE) * td_ceil_div(c->n, TD_TILE);
+}
+
+/* Blocks of one member: at least one, and no more than tiles. */
+static int64_t binary64_blocks(const td_route_case *c)
+{
+    const int64_t multiprocessors = c->terms.device.multiprocessors,
+                  of_member = (int64_t)td_tuned_binary64_turns * multiprocessors / c->batch;
+    return td_smaller(tiles_of(c), td_larger(1, td_smaller(multiprocessors, of_member)));
+}
+
+static double cost_of_single_tiles(const td_route_case *c)
+{
+    return (double)(tiles_of(c) * c->batch) > td_tuned_binary64_places ? POOR : GOOD;
+}
+
+static bool has_many_stages(const td_route_case *c)
+{
+    return c->terms.device.shared_bytes >= TD_BINARY64_BYTES;
+}
+
+static bool can_repair_by_tma(const td_route_case *c)
+{
+    return has_many_stages(c) && has_tma(c) && c->k >= TD_BINARY64_TMA_K;
+}
+
+static bool can_repair_by_pairs(const td_route_case *c)
+{
+    return can_repair_by_tma(c) && c->route.of[TD_STAGE_REPAIR_TILES] == 2 &&
+           binary64_blocks(c) >= 2;
+}
+
+static double cost_of_repair_by_tma(const td_route_case *c)
+{
+    const double products = (double)c->m * (double)c->n * (double)c->k;
+    return products < td_tuned_binary64_tma_products ? POOR : GOOD;
+}
+
+/* Pairs of blocks pay unless the last of their rounds has less to do than one of single blocks. */
+static double cost_of_repair_by_pairs(const td_route_case *c)
+{
+    const int64_t rows = td_ceil_div(td_ceil_div(c->m, TD_TILE), 2),
+                  columns = td_ceil_div(c->n, TD_TILE), blocks = binary64_blocks(c),
+                  of_pairs = rounds_of(rows * td_ceil_div(columns, 2), td_larger(1, blocks / 2));
+    const bool pays = (double)of_pairs <=
+                      td_tuned_binary64_pair_rounds * (double)rounds_of(rows * columns, blocks);
+    return pays && cost_of_repair_by_tma(c) == GOOD ? BEST : POOR;
+}
+
+static double poor(const td_route_case *c)
+{
+    (void)c;
+    return POOR;
+}
+
 /* ---- THE table ---- */
 
 #define SLICES(count)                                                                              \
@@ -296,6 +356,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_SPLIT, TD_SPLIT_TMA, "tma", can_split_boxes, cost_of_split_boxes},
     {TD_STAGE_SPLIT, TD_SPLIT_THREADS, "threads", is_narrow, usual},
     {TD_STAGE_SPLIT, TD_SPLIT_WIDE, "wide", is_wide, usual},
+    {TD_STAGE_SPLIT, TD_SPLIT_COMPLEX, "complex", is_complex, usual},
 
     {TD_STAGE_ROUND, TD_ROUND_BINARY64, "binary64", always, cost_of_binary64},
     {TD_STAGE_ROUND, TD_ROUND_INT64, "int64", always, usual},
@@ -326,6 +387,15 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
     {TD_STAGE_FUSE, TD_FUSE_NONE, "none", always, cost_of_none},
     {TD_STAGE_FUSE, TD_FUSE_GEMM_CRT, "gemm-crt", can_fuse, cost_of_fused},
+
+    {TD_STAGE_REPAIR_TILES, 1, "1", always, cost_of_single_tiles},
+    {TD_STAGE_REPAIR_TILES, 2, "2", always, usual},
+
+    {TD_STAGE_REPAIR, TD_BINARY64_TMA_PAIR, "tma-pair", can_repair_by_pairs,
+     cost_of_repair_by_pairs},
+    {TD_STAGE_REPAIR, TD_BINARY64_TMA, "tma", can_repair_by_tma, cost_of_repair_by_tma},
+    {TD_STAGE_REPAIR, TD_BINARY64_MANY_STAGES, "many-stages", has_many_stages, usual},
+    {TD_STAGE_REPAIR, TD_BINARY64_FEW_STAGES, "few-stages", always, poor},
 };
 #undef SLICES
 
@@ -383,6 +453,17 @@ td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms
     return (td_gemm_route)td_route_choose(TD_STAGE_GEMM, &c);
 }
 
+td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
+                                     const td_route_terms *terms)
+{
+    td_route_case c = {.m = m, .n = n, .k = k, .batch = batch, .terms = *terms};
+    const int tiles = td_route_choose(TD_STAGE_REPAIR_TILES, &c);
+    c.route.of[TD_STAGE_REPAIR_TILES] = tiles;
+    return (td_binary64_launch){.route = (td_binary64_route)td_route_choose(TD_STAGE_REPAIR, &c),
+                                .tiles = tiles,
+                                .blocks = (int)binary64_blocks(&c)};
+}
+
 /* ---- cases ---- */
 
 /* The tensor memory accelerator copies from addresses, and over steps, that are multiples of 16
@@ -405,31 +486,39 @@ td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
     };
 }
 
+/* Complex products have half the rows and half of k, and two planes a modulus. */
+void td_route_set_product(td_route_case *c)
+{
+    c->type = TD_PANEL_RESIDUE;
+    c->rows = td_round_up(c->m >> c->is_complex, TD_LINE_GROUP);
+    c->depth = td_round_up(c->k_count >> c->is_complex, TD_K_PAD);
+    c->planes = c->most << c->is_complex;
+}
+
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device)
 {
     const int64_t k_pass = td_round_up(td_smaller(p->k, TD_RESIDUE_K), TD_K_PAD),
                   k_count = td_smaller(p->k, k_pass);
     const bool is_given = parameter.is_given;
-    return (td_route_case){
+    td_route_case c = {
         .m = p->m,
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
         .k_pass = k_pass,
         .k_count = k_count,
-        .least = is_given ? parameter.count : td_fewest_moduli(p->m, p->n, p->k),
+        .least = parameter.count,
         .most = is_given ? parameter.count : TD_MAX_MODULI,
+        .is_complex = parameter.is_complex,
         .kind = kind,
         .is_certified = kind == TD_FINISH_ROUND && !is_given,
         .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
         .has_unwanted = p->region != TD_REGION_ALL,
-        .type = TD_PANEL_RESIDUE,
-        .rows = td_round_up(p->m, TD_LINE_GROUP),
-        .depth = td_round_up(k_count, TD_K_PAD),
-        .planes = is_given ? parameter.count : TD_MAX_MODULI,
         .terms = td_route_terms_of(p, parameter, device),
     };
+    td_route_set_product(&c);
+    return c;
 }
 
 /* The most shared memory of a block by compute capability: CUDA C++ Programming Guide, "Technical
@@ -454,8 +543,9 @@ td_traits td_traits_of_card(const td_card *card)
 
 /* ---- for people ---- */
 
-const char *const td_stage_names[TD_STAGES] = {"measure", "bound", "split", "round",
-                                               "slices",  "gemm",  "crt",   "fuse"};
+const char *const td_stage_names[TD_STAGES] = {"measure",      "bound", "split", "round",
+                                               "slices",       "gemm",  "crt",   "fuse",
+                                               "repair-tiles", "repair"};
 
 const char *td_route_name(td_stage stage, int value)
 {

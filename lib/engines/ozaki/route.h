@@ -1,7 +1,7 @@
-/* route.h - which kernels make a product by residues: one row of a table for each stage, by the
- * product's sizes and the device's traits alone. How many moduli there are is for the data to
- * choose, on the device; a route only says what is launched. Pure: no CUDA calls; safe in any
- * thread. */
+/* route.h - which kernels make a product by residues, and repair any product: one row of a table
+ * for each stage, by the product's sizes and the device's traits alone. How many moduli there are
+ * is for the data to choose, on the device; a route only says what is launched. Pure: no CUDA
+ * calls; safe in any thread. */
 #ifndef TD_ROUTE_H
 #define TD_ROUTE_H
 
@@ -37,13 +37,16 @@ typedef enum {
     TD_STAGE_GEMM,
     TD_STAGE_CRT,
     TD_STAGE_FUSE,
+    TD_STAGE_REPAIR_TILES,
+    TD_STAGE_REPAIR,
     TD_STAGES
 } td_stage;
 extern const char *const td_stage_names[TD_STAGES];
 
 /* What is launched: for each stage the value that the chosen row has, a td_measure_route and so
  * on; for TD_STAGE_SLICES the number of slices of k, each with residues of its own, which are
- * added up. */
+ * added up; for TD_STAGE_REPAIR_TILES that of td_binary64_launch.tiles, and for TD_STAGE_REPAIR a
+ * td_binary64_route. */
 typedef struct td_route {
     int of[TD_STAGES];
 } td_route;
@@ -64,6 +67,7 @@ typedef struct {
     int64_t k_pass;         /* the most elements of k of a pass, a multiple of TD_K_PAD */
     int64_t k_count;        /* those of this pass */
     int least, most;        /* moduli */
+    bool is_complex;        /* moduli are those of complex products, two int8 products each */
     td_finish_kind kind;
     bool is_certified; /* elements of C are certified, or computed again */
     bool reads_c;      /* beta may be other than 0 */
@@ -87,12 +91,16 @@ typedef struct {
     bool (*serves)(const td_route_case *c);
     double (*cost)(const td_route_case *c);
 } td_route_row;
-enum { TD_ROUTE_ROWS = 31 };
+enum { TD_ROUTE_ROWS = 38 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
-/* The case of a whole binary64 product in one part, and in its first pass over k. */
+/* The case of a whole binary64 product in one part, and in its first pass over k; the parameter is
+ * td_moduli_of's (../model/cost.h). */
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device);
+
+/* Sets what the int8 products of a pass are like: type, rows, depth and planes. */
+void td_route_set_product(td_route_case *c);
 
 /* The value of one stage: c->route has those before. If no row serves without those that c leaves
  * out, all rows count. */
@@ -108,9 +116,13 @@ int td_route_slices(int64_t m, int64_t n, int64_t k_pass, int64_t batch, uint64_
 /* Who multiplies such panels. */
 td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms);
 
+/* How sums in binary64 repair such a part of any product, or make all of it. */
+td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
+                                     const td_route_terms *terms);
+
 /* The name of a stage's value; and all, for people: "measure tma, bound none, ...". */
 const char *td_route_name(td_stage stage, int value);
-enum { TD_ROUTE_TEXT = 256 };
+enum { TD_ROUTE_TEXT = 320 };
 const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 
 /* Logs the route of a product on the current device, the first time that there is one of its shape

@@ -17,7 +17,8 @@ static uint64_t mix(uint64_t hash, int64_t value)
 
 static uint64_t hash_of(const td_engine *engine, const td_problem *p, td_parameter parameter)
 {
-    const int64_t shape[] = {p->m, p->n, p->k, p->batch, parameter.is_given ? parameter.count : 0};
+    const int64_t shape[] = {
+        p->m, p->n, p->k, p->batch, parameter.is_given ? parameter.count : 0, p->is_paired};
     uint64_t hash = mix(1, (int64_t)(intptr_t)engine);
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) hash = mix(hash, shape[i]);
     return hash | 1;

@@ -44,6 +44,7 @@ cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
 
 typedef struct {
     bool needs_cublas;
+    bool has_moduli; /* td_parameter.count counts these: td_moduli_of says how many */
 
     /* Lines of products that are to be exact know how many elements their scale rounds
      * (../../../kernels/measure/line.h). */
@@ -51,10 +52,6 @@ typedef struct {
 
     /* Loads the scheme's own kernels on the current device. */
     cudaError_t (*prepare)(void);
-
-    /* The fewest that the data may choose, if no count is given, for m x n elements of C and k.
-     * NULL: 0. */
-    int (*from_data)(int64_t m, int64_t n, int64_t k);
 
     /* The most elements of k that one pass can take. */
     int64_t (*most_k)(td_parameter parameter, int64_t k);
@@ -64,7 +61,7 @@ typedef struct {
                     int64_t batch);
 
     /* Words of 32 bits for td_scheme_part.nonzero of such parts. NULL: none. */
-    int64_t (*map_words)(const td_part_sizes *sizes, int64_t k);
+    int64_t (*map_words)(td_parameter parameter, const td_part_sizes *sizes, int64_t k);
 
     /* What X is of A' B'. NULL: all. */
     td_cut (*cut)(td_parameter parameter, int64_t k);

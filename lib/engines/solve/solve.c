@@ -1,0 +1,90 @@
+#include "solve.h"
+
+#include <stdatomic.h>
+
+#include "../../options/log.h"
+#include "steps.h"
+
+/* Where the steps of one call run. */
+typedef struct {
+    const td_problem *problem;
+    const td_solve_products *products;
+    td_device *device;
+    size_t workspace_limit;
+    td_counters *counters;
+} run;
+
+static cudaError_t load(int which)
+{
+    (void)which;
+    return td_solve_prepare();
+}
+
+static td_run_status zero(const td_problem *p)
+{
+    const size_t element = (size_t)td_types[p->type].size;
+    return td_cuda_ok(cudaMemset2DAsync(p->b.data, (size_t)p->b.ld * element, 0,
+                                        (size_t)p->m * element, (size_t)p->n, p->stream))
+               ? TD_RUN_DONE
+               : TD_RUN_FAILED;
+}
+
+static td_run_status multiply(const run *r, const td_problem *update, const td_engine *engine,
+                              td_parameter parameter)
+{
+    return td_engine_run(engine, update, parameter, r->device, r->workspace_limit, r->counters);
+}
+
+/* B has been written, so that a mode that cannot make the product has another one in its place. */
+static td_run_status multiply_in_binary64(const run *r, const td_problem *update)
+{
+    static atomic_uint said;
+    td_log_capped(&said, 1, TD_LOG_WARN,
+                  "a product of a triangular solve could not run in its mode; it runs in mode fp64 "
+                  "(said once)");
+    return multiply(r, update, &td_engine_fp64, (td_parameter){0});
+}
+
+static td_run_status update(const run *r, int64_t known)
+{
+    const td_solve_products *by = r->products;
+    const td_problem product = td_solve_update(r->problem, known);
+    if (product.k < by->least_terms)
+        return multiply(r, &product, &td_engine_fp64, (td_parameter){0});
+    const td_run_status status = multiply(r, &product, by->engine, by->parameter);
+    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
+    return multiply_in_binary64(r, &product);
+}
+
+static td_run_status solve_block(const run *r, int64_t block)
+{
+    const td_solve_block b = td_solve_block_of(r->problem, block);
+    return td_cuda_ok(td_solve_block_run(&b, r->problem->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+/* Whether the memory of the call is there: asked before anything is written. */
+static td_run_status check(const td_problem *p)
+{
+    const td_memory memory = td_problem_memory(p);
+    const cudaError_t error = td_memory_check(&memory, p->stream);
+    if (td_cuda_ok(error)) return TD_RUN_DONE;
+    return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
+}
+
+td_run_status td_solve_run(const td_problem *p, const td_solve_products *products,
+                           td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    const run r = {p, products, device, workspace_limit, counters};
+    const int64_t blocks = td_solve_blocks(p);
+    td_run_status status = check(p);
+    if (status != TD_RUN_DONE) return status;
+    if (td_problem_only_scales(p)) return zero(p);
+    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
+    status = solve_block(&r, 0);
+    if (status != TD_RUN_DONE) return status;
+    for (int64_t known = 1; known < blocks && status == TD_RUN_DONE; known++) {
+        status = update(&r, known);
+        if (status == TD_RUN_DONE) status = solve_block(&r, known);
+    }
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+}

@@ -1,0 +1,362 @@
+/* check_solve.c - triangular solves of all sides, triangles, operations and diagonals under every
+ * mode: the residual against long double sums and beside cuBLAS's, bits that no layout, workspace
+ * or place of alpha changes, and nothing of A or B read or written that is no element. */
+#include "../support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cublas_v2.h>
+
+#include "../../lib/cuda/device.h"
+#include "../../lib/engines/solve/solve.h"
+#include "../../lib/engines/solve/steps.h"
+#include "../support/bits.h"
+#include "../support/random.h"
+#include "support/device.h"
+#include "support/modes.h"
+#include "support/system.h"
+
+static const mode *tested;
+static td_type type;
+
+/* ---- runs ---- */
+
+/* How a solve runs: where alpha is, the most workspace, and a mode by name. */
+typedef struct {
+    bool has_alpha_on_device;
+    size_t limit;
+    const char *mode;
+} way;
+
+static td_run_status enqueue(const td_problem *p, const way *by)
+{
+    td_solve_products products = {.least_terms = TD_SOLVE_LEAST_TERMS};
+    products.engine = td_engine_parse(by->mode, &products.parameter);
+    return td_solve_run(p, &products, td_device_current(), by->limit, NULL);
+}
+
+static test_matrix solve_by(const system_matrices *s, const way *by)
+{
+    test_matrix x = matrix_copy(&s->b);
+    double *const a = device_upload(&s->a), *const b = device_upload(&x);
+    void *alpha = NULL;
+    td_problem p = system_call(s, a, b);
+    CHECK(td_problem_is_valid(&p), "no problem: %s", system_text(&s->of));
+    if (by->has_alpha_on_device) {
+        CHECK_CUDA(cudaMalloc(&alpha, sizeof p.alpha.value));
+        CHECK_CUDA(cudaMemcpy(alpha, &p.alpha.value, sizeof p.alpha.value, cudaMemcpyHostToDevice));
+        p.alpha = (td_scalar){.device = alpha};
+    }
+    const td_run_status status = enqueue(&p, by);
+    CHECK(status == TD_RUN_DONE, "%s failed (%d): %s", by->mode, (int)status, system_text(&s->of));
+    device_check_clean(system_text(&s->of));
+    device_download(&x, b);
+    device_free(a);
+    device_free(b);
+    device_free(alpha);
+    CHECK(matrix_damage(&x) == -1, "%s wrote outside B: %s", tested->name, system_text(&s->of));
+    return x;
+}
+
+static test_matrix solve(const system_matrices *s)
+{
+    return solve_by(s, &(way){false, SIZE_MAX, tested->name});
+}
+
+static void check_same(const test_matrix *x, const test_matrix *y, const char *what,
+                       const triangular *of)
+{
+    const int64_t at = matrix_difference(x, y);
+    CHECK(at == -1, "%s: %s changes element %d of B: %s", tested->name, what, (int)at,
+          system_text(of));
+}
+
+/* ---- errors ---- */
+
+/* What a product of k terms may be off, relative to |A||X| + |B|. */
+static double error_of_product(int64_t k)
+{
+    const double u = 0x1p-53;
+    if (tested->format) return tested->proven(k) + 3.0 * u;
+    return (4.0 * sqrt((double)k) + 3.0) * u;
+}
+
+/* A chain of FMAs for a block, an error of a product for each size of products, and roundings of
+ * alpha B and the quotient; complex numbers have twice the terms, and two parts. */
+static double bound_of(const triangular *of)
+{
+    double bound = (TD_SOLVE_ORDER + 3) * 0x1p-53;
+    for (int64_t k = TD_SOLVE_ORDER; k < of->order; k *= 2)
+        bound += k < TD_SOLVE_LEAST_TERMS ? (4.0 * sqrt((double)k) + 3.0) * 0x1p-53
+                                          : error_of_product(2 * k);
+    return of->type == TD_COMPLEX_BINARY64 ? 4.0 * bound : bound;
+}
+
+/* Variants have a number of moduli or slices, which bounds no error. */
+static bool is_left_out(int i) { return test_is_sanitized() && i % 7 != 2; }
+
+/* ---- tests ---- */
+
+static void all_shapes(void **unused)
+{
+    static const int orders[] = {1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 190, 257, 300},
+                     vectors[] = {1, 5, 32, 33, 70};
+    enum { ORDERS = sizeof orders / sizeof *orders, VECTORS = sizeof vectors / sizeof *vectors };
+    (void)unused;
+    for (int which = 0; which < (tested->is_variant ? 12 : 48); which++) {
+        if (is_left_out(which)) continue;
+        const triangular of = system_varied("plain", type, orders[which * 5 % ORDERS],
+                                            vectors[which % VECTORS], which);
+        system_matrices s = system_make(&of);
+        test_matrix x = solve(&s);
+        if (!tested->is_variant)
+            CHECK_AT_MOST(system_error(&s, &x), bound_of(&of), "%s: %s", tested->name,
+                          system_text(&of));
+        matrix_free(&x);
+        system_free(&s);
+    }
+}
+
+/* The chains of one block, to the bit. */
+static void bits_of_a_block(void **unused)
+{
+    (void)unused;
+    if (type != TD_BINARY64) return;
+    for (int which = 0; which < 24; which++) {
+        if (is_left_out(which)) continue;
+        const triangular of = system_varied(system_data[which % SYSTEM_DATA], type,
+                                            1 + which * 11 % TD_SOLVE_ORDER, 9, which);
+        system_matrices s = system_make(&of);
+        test_matrix x = solve(&s), want = system_substitute(&s);
+        check_same(&x, &want, "the kernel", &of);
+        matrix_free(&x);
+        matrix_free(&want);
+        system_free(&s);
+    }
+}
+
+/* Paddings, alignment and the place of alpha change no bit. */
+static void same_bits_everywhere(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < 12; which++) {
+        if (is_left_out(which) || tested->is_variant) continue;
+        triangular of = system_varied("plain", type, 270, 40, which);
+        system_matrices s = system_make(&of);
+        of.pad_a += 3;
+        of.pad_b += 1;
+        of.guard += 1;
+        system_matrices moved = system_make(&of);
+        test_matrix x = solve(&s), other = solve(&moved),
+                    by_device = solve_by(&s, &(way){true, SIZE_MAX, tested->name});
+        check_same(&x, &other, "a layout", &of);
+        check_same(&x, &by_device, "alpha in device memory", &of);
+        matrix_free(&x);
+        matrix_free(&other);
+        matrix_free(&by_device);
+        system_free(&s);
+        system_free(&moved);
+    }
+}
+
+/* Without workspace the products are those of mode fp64: part of B is solved by then. */
+static void no_memory_for_products(void **unused)
+{
+    (void)unused;
+    if (tested->is_variant || type != TD_BINARY64) return;
+    for (int which = 0; which < 4; which++) {
+        const triangular of = system_varied("plain", type, 270, 40, which);
+        system_matrices s = system_make(&of);
+        test_matrix x = solve_by(&s, &(way){false, 1, tested->name}),
+                    want = solve_by(&s, &(way){false, 1, "fp64"});
+        check_same(&x, &want, "want of memory", &of);
+        matrix_free(&x);
+        matrix_free(&want);
+        system_free(&s);
+    }
+}
+
+static void poison_triangle(system_matrices *s)
+{
+    for (int64_t i = 0; i < s->of.order; i++)
+        for (int64_t j = 0; j <= i; j++) system_set_element(s, i, j, NAN);
+}
+
+/* B becomes +0, whatever A and B are. */
+static void an_alpha_of_zero(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < 8; which++) {
+        triangular of = system_varied("plain", type, 130, 35, 3 * which);
+        of.diagonal = TD_NON_UNIT_DIAGONAL;
+        of.alpha[0] = of.alpha[1] = 0.0;
+        system_matrices s = system_make(&of);
+        poison_triangle(&s);
+        system_set_vector(&of, &s.b, 5, 7, INFINITY);
+        test_matrix x = solve_by(&s, &(way){which % 2, SIZE_MAX, tested->name});
+        for (int64_t j = 0; j < x.cols; j++)
+            for (int64_t i = 0; i < x.rows; i++)
+                CHECK(bits_of(*matrix_at(&x, i, j)) == 0, "%s: B(%d, %d) is %a: %s", tested->name,
+                      (int)i, (int)j, *matrix_at(&x, i, j), system_text(&of));
+        matrix_free(&x);
+        system_free(&s);
+    }
+}
+
+/* The same NaN and infinities as a substitution without products has; of complex numbers, as
+ * many elements that are not finite. */
+static void check_specials(const system_matrices *s, const test_matrix *x, const test_matrix *want)
+{
+    int specials = 0;
+    for (int64_t i = 0; i < s->of.order; i++)
+        for (int64_t v = 0; v < s->of.vectors; v++) {
+            const ref_number a = system_vector(&s->of, x, i, v),
+                             b = system_vector(&s->of, want, i, v);
+            const double re = (double)creall(a), of_re = (double)creall(b);
+            const bool is_finite = isfinite(re) && isfinite((double)cimagl(a)),
+                       has_finite = isfinite(of_re) && isfinite((double)cimagl(b));
+            const bool is_alike =
+                s->of.type == TD_COMPLEX_BINARY64 || has_finite || same_bits(re, of_re);
+            CHECK(is_finite == has_finite && is_alike,
+                  "%s: element %d of vector %d is %g, substitution has %g: %s", tested->name,
+                  (int)i, (int)v, re, of_re, system_text(&s->of));
+            specials += !is_finite;
+        }
+    CHECK(specials > 0, "nothing is special: %s", system_text(&s->of));
+}
+
+static void special_numbers(void **unused)
+{
+    static const double values[] = {0.0, NAN, INFINITY, -INFINITY, -0.0};
+    (void)unused;
+    for (int which = 0; which < 24; which++) {
+        if (is_left_out(which) || tested->is_variant) continue;
+        const double value = values[which % 5];
+        triangular of = system_varied("plain", type, 200, 20, which);
+        if (value == 0.0) of.diagonal = TD_NON_UNIT_DIAGONAL;
+        system_matrices s = system_make(&of);
+        const int64_t at = 30 + which * 37 % 160;
+        if (value == 0.0)
+            system_set_element(&s, at, at, value);
+        else if (which % 2)
+            system_set_element(&s, at, at / 2, value);
+        else
+            system_set_vector(&of, &s.b, at, 3, value);
+        if (value == 0.0) /* a solution that stays 0 up to the diagonal's 0 */
+            for (int64_t i = 0; i < of.order; i++) system_set_vector(&of, &s.b, i, 4, 0.0);
+        test_matrix x = solve(&s), want = system_substitute(&s);
+        check_specials(&s, &x, &want);
+        matrix_free(&x);
+        matrix_free(&want);
+        system_free(&s);
+    }
+}
+
+/* ---- beside native ---- */
+
+static cublasHandle_t handle;
+
+static test_matrix solve_natively(const system_matrices *s)
+{
+    test_matrix x = matrix_copy(&s->b);
+    double *const a = device_upload(&s->a), *const b = device_upload(&x);
+    const td_problem p = system_call(s, a, b);
+    const cublasSideMode_t side = (cublasSideMode_t)p.side;
+    const cublasFillMode_t fill = (cublasFillMode_t)p.triangle;
+    const cublasOperation_t op = (cublasOperation_t)p.op_a;
+    const cublasDiagType_t diagonal = (cublasDiagType_t)p.diagonal;
+    const int m = (int)p.m, n = (int)p.n, lda = (int)p.a.ld, ldb = (int)p.b.ld;
+    const cublasStatus_t status =
+        type == TD_BINARY64
+            ? cublasDtrsm_v2(handle, side, fill, op, diagonal, m, n, &p.alpha.value.binary64,
+                             p.a.data, lda, p.b.data, ldb)
+            : cublasZtrsm_v2(handle, side, fill, op, diagonal, m, n,
+                             (const cuDoubleComplex *)&p.alpha.value, p.a.data, lda, p.b.data, ldb);
+    CHECK(status == CUBLAS_STATUS_SUCCESS, "cuBLAS failed: %s", system_text(&s->of));
+    device_download(&x, b);
+    device_free(a);
+    device_free(b);
+    return x;
+}
+
+enum { HARD = 2 * SYSTEM_DATA };
+
+static triangular hard_triangle(int which)
+{
+    triangular of = system_varied(system_data[which % SYSTEM_DATA], type, 280, 25, 5 * which);
+    if (strcmp(of.data, "plain") != 0 && strcmp(of.data, "Kahan") != 0)
+        of.diagonal = TD_NON_UNIT_DIAGONAL; /* with ones the solution would overflow */
+    return of;
+}
+
+/* The same under every mode. */
+static double native_error(const system_matrices *s, int which)
+{
+    static double known[TD_TYPE_COUNT][HARD];
+    double *error = &known[type][which];
+    if (*error == 0.0) {
+        test_matrix x = solve_natively(s);
+        *error = system_error(s, &x);
+        matrix_free(&x);
+    }
+    return *error;
+}
+
+/* Graded, ill-conditioned and nearly singular triangles. */
+static void hard_triangles(void **unused)
+{
+    double worst = 0.0, of_native = 0.0;
+    (void)unused;
+    if (tested->is_variant) return;
+    for (int which = 0; which < HARD; which++) {
+        if (is_left_out(which)) continue;
+        const triangular of = hard_triangle(which);
+        system_matrices s = system_make(&of);
+        test_matrix x = solve(&s);
+        const double error = system_error(&s, &x);
+        CHECK_AT_MOST(error, bound_of(&of), "%s: %s", tested->name, system_text(&of));
+        worst = fmax(worst, error);
+        of_native = fmax(of_native, native_error(&s, which));
+        matrix_free(&x);
+        system_free(&s);
+    }
+    test_note("%s, %s: backward error %s, native %s", tested->name, td_types[type].name,
+              test_power(worst), test_power(of_native));
+    if (!tested->format || tested->rounds_sum)
+        CHECK_AT_MOST(worst, of_native, "%s is worse than native", tested->name);
+}
+
+/* Complex products are real ones by the time that a mode sees them. */
+static bool is_tested(const char *name)
+{
+    if (name) return strcmp(name, tested->name) == 0;
+    return type == TD_BINARY64 || mode_stands_for_others(tested) || tested->is_binary64 ||
+           strcmp(tested->name, "faithful") == 0;
+}
+
+/* usage: check_solve [MODE] */
+int main(int argc, char **argv)
+{
+    static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_shapes),           cmocka_unit_test(bits_of_a_block),
+        cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(no_memory_for_products),
+        cmocka_unit_test(an_alpha_of_zero),     cmocka_unit_test(special_numbers),
+        cmocka_unit_test(hard_triangles),
+    };
+    int failed = 0;
+    device_require();
+    if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (tested = mode_after(NULL); tested; tested = mode_after(tested)) {
+            char name[64];
+            type = types[i];
+            if (!is_tested(argc > 1 ? argv[1] : NULL)) continue;
+            snprintf(name, sizeof name, "%s, %s", tested->name, td_types[type].name);
+            failed += cmocka_run_group_tests_name(name, tests, NULL, NULL);
+        }
+    cublasDestroy(handle);
+    return failed;
+}

@@ -1,0 +1,279 @@
+#include "system.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../../kernels/solve/solve.h"
+#include "../../support/random.h"
+
+const char *const system_data[] = {"plain",         "graded rows", "graded columns", "graded both",
+                                   "near singular", "normal",      "Kahan",          "extreme"};
+
+static bool is(const triangular *of, const char *data) { return strcmp(of->data, data) == 0; }
+
+static int parts_of(const triangular *of) { return of->type == TD_COMPLEX_BINARY64 ? 2 : 1; }
+
+triangular system_varied(const char *data, td_type type, int64_t order, int64_t vectors, int which)
+{
+    return (triangular){
+        .data = data,
+        .type = type,
+        .side = which & 1 ? TD_RIGHT : TD_LEFT,
+        .triangle = which & 2 ? TD_UPPER : TD_LOWER,
+        .op = (td_op)(which / 4 % 3),
+        .diagonal = which / 12 % 2 ? TD_UNIT_DIAGONAL : TD_NON_UNIT_DIAGONAL,
+        .order = order,
+        .vectors = vectors,
+        .alpha = {which % 3 ? 1.0 : -0.7, which % 3 == 2 ? 0.0 : 0.3},
+        .pad_a = which % 5,
+        .pad_b = which % 7 * (which % 4 == 3 ? 40 : 1),
+        .guard = which % 4,
+        .seed = 17 + (uint64_t)which,
+    };
+}
+
+const char *system_text(const triangular *of)
+{
+    static char text[256];
+    snprintf(text, sizeof text,
+             "%s %s %s %s op %c %s order %d vectors %d alpha %g %g pads %d %d guard %d seed %d",
+             of->data, td_types[of->type].name, of->side == TD_LEFT ? "left" : "right",
+             of->triangle == TD_LOWER ? "lower" : "upper", "NTC"[of->op],
+             of -> diagonal == TD_UNIT_DIAGONAL ? "unit" : "non-unit", (int)of->order,
+             (int)of->vectors, of->alpha[0], of->alpha[1], of->pad_a, of->pad_b, of->guard,
+             (int)of->seed);
+    return text;
+}
+
+/* ---- elements in the order of the solve ---- */
+
+static bool is_forward(const triangular *of)
+{
+    const bool is_lower = (of->triangle == TD_LOWER) == (of->op == TD_OP_N);
+    return is_lower == (of->side == TD_LEFT);
+}
+
+static int64_t in_order(const triangular *of, int64_t i)
+{
+    return is_forward(of) ? i : of->order - 1 - i;
+}
+
+/* The first part of element (i, j). */
+static double *parts_at(const triangular *of, const test_matrix *m, int64_t i, int64_t j)
+{
+    return matrix_at(m, parts_of(of) * i, j);
+}
+
+static double *vector_at(const triangular *of, const test_matrix *b, int64_t i, int64_t v)
+{
+    const int64_t at = in_order(of, i);
+    return of->side == TD_LEFT ? parts_at(of, b, at, v) : parts_at(of, b, v, at);
+}
+
+static double *element_at(const system_matrices *s, int64_t i, int64_t j)
+{
+    const triangular *of = &s->of;
+    const int64_t row = in_order(of, i), column = in_order(of, j);
+    const bool swaps = (of->side == TD_RIGHT) != (of->op != TD_OP_N);
+    return swaps ? parts_at(of, &s->a, column, row) : parts_at(of, &s->a, row, column);
+}
+
+/* Of these parts alone: an infinity times the imaginary unit has no NaN in it. */
+static ref_number number_of(long double re, long double im) { return CMPLXL(re, im); }
+
+static ref_number number_at(const triangular *of, const double *at)
+{
+    return number_of(at[0], parts_of(of) == 2 ? at[1] : 0.0);
+}
+
+static void set_number(const triangular *of, double *at, ref_number x)
+{
+    at[0] = (double)creall(x);
+    if (parts_of(of) == 2) at[1] = (double)cimagl(x);
+}
+
+ref_number system_vector(const triangular *of, const test_matrix *b, int64_t i, int64_t v)
+{
+    return number_at(of, vector_at(of, b, i, v));
+}
+
+void system_set_vector(const triangular *of, test_matrix *b, int64_t i, int64_t v, ref_number x)
+{
+    set_number(of, vector_at(of, b, i, v), x);
+}
+
+ref_number system_element(const system_matrices *s, int64_t i, int64_t j)
+{
+    const triangular *of = &s->of;
+    if (i == j && of->diagonal == TD_UNIT_DIAGONAL) return 1.0L;
+    const ref_number t = number_at(of, element_at(s, i, j));
+    return of->op == TD_OP_C ? conjl(t) : t;
+}
+
+void system_set_element(system_matrices *s, int64_t i, int64_t j, ref_number x)
+{
+    set_number(&s->of, element_at(s, i, j), s->of.op == TD_OP_C ? conjl(x) : x);
+}
+
+/* ---- making ---- */
+
+static double signed_uniform(test_random *r) { return 2.0 * random_uniform(r) - 1.0; }
+
+static ref_number random_number(test_random *r, bool is_normal)
+{
+    const double re = is_normal ? random_normal(r) : signed_uniform(r),
+                 im = is_normal ? random_normal(r) : signed_uniform(r);
+    return number_of(re, im);
+}
+
+/* Powers of two by which row i and column j are graded. */
+static int grade_of(const triangular *of, int64_t i, int64_t j)
+{
+    const int rows = (int)(i * 37 % of->order) - (int)of->order / 2, columns = (int)j / 2;
+    if (is(of, "graded rows")) return rows;
+    if (is(of, "graded columns")) return columns;
+    if (is(of, "graded both")) return rows - columns;
+    return is(of, "extreme") ? (j % 2 ? -1015 : 1000) : 0;
+}
+
+static ref_number element_to_test(const triangular *of, test_random *r, int64_t i, int64_t j)
+{
+    const bool is_diagonal = i == j;
+    ref_number x = random_number(r, is(of, "normal"));
+    if (is(of, "Kahan")) return is_diagonal ? powl(0.96L, i) : -0.28L * powl(0.96L, i);
+    if (!is_diagonal && !is(of, "normal")) x /= (long double)of->order;
+    if (is_diagonal && !is(of, "normal")) x += creall(x) < 0.0L ? -1.0L : 1.0L;
+    if (is_diagonal && is(of, "near singular") && i % 29 == 7) x *= 0x1p-70L;
+    const int grade = grade_of(of, i, j);
+    return number_of(ldexpl(creall(x), grade), ldexpl(cimagl(x), grade));
+}
+
+static void fill(system_matrices *s)
+{
+    const triangular *of = &s->of;
+    test_random r = random_start(of->seed);
+    for (int64_t i = 0; i < of->order; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const ref_number x = element_to_test(of, &r, i, j);
+            if (i > j || of->diagonal != TD_UNIT_DIAGONAL) system_set_element(s, i, j, x);
+        }
+    for (int64_t i = 0; i < of->order; i++)
+        for (int64_t v = 0; v < of->vectors; v++)
+            system_set_vector(of, &s->b, i, v, random_number(&r, false));
+}
+
+system_matrices system_make(const triangular *of)
+{
+    const int64_t parts = parts_of(of), order = of->order,
+                  rows = of->side == TD_LEFT ? order : of->vectors,
+                  columns = of->side == TD_LEFT ? of->vectors : order;
+    system_matrices s = {
+        *of, matrix_make(parts * order, order, parts * (order + of->pad_a), parts * of->guard),
+        matrix_make(parts * rows, columns, parts * (rows + of->pad_b), parts * of->guard)};
+    fill(&s);
+    return s;
+}
+
+void system_free(system_matrices *s)
+{
+    matrix_free(&s->a);
+    matrix_free(&s->b);
+}
+
+td_problem system_call(const system_matrices *s, double *a, double *b)
+{
+    const triangular *of = &s->of;
+    const int64_t parts = parts_of(of);
+    td_problem p = {.kind = TD_TRIANGULAR_SOLVE,
+                    .type = of->type,
+                    .op_a = of->op,
+                    .side = of->side,
+                    .triangle = of->triangle,
+                    .diagonal = of->diagonal,
+                    .m = s->b.rows / parts,
+                    .n = s->b.cols,
+                    .a = {.data = a + s->a.guard, .ld = s->a.ld / parts},
+                    .b = {.data = b + s->b.guard, .ld = s->b.ld / parts},
+                    .batch = 1};
+    memcpy(&p.alpha.value, of->alpha, sizeof of->alpha); /* a real one is the first part */
+    return p;
+}
+
+/* ---- solutions ---- */
+
+static ref_number alpha_of(const triangular *of) { return number_at(of, of->alpha); }
+
+/* Both are finite: the compiler's own product looks for infinities. */
+static ref_number times(ref_number x, ref_number y)
+{
+    const long double a = creall(x), b = cimagl(x), c = creall(y), d = cimagl(y);
+    return number_of(a * c - b * d, a * d + b * c);
+}
+
+static long double size_of(ref_number x) { return fabsl(creall(x)) + fabsl(cimagl(x)); }
+
+static double error_of(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
+{
+    const ref_number b = times(alpha_of(&s->of), system_vector(&s->of, &s->b, i, v));
+    ref_number off = b;
+    long double size = size_of(b);
+    for (int64_t j = 0; j <= i; j++) {
+        const ref_number product = times(system_element(s, i, j), system_vector(&s->of, x, j, v));
+        off -= product;
+        size += size_of(product);
+    }
+    return size == 0.0L ? 0.0 : (double)(size_of(off) / size);
+}
+
+double system_error(const system_matrices *s, const test_matrix *x)
+{
+    double worst = 0.0;
+    for (int64_t i = 0; i < s->of.order; i++)
+        for (int64_t v = 0; v < s->of.vectors; v++) {
+            const double error = error_of(s, x, i, v);
+            if (!(error <= worst)) worst = error; /* a NaN stays */
+            if (worst != worst) return worst;
+        }
+    return worst;
+}
+
+/* alpha b less the products with elements before i, of real numbers. */
+static double less_products(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
+{
+    double left = s->of.alpha[0] * (double)creall(system_vector(&s->of, x, i, v)), sum = 0.0;
+    const int64_t single = i - i % TD_SOLVE_SUM;
+    for (int64_t j = 0; j < i; j++) {
+        const double t = (double)creall(system_element(s, i, j)),
+                     y = (double)creall(system_vector(&s->of, x, j, v));
+        if (j >= single) {
+            left = fma(-t, y, left);
+        } else {
+            sum = fma(-t, y, j % TD_SOLVE_SUM ? sum : 0.0);
+            if (j % TD_SOLVE_SUM == TD_SOLVE_SUM - 1) left += sum;
+        }
+    }
+    return left;
+}
+
+/* One element, the ones before it being known. */
+static ref_number substitute(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
+{
+    const triangular *of = &s->of;
+    const ref_number t = system_element(s, i, i);
+    if (of->type == TD_BINARY64) {
+        return number_of(less_products(s, x, i, v) / (double)creall(t), 0.0);
+    }
+    ref_number sum = alpha_of(of) * system_vector(of, x, i, v);
+    for (int64_t j = 0; j < i; j++) sum -= system_element(s, i, j) * system_vector(of, x, j, v);
+    return sum / t;
+}
+
+test_matrix system_substitute(const system_matrices *s)
+{
+    test_matrix x = matrix_copy(&s->b);
+    for (int64_t i = 0; i < s->of.order; i++)
+        for (int64_t v = 0; v < s->of.vectors; v++)
+            system_set_vector(&s->of, &x, i, v, substitute(s, &x, i, v));
+    return x;
+}

@@ -1,0 +1,92 @@
+"""Netlib's tests of level 3 (Debian's package libblas-test) on a BLAS that calls cuBLAS, with Tandem preloaded.
+
+usage: check_netlib.py d|z TANDEM LIBBLAS PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+Skipped (status 77) where the package is missing. The tests of error exits are left out: which argument is wrong is for a
+BLAS to say, and cuBLAS does not.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+kind, tandem, blas, preload, hostgpu = sys.argv[1:6]
+STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13")]
+
+# The largest errors that pass, in units of 2^-52 of abs(A)abs(B): netlib's own, and what df promises.
+THRESHOLDS = {"native": 16.0, "df": 16.0 + 2.0**(52 - 42), "ozaki2": 16.0, "faithful": 16.0}
+# What Fortran's STOP says of the processor's flags, which the host device's kernels set.
+NOTE = re.compile(r"^Note: The following floating-point exceptions are signalling:.*\n", re.MULTILINE)
+
+
+def find(name):
+    found = glob.glob(f"/usr/lib/*/blas/{name}")
+    if not found:
+        print(f"skipped: {name} is missing; Debian's package libblas-test has it")
+        sys.exit(77)
+    return found[0]
+
+
+PROGRAM = find(f"xblat3{kind}")
+INPUT = pathlib.Path(find(f"{kind}blat3.in")).read_text(encoding="ascii")
+ROUTINES = re.findall(r"^([DZ]\w+) +T ", INPUT, re.MULTILINE)
+
+
+def directions(threshold):
+    """The package's own, with another threshold and without error exits."""
+    text = re.sub(r"^T( +LOGICAL FLAG, T TO TEST ERROR EXITS)", r"F\1", INPUT, flags=re.MULTILINE)
+    text, count = re.subn(r"^16\.0( +THRESHOLD)", rf"{threshold}\1", text, flags=re.MULTILINE)
+    assert count == 1
+    return text
+
+
+class Netlib(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """The functions that the mode must run: those of the program's that are intercepted."""
+        entries = json.loads(subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True, text=True,
+                                            check=True).stdout)
+        called = {f"cublas{name[0]}{name[1:].lower()}_v2" for name in ROUTINES}
+        cls.intercepted = {row["function"] for row in entries if row["function"] in called and row["family"]}
+
+    def run_program(self, mode, threshold):
+        """What the program writes, and the calls of the report."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, blas]), TANDEM_MODE=mode, TANDEM_REPORT=report)
+            done = subprocess.run([PROGRAM], input=directions(threshold), cwd=folder, env=environment, text=True,
+                                  capture_output=True, timeout=1000, check=False)
+            self.assertEqual((done.returncode, NOTE.sub("", done.stderr)), (0, ""), mode)
+            calls = json.loads(pathlib.Path(report).read_text(encoding="utf-8"))["calls"]
+            return pathlib.Path(folder, f"{kind}blat3.out").read_text(encoding="ascii"), calls
+
+    def check(self, mode):
+        output, calls = self.run_program(mode, THRESHOLDS[mode])
+        passed = re.findall(r"^ +(\w+) +PASSED THE COMPUTATIONAL TESTS", output, re.MULTILINE)
+        self.assertEqual(passed, ROUTINES, f"{mode}\n{output}")
+        self.assertNotIn("FAILED", output)
+        seen = {call["function"] for call in calls if call["mode"] == mode}
+        self.assertEqual(seen, self.intercepted, mode)
+
+    def test_native(self):
+        self.check("native")
+
+    def test_df(self):
+        self.check("df")
+
+    def test_ozaki2(self):
+        self.check("ozaki2")
+
+    def test_faithful(self):
+        self.check("faithful")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,125 @@
+"""A program that knows nothing of Tandem multiplies complex matrices in all forms, with and without it preloaded.
+
+usage: check_preload_zgemm.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+client, preload = sys.argv[1:3]
+hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the real libraries
+stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
+stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
+
+FORMS = {"cublasZgemm_v2", "cublasZgemm3m", "cublasZgemmStridedBatched", "cublasZgemmBatched",
+         "cublasGemmEx", "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx"}
+FORMS |= {name + "_64" for name in FORMS} | {"cublasZgemm"}
+OPERATIONS = {a + b for a in "NTC" for b in "NTC"}
+
+# What errors relative to the sum of the real products' magnitudes may be for the client's 114 real terms.
+MODES = {
+    "native": 2**-45, "df": 2**-42, "ts": 2**-51, "dd": 2**-51, "d+s": 2**-51, "ozaki1": 2**-48,
+    "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:16": 2**-45, "faithful": 2**-51,
+    "faithful:fp64": 2**-51, "fp64": 2**-48, "auto": 2**-45,
+}
+
+
+def run(tandem=True, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
+    environment.update(variables)
+    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def lines(process):
+    """Status, error, parts of another kind, touched numbers, and the hash of C, by call."""
+    found = {}
+    for line in process.stdout.splitlines():
+        call, _, result = line.partition(" : ")
+        status, error, kinds, touched, bits = result.split()
+        found[call] = (int(status), float(error), int(kinds), int(touched), bits)
+    return found
+
+
+class PreloadZgemm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plain = run(tandem=False)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def report(self, name, **variables):
+        """The client's process under these variables, and the calls of its report."""
+        path = os.path.join(self.folder.name, name.replace(":", "-") + ".json")
+        process = run(TANDEM_REPORT=path, **variables)
+        with open(path, encoding="utf-8") as file:
+            return process, json.load(file)["calls"]
+
+    def check_results(self, name, process):
+        wanted = lines(self.plain)
+        self.assertEqual((self.plain.returncode, process.returncode), (0, 0), name + process.stderr)
+        given = lines(process)
+        self.assertEqual(given.keys(), wanted.keys())
+        for call, (status, error, kinds, touched, _) in given.items():
+            self.assertEqual(status, wanted[call][0], f"{name} {call}")
+            self.assertEqual(touched, 0, f"{name} {call}")
+            self.assertLessEqual(error, MODES[name], f"{name} {call}")
+            if name not in ("native", "auto"):
+                self.assertEqual(kinds, 0, f"{name} {call}")
+
+    def test_native(self):
+        found = lines(self.plain)
+        self.assertEqual(self.plain.returncode, 0)
+        self.assertEqual({call.split()[0] for call in found}, FORMS)
+        refused = [call for call, (status, *_) in found.items() if status]
+        self.assertTrue(all(" bad " in call for call in refused), refused)
+        self.assertEqual(len(refused), 6 * len(FORMS) + 3 * (len(FORMS) - 1))
+
+    def test_modes(self):
+        for name in MODES:
+            with self.subTest(name):
+                process, calls = self.report(name, TANDEM_MODE=name)
+                self.check_results(name, process)
+                self.assertEqual({call["function"] for call in calls}, FORMS)
+                if name not in ("native", "auto"):
+                    self.check_emulated(name, process, calls)
+
+    def check_emulated(self, name, process, calls):
+        reasons = {None, "invalid arguments", "nothing to compute", "nothing to multiply"}
+        self.assertLessEqual({call["native_reason"] for call in calls}, reasons, name)
+        for function in FORMS:
+            emulated = [call for call in calls if (call["function"], call["mode"]) == (function, name)]
+            self.assertEqual({call["op_a"] + call["op_b"] for call in emulated}, OPERATIONS, f"{name} {function}")
+        bits = {}
+        for call, result in lines(process).items():
+            bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"), set()).add(result[-1])
+        self.assertEqual({case: found for case, found in bits.items() if len(found) > 1}, {}, name)
+
+    def test_switched_off(self):
+        process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="lu")
+        self.assertEqual(calls, [])
+        self.assertEqual(lines(process), lines(self.plain))
+
+    def test_small_workspace_gives_the_same_bits(self):
+        for name in ("df", "ozaki2"):
+            usual, small = (lines(run(TANDEM_MODE=name, **more)) for more in ({}, {"TANDEM_WORKSPACE": "2M"}))
+            self.assertEqual(usual, small)
+
+    def test_families(self):
+        """Each family alone leaves the forms of the others native."""
+        for family, functions in (("gemm", {"cublasZgemm", "cublasZgemm_v2", "cublasZgemm_v2_64", "cublasZgemm3m",
+                                            "cublasZgemm3m_64"}),
+                                  ("gemm_ex", {name for name in FORMS if name.startswith("cublasGemm")})):
+            _, calls = self.report(family, TANDEM_MODE="fp64", TANDEM_ENTRY=family)
+            self.assertEqual({call["function"] for call in calls}, functions)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
