@@ -7,8 +7,8 @@
 
 TD_CONSTANT(td_complex_residue_weights, td_complex_weight_table, td_make_complex_residue_weights());
 
-/* A block has a tile of LINES lines x TILE_K complex elements of k, a warp one line of it at a time,
- * a lane RUN neighbouring elements of that: their residues are one word. */
+/* A block has a tile of LINES lines x TILE_K complex elements of k, a warp one line of it at a
+ * time, a lane RUN neighbouring elements of that: their residues are one word. */
 enum { TILE_K = TD_PIECE_K, LINES = 16, THREADS = 128, WARPS = THREADS / 32, RUN = TILE_K / 32 };
 static_assert((int)RUN == 4 && TD_LINE_GROUP % LINES == 0, "a word; and a bit is of whole tiles");
 
@@ -22,7 +22,8 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
     return td_padded_lines(lines_of(fixed, which), which);
 }
 
-/* Where a block's tile is: its first line, and its first element of k of the pass; complex ones. */
+/* A block's tile: the first of its complex lines, and the first of its complex elements of k within
+ * the pass, which has `count` of these. */
 struct tile_place {
     int which, batch, line0, in_pass, count, k_padded;
 };
@@ -39,7 +40,8 @@ TD_DEVICE tile_place place_of_block(const td_fixed &fixed)
     return at;
 }
 
-/* Elements of a line, and what is added to their exponents. */
+/* Neighbouring complex elements of a line as (first part, second part), and what is added to the
+ * exponents of both. */
 struct lane_elements {
     double x[RUN][2];
     int exponent[RUN];
