@@ -2,7 +2,8 @@
  * time: its threads share the terms, whose sum they keep in words of 32 bits
  * (../arithmetic/exact.h), WINDOW words of the sum at a time. Ordinary data need one window. A
  * thread then finishes with a few words: alpha times the sum, plus beta C, minus the C that was
- * computed. */
+ * computed. Several blocks share an element of many terms: one kernel measures, the next one adds
+ * up, and the last one finishes. Words of exact sums are added in any order. */
 #include "sample.h"
 
 #include "../arithmetic/exact.h"
@@ -40,9 +41,19 @@ struct sample_shared {
     bool keeps_lines;
 };
 
-/* An element, and what is combined with its sum of k products. */
+/* What blocks that share an element have found so far; zeros at first. */
+struct share_sums {
+    unsigned low, high; /* those of sample_shared, as BIAS - low and BIAS + high */
+    unsigned specials;
+    double magnitude[TD_SAMPLE_SHARES]; /* each block's own */
+    long long total[TOTAL_WORDS];
+};
+enum { BIAS = 1 << 20 };
+
+/* An element, and what is combined with its sum of k products; the block has terms from `first`
+ * to before `end`. */
 struct element {
-    int64_t row, col, member, k;
+    int64_t row, col, member, k, first, end;
     double alpha, beta, before, after;
 };
 
@@ -147,6 +158,8 @@ TD_DEVICE element load_element(const td_sample &s, int64_t i, element r)
     r.before = r.beta != 0.0 ? s.before[i] : 0.0;
     r.after = *element_of_c(s, r);
     r.k = r.alpha != 0.0 ? s.operand[0].k : 0; /* with alpha = 0 nobody reads A and B */
+    r.first = 0;
+    r.end = r.k;
     return r;
 }
 
@@ -157,7 +170,7 @@ template <class function>
 TD_DEVICE void each_term(const td_sample &s, const element &at, function work)
 {
     TD_UNROLL_N(4)
-    for (int64_t l = threadIdx.x; l < at.k; l += THREADS)
+    for (int64_t l = at.first + threadIdx.x; l < at.end; l += THREADS)
         work(td_bits64(load_term(s, 0, at, l)), td_bits64(load_term(s, 1, at, l)));
 }
 
@@ -171,7 +184,7 @@ TD_DEVICE unsigned special_product(uint64_t a, uint64_t b)
 /* Where the products' bits lie, and which are not finite. */
 TD_DEVICE void measure(const td_sample &s, const element &at, sample_shared &shared)
 {
-    int low = 1 << 20, high = -(1 << 20);
+    int low = BIAS, high = -BIAS;
     unsigned specials = 0;
     each_term(s, at, [&](uint64_t a, uint64_t b) {
         int qa, qb;
@@ -182,8 +195,8 @@ TD_DEVICE void measure(const td_sample &s, const element &at, sample_shared &sha
         high = max(high, qa + qb + 128 - td_clz64(ma) - td_clz64(mb));
     });
     if (threadIdx.x == 0) {
-        shared.low = 1 << 20;
-        shared.high = -(1 << 20);
+        shared.low = BIAS;
+        shared.high = -BIAS;
         shared.specials = 0;
     }
     __syncthreads();
@@ -465,25 +478,34 @@ TD_DEVICE bool is_special(const element &at, unsigned specials)
     return specials || !is_finite(at.alpha) || !is_finite(at.beta) || !is_finite(at.before);
 }
 
-TD_DEVICE void check_element(const td_sample &s, const element &at, sample_shared &shared)
+/* The exponents of an element without NaN and infinities. */
+TD_DEVICE extent range_of(const element &at, const sample_shared &shared)
 {
-    measure(s, at, shared);
-    const bool is_exact = !is_special(at, shared.specials);
-    const bool has_products = shared.low <= shared.high;
-    scaled products = make_scaled(0.0, 0);
-    extent range = {0, 0};
-    if (is_exact) {
-        element counted = at;
-        if (!is_finite(at.after)) counted.after = 0.0;
-        range = extent_of(counted, shared);
-        if (has_products) {
-            products = make_scaled(add_magnitudes(s, at, shared), shared.high);
-            add_products(s, at, range.low, shared);
-        }
-    }
+    element counted = at;
+    if (!is_finite(at.after)) counted.after = 0.0;
+    return extent_of(counted, shared);
+}
+
+TD_DEVICE bool has_products(const sample_shared &shared) { return shared.low <= shared.high; }
+
+/* The block's terms into the total; returns their magnitudes' sum, as add_magnitudes does. */
+TD_DEVICE double add_terms(const td_sample &s, const element &at, sample_shared &shared)
+{
+    if (is_special(at, shared.specials) || !has_products(shared)) return 0.0;
+    const double magnitude = add_magnitudes(s, at, shared);
+    add_products(s, at, range_of(at, shared).low, shared);
+    return magnitude;
+}
+
+/* Judges an element whose terms are in the total. magnitude: of all of them. */
+TD_DEVICE void finish(const td_sample &s, const element &at, double magnitude,
+                      sample_shared &shared)
+{
     if (threadIdx.x == 0) {
-        const verdict v = is_exact ? judge_finite(s.bound, at, products, range, shared)
-                                   : judge_special(at, shared.specials);
+        const scaled products = make_scaled(magnitude, has_products(shared) ? shared.high : 0);
+        const verdict v = is_special(at, shared.specials)
+                              ? judge_special(at, shared.specials)
+                              : judge_finite(s.bound, at, products, range_of(at, shared), shared);
         if (!v.is_left_out) count(s.counts, v);
         shared.keeps_lines = !v.is_left_out && note_failure(s, at, v);
     }
@@ -499,8 +521,108 @@ static __global__ void __launch_bounds__(THREADS) check_kernel(const td_sample s
     TD_UNROLL_N(1)
     for (int64_t i = blockIdx.x; i < s.count; i += gridDim.x) {
         element at;
-        if (go_to(s, i, &at)) check_element(s, load_element(s, i, at), shared);
+        if (!go_to(s, i, &at)) continue;
+        at = load_element(s, i, at);
+        measure(s, at, shared);
+        finish(s, at, add_terms(s, at, shared), shared);
     }
+}
+
+/* ---- elements that blocks share ---- */
+
+TD_DEVICE share_sums *sums_of(const td_sample &s)
+{
+    return static_cast<share_sums *>(s.shares) + blockIdx.x;
+}
+
+/* The block's element; its terms are those of share number `share` of so many. */
+TD_DEVICE bool load_share(const td_sample &s, int share, int shares, element *at)
+{
+    if (!go_to(s, blockIdx.x, at)) return false;
+    *at = load_element(s, blockIdx.x, *at);
+    const int64_t terms = (at->k + shares - 1) / shares;
+    at->first = min(at->k, share * terms);
+    at->end = min(at->k, at->first + terms);
+    return true;
+}
+
+/* What all blocks have measured, and zeros for the total. All threads take part. */
+TD_DEVICE void load_measure(const share_sums &sums, sample_shared &shared)
+{
+    if (threadIdx.x == 0) {
+        shared.low = BIAS - (int)sums.low;
+        shared.high = (int)sums.high - BIAS;
+        shared.specials = sums.specials;
+    }
+    for (int i = (int)threadIdx.x; i < TOTAL_WORDS; i += THREADS) shared.total[i] = 0;
+    __syncthreads();
+}
+
+/* Grid: elements, shares of their terms. */
+static __global__ void __launch_bounds__(THREADS) measure_shares_kernel(const td_sample s)
+{
+    TD_SHARED(sample_shared, shared, );
+    element at;
+    if (!load_share(s, (int)blockIdx.y, (int)gridDim.y, &at)) return;
+    measure(s, at, shared);
+    if (threadIdx.x != 0) return;
+    share_sums *const sums = sums_of(s);
+    atomicMax(&sums->low, (unsigned)(BIAS - shared.low));
+    atomicMax(&sums->high, (unsigned)(BIAS + shared.high));
+    if (shared.specials) atomicOr(&sums->specials, shared.specials);
+}
+
+/* Grid: elements, shares of their terms. */
+static __global__ void __launch_bounds__(THREADS) add_shares_kernel(const td_sample s)
+{
+    TD_SHARED(sample_shared, shared, );
+    element at;
+    if (!load_share(s, (int)blockIdx.y, (int)gridDim.y, &at)) return;
+    share_sums *const sums = sums_of(s);
+    load_measure(*sums, shared);
+    const double magnitude = add_terms(s, at, shared);
+    if (threadIdx.x == 0) sums->magnitude[blockIdx.y] = magnitude;
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < TOTAL_WORDS; i += THREADS)
+        if (shared.total[i] != 0)
+            atomicAdd(reinterpret_cast<unsigned long long *>(&sums->total[i]),
+                      (unsigned long long)shared.total[i]);
+}
+
+/* Grid: elements. */
+static __global__ void __launch_bounds__(THREADS)
+    finish_shares_kernel(const td_sample s, const int shares)
+{
+    TD_SHARED(sample_shared, shared, );
+    element at;
+    double magnitude = 0.0;
+    if (!load_share(s, 0, 1, &at)) return;
+    const share_sums &sums = *sums_of(s);
+    load_measure(sums, shared);
+    for (int i = (int)threadIdx.x; i < TOTAL_WORDS; i += THREADS) shared.total[i] = sums.total[i];
+    __syncthreads();
+    for (int i = 0; i < shares; i++) magnitude = td_add64(magnitude, sums.magnitude[i]);
+    finish(s, at, magnitude, shared);
+}
+
+size_t td_sample_share_bytes(int64_t k, int64_t count)
+{
+    return td_sample_shares(k, count) > 1 ? (size_t)count * sizeof(share_sums) : 0;
+}
+
+static cudaError_t run_shares(const td_sample *s, int shares, cudaStream_t stream)
+{
+    const unsigned count = (unsigned)s->count;
+    cudaError_t error = cudaMemsetAsync(s->shares, 0, count * sizeof(share_sums), stream);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH(measure_shares_kernel, dim3(count, (unsigned)shares), dim3(THREADS), 0,
+                          stream, *s);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH(add_shares_kernel, dim3(count, (unsigned)shares), dim3(THREADS), 0,
+                          stream, *s);
+    if (error == cudaSuccess)
+        error = TD_LAUNCH(finish_shares_kernel, dim3(count), dim3(THREADS), 0, stream, *s, shares);
+    return error;
 }
 
 static __global__ void move_kernel(td_sample_counts *from, td_sample_counts *to)
@@ -530,6 +652,8 @@ cudaError_t td_sample_save_run(const td_sample *s, cudaStream_t stream)
 
 cudaError_t td_sample_check_run(const td_sample *s, cudaStream_t stream)
 {
+    const int shares = td_sample_shares(s->operand[0].k, s->count);
+    if (s->shares && shares > 1) return run_shares(s, shares, stream);
     return TD_LAUNCH(check_kernel, dim3((unsigned)min(s->count, (int64_t)MOST_BLOCKS)),
                      dim3(THREADS), 0, stream, *s);
 }
@@ -542,5 +666,6 @@ cudaError_t td_sample_move_run(td_sample_counts *from, td_sample_counts *to, cud
 cudaError_t td_sample_prepare(int which)
 {
     (void)which;
-    return td_load(cudaSuccess, save_kernel, check_kernel, move_kernel);
+    return td_load(cudaSuccess, save_kernel, check_kernel, measure_shares_kernel, add_shares_kernel,
+                   finish_shares_kernel, move_kernel);
 }

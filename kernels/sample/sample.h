@@ -60,6 +60,7 @@ typedef struct {
     int64_t count;
     uint64_t seed;  /* of their places, if there are */
     double *before; /* room for `count` elements of C before the product; NULL: beta is 0 */
+    void *shares;   /* td_sample_share_bytes of room; NULL: there are none, or none is needed */
     td_sample_bound bound;
     unsigned slot;
     td_sample_counts *counts;   /* in device memory */
@@ -73,6 +74,18 @@ typedef struct {
 /* The most terms of a product that can be measured: words of an exact sum have room for the
  * carries of so many. */
 enum { TD_SAMPLE_MOST_K = 0x7fffffff };
+
+/* So many blocks share the terms of each element: a long chain would keep one for long. */
+enum { TD_SAMPLE_SHARES = 16, TD_SAMPLE_SHARED_TERMS = 8192, TD_SAMPLE_SHARED_MOST = 256 };
+static inline int td_sample_shares(int64_t k, int64_t count)
+{
+    const int64_t most = TD_SAMPLE_SHARES,
+                  shares = count <= TD_SAMPLE_SHARED_MOST ? k / TD_SAMPLE_SHARED_TERMS : 1;
+    return (int)(shares < 1 ? 1 : shares < most ? shares : most);
+}
+
+/* Device memory that the blocks of shared elements add up in; 0 where no element is shared. */
+size_t td_sample_share_bytes(int64_t k, int64_t count);
 
 /* Before the product: keeps the elements of C, if `before` is not NULL. */
 cudaError_t td_sample_save_run(const td_sample *sample, cudaStream_t stream);

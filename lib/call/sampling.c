@@ -178,18 +178,21 @@ static size_t all_or_none(void *bytes, size_t limit)
     return *(const size_t *)bytes <= limit ? *(const size_t *)bytes : 0;
 }
 
-/* Keeps what beta multiplies. Not in memory that the caller has lent, which the product itself
- * may use. */
+/* Makes room for what beta multiplies, which is kept, and for elements that blocks share. Not in
+ * memory that the caller has lent, which the product itself may use. */
 static bool save(td_sampling *s, td_device *device, const td_problem *p)
 {
     td_problem own = *p;
-    size_t bytes = (size_t)s->sample.count * sizeof(double);
+    const bool has_before = p->beta.device || p->beta.value.binary64 != 0.0;
+    const size_t shares = td_sample_share_bytes(s->sample.operand[0].k, s->sample.count);
+    size_t bytes = shares + (has_before ? (size_t)s->sample.count * sizeof(double) : 0);
     own.lent = NULL;
-    if (!p->beta.device && p->beta.value.binary64 == 0.0) return true;
+    if (bytes == 0) return true;
     if (td_workspace_acquire(&s->workspace, device, &own, SIZE_MAX, all_or_none, &bytes) !=
         TD_RUN_DONE)
         return false;
-    s->sample.before = s->workspace.memory;
+    if (shares) s->sample.shares = s->workspace.memory;
+    if (has_before) s->sample.before = (double *)((char *)s->workspace.memory + shares);
     if (td_cuda_ok(td_sample_save_run(&s->sample, p->stream))) return true;
     td_workspace_release(&s->workspace, p->stream);
     return false;
@@ -225,6 +228,6 @@ void td_sampling_end(td_sampling *s, bool is_done)
     if (!s->mapped) return;
     if (is_done && td_cuda_ok(td_sample_check_run(&s->sample, s->stream)))
         td_cuda_ok(td_sample_move_run(s->sample.counts, s->mapped, s->stream));
-    if (s->sample.before) td_workspace_release(&s->workspace, s->stream);
+    if (s->workspace.memory) td_workspace_release(&s->workspace, s->stream);
     s->mapped = NULL;
 }

@@ -12,7 +12,7 @@
 typedef struct {
     td_sample_counts *mapped; /* where the counts go; NULL: nothing is verified */
     td_sample sample;
-    td_workspace workspace; /* of C's elements before the product, if sample.before is not NULL */
+    td_workspace workspace; /* of sample.before and sample.shares; memory NULL: neither is needed */
     td_stream stream;
 } td_sampling;
 

@@ -162,6 +162,44 @@ static void modes_keep_what_they_promise(void **unused)
         }
 }
 
+/* Several blocks share an element of so many terms, the last of which has fewer. */
+static const int shared_terms[] = {2 * TD_SAMPLE_SHARED_TERMS + 1,
+                                   TD_SAMPLE_SHARES *TD_SAMPLE_SHARED_TERMS + 1000};
+
+static void blocks_share_long_sums(void **unused)
+{
+    (void)unused;
+    verify(TD_VERIFY_ALL);
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d < distribution_count; d += i ? 7 : 3) {
+            const product of = product_varied(distributions[d].name, 3, 2, shared_terms[i], d);
+            CHECK(td_sample_share_bytes(of.k, 6) > 0, "k = %d is not shared", (int)of.k);
+            check_product("fp64", &of);
+        }
+}
+
+/* Infinities of both signs are in the shares of two blocks, and a NaN in another's. */
+static void blocks_share_special_sums(void **unused)
+{
+    (void)unused;
+    verify(TD_VERIFY_ALL);
+    const product of = {
+        .data = "both signs", .m = 4, .n = 1, .k = shared_terms[1], .alpha = 1.0, .seed = 3};
+    problem p = problem_make(&of);
+    for (int64_t l = 0; l < of.k; l++) *matrix_at(&p.b, l, 0) = 1.0;
+    *matrix_at(&p.a, 1, 0) = INFINITY;
+    *matrix_at(&p.a, 2, 0) = INFINITY;
+    *matrix_at(&p.a, 2, of.k - 1) = -INFINITY;
+    *matrix_at(&p.a, 3, of.k / 2) = NAN;
+    run r = run_make("fp64", &p);
+    multiply(&r, NULL);
+    const td_sample_counts s = counts_of(&r);
+    CHECK(s.elements == 4 && s.special == 3 && s.outside == 0, "%llu, %llu special, %llu outside",
+          s.elements, s.special, s.outside);
+    run_free(&r);
+    problem_free(&p);
+}
+
 /* ---- places ---- */
 
 static void a_sample_is_as_large_as_asked(void **unused)
@@ -506,6 +544,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modes_keep_what_they_promise),
+        cmocka_unit_test(blocks_share_long_sums),
+        cmocka_unit_test(blocks_share_special_sums),
         cmocka_unit_test(a_sample_is_as_large_as_asked),
         cmocka_unit_test(batches_are_verified),
         cmocka_unit_test(triangles_are_verified),

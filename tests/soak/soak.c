@@ -55,11 +55,11 @@ typedef struct {
     cuDoubleComplex *scalars; /* two, in the device's memory */
 } work;
 
-/* Operands of all jobs, in the device's memory: random numbers with parts in [-1, 1), of which
- * `small` are so small that triangles of them with a large diagonal have well-conditioned inverses;
- * what C holds before each call; and the members of a, b. */
+/* Operands of all jobs, in the device's memory: random numbers with parts in [-1, 1); two matrices,
+ * real and complex, whose triangles have well-conditioned inverses; what C holds before each call;
+ * and the members of a and b. */
 static struct {
-    char *a, *b, *small, *c;
+    char *a, *b, *small[2], *c;
     void **a_array, **b_array;
 } operands;
 
@@ -92,16 +92,15 @@ static char *upload(const void *host, size_t bytes)
     return device;
 }
 
-/* c_bytes of numbers times `scale`, with `diagonal` added to those at steps of ld + 1. */
-static char *make_numbers(unsigned *seed, double scale, double diagonal)
+/* c_bytes of random numbers times `scale`; to the real part of those at steps of ld + 1, each of so
+ * many parts, `diagonal` is added. */
+static char *make_numbers(unsigned *seed, int parts, double scale, double diagonal)
 {
-    const size_t count = c_bytes / sizeof(cuDoubleComplex);
-    cuDoubleComplex *host = malloc(c_bytes);
+    const size_t step = (size_t)(parts * (ld + 1)), count = c_bytes / sizeof(double);
+    double *host = malloc(c_bytes);
     REQUIRE(host);
     for (size_t i = 0; i < count; i++)
-        host[i] =
-            make_cuDoubleComplex(scale * in_one(seed) + (i % (size_t)(ld + 1) == 0 ? diagonal : 0),
-                                 scale * in_one(seed));
+        host[i] = scale * in_one(seed) + (i % step == 0 ? diagonal : 0);
     char *device = upload(host, c_bytes);
     free(host);
     return device;
@@ -137,7 +136,7 @@ static void make_job(job *j, const routine *r, unsigned *seed, int widths)
                        .ld = ld,
                        .batch = MEMBERS,
                        .stride = (long long)ld * ld,
-                       .a = is_solved ? operands.small : operands.a,
+                       .a = is_solved ? operands.small[r->is_complex] : operands.a,
                        .b = operands.b,
                        .a_array = (const void *const *)operands.a_array,
                        .b_array = (const void *const *)operands.b_array};
@@ -308,10 +307,10 @@ static void run_round(int number, double seconds)
 static void make_operands(unsigned seed)
 {
     c_bytes = (size_t)MEMBERS * (size_t)ld * (size_t)ld * sizeof(cuDoubleComplex);
-    operands.a = make_numbers(&seed, 1.0, 0.0);
-    operands.b = make_numbers(&seed, 1.0, 0.0);
-    operands.c = make_numbers(&seed, 1.0, 0.0);
-    operands.small = make_numbers(&seed, 0.25 / ld, 1.0);
+    operands.a = make_numbers(&seed, 1, 1.0, 0.0);
+    operands.b = make_numbers(&seed, 1, 1.0, 0.0);
+    operands.c = make_numbers(&seed, 1, 1.0, 0.0);
+    for (int i = 0; i < 2; i++) operands.small[i] = make_numbers(&seed, 1 + i, 0.25 / ld, 1.0);
     operands.a_array = make_array(operands.a);
     operands.b_array = make_array(operands.b);
     for (int i = 0; i < STREAMS; i++)
