@@ -206,7 +206,8 @@ TANDEM_API tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_o
  * op(X) may also be the conjugate transpose (TANDEM_OP_C). Pointers are aligned to 8 bytes.
  * Each part of a sum over k is one of 2k real products: it has the bits that tandem_dgemm gives for
  * the real matrices whose blocks are (re, -im; im, re) for each element of op(A), and (re; im) for
- * each of op(B). So the mode's error bound holds for each part of alpha op(A) op(B) + beta C with 2k
+ * each of op(B); but for "ozaki2", which has residues of complex numbers, and other bits within the
+ * same bound. So the mode's error bound holds for each part of alpha op(A) op(B) + beta C with 2k
  * terms, and with |X| standing for |re| + |im|, if alpha and beta are real (im = 0). Otherwise the
  * sums are rounded to binary64, and the scalars enter afterwards in binary64, with four roundings
  * more of each part. Workspace: 32 bytes for each element of op(A), 16 for each of op(B) unless
