@@ -148,13 +148,14 @@ void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reaso
 {
     const int state = hold_off_cancellation();
     *call = td_dispatch_native(entry, p, reason);
-    td_original_enter();
+    (void)decide(call);
     allow_cancellation(state);
 }
 
 void td_wrap_wait(td_call *call)
 {
     td_original_leave();
+    if (unfinished.at == call) unfinished.at = NULL;
     td_call_wait(call);
 }
 

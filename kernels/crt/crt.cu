@@ -26,8 +26,8 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
                               residue_source<is_complex, limbs, columns, 0>{product, moduli});
 }
 
-/* Finishes a member of the set's number of moduli to MOST_ROUNDED by pairs; each number of moduli has
- * code of its own. Returns false for other members, of which there are few: their code would
+/* Finishes a member of the set's number of moduli to MOST_ROUNDED by pairs; each number of moduli
+ * has code of its own. Returns false for other members, of which there are few: their code would
  * take registers from these. */
 enum { MOST_ROUNDED = 18 };
 template <class set>

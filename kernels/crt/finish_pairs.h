@@ -92,8 +92,8 @@ template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, i
     return at;
 }
 
-/* Starts the copies of a step: 16 bytes a lane and modulus. A column of complex products has half of
- * its bytes from Z+, then half from Z-. */
+/* Starts the copies of a step: 16 bytes a lane and modulus. A column of complex products has half
+ * of its bytes from Z+, then half from Z-. */
 template <class set, class unit>
 TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
                               const warp_place &at, int8_t *stage)

@@ -11,7 +11,7 @@
  * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
  *
  * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and
- * |rest| below that. There are at most eleven y and Q < 2^4, and y alone is below 2^16 in magnitude:
+ * |rest| below that. At most eleven y, each below 2^16 in magnitude, and Q < 2^4 are added up:
  *   sums of y middle stay below 2^19.5 2^(t - 48) < 2^53 2^(t - 80), so they are exact, and so is
  *   what is left of h when they are added; sums of y rest stay below 2^19.5 2^(t - 80), and with
  *   the constants err by less than 2^5 2^-53 times that, 2^(t - 108); e is below 2^(t - 53) and is

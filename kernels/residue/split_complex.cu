@@ -7,10 +7,11 @@
 
 TD_CONSTANT(td_complex_residue_weights, td_complex_weight_table, td_make_complex_residue_weights());
 
-/* A block has a tile of LINES lines x TILE_K complex elements of k, a warp one line of it at a time,
- * a lane RUN neighbouring elements of that: their residues are one word. */
-enum { TILE_K = TD_PIECE_K, LINES = 16, THREADS = 128, WARPS = THREADS / 32, RUN = TILE_K / 32 };
+/* A block has a tile of LINES lines x TILE_K complex elements of k, a warp one line of it at a
+ * time, a lane RUN neighbouring elements of that: their residues are one word. */
+enum { TILE_K = TD_PIECE_K, LINES = 32, THREADS = 128, WARPS = THREADS / 32, RUN = TILE_K / 32 };
 static_assert((int)RUN == 4 && TD_LINE_GROUP % LINES == 0, "a word; and a bit is of whole tiles");
+static_assert((1 << 20) / LINES <= 65535, "a grid has a strip of any line of the largest part");
 
 /* Complex lines of an operand: those of op(A) are every second line of the real one. */
 TD_HOST_DEVICE int lines_of(const td_fixed &fixed, int which)
@@ -22,7 +23,8 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
     return td_padded_lines(lines_of(fixed, which), which);
 }
 
-/* Where a block's tile is: its first line, and its first element of k of the pass; complex ones. */
+/* A block's tile: the first of its complex lines, and the first of its complex elements of k within
+ * the pass, which has `count` of these. */
 struct tile_place {
     int which, batch, line0, in_pass, count, k_padded;
 };
@@ -39,7 +41,8 @@ TD_DEVICE tile_place place_of_block(const td_fixed &fixed)
     return at;
 }
 
-/* Elements of a line, and what is added to their exponents. */
+/* Neighbouring complex elements of a line as (first part, second part), and what is added to the
+ * exponents of both. */
 struct lane_elements {
     double x[RUN][2];
     int exponent[RUN];
@@ -147,10 +150,11 @@ static __global__ void __launch_bounds__(THREADS)
     const tile_place at = place_of_block(p.fixed);
     const int moduli = p.fixed.choice[at.batch].parameter, lines = padded_lines(p.fixed, at.which);
     if (at.line0 >= lines || moduli == 0 || td_scalar_value(p.fixed.alpha) == 0.0) return;
+    const int end = min(at.line0 + (int)LINES, lines);
     bool is_nonzero = false;
     TD_UNROLL_N(1)
-    for (int i = (int)threadIdx.x / 32; i < LINES; i += WARPS)
-        is_nonzero |= store_line(p, at, moduli, at.line0 + i);
+    for (int line = at.line0 + (int)threadIdx.x / 32; line < end; line += WARPS)
+        is_nonzero |= store_line(p, at, moduli, line);
     if (!is_nonzero || threadIdx.x % 32 || !p.nonzero[at.which]) return;
     const int stage = at.in_pass / TILE_K;
     const int64_t word =

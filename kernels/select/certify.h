@@ -11,8 +11,9 @@
 #include "estimate.h"
 #include "scales.h"
 
-/* The logarithm of an estimate in units of both lines, at most; NOTHING for 0. Bytes as in
- * TD_PANEL_LOGARITHM; `eighths` is the sum of what they stand for. */
+/* Returns at most the logarithm of an element of the estimate, which counts in the product of its
+ * two lines' units; NOTHING for 0. `eighths` is eight times the element: the sum of what the
+ * bytes of TD_PANEL_LOGARITHM stand for. */
 enum { NOTHING = -(1 << 28), ELEMENTS = TD_SUBTILE * TD_SUBTILE };
 TD_DEVICE int log_of_eighths(uint64_t eighths)
 {
@@ -25,24 +26,27 @@ TD_DEVICE int log_of_byte(uint32_t byte)
     return byte ? TD_LOG / 8 * ((int)byte - 1) : (int)NOTHING;
 }
 
-/* What certifying needs of a tile's lines: of rows, then columns. */
+/* What certifying needs of a tile's lines: of its rows in [0], of its columns in [1]. */
 typedef td_quad<int> of_lines[2][TD_TILE / TD_SUBTILE];
 struct tile_lines {
-    of_lines unit, sum, mean; /* of columns, means less choice.need */
+    of_lines unit, sum, mean; /* the mean of a column is less choice.need */
 
-    /* Less what an estimate has to be. A sum of few terms, as many as a line's sum is norms,
-     * squared, needs more: binary64 rounds less than sqrt(k) times there. Errors of 2 2^-53 for
-     * each term are allowed, if these are less than those of choice.need_of_estimate. */
+    /* What an estimate has to exceed, negated. A sum has few terms if its line's sum is few norms;
+     * their number is the square of that. There binary64 rounds less than sqrt(k) times, so that
+     * more is needed: errors of 2 2^-53 for each term are allowed, if these are less than those of
+     * choice.need_of_estimate. */
     of_lines need;
 
-    /* The first candidate that rounds nothing; of digits, how many at the end of the scaled line
-     * are 0, or INEXACT. ALWAYS: lines of zeros, and special ones, which no candidate makes. */
+    /* The first candidate that rounds no element of the line. Where candidates are numbers of
+     * digits: how many digits at the end of the scaled line are 0, or INEXACT. ALWAYS stands for
+     * lines of zeros, and for special lines, which no candidate multiplies. */
     of_lines exact;
 
-    of_lines scale[TD_CHOICES]; /* TD_LOG of them */
+    of_lines scale[TD_CHOICES]; /* the line's scale with each candidate, times TD_LOG */
 
-    /* Of each warp that summarises lines, those of which `exact` tells something, and those that
-     * any candidate rounds by less than 2^8 of choice.rest. */
+    /* A bit for each line, in a word for each warp that summarises lines: of lines whose `exact` is
+     * a candidate or ALWAYS; and of lines that any candidate rounds by less than 2^8 of
+     * choice.rest. */
     unsigned may_be_exact[2 * TD_TILE / 32], is_small[2 * TD_TILE / 32];
 };
 enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
@@ -203,7 +207,8 @@ TD_DEVICE td_quad<int> logs_of(const td_estimate &p, const tile_subtile &own, in
     return logs;
 }
 
-/* The first candidate that may make any element of a subtile of those quads of lines exactly. */
+/* Returns the first candidate that may make an element of a subtile exactly; a and b are `exact` of
+ * the subtile's rows and columns. */
 TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_quad<int> &b)
 {
     int least[2] = {TD_CHOICES, TD_CHOICES}, most = 0;
@@ -216,8 +221,8 @@ TD_DEVICE int first_exact(const td_estimate &p, const td_quad<int> &a, const td_
     return p.cut.digits || most == ALWAYS ? 0 : max(least[0], least[1]);
 }
 
-/* Elements of a subtile, of those quads of lines, that candidate c makes exactly: seldom asked
- * for. */
+/* Returns the elements of a subtile that candidate c makes exactly, a bit each; a and b are `exact`
+ * of the subtile's rows and columns. Seldom asked for. */
 TD_DEVICE_CALL unsigned exact_elements(const td_estimate &p, const td_quad<int> &a,
                                        const td_quad<int> &b, int c)
 {
@@ -288,14 +293,16 @@ struct tile_elements {
     }
 };
 
-/* Of a subtile: how many candidates leave each element, a byte each, a word for each column; and
- * how many elements each candidate leaves, a byte for each candidate. */
+/* What certifying found of a subtile. of: how many candidates do not certify an element, in a byte
+ * for each row and a word for each column. left: how many elements a candidate does not certify, in
+ * a byte for each candidate. */
 struct subtile_min_moduli {
     uint32_t of[TD_SUBTILE];
     uint64_t left;
 };
 
-/* Notes that candidates `first` to `last` leave these elements. */
+/* Counts the elements of `left`, a bit each, as ones that candidates `first` to `last` do not
+ * certify. */
 TD_DEVICE void leave(subtile_min_moduli &found, unsigned left, unsigned inside, int first, int last)
 {
     const uint64_t count = (uint64_t)__popc(left & inside);
@@ -335,10 +342,11 @@ struct element_test {
     }
 };
 
-/* Finds which candidates leave the elements of a subtile. Candidates are better and better
- * (docs/numerics.md): the next ones make what one makes, and all leave what the last one leaves. So
- * the first candidate is asked, then the last, then those between while these may make an element
- * that the first has left. inside: the elements that are in C, and count. */
+/* Finds the first candidate that certifies each element of a subtile. A candidate certifies all
+ * that those before it certify (docs/numerics.md), and what the last one does not certify, none
+ * does. So the first candidate is asked, then the last, then those between while there are elements
+ * that the last one certifies and none of the others that were asked. inside: the elements that are
+ * in C, which count. */
 TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_elements &own,
                                               unsigned inside)
 {
@@ -375,8 +383,9 @@ TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines
     return found.left;
 }
 
-/* Counts the elements of a tile that each candidate leaves; `left` are those of the thread's
- * subtile. Two candidates' counts are added up at a time, each at most 512. By whole warps. */
+/* Counts the elements of a tile that each candidate does not certify, from the counts of the
+ * threads' subtiles (subtile_min_moduli.left). Two candidates' counts are added up at a time, each
+ * at most 512. Whole warps take part. */
 TD_DEVICE void count_left(tile_state &state, uint64_t left)
 {
     TD_UNROLL
@@ -460,8 +469,8 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
                        (int)threadIdx.x, (int)blockDim.x);
 }
 
-/* Adds what candidates leave of the block's tiles; the last of p.blocks blocks decides. By all
- * threads. */
+/* Adds the block's counts of elements that candidates do not certify to the member's; the last of
+ * p.blocks blocks decides. All threads take part. */
 TD_DEVICE void close_tiles(const td_estimate &p, unsigned uncertified, td_room room)
 {
     if (uncertified && (int)threadIdx.x < p.choose.rule.candidates)

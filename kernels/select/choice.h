@@ -23,7 +23,7 @@ typedef struct {
     /* An element is certified by its lines' means if these are at least so much more than the error
      * of X, as logarithms (td_finish); TD_NEEDS_NOTHING: every element is. */
     int32_t need;
-    int32_t need_of_estimate; /* the same beside the estimate of abs(A')abs(B') (estimate.h) */
+    int32_t need_of_estimate; /* as `need`, of the estimate of abs(A')abs(B') (estimate.h) */
 
     /* True if abs(A')abs(B') is estimated, and decides this choice among the candidates, and which
      * elements it certifies. */
@@ -45,8 +45,8 @@ TD_BOTH bool td_wants_estimate(const td_choice *choice)
     return choice->is_estimated && choice->parameter > 0;
 }
 
-/* Moduli of most products, as good as binary64 for all but wide exponents: they have code of their
- * own. And moduli of TD_FINISH_EXACT. */
+/* TD_COMMON_MODULI: moduli of most products, as good as binary64 for all but wide exponents; they
+ * have code of their own. TD_EXACT_MODULI: moduli of products with TD_FINISH_EXACT. */
 enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 
 /* True of members that one kernel multiplies and finishes where it suits their shape
@@ -59,14 +59,14 @@ TD_BOTH bool td_is_resident(const td_choice *choice)
            !choice->is_estimated;
 }
 
-/* What X is of A' B'. */
+/* Which products of digits of A' and B' X is the sum of. */
 typedef struct {
-    /* A' and B' have so many, and X only the products of the weights below that
-     * (../slice/slices.h); 0: X is all */
+    /* how many digits A' and B' have: X has the products whose weight is below that
+     * (../slice/slices.h); 0: X is A' B' */
     int digits;
-    int bits; /* log2 of their base */
+    int bits; /* log2 of the digits' base */
     int unit; /* X counts 2^unit */
-    /* digits and bits are choice.parameter and choice.bits, and unit (digits - 1) bits */
+    /* digits and bits are choice.parameter and choice.bits, and unit is (digits - 1) bits */
     int by_data;
 } td_cut;
 

@@ -37,7 +37,8 @@ TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
     return i;
 }
 
-/* Returns what lines of k elements choose. seen: of either operand; has_lines: alpha is not 0. */
+/* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
+ * of op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
 TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
                                     const td_line_extremes *seen)
 {
@@ -54,7 +55,7 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
     return choice;
 }
 
-/* By one thread. */
+/* Writes a member's choice, and raises td_chosen.planes to it if it is final. For one thread. */
 TD_DEVICE void leave_choice(const td_choose &p, int batch, const td_choice &choice)
 {
     p.chosen.choice[batch] = choice;

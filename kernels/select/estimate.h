@@ -59,8 +59,8 @@ typedef struct {
     int blocks;          /* of all parts, td_certify_blocks() each; 0: the choice stands */
     int64_t tiles;       /* of all parts */
     unsigned long long *uncertified; /* [batch][TD_CHOICES]: zeros before the first part */
-    unsigned long long *met;         /* [batch]: the same */
-    int32_t *done;                   /* [batch]: the same */
+    unsigned long long *met;         /* [batch]: zeros before the first part */
+    int32_t *done;                   /* [batch]: zeros before the first part */
     bool is_sample;
     int group_step[2]; /* td_fixed.group_step */
     /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */

@@ -62,7 +62,8 @@ template <int count> struct neighbours {
     double x[count];
     int shift[count];
 
-    /* `exponent` is the line's. True if it has numbers, and one of these is not 0. */
+    /* Stores the magnitudes; `exponent` is exponent_of the line. True if that is not NO_MAGNITUDES,
+     * and one of the numbers is not 0. */
     TD_INSIDE bool store(int exponent, int8_t *to) const
     {
         enum { WORDS = (count + 3) / 4 };
@@ -114,8 +115,9 @@ TD_DEVICE void load_runs(const td_view &o, const td_fixed_place &at, const doubl
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
 }
 
-/* exponents: exponent_of the thread's lines. to(line, l): where a magnitude goes, and those after
- * it. True if any of this thread's numbers is not 0. */
+/* Stores the magnitudes of the thread's numbers. exponents: exponent_of the thread's lines;
+ * to(line, l): where the magnitude of element l goes, and after it those of the elements that
+ * follow. True if any of this thread's numbers is not 0. */
 template <class function>
 TD_DEVICE bool store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixed_place &at,
                           const int *exponents, bool is_shifted, const own_numbers &x, function to)

@@ -52,7 +52,7 @@ TD_DEVICE void td_scale_lines_from(const td_choose &p, const td_choice &choice, 
         atomicMax(p.chosen.planes, (unsigned long long)most);
 }
 
-/* The same of the lines as they are measured in the end. */
+/* td_scale_lines_from the records that count: those with shifts where a member is shifted. */
 TD_DEVICE void td_scale_lines(const td_choose &p, const td_choice &choice, int which, int batch,
                               int first, int step)
 {

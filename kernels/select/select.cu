@@ -26,9 +26,10 @@ TD_DEVICE td_choice cheapest_digits(const td_rule &p, int64_t lost)
     return p.candidate[best];
 }
 
-/* Sums over the lines of an operand that are no zeros, and over those of them that have a mean. */
+/* Sums over an operand's lines: of norm - peak over the lines that are not all zeros, and of
+ * peak - mean over those of them that have a mean; and how many lines there are of each kind. */
 struct flatness {
-    unsigned long long norm, mean; /* of norm - peak, of peak - mean */
+    unsigned long long norm, mean;
     unsigned lines, lines_with_mean;
 };
 
@@ -51,10 +52,11 @@ TD_DEVICE int64_t mean_of(unsigned long long sum, unsigned count)
     return count ? (int64_t)(sum / count) : 0;
 }
 
-/* By how much elements of C are smaller than the product of peaks. Independent numbers of a size
- * make sums of 1 / sqrt(k) of the product of norms. Where norms are little more than peaks, sizes
- * spread so far that a sum is its largest term: of lognormal numbers, 2 - sqrt(2) of what is
- * between peak and mean below both peaks. Samples were half-way between the two. */
+/* Returns by how much elements of C are smaller than the product of their lines' peaks, as a
+ * logarithm. Sums of independent numbers of one size are 1 / sqrt(k) of the product of norms. Where
+ * norms are little more than peaks, exponents spread so far that a sum is its largest term; for
+ * lognormal numbers that is below the product of peaks by 2 - sqrt(2) of the distance from peak to
+ * mean. Measured products were half-way between these two rules. */
 TD_DEVICE int64_t lost_of(const td_rule &p, const flatness *seen)
 {
     const int64_t flat =

@@ -18,7 +18,7 @@ extern "C" {
 typedef struct {
     td_scale_rule scale;
     int width;      /* TD_SCALE_BY_PEAK: td_scaling.limit */
-    int peak_limit; /* TD_SCALE_BY_PEAK: the same of td_scaling */
+    int peak_limit; /* TD_SCALE_BY_PEAK: td_scaling.peak_limit */
 
     /* 1 candidate: it is taken. More: the first of candidates_of_lines that certifies all pairs of
      * lines, else what the estimate finds. */
@@ -48,7 +48,7 @@ TD_BOTH td_scaling td_scaling_of(const td_rule *rule, const td_choice *choice)
 /* What is known of the lines of some members: what td_measure has made. */
 typedef struct {
     const td_line *line[2];       /* [batch][lines] */
-    const td_line *line_again[2]; /* the same of members that are shifted; NULL: `line` has these */
+    const td_line *line_again[2]; /* [batch][lines], of shifted members; NULL: `line` has these */
     const int32_t *shifted;       /* [batch] */
     const td_extremes *extremes;  /* [batch], if there are several candidates and no digits */
     int lines[2];
@@ -57,7 +57,7 @@ typedef struct {
     td_scalar alpha; /* no line is read if it is 0 */
 } td_measured;
 
-/* What is written. */
+/* Where td_choose writes what it chose. */
 typedef struct {
     td_choice *choice;          /* [batch] */
     td_line *line[2];           /* [batch][lines]: td_measured's or others, with their scales */
@@ -75,15 +75,15 @@ cudaError_t td_choose_run(const td_choose *choose, cudaStream_t stream);
 /* Measures lines, then chooses. */
 cudaError_t td_lines_run(const td_measure *measure, const td_choose *choose, cudaStream_t stream);
 
-/* Part of it, of lines that are measured whole: measures them again where exponents spread along k,
- * and chooses, but by digits, which is left to td_choose_run. */
+/* The part of td_lines_run for lines that are measured whole: measures them again where exponents
+ * spread along k, and chooses. A choice by digits (TD_SCALE_BY_DIGITS) is left to td_choose_run. */
 cudaError_t td_choose_whole_run(const td_measure *measure, const td_choose *choose,
                                 cudaStream_t stream);
 
 /* Loads these kernels on the current device, and those of td_measure: once, before the first
  * launch. */
 cudaError_t td_lines_prepare(void);
-cudaError_t td_choose_prepare(void); /* parts of it */
+cudaError_t td_choose_prepare(void); /* this one and the next are parts of td_lines_prepare */
 cudaError_t td_choose_whole_prepare(void);
 
 #ifdef __cplusplus

@@ -92,8 +92,8 @@ template <class function> TD_DEVICE void do_step(td_step *step, int units, funct
     __syncthreads();
 }
 
-/* Measures lines again, with shifts. Who has a member's last ones knows whether these are kept, and
- * chooses. */
+/* Measures a strip of lines again, with shifts. The block that measures a member's last strip knows
+ * whether the shifts are kept, and chooses. */
 TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const strip &at, int batch,
                              chunks_of_block &units)
 {

@@ -101,8 +101,9 @@ TD_DEVICE void td_subtile_of_thread(const td_target &target, int *row, int *col)
     td_subtile_of_tile(target, (int)blockIdx.x, row, col);
 }
 
-/* Blocks that go through all tiles of C together, or through the open ones, each in turn; so many
- * for each part of a tile, of all members. */
+/* Returns a grid whose blocks go through all tiles of C, or through the open ones, in turns:
+ * `parts` blocks work on one tile, and all members together have about TD_TURNS blocks for each of
+ * these parts. */
 enum { TD_TURNS = 1024 };
 static inline dim3 td_grid_of_turns(const td_target &target, unsigned parts, int batch)
 {
@@ -119,7 +120,8 @@ template <class function> TD_DEVICE void td_each_tile(const td_target &target, f
         if (td_has_tile(target, tile % m_tiles * TD_TILE, tile / m_tiles * TD_TILE)) work(tile);
 }
 
-/* The dense ones come last, or not at all. */
+/* Calls work(tile) for the block's share of the member's open tiles. Dense tiles come last if
+ * takes_dense, else not at all. */
 template <class function>
 TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, function work)
 {
@@ -133,11 +135,12 @@ TD_DEVICE void td_each_open_tile(const td_target &target, bool takes_dense, func
         work(!counts ? i : own[i < few ? i : tiles - 1 - (i - few)]);
 }
 
-/* More elements of a tile than this count no more as exact sums: these are made in groups then. */
+/* The most elements of a tile that count as exact sums of their own (td_open_counts.sums): of more
+ * elements, exact sums are made in groups, which take no longer. */
 enum { TD_TILE_OF_SUMS = 320 };
 
-/* A place in the lists, for a tile of `count` elements, few or dense. Of dense ones the target may
- * want to know more. */
+/* Adds a tile with `count` masked elements to the member's list of few or of dense ones. If the
+ * target records dense tiles, this one is recorded and its sums are counted. */
 TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool is_dense)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
@@ -149,7 +152,7 @@ TD_DEVICE void td_list_tile(const td_target &target, int tile, int count, bool i
     atomicAdd(&counts->sums, min(count, (int)TD_TILE_OF_SUMS));
 }
 
-/* To be told of a tile before it is listed. */
+/* Clears the record of a dense tile. Called once for each tile, before it may be listed. */
 TD_DEVICE void td_begin_tile(const td_target &target, int tile)
 {
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
@@ -175,9 +178,9 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
     if (threadIdx.x == 0) td_list_tile(target, tile, count, count > most);
 }
 
-/* The same of several tiles at a time, for blocks whose warps go on at their own pace: notes of
- * them, cleared at first, and then each time that they are closed. All threads take part in
- * both. */
+/* What td_close_tile does, for several tiles at a time and blocks whose warps go on at their own
+ * pace. Warps note what they mask (td_note); td_close_notes lists the tiles and clears the notes,
+ * which td_clear_notes has cleared at first. All threads take part in clearing and closing. */
 enum { TD_NOTES = 32 };
 struct td_tile_notes {
     int32_t tile[TD_NOTES], count[TD_NOTES], is_sparse[TD_NOTES];
@@ -199,7 +202,8 @@ TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
     td_clear_notes(notes);
 }
 
-/* What a thread leaves of a tile, whose note is number i. */
+/* Notes a thread's mask in a tile; note i is the tile's. `may_be_dense` is false where the thread
+ * wants its elements as exact sums, however many there are. */
 TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, bool may_be_dense)
 {
     if (!mask) return;
@@ -208,7 +212,7 @@ TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, boo
     if (!may_be_dense) notes.is_sparse[i] = 1;
 }
 
-/* Numbers of a column's subtile, or as many of a line: loaded and stored together. */
+/* Four numbers that are loaded and stored together: of one column of a subtile, or of one line. */
 template <class number> struct alignas(16) td_quad {
     number of[TD_SUBTILE];
 };
@@ -219,8 +223,9 @@ TD_DEVICE double td_axpby(double alpha, double sum, double beta, const double *c
     return beta == 0.0 ? td_mul64(alpha, sum) : td_fma64(alpha, sum, td_mul64(beta, *c));
 }
 
-/* What becomes of c where alpha or k is 0: as cuBLAS has it with scalars on the host, wherever ours
- * are. A beta of 1 leaves c as it is, else a zero is +0; c is not read if beta is 0. */
+/* Returns what becomes of an element *c of C where alpha or k is 0: what cuBLAS makes of it with
+ * scalars on the host, wherever ours are. With a beta of 1 it stays as it is, else a zero is +0; it
+ * is not read if beta is 0. */
 TD_DEVICE double td_scaled(double beta, const double *c)
 {
     return beta == 1.0 ? *c : td_axpby(0.0, 0.0, beta, c);

@@ -90,7 +90,8 @@ TD_DEVICE void td_copy_line_tile(const td_view &o, const double *data, int line0
 
 #if TD_HAS_CUDA_DEVICE
 
-/* The same of a batch member's by one thread, which arrives at `full`, as the copies do. */
+/* td_copy_line_tile by the tensor memory accelerator, of a tile of batch member `batch`. Called by
+ * one thread, which arrives at the barrier `full`, as the copies do. */
 template <class tile>
 TD_DEVICE void td_copy_line_boxes(const td_view &o, const CUtensorMap *map, int batch, int line0,
                                   int l0, uint64_t *to, uint64_t *full)
@@ -108,8 +109,8 @@ TD_DEVICE void td_copy_line_boxes(const td_view &o, const CUtensorMap *map, int 
     }
 }
 
-/* Boxes of both operands of `batch` members, up to element `end` of k. False if one's elements
- * cannot be copied so. */
+/* Describes boxes of op(A) and op(B) for `batch` members, up to element `end` of k. False if an
+ * operand's elements cannot be copied in boxes. */
 template <class tile>
 static inline bool td_describe_line_boxes(td_view_boxes *boxes, const td_view *operands,
                                           int64_t end, int64_t batch_first, int batch)

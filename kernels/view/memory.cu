@@ -4,7 +4,10 @@
 
 #if TD_HAS_CUDA_DEVICE
 
-cudaError_t td_memory_check(const td_memory *, cudaStream_t) { return cudaSuccess; }
+cudaError_t td_memory_check(td_memory (*)(const void *), const void *, cudaStream_t)
+{
+    return cudaSuccess;
+}
 
 #else
 
@@ -63,10 +66,11 @@ static cudaError_t check(void *of)
     return all ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
-cudaError_t td_memory_check(const td_memory *memory, cudaStream_t stream)
+cudaError_t td_memory_check(td_memory (*describe)(const void *call), const void *call,
+                            cudaStream_t stream)
 {
-    td_memory copy = *memory;
-    return hostgpu_enqueue(stream, cudaGraphNodeTypeKernel, check, &copy, sizeof copy);
+    td_memory memory = describe(call);
+    return hostgpu_enqueue(stream, cudaGraphNodeTypeKernel, check, &memory, sizeof memory);
 }
 
 #endif

@@ -32,10 +32,11 @@ typedef struct {
     int64_t batch, element_bytes, alpha_bytes, beta_bytes;
 } td_memory;
 
-/* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of it. A
- * GPU finds that out by itself, so that nothing is done for it; the host device, whose kernels
- * would read or end the program's own memory, asks. */
-cudaError_t td_memory_check(const td_memory *memory, cudaStream_t stream);
+/* In the stream's order: cudaErrorIllegalAddress if the current device cannot reach all of the
+ * memory that describe(call) says. A GPU finds that out by itself, so that nothing is described or
+ * done for it; the host device, whose kernels would read or end the program's own memory, asks. */
+cudaError_t td_memory_check(td_memory (*describe)(const void *call), const void *call,
+                            cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,8 @@
 /* Tile rows that neighbouring blocks go through before the next column of tiles. */
 enum { TD_TILE_GROUP = 16 };
 
-/* Of a tile's number, in tiles; `rows` of these to a group. */
+/* Sets the place, in tiles, of the tile with a number: tiles are numbered column by column within
+ * groups of `rows` tile rows. */
 TD_DEVICE void td_tile_of(int tile, int row_tiles, int column_tiles, int *row, int *column,
                           int rows = TD_TILE_GROUP)
 {
@@ -18,7 +19,7 @@ TD_DEVICE void td_tile_of(int tile, int row_tiles, int column_tiles, int *row, i
     *column = rest / height;
 }
 
-/* Of blockIdx.x. */
+/* Sets the place, in tiles, of the tile whose number is blockIdx.x. */
 TD_DEVICE void td_tile_of_block(int row_tiles, int column_tiles, int *row, int *column)
 {
     td_tile_of((int)blockIdx.x, row_tiles, column_tiles, row, column);

@@ -93,6 +93,10 @@ typedef struct td_engine {
 #include "modes.def"
 #undef MODE
 
+/* TD_RUN_DONE if the memory that the call reads and writes is there, TD_RUN_UNREACHABLE or
+ * TD_RUN_NO_STREAM: to be asked before anything is written. */
+td_run_status td_engine_check(const td_problem *p);
+
 /* engine->run, after engine->prepare at the first product of its way in a context. */
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);

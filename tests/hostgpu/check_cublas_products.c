@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <cublasXt.h>
 
 #include "cublas_expect.h"
 
@@ -253,6 +254,72 @@ static void test_gemm_ex(void **state)
     cudaFree(c);
 }
 
+/* Two groups of one and two members, as single products of them; the second group's k as given. */
+static cublasStatus_t multiply_groups(double **lists, int second_k)
+{
+    const cublasOperation_t op_a[] = {CUBLAS_OP_N, CUBLAS_OP_T},
+                            op_b[] = {CUBLAS_OP_T, CUBLAS_OP_N};
+    const int m[] = {5, 3}, n[] = {4, 6}, k[] = {7, second_k}, ld[] = {8, 8}, members[] = {1, 2};
+    const double alpha[] = {2, -1}, beta[] = {0.5, 0};
+    return cublasDgemmGroupedBatched(
+        handle, op_a, op_b, m, n, k, alpha, (const double *const *)lists, ld,
+        (const double *const *)lists + 3, ld, beta, lists + 6, ld, 2, members);
+}
+
+static void test_groups(void **state)
+{
+    enum { SIZE = 64 };
+    const shape shapes[] = {{CUBLAS_OP_N, CUBLAS_OP_T, 5, 4, 7, 8, 8, 8, 2, 0.5},
+                            {CUBLAS_OP_T, CUBLAS_OP_N, 3, 6, 8, 8, 8, 8, -1, 0}};
+    double *x = random_doubles(9 * SIZE), *old = copy_of(x, 9 * SIZE);
+    double **lists = acquire(9 * sizeof *lists);
+
+    (void)state;
+    for (int i = 0; i < 9; i++) lists[i] = x + i * SIZE;
+    expect_status(multiply_groups(lists, -1), CUBLAS_STATUS_INVALID_VALUE);
+    assert_memory_equal(x, old, 9 * SIZE * sizeof *x); /* nor is the first group made */
+    expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
+    expect_status(multiply_groups(lists, 8), CUBLAS_STATUS_NOT_SUPPORTED);
+    expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+    expect_ok(multiply_groups(lists, 8));
+    for (int i = 0; i < 3; i++)
+        compare(&shapes[i > 0], x + i * SIZE, x + (3 + i) * SIZE, old + (6 + i) * SIZE,
+                x + (6 + i) * SIZE, DBL_EPSILON);
+    cudaFree(x);
+    cudaFree(old);
+    cudaFree(lists);
+}
+
+/* Of matrices that no device has. */
+static void test_xt(void **state)
+{
+    enum { M = 6, N = 4, K = 9 };
+    const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, M, N, K, M, N, M, 1.5, -0.5};
+    double a[M * K], b[N * K], c[M * N], old[M * N];
+    int device = 0, absent = 1000, block = 0;
+    cublasXtHandle_t xt;
+
+    (void)state;
+    for (int i = 0; i < M * K; i++) a[i] = random_number();
+    for (int i = 0; i < N * K; i++) b[i] = random_number();
+    for (int i = 0; i < M * N; i++) c[i] = old[i] = random_number();
+    expect_ok(cublasXtCreate(&xt));
+    expect_status(cublasXtDgemm(xt, s.op_a, s.op_b, M, N, K, &s.alpha, a, M, b, N, &s.beta, c, M),
+                  CUBLAS_STATUS_NOT_INITIALIZED);
+    expect_status(cublasXtDeviceSelect(xt, 1, &absent), CUBLAS_STATUS_INVALID_VALUE);
+    expect_ok(cublasXtDeviceSelect(xt, 1, &device));
+    expect_status(
+        cublasXtDgemm(xt, s.op_a, s.op_b, M, N, K, &s.alpha, a, M - 1, b, N, &s.beta, c, M),
+        CUBLAS_STATUS_INVALID_VALUE);
+    expect_ok(cublasXtDgemm(xt, s.op_a, s.op_b, M, N, K, &s.alpha, a, M, b, N, &s.beta, c, M));
+    compare(&s, a, b, old, c, DBL_EPSILON);
+    expect_status(cublasXtSetBlockDim(xt, 0), CUBLAS_STATUS_INVALID_VALUE);
+    expect_ok(cublasXtSetBlockDim(xt, 64));
+    expect_ok(cublasXtGetBlockDim(xt, &block));
+    assert_int_equal(block, 64);
+    expect_ok(cublasXtDestroy(xt));
+}
+
 static void test_sgemm(void **state)
 {
     enum { M = 9, N = 8, K = 50 };
@@ -329,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_unreachable_operands),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_gemm_ex),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_xt),
         cmocka_unit_test(test_sgemm),
         cmocka_unit_test(test_int8),
     };

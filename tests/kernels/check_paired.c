@@ -1,6 +1,6 @@
-/* check_paired.c - products of binary64 matrices that stand for complex ones (td_problem.is_paired),
- * in the modes that make these by residues of complex numbers: C has the bits of the definition,
- * whatever part of it is computed, in whatever workspace, alone or in a batch. */
+/* check_paired.c - products of binary64 matrices that stand for complex ones
+ * (td_problem.is_paired), in the modes that make these by residues of complex numbers: C has the
+ * bits of the definition, in whatever workspace, by whatever route, alone or in a batch. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static const char *const names[] = {"ozaki2",    "ozaki2:2",  "ozaki2:7",  "ozak
                                     "ozaki2:17", "ozaki2:18", "ozaki2:20", "faithful"};
 enum { NAMES = sizeof names / sizeof *names };
 
-/* Where everything is slow: one that the data choose for, one of long numbers, and the exact one. */
+/* Where everything is slow: one that the data choose for, one of long numbers, the exact one. */
 static bool is_left_out(int name) { return test_is_sanitized() && name > 0 && name < NAMES - 2; }
 
 /* Of complex sizes m x n x k; `which` decides layout, scalars and seed. */

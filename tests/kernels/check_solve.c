@@ -178,6 +178,53 @@ static void no_memory_for_products(void **unused)
     }
 }
 
+/* What the graph of a solve writes in its second run, the first having solved for B too. */
+static test_matrix solve_in_a_graph(const system_matrices *s)
+{
+    test_matrix x = matrix_copy(&s->b);
+    double *const a = device_upload(&s->a), *const b = device_upload(&x);
+    td_problem p = system_call(s, a, b);
+    cudaGraph_t graph;
+    cudaGraphExec_t runnable;
+    cudaStream_t stream;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    p.stream = stream;
+    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    const td_run_status status = enqueue(&p, &(way){false, SIZE_MAX, tested->name});
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK(status == TD_RUN_DONE, "%s failed (%d) in a graph: %s", tested->name, (int)status,
+          system_text(&s->of));
+    CHECK_CUDA(cudaGraphInstantiate(&runnable, graph, 0));
+    for (int run = 0; run < 2; run++) {
+        CHECK_CUDA(cudaMemcpy(b, x.storage, x.count * sizeof(double), cudaMemcpyHostToDevice));
+        CHECK_CUDA(cudaGraphLaunch(runnable, stream));
+        CHECK_CUDA(cudaStreamSynchronize(stream));
+    }
+    CHECK_CUDA(cudaGraphExecDestroy(runnable));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    device_download(&x, b);
+    device_free(a);
+    device_free(b);
+    return x;
+}
+
+static void graphs_of_solves(void **unused)
+{
+    (void)unused;
+    if (tested->is_variant) return;
+    for (int which = 0; which < 4; which++) {
+        triangular of = system_varied("plain", type, 270, 40, which);
+        if (which == 3) of.alpha[0] = of.alpha[1] = 0.0;
+        system_matrices s = system_make(&of);
+        test_matrix x = solve(&s), captured = solve_in_a_graph(&s);
+        check_same(&x, &captured, "a graph", &of);
+        matrix_free(&x);
+        matrix_free(&captured);
+        system_free(&s);
+    }
+}
+
 static void poison_triangle(system_matrices *s)
 {
     for (int64_t i = 0; i < s->of.order; i++)
@@ -343,8 +390,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_shapes),           cmocka_unit_test(bits_of_a_block),
         cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(no_memory_for_products),
-        cmocka_unit_test(an_alpha_of_zero),     cmocka_unit_test(special_numbers),
-        cmocka_unit_test(hard_triangles),
+        cmocka_unit_test(graphs_of_solves),     cmocka_unit_test(an_alpha_of_zero),
+        cmocka_unit_test(special_numbers),      cmocka_unit_test(hard_triangles),
     };
     int failed = 0;
     device_require();

@@ -36,14 +36,7 @@ ARROWS = {
         "lib/loader/site.h",
     ],
     "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
-    "lib/cuda": [
-        "lib/cuda",
-        "lib/options/launcher.h",
-        "lib/options/log.h",
-        "lib/call/problem.h",
-        "lib/call/run_status.h",
-        "kernels",
-    ],
+    "lib/cuda": ["lib/cuda", "lib/options/launcher.h", "lib/options/log.h", "lib/call/problem.h", "lib/call/run_status.h", "kernels"],
     "lib/engines": [
         "lib/engines",
         "kernels",

@@ -448,7 +448,7 @@ static void what_cannot_be_predicted_stays_native(void **state)
     p.m = 0;
     assert_ptr_equal(td_policy_decide(&o, &p, &model).reason, td_reason_empty);
     p = product(64, 64, 64, 1);
-    p.type = TD_COMPLEX_BINARY64;
+    p.type = TD_COMPLEX_BINARY32;
     assert_ptr_equal(td_policy_decide(&o, &p, &model).reason, td_reason_routine);
 }
 

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import unittest
 
-kind, tandem, blas, preload, hostgpu = sys.argv[1:6]
+kind = sys.argv[1]
+tandem, blas, preload, hostgpu = map(os.path.abspath, sys.argv[2:6])
 STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13")]
 
 # The largest errors that pass, in units of 2^-52 of abs(A)abs(B): netlib's own, and what df promises.

@@ -117,6 +117,13 @@ class PreloadLevel3(unittest.TestCase):
                   ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC"), ("Dtrsm", "RUNU")}
         self.assertTrue(wanted <= rows, wanted - rows)
 
+    def test_solutions_stay_unverified(self):
+        """An element of X is no sum of one row and one column."""
+        process, calls = self.report("verified", TANDEM_MODE="df", TANDEM_ENTRY="trsm,syrk", TANDEM_VERIFY="sample:8")
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+        verified = {name: any(call["verified"] for call in calls if name in call["function"]) for name in ("trsm", "Dsyrk")}
+        self.assertEqual(verified, {"trsm": False, "Dsyrk": True})
+
     def test_switched_off(self):
         process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="gemm")
         self.assertEqual(calls, [])

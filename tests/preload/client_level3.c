@@ -159,8 +159,8 @@ static number sided(const routine *r, const call *x, int i, int j)
     return r->kind == SYMM ? mirrored(r, x, i, j) : triangular(x, i, j);
 }
 
-/* alpha times term l of the sum that makes C(i, j), and of the sum of magnitudes. A term is a sum of
- * two where both orders of two matrices are added. */
+/* alpha times the terms of the sum that makes an element of C, and their magnitudes. A term is two
+ * products where both orders of two matrices are added. */
 typedef struct {
     longer sum;
     long double size;
@@ -292,6 +292,12 @@ static void fill(const routine *r, const call *x)
     download(r, before, c);
 }
 
+/* True if the bits of two numbers differ, which may be NaN. */
+static bool has_changed(const void *from, const void *to)
+{
+    return memcmp(from, to, sizeof(number)) != 0;
+}
+
 static void check(const routine *r, form f, const call *x)
 {
     double worst = 0.0;
@@ -302,7 +308,7 @@ static void check(const routine *r, form f, const call *x)
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->ldc, j = e / x->ldc;
         if (status != CUBLAS_STATUS_SUCCESS || !is_written(r, x, i, j))
-            touched += memcmp(&before[e], &after[e], sizeof before[e]) != 0;
+            touched += has_changed(&before[e], &after[e]);
         else if (!(error_of(r, x, i, j) <= worst))
             worst = error_of(r, x, i, j);
     }

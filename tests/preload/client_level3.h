@@ -12,7 +12,8 @@ typedef struct {
 } call;
 
 /* Makes the call by the function of cublas.h for this type (D or Z) and this kind, on matrices in
- * device memory; a triangular product or solution is in place, in c. Returns what cublasGetError says. */
+ * device memory; a triangular product or solution is in place, in c. Returns what cublasGetError
+ * says. */
 int run_legacy(kind k, char type, int is_hermitian, const call *x, const void *a, const void *b,
                void *c);
 

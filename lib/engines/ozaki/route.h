@@ -125,8 +125,8 @@ const char *td_route_name(td_stage stage, int value);
 enum { TD_ROUTE_TEXT = 320 };
 const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 
-/* Logs the route of a product on the current device, the first time that there is one of its shape
- * (route_log.c). */
-void td_route_log(const td_engine *engine, const td_problem *p, td_parameter parameter);
+/* Logs the route of a lowered product on the current device, as the product of real lines that it
+ * is unfolded to; once for each of their shapes (route_log.c). */
+void td_route_log(const td_engine *engine, const td_problem *product, td_parameter parameter);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "../../options/log.h"
+#include "../real.h"
 #include "route.h"
 
 /* Shapes that were seen, by a hash that is not 0: more than a program has. Those beyond are not
@@ -36,14 +37,16 @@ static bool is_new(uint64_t hash)
     return false;
 }
 
-void td_route_log(const td_engine *engine, const td_problem *p, td_parameter parameter)
+void td_route_log(const td_engine *engine, const td_problem *product, td_parameter parameter)
 {
+    td_problem p;
     td_route route;
     char text[TD_ROUTE_TEXT];
     if (!engine->route || !td_log_is_on(TD_LOG_DEBUG)) return;
     const td_traits device = td_traits_current();
-    if (!engine->route(p, parameter, &device, &route) || !is_new(hash_of(engine, p, parameter)))
+    td_real_product(product, &p);
+    if (!engine->route(&p, parameter, &device, &route) || !is_new(hash_of(engine, &p, parameter)))
         return;
-    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld batch=%lld: %s", engine->name, (long long)p->m,
-           (long long)p->n, (long long)p->k, (long long)p->batch, td_route_print(&route, text));
+    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld batch=%lld: %s", engine->name, (long long)p.m,
+           (long long)p.n, (long long)p.k, (long long)p.batch, td_route_print(&route, text));
 }

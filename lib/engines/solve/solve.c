@@ -62,21 +62,12 @@ static td_run_status solve_block(const run *r, int64_t block)
     return td_cuda_ok(td_solve_block_run(&b, r->problem->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
-/* Whether the memory of the call is there: asked before anything is written. */
-static td_run_status check(const td_problem *p)
-{
-    const td_memory memory = td_problem_memory(p);
-    const cudaError_t error = td_memory_check(&memory, p->stream);
-    if (td_cuda_ok(error)) return TD_RUN_DONE;
-    return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
-}
-
 td_run_status td_solve_run(const td_problem *p, const td_solve_products *products,
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
     const run r = {p, products, device, workspace_limit, counters};
     const int64_t blocks = td_solve_blocks(p);
-    td_run_status status = check(p);
+    td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (td_problem_only_scales(p)) return zero(p);
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;

@@ -80,7 +80,13 @@ static double *element_at(const system_matrices *s, int64_t i, int64_t j)
 }
 
 /* Of these parts alone: an infinity times the imaginary unit has no NaN in it. */
-static ref_number number_of(long double re, long double im) { return CMPLXL(re, im); }
+static ref_number number_of(long double re, long double im)
+{
+    const long double parts[2] = {re, im};
+    ref_number x;
+    memcpy(&x, parts, sizeof x);
+    return x;
+}
 
 static ref_number number_at(const triangular *of, const double *at)
 {
