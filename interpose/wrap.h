@@ -33,8 +33,8 @@ void td_wrap_end(td_call *call, bool is_done);
 /* True if calls of the entry are looked at, so that td_wrap_begin does more than leave. */
 bool td_wrap_is_seen(td_entry entry);
 
-/* For matrices that are not on a device yet: NULL if an engine would run p, were they on the current
- * one, else why it stays native. */
+/* For matrices that are not on a device yet: NULL if an engine would run p, were they on the
+ * current one, else why it stays native. */
 const char *td_wrap_foresee(td_entry entry, const td_problem *p);
 
 /* Begins a call that stays native, for that reason (a string that stays); its original function

@@ -138,8 +138,8 @@ TD_DEVICE td_complex<double> plus(td_complex<double> x, td_complex<double> y)
     return {td_add64(x.re, y.re), td_add64(x.im, y.im)};
 }
 
-/* Takes a tile's products with solved elements away: their sum at once, so that few roundings are as
- * large as x. */
+/* Takes a tile's products with solved elements away: their sum at once, so that few roundings are
+ * as large as x. */
 template <class number>
 TD_DEVICE void take_tile_away(number *x, const number *tile, const number *solved, int lane)
 {

@@ -17,11 +17,11 @@ enum { TD_SOLVE_ORDER = 64, TD_SOLVE_SUM = 8 };
 /* X of T X = alpha B in place of B, T being lower triangular. A system of another form has this one
  * by steps that go backwards, or along rows for columns.
  *
- * Element i of a vector x of X is alpha b[i], less the sums of t[i][j] x[j] of 8 j each that are all
- * below i - i % 8, less t[i][j] x[j] one by one from there to i - 1, over t[i][i]. Sums and what is
- * less one by one are chains of FMAs over ascending j; alpha b[i] is rounded by itself. Real
- * quotients are correctly rounded. Complex ones are within a few units in the last place of their
- * larger part, and neither overflow nor underflow if the exact quotient does not. */
+ * Element i of a vector x of X is alpha b[i], less the sums of t[i][j] x[j] of 8 j each that are
+ * all below i - i % 8, less t[i][j] x[j] one by one from there to i - 1, over t[i][i]. Sums and
+ * what is less one by one are chains of FMAs over ascending j; alpha b[i] is rounded by itself.
+ * Real quotients are correctly rounded. Complex ones are within a few units in the last place of
+ * their larger part, and neither overflow nor underflow if the exact quotient does not. */
 typedef struct {
     td_type type; /* of T, B and alpha: TD_BINARY64 or TD_COMPLEX_BINARY64 */
 

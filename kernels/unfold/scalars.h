@@ -17,7 +17,8 @@ extern "C" {
  * conjugate transpose; where the region is. All matrices are m x n of complex numbers.
  *
  * Scalars without imaginary parts are the real product's own: it makes C, and nothing is left to
- * do. Else it makes T, with alpha = 1 and beta = 0, in C's place, of which a copy is kept before. */
+ * do. Else it makes T, with alpha = 1 and beta = 0, in C's place, of which a copy is kept
+ * before. */
 typedef struct {
     td_scalar alpha, beta;
     bool alpha_is_real, beta_is_real; /* they are stored as real numbers */

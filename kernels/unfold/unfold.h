@@ -1,6 +1,6 @@
-/* unfold.h - factors of a product that are no plain lines of real numbers (../view/view.h), written out as
- * such: matrices stored in one triangle, of complex numbers, or joined side by side along k. Kernels
- * of engines then read real lines alone. For host C.
+/* unfold.h - factors of a product that are no plain lines of real numbers (../view/view.h), written
+ * out as such: matrices stored in one triangle, of complex numbers, or joined side by side along k.
+ * Kernels of engines then read real lines alone. For host C.
  *
  * A complex product of m x n elements and k terms is a real one of 2m x n and 2k: C has its parts
  * as neighbouring rows in memory as it is; a line of op(B) becomes pairs (re, im) along k; and a

@@ -71,8 +71,9 @@ typedef struct {
     bool is_hermitian;
 
     /* Of a product that another routine was lowered to (lower.h): that routine's kind, the elements
-     * of C that it reads and writes, and how A and B are stored. The factors are [A rest_a] and [B; rest_b], of k / 2
-     * terms each, if the rest has data or an array. Beta is 0 where one is triangular. */
+     * of C that it reads and writes, and how A and B are stored. The factors are [A rest_a] and [B;
+     * rest_b], of k / 2 terms each, if the rest has data or an array. Beta is 0 where one is
+     * triangular. */
     td_kind routine;
     td_region_kind region;
     td_form form_a, form_b;

@@ -13,8 +13,8 @@
  * its grid in CUDA's limits. */
 enum { TD_MAX_PART_LINES = 1 << 20, TD_MAX_PART_MEMBERS = 32767 };
 
-/* Most that a part has: m x n elements of C in each of `batch` members, whose sums take k_pass terms
- * at a time. cuBLAS may work in cublas_bytes; 0: it is not called. */
+/* Most that a part has: m x n elements of C in each of `batch` members, whose sums take k_pass
+ * terms at a time. cuBLAS may work in cublas_bytes; 0: it is not called. */
 typedef struct {
     int64_t m, n, batch, k_pass;
     size_t cublas_bytes;

@@ -5,9 +5,9 @@
 
 #include "../call/problem.h"
 
-/* True if factor A (0) or B (1) of a lowered product has to be written out before an engine can read
- * it: it is stored in a triangle, joined of two, or complex and not a pair of columns as it is, or
- * it is C itself. */
+/* True if factor A (0) or B (1) of a lowered product has to be written out before an engine can
+ * read it: it is stored in a triangle, joined of two, or complex and not a pair of columns as it
+ * is, or it is C itself. */
 bool td_is_unfolded(const td_problem *product, int which);
 
 /* The product of plain real lines that a lowered one is unfolded to: its

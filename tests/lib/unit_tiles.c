@@ -63,8 +63,8 @@ static void tiles_fit_and_are_multiples_of_blocks(void **state)
     assert_int_equal(td_tile_fitting(&p, 4096, td_tile_bytes(&p) / 2.0).m, 0);
 }
 
-/* Each element of C is of one tile, and a tile's first row of op(A) and column of op(B) are those of
- * its first element. */
+/* Each element of C is of one tile, and a tile's first row of op(A) and column of op(B) are those
+ * of its first element. */
 static void check_cover(const td_problem *p, td_tile_size size)
 {
     const int64_t element = td_types[p->type].size;

@@ -1,7 +1,7 @@
 /* client_grouped.c - a program that knows nothing of Tandem: groups of products of several sizes,
  * for check_preload_grouped.py. A line for each member of each group: `same` if its C has the bits
- * that cublasDgemm gives it, else `other`; then, with a group that is invalid, the call's status and
- * how many C have changed. */
+ * that cublasDgemm gives it, else `other`; then, with a group that is invalid, the call's status
+ * and how many C have changed. */
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
 #include <math.h>

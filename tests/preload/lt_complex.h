@@ -9,7 +9,8 @@
  *
  *   complex KIND of ABD OPS ... ; status N ; WHAT
  *
- * KIND is `product`, or `conjugate` if an operand is to be conjugated but not transposed as columns;
+ * KIND is `product`, or `conjugate` if an operand is to be conjugated but not transposed as
+ * columns;
  * WHAT: `right` if every part of D is near the exact one, else `wrong`. */
 void multiply_complex(cublasLtHandle_t handle, __typeof__(&cublasLtMatmul) matmul);
 
