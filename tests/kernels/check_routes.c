@@ -30,8 +30,8 @@ typedef struct {
         .pad_c = 2, .guard = guard_, .alpha = alpha_, .beta = beta_, .seed = m_ + n_ + k_          \
     }
 
-/* On a device with the tensor memory accelerator the third has operands that it can copy; the
- * fourth and fifth have slices of k. */
+/* On a device with the tensor memory accelerator the third and the last two have operands that it
+ * can copy, the last one tiles for pairs of blocks; the fourth and fifth have slices of k. */
 static const routed products[] = {
     {PRODUCT("both signs", N, N, 130, 70, 100, 1, 1.0, 0.0), "ozaki2", 1, false},
     {PRODUCT("wide 2", T, N, 65, 129, 190, 1, -1.5, 0.5), "ozaki2", 2, false},
@@ -43,6 +43,7 @@ static const routed products[] = {
     {PRODUCT("cancelling", T, T, 70, 70, 200, 1, 1.0, -1.0), "faithful", 1, false},
     {PRODUCT("both signs", N, N, 200, 130, 144, 1, 1.0, 0.5), "fp64", 2, false},
     {PRODUCT("wide 2", T, N, 64, 256, 144, 2, -1.0, 0.0), "fp64", 1, false},
+    {PRODUCT("both signs", T, N, 832, 832, 144, 2, 1.0, 0.0), "fp64", 1, true},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 

@@ -170,12 +170,20 @@ static cudaError_t choose(const td_dense_part *part)
     return td_dense_choose(&dense, part->fixed.batch, part->stream);
 }
 
+/* True if C has elements of the piece that begins at (i, j): others have no tiles to launch. */
+static bool has_piece(const td_dense_part *part, int64_t i, int64_t j)
+{
+    const td_target *target = &part->finish.target;
+    return td_region_meets(&target->region, i, j, (int)td_smaller(part->sizes.m, target->m - i),
+                           (int)td_smaller(part->sizes.n, target->n - j));
+}
+
 cudaError_t td_dense_part_run(const td_dense_part *part)
 {
     cudaError_t error = choose(part);
     for (int64_t j = 0; j < part->finish.target.n; j += part->sizes.n)
         for (int64_t i = 0; i < part->finish.target.m && error == cudaSuccess; i += part->sizes.m)
-            error = run_piece(part, i, j);
+            if (has_piece(part, i, j)) error = run_piece(part, i, j);
     return error;
 }
 

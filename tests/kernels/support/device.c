@@ -25,6 +25,9 @@ double *device_upload(const test_matrix *m)
     double *storage = NULL;
     CHECK_CUDA(cudaMalloc((void **)&storage, bytes ? bytes : sizeof(double)));
     CHECK_CUDA(cudaMemcpy(storage, m->storage, bytes, cudaMemcpyHostToDevice));
+    /* Copies from pageable memory may be under way when the call returns, and streams that do not
+     * block do not wait for them. */
+    CHECK_CUDA(cudaStreamSynchronize(NULL));
     return storage;
 }
 
