@@ -162,7 +162,14 @@ static bool lower(const td_problem *p, td_problem *product)
 
 static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
 {
-    td_problem p = {.kind = r->kind, .type = r->type, .is_hermitian = r->is_hermitian, .batch = 1};
+    static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
+    td_problem p = {.kind = r->kind,
+                    .type = r->type,
+                    .is_hermitian = r->is_hermitian,
+                    .a.data = &somewhere[0],
+                    .b.data = &somewhere[1],
+                    .c.data = &somewhere[2],
+                    .batch = 1};
     p.alpha.value.binary64 = 1.0;
     return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
            parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&

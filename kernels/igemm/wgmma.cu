@@ -78,7 +78,8 @@ enum {
     LANES = 4,
     PLACES = 2 * LANES,
     SHORT_STAGES = 4, /* of a unit that is short where units are many; otherwise twice as many */
-    FEW_UNITS = 16    /* of a cluster */
+    FEW_UNITS = 16,   /* of a cluster */
+    LONG_K = 2048     /* of units of a triangle that are asked for */
 };
 struct found_ring {
     uint64_t full[PLACES], wanted[PLACES];
@@ -88,9 +89,10 @@ struct found_ring {
 
 /* What the first block of a cluster tells the other ones of their next unit. They are fewer units
  * apart than there are places: no block copies to a stage before all have multiplied what was
- * there, so that they are as many units apart as there are stages, and two more, at most. */
+ * there, so that they are as many units apart as there are stages, and two more, at most; and
+ * before each of these a triangle has less than a group's rows of units that are passed over. */
 struct told_ring {
-    enum { TOLD = 16 };
+    enum { TOLD = 128 };
     uint64_t told[TOLD];
     int index[TOLD];
 };
@@ -152,14 +154,16 @@ template <class s> TD_DEVICE int take_unit(const td_panels &p, int turn, int cou
 /* The unit after `index`. Clusters take it when most copies of that one are under way, the first
  * ones by their own numbers: so those that run at a time have neighbouring tiles, which the L2
  * holds, however long they have run. Every unit has been followed by one when the last of them
- * leaves 0. Where units may be passed over, or are short, they are dealt out in turn: to ask for
- * each takes longer. */
+ * leaves 0. Where only listed tiles are wanted, or units are short, they are dealt out in turn: to
+ * ask for each takes longer. Of a triangle few are passed over, and clusters that drifted apart
+ * would each read their own part of the operands from memory. */
 template <class s>
 TD_DEVICE int following_unit(const td_panels &p, int index, int turn, int lanes, int count,
                              told_ring &told)
 {
-    return p.batch > 1 || td_leaves_tiles(&p) || lanes > 1 ? index + lanes * clusters<s>()
-                                                           : take_unit<s>(p, turn, count, told);
+    const bool is_short = td_leaves_tiles(&p) && p.k < LONG_K;
+    return p.batch > 1 || p.wanted.of || is_short || lanes > 1 ? index + lanes * clusters<s>()
+                                                               : take_unit<s>(p, turn, count, told);
 }
 
 template <class s>
@@ -440,6 +444,9 @@ __global__ void __launch_bounds__(s::threads, 1)
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0);
     start(barrier.stage, s::groups * s::cluster);
+    static_assert((s::stages + 2) * (int)units_of_clusters<s>::GROUP <= (int)told_ring::TOLD &&
+                      (int)told_ring::TOLD <= (int)s::threads,
+                  "blocks of a cluster are told of all their units");
     if (s::cluster > 1 && threadIdx.x < told_ring::TOLD)
         td_barrier_start(&barrier.told.told[threadIdx.x], 1);
     start(barrier.unit, TEAMS * s::team_threads / 32);

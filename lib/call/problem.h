@@ -90,6 +90,9 @@ typedef struct {
      * op(A) and op(B) stand along k in memory, and the region counts complex elements. */
     bool is_paired;
 
+    /* Of a product of plain real lines: what is read and written to unfold its factors. */
+    double unfolded_bytes;
+
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;

@@ -3,7 +3,7 @@
 /* True if an engine would write over the factor while it reads it. */
 static bool is_result(const td_problem *p, const td_matrix *x)
 {
-    return x->array ? x->array == p->c.array : x->data == p->c.data;
+    return x->array ? x->array == p->c.array : x->data && x->data == p->c.data;
 }
 
 bool td_is_unfolded(const td_problem *product, int which)
@@ -22,9 +22,20 @@ static void double_steps(td_matrix *x)
     x->stride *= 2;
 }
 
+/* Bytes that are read and written to unfold a factor of so many elements: a complex one on the left
+ * becomes twice as many numbers. */
+static double bytes_of_unfolding(const td_problem *p, int which)
+{
+    const double elements = (double)(which ? p->n : p->m) * (double)p->k * (double)p->batch,
+                 of_complex = which ? 32.0 : 48.0;
+    if (!td_is_unfolded(p, which)) return 0.0;
+    return elements * (p->type == TD_COMPLEX_BINARY64 ? of_complex : 16.0);
+}
+
 void td_real_product(const td_problem *product, td_problem *real)
 {
     *real = *product;
+    real->unfolded_bytes = bytes_of_unfolding(product, 0) + bytes_of_unfolding(product, 1);
     if (td_is_unfolded(product, 0)) real->op_a = TD_OP_T;
     if (td_is_unfolded(product, 1)) real->op_b = TD_OP_N;
     real->form_a = real->form_b = (td_form){0};

@@ -202,7 +202,7 @@ class Commands(Case):
 
     def test_plan_of_a_triangle(self):
         h200 = ('--device', 'NVIDIA H200')
-        whole, half = self.plan(4096, 4096, 512, *h200)[1], self.plan('--routine', 'dsyrk', 4096, 512, *h200)[1]
+        whole, half = self.plan(4096, 4096, 2048, *h200)[1], self.plan('--routine', 'dsyrk', 4096, 2048, *h200)[1]
         for mode in ('native', 'df', 'dd', 'ozaki2', 'fp64'):
             self.assertLess(float(half[mode]), 0.75 * float(whole[mode]), mode)
         plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
@@ -233,7 +233,8 @@ class Commands(Case):
         h200 = ('--device', 'NVIDIA H200')
         gemm, trmm, symm = (self.plan(*arguments, *h200)[1] for arguments in
                             ((8192, 8192, 8192), ('--routine', 'dtrmm', 8192, 8192), ('--routine', 'dsymm', 8192, 8192)))
-        self.assertEqual(gemm['ozaki2'], trmm['ozaki2'])
+        self.assertLess(float(gemm['ozaki2']), float(trmm['ozaki2']))  # the triangle is written out
+        self.assertLess(float(trmm['ozaki2']), 1.05 * float(gemm['ozaki2']))
         self.assertEqual(gemm['native'], symm['native'])
         self.assertAlmostEqual(float(trmm['native']) / float(gemm['native']), 0.6, delta=0.05)
 

@@ -19,6 +19,7 @@ static double memory[1];
 
 static td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
+    static double result[2];
     const td_matrix there = {.data = memory, .ld = 1 << 20};
     return (td_problem){.kind = TD_PRODUCT,
                         .type = TD_BINARY64,
@@ -28,7 +29,7 @@ static td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
                         .alpha.value.binary64 = 1.0,
                         .a = there,
                         .b = there,
-                        .c = there,
+                        .c = {.data = result, .ld = 1 << 20},
                         .batch = batch};
 }
 

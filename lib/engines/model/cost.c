@@ -4,6 +4,7 @@
 
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/select/choice.h"
+#include "../../../kernels/routes.h"
 #include "tuning.h"
 
 /* Sizes as the model computes with them. */
@@ -175,6 +176,10 @@ static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
         bytes_of(p, &s) + (s.a + s.b) * 8.0 + split * (8.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
     cost->int8 = share * moduli * operations_of(&s, 128.0, 128.0);
     cost->blocks = moduli * tiles_of(&s, 128.0) * pieces;
+    if (p->region != TD_REGION_ALL && p->k <= TD_FUSED_MOST_K) {
+        cost->bytes *= td_tuned_triangle_apart;
+        cost->int8 *= td_tuned_triangle_apart;
+    }
 }
 
 TD_COST(ozaki2) { count_residues(p, td_moduli_of(p, false, parameter), cost); }

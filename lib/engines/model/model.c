@@ -253,13 +253,20 @@ double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_para
     return seconds_of(rates, &cost);
 }
 
+/* What every mode but native takes before its product. */
+static double seconds_to_unfold(const td_model *model, const td_engine *engine, const td_problem *p)
+{
+    return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
+}
+
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p)
 {
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
-    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t);
+    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) +
+           seconds_to_unfold(model, engine, p);
 }
 
 void td_model_predict(const td_model *model, const td_problem *p, double *seconds)
@@ -269,6 +276,8 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
     const terms t = terms_of(p);
     for (int i = 0; i < count; i++) {
         seconds[i] = td_model_by_rates(&model->rates, way[i].engine, way[i].parameter, p);
-        if (seconds[i] > 0.0) seconds[i] *= factor(model->factors[i], &t);
+        if (seconds[i] > 0.0)
+            seconds[i] = seconds[i] * factor(model->factors[i], &t) +
+                         seconds_to_unfold(model, way[i].engine, p);
     }
 }
