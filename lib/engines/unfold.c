@@ -33,7 +33,7 @@ static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINAR
 
 bool td_is_folded(const td_problem *p)
 {
-    return is_complex(p) || td_is_unfolded(p, 0) || td_is_unfolded(p, 1);
+    return p->kind == TD_PRODUCT && (is_complex(p) || td_is_unfolded(p, 0) || td_is_unfolded(p, 1));
 }
 
 /* ---- descriptions ---- */

@@ -4,7 +4,6 @@
  * How good such a product is is tested with plain products (check_unfold.c, check_dgemm.c). */
 #include "../support/test.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "../../lib/call/lower.h"
 #include "../../lib/cuda/device.h"
 #include "../support/bits.h"
+#include "../support/complex_of.h"
 #include "../support/random.h"
 #include "support/checked.h"
 #include "support/device.h"
@@ -71,9 +71,9 @@ static void fill(const routine_case *c, matrix *x, test_random *r)
     for (int64_t j = 0; j < x->columns; j++)
         for (int64_t i = 0; i < x->ld; i++) {
             const double re = 2.0 * random_uniform(r) - 1.0, im = 2.0 * random_uniform(r) - 1.0;
-            *element(x, i, j) = i >= x->rows    ? CMPLX(NAN, c->is_complex ? NAN : 0.0)
-                                : c->is_complex ? CMPLX(re, im)
-                                                : CMPLX(re, 0.0);
+            *element(x, i, j) = i >= x->rows    ? complex_of(NAN, c->is_complex ? NAN : 0.0)
+                                : c->is_complex ? complex_of(re, im)
+                                                : complex_of(re, 0.0);
         }
 }
 
@@ -158,14 +158,14 @@ static void write_factors_out(routine_case *c)
 static void poison_a(const routine_case *c)
 {
     const td_problem *p = &c->p;
-    const number poison = CMPLX(NAN, c->is_complex ? NAN : 0.0);
+    const number poison = complex_of(NAN, c->is_complex ? NAN : 0.0);
     for (int64_t j = 0; has_side(p) && j < c->a.columns; j++)
         for (int64_t i = 0; i < c->a.rows; i++) {
             number *const at = element(&c->a, i, j);
             const bool is_unit =
                 i == j && p->kind == TD_TRIANGULAR_PRODUCT && p->diagonal == TD_UNIT_DIAGONAL;
             if (!is_inside(p->triangle, i, j) || is_unit) *at = poison;
-            if (p->is_hermitian && i == j) *at = CMPLX(creal(*at), NAN);
+            if (p->is_hermitian && i == j) *at = complex_of(creal(*at), NAN);
         }
 }
 
@@ -186,7 +186,7 @@ static number random_scalar(test_random *r, bool is_complex)
 {
     static const double values[] = {1.0, 0.0, -1.0, 0.7};
     const double re = values[random_int(r, 0, 3)], im = values[random_int(r, 0, 3)];
-    return CMPLX(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
+    return complex_of(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
 }
 
 static int random_size(test_random *r)
@@ -336,8 +336,8 @@ static matrix compute(const routine_case *c, td_problem p, const matrix *a, cons
 
 static number multiply_add(number x, number y, number z)
 {
-    return CMPLX(fma(-cimag(x), cimag(y), fma(creal(x), creal(y), creal(z))),
-                 fma(cimag(x), creal(y), fma(creal(x), cimag(y), cimag(z))));
+    return complex_of(fma(-cimag(x), cimag(y), fma(creal(x), creal(y), creal(z))),
+                      fma(cimag(x), creal(y), fma(creal(x), cimag(y), cimag(z))));
 }
 
 /* By the product of the factors written out, with the same scalars; of her2k by T, which is the

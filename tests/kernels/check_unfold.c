@@ -3,7 +3,6 @@
  * every engine, against sums in extended precision. What a form does not read is poisoned. */
 #include "../support/test.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "../../lib/call/lower.h"
 #include "../../lib/cuda/device.h"
+#include "../support/complex_of.h"
 #include "../support/random.h"
 #include "support/checked.h"
 #include "support/device.h"
@@ -84,8 +84,9 @@ static void fill(stored *x, test_random *r)
             for (int64_t i = 0; i < x->ld; i++) {
                 const double re = number(r), im = x->is_complex ? number(r) : 0.0;
                 const bool is_half = i == j && x->form.is_hermitian;
-                *element(x, z, i, j) = !is_read(x, i, j) ? CMPLX(NAN, x->is_complex ? NAN : 0.0)
-                                                         : CMPLX(re, is_half ? NAN : im);
+                *element(x, z, i, j) = !is_read(x, i, j)
+                                           ? complex_of(NAN, x->is_complex ? NAN : 0.0)
+                                           : complex_of(re, is_half ? NAN : im);
             }
 }
 
@@ -107,7 +108,7 @@ static exact_term value_of(const stored *x, int64_t member, int64_t i, int64_t j
     if (f->storage == TD_STORED_TRIANGULAR && f->is_unit && i == j) return 1.0L;
     const term t = is_other ? *element(x, member, j, i) : *element(x, member, i, j);
     if (f->storage != TD_STORED_MIRRORED || !f->is_hermitian) return t;
-    return i == j ? CMPLXL(creal(t), 0.0L) : is_other ? conjl(t) : (exact_term)t;
+    return i == j ? long_complex_of(creal(t), 0.0L) : is_other ? conjl(t) : (exact_term)t;
 }
 
 static exact_term op_value(const stored *x, td_op op, int64_t member, int64_t i, int64_t j)
@@ -313,7 +314,7 @@ static term random_scalar(test_random *r, bool is_complex)
 {
     static const double values[] = {1.0, 0.0, -1.0, 0.7};
     const double re = values[random_int(r, 0, 3)], im = values[random_int(r, 0, 3)];
-    return CMPLX(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
+    return complex_of(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
 }
 
 static int64_t random_size(test_random *r)
@@ -373,7 +374,7 @@ static void random_products(void **unused)
     (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         folded_case c = make_case(first_seed + (uint64_t)i);
-        if ((c.alpha == 0.0 || c.k == 0) && c.is_complex) c.alpha = CMPLX(0.5, 1.0);
+        if ((c.alpha == 0.0 || c.k == 0) && c.is_complex) c.alpha = complex_of(0.5, 1.0);
         check(&c);
     }
 }
@@ -390,15 +391,15 @@ static bool takes_part(const stored *x, td_op op, int64_t i, int64_t j)
 /* x y + z by four real products. */
 static exact_term by_parts(exact_term x, exact_term y, exact_term z)
 {
-    return CMPLXL(creall(x) * creall(y) - cimagl(x) * cimagl(y) + creall(z),
-                  creall(x) * cimagl(y) + cimagl(x) * creall(y) + cimagl(z));
+    return long_complex_of(creall(x) * creall(y) - cimagl(x) * cimagl(y) + creall(z),
+                           creall(x) * cimagl(y) + cimagl(x) * creall(y) + cimagl(z));
 }
 
 /* As a scalar without an imaginary part does. */
 static exact_term scaled(const folded_case *c, term by, exact_term x, exact_term z)
 {
     if (cimag(c->alpha) != 0.0 || cimag(c->beta) != 0.0) return by_parts(by, x, z);
-    return CMPLXL(creal(by) * creall(x) + creall(z), creal(by) * cimagl(x) + cimagl(z));
+    return long_complex_of(creal(by) * creall(x) + creall(z), creal(by) * cimagl(x) + cimagl(z));
 }
 
 static exact_term special_result(const folded_case *c, int64_t z, int64_t i, int64_t j)
@@ -439,7 +440,8 @@ static void plant(stored *x, test_random *r)
     term *const at = element(x, random_int(r, 0, (int)x->members - 1), i, j);
     const double value = values[random_int(r, 0, 2)];
     const bool is_real = !x->is_complex || random_int(r, 0, 1) || (i == j && x->form.is_hermitian);
-    if (is_read(x, i, j)) *at = is_real ? CMPLX(value, cimag(*at)) : CMPLX(creal(*at), value);
+    if (is_read(x, i, j))
+        *at = is_real ? complex_of(value, cimag(*at)) : complex_of(creal(*at), value);
 }
 
 static void special_numbers(void **unused)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/complex_of.h"
 #include "device.h"
 
 const char *const lu_kind_names[LU_KINDS] = {"random",  "graded", "singular", "permuted triangle",
@@ -85,15 +86,6 @@ static char *number_at(const lu_stack *s, int index, int i, int j)
 {
     return (char *)lu_stack_at(s, index) +
            ((size_t)i + (size_t)j * (size_t)s->ld) * s->number_bytes;
-}
-
-/* CMPLX, which clang does not have with glibc's header. */
-static double complex complex_of(double re, double im)
-{
-    const double both[2] = {re, im};
-    double complex x;
-    memcpy(&x, both, sizeof x);
-    return x;
 }
 
 double complex lu_get(const lu_stack *s, int index, int i, int j)
