@@ -63,8 +63,8 @@ TD_BOTH int64_t td_region_blocks(const td_region *region, int64_t m, int64_t n, 
         /* Of a column of blocks the region has a first or a last row. */
         const bool is_lower = region->kind == TD_REGION_LOWER;
         const int64_t edge = (is_lower ? j * columns : (j + 1) * columns - 1) - region->below,
-                      row = is_lower ? edge << region->row_shift
-                                     : ((edge + 1) << region->row_shift) - 1,
+                      element = 1 << region->row_shift,
+                      row = is_lower ? edge * element : (edge + 1) * element - 1,
                       block = edge < 0 ? -1 : row / rows;
         if (is_lower)
             blocks += block < 0 ? down : block < down ? down - block : 0;
