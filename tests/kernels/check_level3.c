@@ -239,10 +239,8 @@ static routine_case make_case(uint64_t seed)
                   columns = has_side(p) ? p->n : p->n + p->k - rows;
     if (!has_side(p)) p->m = 0;
     c.a = has_side(p) ? matrix_of(order, order, pad) : matrix_of(rows, columns, pad);
-    c.b = matrix_of(rows, columns, random_int(r, 0, 3));
-    c.c = has_side(p) ? matrix_of(p->m, p->n, pad) : matrix_of(p->n, p->n, pad);
-    if (c.is_in_place) c.c.ld = c.b.ld = p->m + 2;
-    if (c.is_in_place) c.b = matrix_of(p->m, p->n, 2), c.c = matrix_of(p->m, p->n, 2);
+    c.b = matrix_of(rows, columns, c.is_in_place ? 2 : random_int(r, 0, 3));
+    c.c = matrix_of(has_side(p) ? p->m : p->n, p->n, c.is_in_place ? 2 : pad);
     fill(&c, &c.a, r);
     fill(&c, &c.b, r);
     fill(&c, &c.c, r);
