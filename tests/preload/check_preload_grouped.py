@@ -5,22 +5,14 @@ usage: check_preload_grouped.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-client, preload, hostgpu = sys.argv[1:4]
-STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
+from preloading import run
+
 FORMS = {"cublasDgemmGroupedBatched", "cublasGemmGroupedBatchedEx"}
 SIZES = {8: 1, 9: 2, 40: 1, 41: 3, 7: 0, 48: 1, 12: 3}  # the rows of each group's C, and its members
-
-
-def run(tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
-    environment.update(variables)
-    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 class PreloadGrouped(unittest.TestCase):

@@ -5,15 +5,12 @@ usage: check_preload_level3.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-client, preload = sys.argv[1:3]
-hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the real libraries
-stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
-stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
+from preloading import run
+
 
 BLAS = ["Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm", "Ztrmm",
         "Dtrsm", "Ztrsm"]
@@ -27,14 +24,6 @@ MODES = {
     "faithful:fp64": 2**-52, "fp64": 2**-48, "auto": 2**-45,
 }
 RESIDUAL = 2**-48  # of solutions: blocks are solved in binary64 in every mode
-
-
-def run(tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
-    environment.update(variables)
-    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300,
-                          check=False)
 
 
 def lines(process):

@@ -5,24 +5,14 @@ usage: check_preload_lu.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-client, preload = sys.argv[1:3]
-hostgpu = sys.argv[3] if len(sys.argv) > 3 else None  # None: a GPU, and the real libraries
-stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
-stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
+from preloading import hostgpu, run
+
 
 WORST = 30.0  # where LAPACK's own tests fail
-
-
-def run(tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
-    environment.update(variables)
-    return subprocess.run([client], env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 def lines(process):

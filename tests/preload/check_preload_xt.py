@@ -5,23 +5,15 @@ usage: check_preload_xt.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-client, preload, hostgpu = sys.argv[1:4]
-STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
+from preloading import run
+
 FORMS = {"cublasXtDgemm", "cublasXtZgemm"}
 MODES = ("df", "ts", "fp64", "ozaki2", "faithful")
 SIZES = ["600", "500", "50", "64"]  # 3.0 MiB of matrices, by tiles of 64
-
-
-def run(*arguments, tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
-    environment.update(variables)
-    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 def lines(process):

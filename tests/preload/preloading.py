@@ -1,0 +1,21 @@
+"""What the tests share whose client knows nothing of Tandem: it runs with and without the library preloaded.
+
+Their arguments are CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]; without the folder there is a GPU, and the real libraries.
+"""
+
+import os
+import subprocess
+import sys
+
+client, preload = sys.argv[1:3]
+hostgpu = sys.argv[3] if len(sys.argv) > 3 else None
+libraries = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
+stand_ins = [os.path.join(hostgpu, name) for name in libraries]
+
+
+def run(*arguments, tandem=True, **variables):
+    """The finished client, in an environment without variables of Tandem's but these."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
+    environment.update(variables)
+    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False)
