@@ -1,6 +1,7 @@
-/* level3.c - wrappers of level 3 routines with a handle that are products (lib/call/lower.c), for
- * real and complex matrices. Each one describes its arguments as a td_problem; the forms with
- * 32-bit and 64-bit sizes differ in a type alone. */
+/* level3.c - wrappers of level 3 routines with a handle that are products (lib/call/lower.c), or
+ * solutions of blocks and products (lib/engines/solve), for real and complex matrices. Each one
+ * describes its arguments as a td_problem; the forms with 32-bit and 64-bit sizes differ in a type
+ * alone. */
 #include "wrap.h"
 
 #define MATRIX(p, ld_)                                                                             \
@@ -94,6 +95,28 @@
                 A, lda, B, ldb, C, ldc);                                                           \
     }
 
+/* B <- alpha op(A)^-1 B or alpha B op(A)^-1, A triangular. */
+#define DEFINE_TRSM(function, size, number, type_)                                                 \
+    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, cublasSideMode_t side,                \
+                                      cublasFillMode_t uplo, cublasOperation_t trans,              \
+                                      cublasDiagType_t diag, size m, size n, const number *alpha,  \
+                                      const number *A, size lda, number *B, size ldb)              \
+    {                                                                                              \
+        td_problem p = {.kind = TD_TRIANGULAR_SOLVE,                                               \
+                        .type = type_,                                                             \
+                        .op_a = (td_op)trans,                                                      \
+                        .side = (td_side)side,                                                     \
+                        .triangle = (td_triangle)uplo,                                             \
+                        .diagonal = (td_diagonal)diag,                                             \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .b = MATRIX(B, ldb),                                                       \
+                        .batch = 1};                                                               \
+        TD_WRAP(function, handle, alpha, &td_no_scalar, p, side, uplo, trans, diag, m, n, alpha,   \
+                A, lda, B, ldb);                                                                   \
+    }
+
 #define OF_BOTH_SIZES(DEFINE, function, ...)                                                       \
     DEFINE(function, int, __VA_ARGS__)                                                             \
     DEFINE(function##_64, int64_t, __VA_ARGS__)
@@ -121,3 +144,6 @@ OF_BOTH_SIZES(DEFINE_SYR2K, cublasZher2k_v2, TD_RANK_2K, cuDoubleComplex, double
 
 OF_BOTH_SIZES(DEFINE_TRMM, cublasDtrmm_v2, double, TD_BINARY64)
 OF_BOTH_SIZES(DEFINE_TRMM, cublasZtrmm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64)
+
+OF_BOTH_SIZES(DEFINE_TRSM, cublasDtrsm_v2, double, TD_BINARY64)
+OF_BOTH_SIZES(DEFINE_TRSM, cublasZtrsm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64)

@@ -206,8 +206,8 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
     watch(device);
     look_for_failures();
     td_problem product;
-    const bool is_product = td_lower(p, &product) && can_measure(p, device) &&
-                            !td_is_unfolded(&product, 0) && !td_is_unfolded(&product, 1);
+    const bool is_product =
+        td_lower(p, &product) && can_measure(p, device) && !td_is_folded(&product);
     const int64_t count = is_product ? count_of(o, &product) : 0;
     if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
     s->sample = sample_of(&product, count);

@@ -16,6 +16,12 @@ bool td_is_unfolded(const td_problem *product, int which)
     return product->type == TD_COMPLEX_BINARY64 && (which == 0 || product->op_b != TD_OP_N);
 }
 
+bool td_is_folded(const td_problem *p)
+{
+    return p->kind == TD_PRODUCT &&
+           (p->type == TD_COMPLEX_BINARY64 || td_is_unfolded(p, 0) || td_is_unfolded(p, 1));
+}
+
 static void double_steps(td_matrix *x)
 {
     x->ld *= 2;

@@ -10,9 +10,13 @@
  * is, or it is C itself. */
 bool td_is_unfolded(const td_problem *product, int which);
 
-/* The product of plain real lines that a lowered one is unfolded to: its
- * sizes, operations, and C. Where a factor has to be written out its matrix is not yet known. A
- * product of plain real lines is that itself. */
+/* True if a call is a product that engines cannot run as it is: a factor is to be unfolded, or its
+ * matrices are complex. */
+bool td_is_folded(const td_problem *p);
+
+/* The product of plain real lines that a lowered one is unfolded to: its sizes, operations, and C.
+ * Where a factor has to be written out its matrix is not yet known. A product of plain real lines
+ * is that itself. */
 void td_real_product(const td_problem *product, td_problem *real);
 
 #endif

@@ -1,5 +1,6 @@
 #include "engine.h"
 #include "ozaki/route.h"
+#include "real.h"
 #include "unfold.h"
 
 static td_memory memory_of(const void *product) { return td_problem_memory(product); }

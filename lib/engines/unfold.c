@@ -31,11 +31,6 @@ typedef struct {
 
 static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
 
-bool td_is_folded(const td_problem *p)
-{
-    return p->kind == TD_PRODUCT && (is_complex(p) || td_is_unfolded(p, 0) || td_is_unfolded(p, 1));
-}
-
 /* ---- descriptions ---- */
 
 static td_folded folded_of(const td_problem *p, int which, int part)

@@ -6,9 +6,6 @@
 #include "../cuda/device.h"
 #include "engine.h"
 
-/* True if a lowered product (../call/lower.h) is one that engines cannot run as it is. */
-bool td_is_folded(const td_problem *p);
-
 /* Enqueues such a product; the engine is prepared. The lines are kept in memory of the pool, as
  * many members of the batch at a time as have room in half the workspace's limit; a member whose
  * lines have no room in that limit is TD_RUN_NO_MEMORY. */
