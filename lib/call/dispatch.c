@@ -103,7 +103,7 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
     const size_t limit = td_device_limit(device, o->workspace);
     td_problem product;
     if (td_problem_is_solve(p)) {
-        const td_solve_products by = {decision->engine, decision->parameter, decision->least_terms};
+        const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
         return td_solve_run(p, &by, device, limit, counters);
     }
     return td_engine_run(decision->engine, td_lower(p, &product) ? &product : p,
