@@ -79,16 +79,17 @@ TD_DEVICE int tile_at(int w, int c) { return w * (w + 1) / 2 + c; }
 template <class number>
 TD_DEVICE void fetch_band(const td_solve_block &p, int band, double *triangle)
 {
-    constexpr int rows = tile_rows<number>(), tile_elements = rows * rows;
+    constexpr int rows = tile_rows<number>(), together = THREADS / (rows * rows);
     const bool is_along_rows = p.column_step == 1 || p.column_step == -1;
+    const int fast = (int)threadIdx.x % rows, slow = (int)threadIdx.x / rows % rows,
+              row = is_along_rows ? slow : fast, column = is_along_rows ? fast : slow;
     TD_UNROLL
-    for (int e = (int)threadIdx.x; e < TRIANGLE_TILES * tile_elements; e += THREADS) {
-        const int tile = e / tile_elements, w = (tile >= 1) + (tile >= 3) + (tile >= 6),
-                  fast = e % rows, slow = e / rows % rows, row = is_along_rows ? slow : fast,
-                  column = is_along_rows ? fast : slow,
+    for (int n = 0; n < TRIANGLE_TILES; n += together) {
+        const int tile = n + (together > 1 ? (int)threadIdx.x / (rows * rows) : 0),
+                  w = (tile >= 1) + (tile >= 3) + (tile >= 6),
                   i = band * band_rows<number>() + w * rows + row,
                   j = band * band_rows<number>() + (tile - tile_at(w, 0)) * rows + column;
-        if (i < p.order && (i > j || (i == j && !p.is_unit)))
+        if (tile < TRIANGLE_TILES && i < p.order && (i > j || (i == j && !p.is_unit)))
             td_async_copy<(int)sizeof(number)>(triangle + tile * tile_size<number>() +
                                                    column * COLUMN + row * parts_of<number>(),
                                                triangle_at<number>(p, i, j));
@@ -127,54 +128,67 @@ template <int vectors> TD_DEVICE void get(td_complex<double> &value, const doubl
     value = {x[place_of<vectors>(2 * i, v)], x[place_of<vectors>(2 * i + 1, v)]};
 }
 
-/* Calls element(i, v) for the thread's share of so many rows of a panel, which begin at `first`. */
-template <int vectors, class function>
-TD_DEVICE void each_of_panel(const td_solve_block &p, int first, int rows, function element)
+/* Element and vector that number e of so many rows of a panel are: neighbours in memory are
+ * neighbours. */
+template <int vectors>
+TD_DEVICE void find_in_panel(const td_solve_block &p, int e, int rows, int *i, int *v)
 {
     const bool is_along_vectors = p.vector_step == 1;
-    TD_UNROLL_N(8)
-    for (int e = (int)threadIdx.x; e < rows * vectors; e += THREADS) {
-        const int i = is_along_vectors ? e / vectors : e % rows,
-                  v = is_along_vectors ? e % vectors : e / rows;
-        element(first + i, v);
-    }
+    *i = is_along_vectors ? e / vectors : e % rows;
+    *v = is_along_vectors ? e % vectors : e / rows;
 }
 
-/* The element in B; NULL if B has none. */
-template <class number, int vectors>
-TD_DEVICE number *in_memory(const td_solve_block &p, int i, int v)
+template <class number> TD_DEVICE number *in_memory(const td_solve_block &p, int i, int64_t v)
 {
-    const int64_t vector = blockIdx.x * (int64_t)vectors + v;
-    if (i >= p.order || vector >= p.count) return NULL;
-    return td_global(static_cast<number *>(p.vectors)) + i * p.element_step +
-           vector * p.vector_step;
+    return td_global(static_cast<number *>(p.vectors)) + i * p.element_step + v * p.vector_step;
 }
 
 TD_DEVICE bool is_one(double x) { return x == 1.0; }
 TD_DEVICE bool is_one(td_complex<double> x) { return x.re == 1.0 && x.im == 0.0; }
 
+/* Many loads at a time: each has to wait for memory. What is asked of beyond the ends of B is
+ * another element's, of which nothing is kept. */
 template <class number, int vectors> TD_DEVICE void load_panel(const td_solve_block &p, double *x)
 {
+    enum { TOGETHER = 8 };
     const number alpha = td_scalar_value<number>(p.alpha);
     const bool is_scaled = p.is_first && !is_one(alpha);
-    const int rows = strips_of<number>(p.order) * tile_rows<number>();
-    each_of_panel<vectors>(p, 0, rows, [&](int i, int v) {
-        const number *const from = in_memory<number, vectors>(p, i, v);
-        const number b = from ? *from : td_number<number>(0.0);
-        put<vectors>(x, i, v, is_scaled ? td_times(alpha, b) : b);
-    });
+    const int rows = strips_of<number>(p.order) * tile_rows<number>(), elements = rows * vectors;
+    const int64_t first = blockIdx.x * (int64_t)vectors;
+    TD_UNROLL_N(1)
+    for (int begin = (int)threadIdx.x; begin < elements; begin += TOGETHER * THREADS) {
+        number b[TOGETHER];
+        int i, v;
+        TD_UNROLL
+        for (int n = 0; n < TOGETHER; n++) {
+            find_in_panel<vectors>(p, min(begin + n * THREADS, elements - 1), rows, &i, &v);
+            b[n] = *in_memory<number>(p, min(i, p.order - 1), min(first + v, p.count - 1));
+        }
+        TD_UNROLL
+        for (int n = 0; n < TOGETHER; n++) {
+            if (begin + n * THREADS >= elements) break;
+            find_in_panel<vectors>(p, begin + n * THREADS, rows, &i, &v);
+            put<vectors>(x, i, v, is_scaled ? td_times(alpha, b[n]) : b[n]);
+        }
+    }
 }
 
 template <class number, int vectors>
 TD_DEVICE void store_band(const td_solve_block &p, int band, const double *x)
 {
+    constexpr int rows = band_rows<number>();
     const bool is_zero = td_is_zero(td_scalar_value<number>(p.alpha));
-    each_of_panel<vectors>(p, band * band_rows<number>(), band_rows<number>(), [&](int i, int v) {
-        number value = td_number<number>(0.0), *const to = in_memory<number, vectors>(p, i, v);
-        if (!to) return;
+    TD_UNROLL
+    for (int n = 0; n < rows * vectors / THREADS; n++) {
+        int i, v;
+        number value = td_number<number>(0.0);
+        find_in_panel<vectors>(p, n * THREADS + (int)threadIdx.x, rows, &i, &v);
+        i += band * rows;
+        const int64_t vector = blockIdx.x * (int64_t)vectors + v;
+        if (i >= p.order || vector >= p.count) continue;
         if (!is_zero) get<vectors>(value, x, i, v);
-        *to = value;
-    });
+        *in_memory<number>(p, i, vector) = value;
+    }
 }
 
 /* ---- a band ---- */
