@@ -136,11 +136,10 @@ static void blocks_of_all_sizes(void **unused)
 {
     (void)unused;
     if (strcmp(tested->name, "fp64") != 0) return;
-    for (int which = 0; which < 12; which++) {
-        if (is_left_out(which)) continue;
+    for (int which = 0; which < 4; which++) {
         const int64_t most = td_solve_most_rows(type), rows = most >> which % 4;
         if (rows < TD_SOLVE_LEAST_ROWS) continue;
-        const triangular of = system_varied("plain", type, most + 61 * (which % 3), 35, which);
+        const triangular of = system_varied("plain", type, most + 61 * which, 9, 5 * which);
         system_matrices s = system_make(&of);
         test_matrix x = solve_by(&s, &(way){false, SIZE_MAX, "fp64", rows});
         CHECK_AT_MOST(system_error(&s, &x), bound_of(&of, rows), "blocks of %d rows: %s", (int)rows,
