@@ -153,7 +153,8 @@ static void fill(double *to)
     }
 }
 
-/* A diagonal of as many as there are rows for a triangle that is solved with: solutions stay small. */
+/* A diagonal of as many as there are rows, for a triangle that is solved with: solutions stay
+ * small. */
 static bool set_diagonal(const work *w)
 {
     static double host[2 * 8192];

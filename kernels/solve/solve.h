@@ -22,9 +22,9 @@ enum { TD_SOLVE_TILE = 16, TD_SOLVE_BAND = 64, TD_SOLVE_MOST = 512 };
  * that of i, in ascending order, less the sum over each tile of i's band before that of i, less
  * t[i][j] x[j] one by one from the start of i's tile on, times the correctly rounded reciprocal of
  * t[i][i]. Sums are chains of FMAs from 0 over ascending j, and what is less one by one is a chain
- * of FMAs, too; alpha b[i] is rounded by itself. The quotient has two roundings, as many as a change
- * of t[i][i] by two units of roundoff makes; where t[i][i] is beyond 2^-TD_MILD .. 2^TD_MILD
- * (quotient.h) it is x / t, a real one correctly rounded, a complex one within a few units in the
+ * of FMAs, too; alpha b[i] is rounded by itself. The two roundings of the quotient are a change of
+ * t[i][i] by two units of roundoff. Where t[i][i] is beyond 2^-TD_MILD .. 2^TD_MILD (quotient.h)
+ * the quotient is x / t: a real one correctly rounded, a complex one within a few units in the
  * last place of its larger part. */
 typedef struct {
     td_type type; /* of T, B and alpha: TD_BINARY64 or TD_COMPLEX_BINARY64 */

@@ -23,8 +23,8 @@ static td_type type;
 
 /* ---- runs ---- */
 
-/* How a solve runs: where alpha is, the most workspace, a mode by name, and rows of a block, 0 being
- * SMALL_BLOCK. */
+/* How a solve runs: where alpha is, the most workspace, a mode by name, and rows of a block, 0
+ * being SMALL_BLOCK. */
 enum { SMALL_BLOCK = TD_SOLVE_LEAST_ROWS }; /* so that small systems have products */
 typedef struct {
     bool has_alpha_on_device;

@@ -27,8 +27,8 @@ double td_model_native_solve(const td_model *model, const td_problem *p)
            td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
 }
 
-/* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain of
- * rows, and its operations, by as many multiprocessors as have vectors. */
+/* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
+ * of rows, and its operations, by as many multiprocessors as have vectors. */
 static double block_seconds(const td_rates *rates, const td_problem *p, int64_t block_rows)
 {
     const double blocks = (double)td_solve_blocks(p, block_rows), order = (double)td_solve_order(p),

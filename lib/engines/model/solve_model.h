@@ -6,8 +6,8 @@
 #include "../solve/steps.h"
 #include "model.h"
 
-/* Seconds of a solve that is cut as is fastest; least_terms is INT64_MAX if mode fp64 is the fastest
- * for all of its products. */
+/* Seconds of a solve that is cut as is fastest; least_terms is INT64_MAX if mode fp64 is the
+ * fastest for all of its products. */
 typedef struct {
     double seconds;
     td_solve_cut cut;

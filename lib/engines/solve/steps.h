@@ -12,8 +12,8 @@
 #include "../../../kernels/solve/solve.h"
 #include "../../call/problem.h"
 
-/* How a solve is cut: its blocks have so many rows, and products of fewer terms than least_terms are
- * mode fp64's. */
+/* How a solve is cut: its blocks have so many rows, and products of fewer terms than least_terms
+ * are mode fp64's. */
 typedef struct {
     int64_t block_rows, least_terms;
 } td_solve_cut;
