@@ -16,11 +16,9 @@ template <class number> TD_DEVICE bool td_is_mild(number x)
     return (unsigned)(td_top_exponent(x) - (bias - TD_MILD)) <= 2 * TD_MILD;
 }
 
-TD_DEVICE double td_divisor(double t) { return td_is_mild(t) ? td_real_reciprocal(t) : 0.0; }
-TD_DEVICE td_complex<double> td_divisor(td_complex<double> t)
+template <class number> TD_DEVICE number td_divisor(number t)
 {
-    if (!td_is_mild(t)) return {0.0, 0.0};
-    return td_reciprocal(t);
+    return td_is_mild(t) ? td_reciprocal(t) : td_number<number>(0.0);
 }
 
 /* x / t: x times the divisor, two roundings; or, where that is 0, correctly rounded. */

@@ -97,14 +97,20 @@ TD_DEVICE void fetch_band(const td_solve_block &p, int band, double *triangle)
     td_async_copy_commit();
 }
 
-/* What the band's row of the thread's number is divided by; 1 where there is no such row. */
-template <class number> TD_DEVICE number load_divisor(const td_solve_block &p, int band)
+/* The band's row whose divisor the thread has to make; negative: it makes none. The last warps do:
+ * they have the fewest strips. */
+template <class number> TD_DEVICE int own_row()
 {
-    const int i = band * band_rows<number>() + (int)threadIdx.x;
-    if ((int)threadIdx.x >= band_rows<number>() || i >= p.order || p.is_unit)
-        return td_number<number>(1.0);
+    return (int)threadIdx.x - (THREADS - band_rows<number>());
+}
+
+/* The element of the diagonal in that row, or 1. */
+template <class number> TD_DEVICE number load_diagonal(const td_solve_block &p, int band)
+{
+    const int row = own_row<number>(), i = band * band_rows<number>() + row;
+    if (row < 0 || i >= p.order || p.is_unit) return td_number<number>(1.0);
     const number t = *triangle_at<number>(p, i, i);
-    return td_divisor(p.is_conjugate ? td_conjugate(t) : t);
+    return p.is_conjugate ? td_conjugate(t) : t;
 }
 
 /* ---- the panel: vectors of B in global memory, rows of real numbers in shared memory ---- */
@@ -372,20 +378,21 @@ __launch_bounds__(THREADS, blocks_of(vectors)) void solve_kernel(TD_PARAMETER td
 
     td_let_next_begin();
     fetch_band<number>(p, 0, triangle);
-    number divisor = load_divisor<number>(p, 0);
+    number diagonal = load_diagonal<number>(p, 0);
     td_wait_for_last();
     load_panel<number, vectors>(p, x);
     TD_UNROLL_N(1)
     for (int band = 0; band * TILES < strips; band++) {
         const int behind = (band + 1) * TILES, tiles = min((int)TILES, strips - band * TILES);
-        if ((int)threadIdx.x < band_rows<number>()) divisors[threadIdx.x] = divisor;
+        const number divisor = td_divisor(diagonal);
+        if (own_row<number>() >= 0) divisors[own_row<number>()] = divisor;
         td_async_copy_wait<0>();
         const bool is_extreme = __syncthreads_or(td_is_zero(divisor)) != 0;
         queue.begin(t, behind + warp, strips, band);
         solve_band<number, vectors>(p, band, triangle, divisors, is_extreme, tiles, x);
         if (behind < strips) {
             fetch_band<number>(p, band + 1, triangle);
-            divisor = load_divisor<number>(p, band + 1);
+            diagonal = load_diagonal<number>(p, band + 1);
         }
         store_band<number, vectors>(p, band, x);
         update_behind<number, vectors>(t, queue, behind + warp, strips, band, x);

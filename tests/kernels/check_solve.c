@@ -20,12 +20,12 @@
 
 static const mode *tested;
 static td_type type;
+static int64_t block_rows; /* of solves that say nothing of it */
 
 /* ---- runs ---- */
 
 /* How a solve runs: where alpha is, the most workspace, a mode by name, and rows of a block, 0
- * being SMALL_BLOCK. */
-enum { SMALL_BLOCK = TD_SOLVE_LEAST_ROWS }; /* so that small systems have products */
+ * being block_rows. */
 typedef struct {
     bool has_alpha_on_device;
     size_t limit;
@@ -36,7 +36,7 @@ typedef struct {
 static td_run_status enqueue(const td_problem *p, const way *by)
 {
     td_solve_products products = {.cut = {by->block_rows, TD_SOLVE_LEAST_TERMS}};
-    if (by->block_rows == 0) products.cut.block_rows = SMALL_BLOCK;
+    if (by->block_rows == 0) products.cut.block_rows = block_rows;
     products.engine = td_engine_parse(by->mode, &products.parameter);
     return td_solve_run(p, &products, td_device_current(), by->limit, NULL);
 }
@@ -124,7 +124,7 @@ static void all_shapes(void **unused)
         system_matrices s = system_make(&of);
         test_matrix x = solve(&s);
         if (!tested->is_variant)
-            CHECK_AT_MOST(system_error(&s, &x), bound_of(&of, SMALL_BLOCK), "%s: %s", tested->name,
+            CHECK_AT_MOST(system_error(&s, &x), bound_of(&of, block_rows), "%s: %s", tested->name,
                           system_text(&of));
         matrix_free(&x);
         system_free(&s);
@@ -135,7 +135,6 @@ static void all_shapes(void **unused)
 static void blocks_of_all_sizes(void **unused)
 {
     (void)unused;
-    if (strcmp(tested->name, "fp64") != 0) return;
     for (int which = 0; which < 4; which++) {
         const int64_t most = td_solve_most_rows(type), rows = most >> which % 4;
         if (rows < TD_SOLVE_LEAST_ROWS) continue;
@@ -172,7 +171,6 @@ static test_matrix solve_block(const system_matrices *s, int panel)
 static void bits_of_a_block(void **unused)
 {
     (void)unused;
-    if (strcmp(tested->name, "fp64") != 0) return;
     for (int which = 0; which < 24; which++) {
         if (is_left_out(which)) continue;
         const triangular of =
@@ -421,7 +419,7 @@ static void hard_triangles(void **unused)
         system_matrices s = system_make(&of);
         test_matrix x = solve(&s);
         const double error = system_error(&s, &x);
-        CHECK_AT_MOST(error, bound_of(&of, SMALL_BLOCK), "%s: %s", tested->name, system_text(&of));
+        CHECK_AT_MOST(error, bound_of(&of, block_rows), "%s: %s", tested->name, system_text(&of));
         worst = fmax(worst, error);
         of_native = fmax(of_native, native_error(&s, which));
         matrix_free(&x);
@@ -445,28 +443,35 @@ static bool is_tested(const char *name)
 int main(int argc, char **argv)
 {
     static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_shapes),
-        cmocka_unit_test(blocks_of_all_sizes),
-        cmocka_unit_test(bits_of_a_block),
-        cmocka_unit_test(same_bits_everywhere),
-        cmocka_unit_test(no_memory_for_products),
-        cmocka_unit_test(graphs_of_solves),
-        cmocka_unit_test(an_alpha_of_zero),
-        cmocka_unit_test(special_numbers),
+    const struct CMUnitTest of_modes[] = {
+        cmocka_unit_test(all_shapes),       cmocka_unit_test(same_bits_everywhere),
+        cmocka_unit_test(graphs_of_solves), cmocka_unit_test(no_memory_for_products),
+        cmocka_unit_test(an_alpha_of_zero), cmocka_unit_test(special_numbers),
+        cmocka_unit_test(hard_triangles),
+    };
+    const struct CMUnitTest of_blocks[] = {
+        cmocka_unit_test(all_shapes),      cmocka_unit_test(blocks_of_all_sizes),
+        cmocka_unit_test(bits_of_a_block), cmocka_unit_test(special_numbers),
         cmocka_unit_test(hard_triangles),
     };
     int failed = 0;
     device_require();
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char name[64];
+        type = types[i];
+        block_rows = TD_SOLVE_LEAST_ROWS; /* so that small systems have products */
         for (tested = mode_after(NULL); tested; tested = mode_after(tested)) {
-            char name[64];
-            type = types[i];
             if (!is_tested(argc > 1 ? argv[1] : NULL)) continue;
             snprintf(name, sizeof name, "%s, %s", tested->name, td_types[type].name);
-            failed += cmocka_run_group_tests_name(name, tests, NULL, NULL);
+            failed += cmocka_run_group_tests_name(name, of_modes, NULL, NULL);
         }
+        block_rows = td_solve_most_rows(type);
+        tested = mode_after(NULL);
+        while (strcmp(tested->name, "fp64") != 0) tested = mode_after(tested);
+        snprintf(name, sizeof name, "large blocks, %s", td_types[type].name);
+        failed += cmocka_run_group_tests_name(name, of_blocks, NULL, NULL);
+    }
     cublasDestroy(handle);
     return failed;
 }
