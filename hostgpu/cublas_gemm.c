@@ -312,6 +312,7 @@ static cublasStatus_t multiply_members(const product *p)
     const bool adds = p->k && !is_zero(p->alpha, p->type);
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
 
+    hostgpu_begin_blas();
     for (int64_t i = 0; i < p->batch && !status; i++) {
         const char *a = adds ? matrix_at(&p->a, i, sizes[p->type].in) : NULL;
         const char *b = adds ? matrix_at(&p->b, i, sizes[p->type].in) : NULL;
@@ -320,6 +321,7 @@ static cublasStatus_t multiply_members(const product *p)
         scale(p, c);
         if (adds) status = add(p, a, b, c);
     }
+    hostgpu_end_blas();
     return status;
 }
 

@@ -96,6 +96,10 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
 
+/* cublas_end.c: around all that OpenBLAS computes. */
+void hostgpu_begin_blas(void);
+void hostgpu_end_blas(void);
+
 /* cublas_legacy.c: keeps the status for cublasGetError() of cublas.h, and returns it. */
 cublasStatus_t hostgpu_record_legacy(cublasStatus_t status);
 

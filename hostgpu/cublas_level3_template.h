@@ -72,7 +72,9 @@ static cublasStatus_t LOCAL(symm)(const level3_call *p)
                 is_matrix(p, "C", p->c, p->m, p->n, p->ldc, bytes),
             CUBLAS_STATUS_EXECUTION_FAILED);
     LOCAL(scale)(p, ALL, LOCAL(scalar)(p->beta, false));
+    hostgpu_begin_blas();
     if (alpha != 0) LOCAL(add_symm)(p, alpha);
+    hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -159,7 +161,9 @@ static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
             CUBLAS_STATUS_EXECUTION_FAILED);
     if (alpha == 0 && beta == 1) return CUBLAS_STATUS_SUCCESS;
     LOCAL(scale)(p, TRIANGLE, beta);
+    hostgpu_begin_blas();
     if (alpha != 0) LOCAL(add_rank_k)(p, operands, alpha);
+    hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -209,7 +213,9 @@ static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
             CUBLAS_STATUS_EXECUTION_FAILED);
     if (alpha != 0) LOCAL(copy_b)(p);
     LOCAL(scale)(p, ALL, alpha);
+    hostgpu_begin_blas();
     if (alpha != 0) LOCAL(apply_triangle)(p, solves);
+    hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
 }
 

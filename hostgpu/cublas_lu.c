@@ -117,6 +117,7 @@ static cublasStatus_t factor(cublasHandle_t handle, const stack *s, int *pivots,
     REQUIRE(is_readable(s) && are_ints_readable(s, "info", info, 1) &&
                 (!pivots || are_ints_readable(s, "P", pivots, s->rows)),
             CUBLAS_STATUS_EXECUTION_FAILED);
+    hostgpu_begin_blas();
     for (int i = 0; i < s->count; i++) {
         void *a = (void *)(uintptr_t)s->array[i];
         if (pivots)
@@ -125,6 +126,7 @@ static cublasStatus_t factor(cublasHandle_t handle, const stack *s, int *pivots,
         else
             info[i] = factor_plainly(s, a);
     }
+    hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -161,11 +163,13 @@ static cublasStatus_t invert(cublasHandle_t handle, const stack *a, const int *p
                 (!pivots || are_ints_readable(a, "P", pivots, a->rows)),
             CUBLAS_STATUS_EXECUTION_FAILED);
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    hostgpu_begin_blas();
     for (int i = 0; i < a->count && status == CUBLAS_STATUS_SUCCESS; i++) {
         copy(a, c, i);
         status =
             invert_in_place(c, i, pivots ? pivots + (size_t)i * (size_t)a->rows : NULL, &info[i]);
     }
+    hostgpu_end_blas();
     return status;
 }
 
@@ -178,6 +182,7 @@ static cublasStatus_t invert_whole(cublasHandle_t handle, const stack *a, const 
     REQUIRE(is_readable(a) && is_readable(c) && are_ints_readable(a, "info", info, 1),
             CUBLAS_STATUS_EXECUTION_FAILED);
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    hostgpu_begin_blas();
     for (int i = 0; i < a->count && status == CUBLAS_STATUS_SUCCESS; i++) {
         int pivots[32];
         copy(a, c, i);
@@ -185,6 +190,7 @@ static cublasStatus_t invert_whole(cublasHandle_t handle, const stack *a, const 
                        &info[i]);
         if (info[i] == 0) status = invert_in_place(c, i, pivots, &info[i]);
     }
+    hostgpu_end_blas();
     return status;
 }
 
@@ -200,10 +206,12 @@ static cublasStatus_t solve(cublasHandle_t handle, cublasOperation_t op, const s
             CUBLAS_STATUS_EXECUTION_FAILED);
     int *own = pivots ? NULL : identity(a->rows);
     REQUIRE(pivots || own, CUBLAS_STATUS_ALLOC_FAILED);
+    hostgpu_begin_blas();
     for (int i = 0; i < a->count; i++)
         a->type->getrs(&"NTC"[op], &a -> rows, &b -> columns, a -> array[i], &a -> ld,
                        pivots ? pivots + (size_t)i *(size_t)a -> rows : own,
                        (void *)(uintptr_t)b -> array[i], &b -> ld, info, 1);
+    hostgpu_end_blas();
     free(own);
     *info = 0;
     return CUBLAS_STATUS_SUCCESS;
@@ -253,7 +261,9 @@ static cublasStatus_t solve_triangles(cublasHandle_t handle, const triangle *t, 
                 (handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
                  hostgpu_check_operand(a->function, "alpha", t->alpha, a->type->bytes)),
             CUBLAS_STATUS_EXECUTION_FAILED);
+    hostgpu_begin_blas();
     for (int i = 0; i < a->count; i++) solve_triangle(t, a, b, i);
+    hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
 }
 

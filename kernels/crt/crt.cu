@@ -8,13 +8,13 @@
  * have code of their own. Grid: see td_finish_tiles. */
 template <bool is_complex, int limbs, int columns, int usual, int blocks, td_finish_kind kind>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
-    finish_kernel(const td_residue_product product, const td_finish finish, const finish_units,
+    finish_kernel(const td_residue_product product, const td_finish finish, const finish_grid,
                   int least, int most)
 {
     td_begin_kernel();
     const int moduli = finish.choice[blockIdx.z].parameter;
     if (kind == TD_FINISH_ROUND && usual && moduli == 0) {
-        td_leave_tiles(finish);
+        td_defer_tiles(finish);
         return;
     }
     if (moduli < least || moduli > most) return;
@@ -32,13 +32,13 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
 enum { MOST_ROUNDED = 18 };
 template <class set>
 TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
-                            const finish_units &units, td_tile_notes &notes)
+                            const finish_grid &grid, td_deferred_counts &counts)
 {
     if (moduli == set::count)
-        finish_units_double<by_rounding, set, unit_of_tiles<2>>(product, finish, units, notes);
+        finish_work_tiles<by_rounding, set, work_tile<2>>(product, finish, grid, counts);
     else if constexpr (set::count < MOST_ROUNDED)
         return finish_pairs<td_first_moduli<set::count + 1, set::is_complex>>(moduli, product,
-                                                                              finish, units, notes);
+                                                                              finish, grid, counts);
     return moduli == set::count;
 }
 
@@ -47,22 +47,22 @@ TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const
 template <class fewest>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_double_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
-                         TD_PARAMETER finish_units units, int least, int most)
+                         TD_PARAMETER finish_grid grid, int least, int most)
 {
-    TD_SHARED(td_tile_notes, notes, );
+    TD_SHARED(td_deferred_counts, counts, );
     (void)least, (void)most;
     td_let_next_begin();
-    const td_choice choice = left_early(finish.choice[blockIdx.z]);
+    const td_choice choice = load_early(finish.choice[blockIdx.z]);
     const int moduli = choice.parameter;
-    if (!fewest::is_complex && product.left.word && td_is_resident(&choice)) {
+    if (!fewest::is_complex && product.deferred.word && td_is_resident(&choice)) {
         td_wait_for_last();
-        finish_left(product, finish, moduli);
-    } else if (moduli == fewest::count && units.are_single) {
-        finish_units_double<by_rounding, fewest, unit_of_tiles<1>>(product, finish, units, notes);
-    } else if (!finish_pairs<fewest>(moduli, product, finish, units, notes)) {
+        finish_deferred(product, finish, moduli);
+    } else if (moduli == fewest::count && grid.are_single) {
+        finish_work_tiles<by_rounding, fewest, work_tile<1>>(product, finish, grid, counts);
+    } else if (!finish_pairs<fewest>(moduli, product, finish, grid, counts)) {
         td_wait_for_last();
         if (moduli == 0)
-            td_leave_tiles(finish);
+            td_defer_tiles(finish);
         else
             td_finish_tiles<TD_FINISH_ROUND>(
                 finish, residue_source<fewest::is_complex, 5, 5, 0>{product, moduli});
@@ -78,13 +78,13 @@ TD_DEVICE_CALL void finish_exact_tiles(const td_residue_product &product, const 
 }
 
 template <class how, class set>
-TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_finish &finish,
-                                  const finish_units &units, td_tile_notes &notes)
+TD_DEVICE void finish_exact_work_tiles(const td_residue_product &product, const td_finish &finish,
+                                       const finish_grid &grid, td_deferred_counts &counts)
 {
-    if (units.are_single)
-        finish_units_double<how, set, unit_of_tiles<1>>(product, finish, units, notes);
+    if (grid.are_single)
+        finish_work_tiles<how, set, work_tile<1>>(product, finish, grid, counts);
     else
-        finish_units_double<how, set, unit_of_tiles<2>>(product, finish, units, notes);
+        finish_work_tiles<how, set, work_tile<2>>(product, finish, grid, counts);
 }
 
 /* Finishes members of a mode that is exact, all of which have the set's moduli: C is rounded
@@ -92,9 +92,9 @@ TD_DEVICE void finish_exact_units(const td_residue_product &product, const td_fi
 template <class set>
 static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     finish_exact_kernel(TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish,
-                        TD_PARAMETER finish_units units, int least, int most)
+                        TD_PARAMETER finish_grid grid, int least, int most)
 {
-    TD_SHARED(td_tile_notes, notes, );
+    TD_SHARED(td_deferred_counts, counts, );
     (void)least, (void)most;
     td_begin_kernel();
     const double alpha = td_scalar_value(finish.target.alpha),
@@ -102,9 +102,9 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     if (!is_usual_alpha(alpha))
         finish_exact_tiles<set>(product, finish);
     else if (alpha == 1.0 && beta == 0.0)
-        finish_exact_units<by_exact_rounding<true>, set>(product, finish, units, notes);
+        finish_exact_work_tiles<by_exact_rounding<true>, set>(product, finish, grid, counts);
     else
-        finish_exact_units<by_exact_rounding<false>, set>(product, finish, units, notes);
+        finish_exact_work_tiles<by_exact_rounding<false>, set>(product, finish, grid, counts);
 }
 
 static const struct {
@@ -113,7 +113,7 @@ static const struct {
     bool is_limbs;     /* TD_CRT_LIMBS, or both of TD_CRT_PAIRS... */
     bool is_complex;   /* td_residue_product.is_complex */
     int blocks, bytes; /* that stay on a multiprocessor, if not 0; of dynamic shared memory */
-    void (*kernel)(td_residue_product, td_finish, finish_units, int, int);
+    void (*kernel)(td_residue_product, td_finish, finish_grid, int, int);
 } finish_kernels[] = {
     {TD_MIN_MODULI, TD_MAX_MODULI, TD_FINISH_ROUND, false, false, TD_CRT_PAIRS_BLOCKS,
      TD_CRT_PAIRS_BYTES, finish_double_kernel<td_first_moduli<TD_COMMON_MODULI>>},
@@ -176,7 +176,7 @@ static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
     return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
 }
 
-static finish_units units_of(const td_target &target, unsigned blocks, td_crt_route crt)
+static finish_grid units_of(const td_target &target, unsigned blocks, td_crt_route crt)
 {
     const int tiles = td_tiles(target.m), pairs = (tiles + 1) / 2;
     return {td_divisor_of((int)blocks),

@@ -14,12 +14,12 @@
 extern "C" {
 #endif
 
-/* What of C a kernel has left of members that td_is_resident says are its own (deferred.h); `word`
- * is NULL if there is none. */
+/* What of C a kernel has deferred of members that td_is_resident says are its own (deferred.h);
+ * `word` is NULL if there is none. */
 typedef struct {
     uint32_t *word;
     uint8_t *tile;
-} td_left;
+} td_deferred;
 
 /* Residues of the products, [piece of k][plane][batch][n][ld], in bytes with a sign, within 5 p / 8
  * of 0. A modulus has one plane; of complex products, which are in one piece, two: of Z+ and of Z-
@@ -32,7 +32,7 @@ typedef struct {
     int pieces;
     bool is_complex;
     td_crt_route crt;
-    td_left left;
+    td_deferred deferred;
 } td_residue_product;
 
 /* X by the Chinese remainder theorem, and C; choices are of least .. most moduli. Pieces are added

@@ -5,21 +5,20 @@
 
 #include "crt.h"
 
-/* A tile of LEFT_SIDE x LEFT_SIDE elements has LEFT_WORDS words of 32 bits, and a bit for each
- * of its octets. Bit `lane` of a word belongs to an octet of that lane: a warp's word covers
- * every second octet of a group of 64 rows, in eight columns. The LEFT_WORDS_OF_WARP words of a
- * warp are neighbours. fused.cu writes the words; they are valid until finish_deferred.h has
- * read them. */
+/* A tile of TD_FUSED_SIDE x TD_FUSED_SIDE elements has OCTET_WORDS words of 32 bits, and a bit for
+ * each of its octets. Bit `lane` of a word belongs to an octet of that lane: a warp's word covers
+ * every second octet of a group of 64 rows, in eight columns. The OCTET_WORDS_OF_WARP words of a
+ * warp are neighbours. fused.cu writes the words; they are valid until finish_deferred.h has read
+ * them. */
 enum {
-    LEFT_SIDE = TD_FUSED_SIDE,
     OCTET = 8,
-    LEFT_WORDS = LEFT_SIDE * LEFT_SIDE / (32 * OCTET),
-    LEFT_WORDS_OF_WARP = 8
+    OCTET_WORDS = TD_FUSED_SIDE * TD_FUSED_SIDE / (32 * OCTET),
+    OCTET_WORDS_OF_WARP = 8
 };
 
-TD_HOST_DEVICE int left_tiles_along(int64_t lines)
+TD_HOST_DEVICE int fused_tiles_along(int64_t lines)
 {
-    return (int)((lines + LEFT_SIDE - 1) / LEFT_SIDE);
+    return (int)((lines + TD_FUSED_SIDE - 1) / TD_FUSED_SIDE);
 }
 
 /* First row and column, within its tile, of the octet that belongs to a lane's bit of the warp's

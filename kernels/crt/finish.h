@@ -154,28 +154,28 @@ struct td_column {
         for (int i = 0; i < TD_SUBTILE; i++)
             if (c.inside >> i & 1) x[i] = at[i];
     }
-    /* Stores a column's elements except those whose bits in `left` are set. */
-    TD_DEVICE void store(const td_column &c, const double *x, unsigned left)
+    /* Stores a column's elements except those whose bits in `deferred` are set. */
+    TD_DEVICE void store(const td_column &c, const double *x, unsigned deferred)
     {
         double *const at = td_global(c.at);
         double2 *halves = reinterpret_cast<double2 *>(at);
-        if (left == 0 && is_whole(c)) {
+        if (deferred == 0 && is_whole(c)) {
             halves[0] = make_double2(x[0], x[1]);
             halves[1] = make_double2(x[2], x[3]);
             return;
         }
         TD_UNROLL
         for (int i = 0; i < TD_SUBTILE; i++)
-            if ((c.inside & ~left) >> i & 1) at[i] = x[i];
+            if ((c.inside & ~deferred) >> i & 1) at[i] = x[i];
     }
 };
 
-/* Stores C from one column of a subtile but for the elements whose bits in `left` are set; returns
- * the bits of all that the repair kernel has to do. */
+/* Stores C from one column of a subtile but for the elements whose bits in `deferred` are set;
+ * returns the bits of all that the repair kernel has to do. */
 template <td_finish_kind kind, int limbs>
 TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &choice,
                                     const td_wide<limbs> *x, const td_line *a, td_line b,
-                                    const td_column &column, unsigned left, double alpha,
+                                    const td_column &column, unsigned deferred, double alpha,
                                     double beta)
 {
     unsigned mask = 0;
@@ -183,7 +183,7 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
     if (beta != 0.0) td_column::load(column, c);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) {
-        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(left >> i & 1);
+        bool is_done = a[i].low != TD_SPECIAL && b.low != TD_SPECIAL && !(deferred >> i & 1);
         if (alpha == 0.0) { /* there are no lines, and no X */
             result[i] = td_scaled(beta, &c[i]);
             continue;
@@ -198,18 +198,18 @@ TD_DEVICE unsigned td_finish_column(const td_finish &finish, const td_choice &ch
 
 /* Returns the bits of the elements of one column of a subtile that the estimate does not
  * certify. */
-TD_DEVICE unsigned td_left_by_min_moduli(const td_finish &finish, const td_choice &choice, int row,
-                                         int col)
+TD_DEVICE unsigned td_deferred_by_min_moduli(const td_finish &finish, const td_choice &choice,
+                                             int row, int col)
 {
-    unsigned left = 0;
+    unsigned deferred = 0;
     if (!choice.is_estimated) return 0;
     const uint32_t numbers = *reinterpret_cast<const uint32_t *>(
         finish.min_moduli.of + blockIdx.z * finish.min_moduli.batch_step +
         col * finish.min_moduli.ld + row);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++)
-        left |= (int)(numbers >> (8 * i) & 255) > choice.number ? 1u << i : 0u;
-    return left;
+        deferred |= (int)(numbers >> (8 * i) & 255) > choice.number ? 1u << i : 0u;
+    return deferred;
 }
 
 /* One subtile of C at (row, col); returns its mask. */
@@ -233,12 +233,12 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < cols && whole; j++) {
-        const unsigned left = td_left_by_min_moduli(finish, choice, row, col + j);
+        const unsigned deferred = td_deferred_by_min_moduli(finish, choice, row, col + j);
         td_wide<source::limbs> x[TD_SUBTILE];
         source::load(from, row, col + j, x);
         const td_column column = {c + (int64_t)j * target.c.ld, td_column_bits(whole, j)};
-        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, left, alpha,
-                                       beta)
+        mask |= td_finish_column<kind>(finish, choice, x, a, line[1][col + j], column, deferred,
+                                       alpha, beta)
                 << (TD_SUBTILE * j);
     }
     *td_target_mask(target, row, col) = (uint16_t)mask;
@@ -246,7 +246,7 @@ TD_DEVICE unsigned td_finish_subtile(const td_finish &finish, const source &from
 }
 
 /* Leaves a subtile to the repair kernel; returns its mask. */
-TD_DEVICE unsigned td_leave_subtile(const td_target &target, int row, int col)
+TD_DEVICE unsigned td_defer_subtile(const td_target &target, int row, int col)
 {
     const unsigned mask = td_whole_mask(target, row, col);
     if (row < target.m && col < target.n) *td_target_mask(target, row, col) = (uint16_t)mask;
@@ -262,9 +262,9 @@ TD_DEVICE unsigned td_finish_none(const td_target &target, int row, int col)
 
 /* Returns whether the element of two lines may be one of a dense tile: binary64 has room for its
  * sum or, where a second product follows, neither line is special. */
-TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_line &b)
+TD_DEVICE bool td_suits_dense(td_deferred_tiles tiles, const td_line &a, const td_line &b)
 {
-    if (tiles == TD_LEAVES_BINARY64) return td_fits_binary64(a, b);
+    if (tiles == TD_DEFERS_TO_BINARY64) return td_fits_binary64(a, b);
     return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
 }
 
@@ -273,11 +273,11 @@ TD_DEVICE bool td_suits_dense(td_left_tiles tiles, const td_line &a, const td_li
  * dense tile, else as many as a tile has. */
 TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
 {
-    const td_left_tiles tiles = finish.leaves_tiles;
+    const td_deferred_tiles tiles = finish.defers_tiles;
     const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
-    bool suits = tiles != TD_LEAVES_NO_TILES;
-    if (tiles == TD_LEAVES_EXACT)
+    bool suits = tiles != TD_DEFERS_NO_TILES;
+    if (tiles == TD_DEFERS_TO_SECOND)
         suits = td_exact_takes(td_scalar_value(finish.target.alpha),
                                td_scalar_value(finish.target.beta), 0.0);
     for (; mask && suits; mask &= mask - 1) {
@@ -316,10 +316,10 @@ TD_DEVICE bool td_are_tiles_large(const td_target &target)
 
 /* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C,
  * one word says so, and no tile is listed. */
-TD_DEVICE void td_leave_tiles(const td_finish &finish)
+TD_DEVICE void td_defer_tiles(const td_finish &finish)
 {
     const int room = finish.choice[blockIdx.z].room;
-    if (room != TD_ROOM_FOR_SOME && finish.leaves_tiles == TD_LEAVES_BINARY64 &&
+    if (room != TD_ROOM_FOR_SOME && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
         finish.target.open_count && td_are_tiles_large(finish.target)) {
         td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
@@ -330,7 +330,7 @@ TD_DEVICE void td_leave_tiles(const td_finish &finish)
     td_each_tile(finish.target, [&](int tile) {
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
-        const unsigned mask = td_leave_subtile(finish.target, row, col);
+        const unsigned mask = td_defer_subtile(finish.target, row, col);
         td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
     });
 }

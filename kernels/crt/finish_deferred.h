@@ -8,8 +8,8 @@
 
 /* Makes a certified element. The whole-number way is skipped if one test decides the rounding. */
 template <class set>
-TD_DEVICE_CALL void finish_element_left(const td_residue_product &product, const td_finish &finish,
-                                        int row, int column)
+TD_DEVICE_CALL void finish_deferred_element(const td_residue_product &product,
+                                            const td_finish &finish, int row, int column)
 {
     const int part = row % TD_SUBTILE;
     const subtile own = subtile_at(finish, row - part, column);
@@ -32,10 +32,10 @@ TD_DEVICE octet_place find_octet(uint64_t word, int before, int number)
     for (int step = 16; step > 0; step /= 2)
         if (__shfl_sync(~0u, before, first + step) <= number) first += step;
     const int rest = number - __shfl_sync(~0u, before, first);
-    uint64_t left = __shfl_sync(~0u, word, first);
-    for (int i = 0; i < rest; i++) left &= left - 1;
-    const int bit = __ffsll((long long)left) - 1, in_tile = 2 * first + bit / 32;
-    return octet_of(in_tile / LEFT_WORDS_OF_WARP, in_tile % LEFT_WORDS_OF_WARP, bit % 32);
+    uint64_t bits = __shfl_sync(~0u, word, first);
+    for (int i = 0; i < rest; i++) bits &= bits - 1;
+    const int bit = __ffsll((long long)bits) - 1, in_tile = 2 * first + bit / 32;
+    return octet_of(in_tile / OCTET_WORDS_OF_WARP, in_tile % OCTET_WORDS_OF_WARP, bit % 32);
 }
 
 /* Sums a count over the lower lanes, and over all lanes. */
@@ -55,20 +55,20 @@ TD_DEVICE int count_before(int count, int *all)
 /* A warp reads the words of one or two tiles, two words of a tile a lane. Then each lane makes
  * one element of the deferred octets at a time. */
 template <class set>
-TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_finish &finish,
-                                  int rows, int tiles)
+TD_DEVICE void finish_deferred_octets(const td_residue_product &product, const td_finish &finish,
+                                      int rows, int tiles)
 {
-    static_assert(LEFT_WORDS == 2 * 32, "of a warp");
+    static_assert(OCTET_WORDS == 2 * 32, "of a warp");
     const int lane = (int)threadIdx.x % 32, warps = (int)(gridDim.x * blockDim.x) / 32,
               together = tiles > warps ? 2 : 1;
-    const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.left.word) +
-                                 blockIdx.z * (int64_t)tiles * (LEFT_WORDS / 2) + lane;
+    const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.deferred.word) +
+                                 blockIdx.z * (int64_t)tiles * (OCTET_WORDS / 2) + lane;
     TD_UNROLL_N(1)
     for (int first = together * ((int)(blockIdx.x * blockDim.x + threadIdx.x) / 32); first < tiles;
          first += together * warps) {
         const bool has_second = together > 1 && first + 1 < tiles;
-        const uint64_t own[2] = {word[(int64_t)first * (LEFT_WORDS / 2)],
-                                 has_second ? word[(int64_t)(first + 1) * (LEFT_WORDS / 2)] : 0};
+        const uint64_t own[2] = {word[(int64_t)first * (OCTET_WORDS / 2)],
+                                 has_second ? word[(int64_t)(first + 1) * (OCTET_WORDS / 2)] : 0};
         int all[2];
         const int before[2] = {count_before(__popcll((long long)own[0]), &all[0]),
                                count_before(__popcll((long long)own[1]), &all[1])};
@@ -81,53 +81,54 @@ TD_DEVICE void finish_octets_left(const td_residue_product &product, const td_fi
             for (int i = 0; i < 2; i++)
                 at[i] = find_octet(own[i], before[i], max(0, min(octet - i * all[0], all[i] - 1)));
             const int tile = first + second,
-                      row = tile % rows * LEFT_SIDE + at[second].row + number % OCTET,
-                      column = tile / rows * LEFT_SIDE + at[second].column;
+                      row = tile % rows * TD_FUSED_SIDE + at[second].row + number % OCTET,
+                      column = tile / rows * TD_FUSED_SIDE + at[second].column;
             if (number < elements && row < finish.target.m)
-                finish_element_left<set>(product, finish, row, column);
+                finish_deferred_element<set>(product, finish, row, column);
             __syncwarp();
         }
     }
 }
 
 /* Makes deferred tiles by whole numbers, certificates included. */
-TD_DEVICE void finish_tiles_left(const td_residue_product &product, const td_finish &finish,
-                                 int moduli, int left_rows, int left_tiles)
+TD_DEVICE void finish_deferred_tiles(const td_residue_product &product, const td_finish &finish,
+                                     int moduli, int fused_rows, int fused_tiles)
 {
-    enum { PER_SIDE = LEFT_SIDE / TD_TILE };
+    enum { PER_SIDE = TD_FUSED_SIDE / TD_TILE };
     const td_target &target = finish.target;
     const residue_source<false, 5, 5, 0> source = {product, moduli};
-    const uint8_t *const left = product.left.tile + blockIdx.z * (int64_t)left_tiles;
-    const auto is_left = [&](int tile) {
+    const uint8_t *const is_tile_deferred =
+        product.deferred.tile + blockIdx.z * (int64_t)fused_tiles;
+    const auto is_deferred = [&](int tile) {
         const int rows = td_tiles(target.m), row = tile % rows, column = tile / rows;
-        return left[column / PER_SIDE * left_rows + row / PER_SIDE] != 0;
+        return is_tile_deferred[column / PER_SIDE * fused_rows + row / PER_SIDE] != 0;
     };
     const int all = td_tiles(target.m) * td_tiles(target.n), step = (int)gridDim.x;
     TD_UNROLL_N(1)
     for (int first = (int)blockIdx.x; first < all; first += step * TD_FINISH_THREADS) {
         const int own = first + (int)threadIdx.x * step;
-        if (!__syncthreads_or(own < all && is_left(own))) continue;
+        if (!__syncthreads_or(own < all && is_deferred(own))) continue;
         const int end = min(all, first + step * TD_FINISH_THREADS);
         TD_UNROLL_N(1)
         for (int tile = first; tile < end; tile += step)
-            if (is_left(tile)) td_finish_tile<TD_FINISH_ROUND>(finish, source, tile);
+            if (is_deferred(tile)) td_finish_tile<TD_FINISH_ROUND>(finish, source, tile);
     }
 }
 
 /* Grid: blocks, 1, batch member; TD_FINISH_THREADS threads. */
-TD_DEVICE_CALL void finish_left(const td_residue_product &product, const td_finish &finish,
-                                int moduli)
+TD_DEVICE_CALL void finish_deferred(const td_residue_product &product, const td_finish &finish,
+                                    int moduli)
 {
     static_assert(TD_MOST_RESIDENT == TD_COMMON_MODULI + 2, "of three");
-    const int rows = left_tiles_along(finish.target.m),
-              tiles = rows * left_tiles_along(finish.target.n);
+    const int rows = fused_tiles_along(finish.target.m),
+              tiles = rows * fused_tiles_along(finish.target.n);
     if (moduli == TD_COMMON_MODULI)
-        finish_octets_left<td_first_moduli<TD_COMMON_MODULI>>(product, finish, rows, tiles);
+        finish_deferred_octets<td_first_moduli<TD_COMMON_MODULI>>(product, finish, rows, tiles);
     else if (moduli == TD_COMMON_MODULI + 1)
-        finish_octets_left<td_first_moduli<TD_COMMON_MODULI + 1>>(product, finish, rows, tiles);
+        finish_deferred_octets<td_first_moduli<TD_COMMON_MODULI + 1>>(product, finish, rows, tiles);
     else
-        finish_octets_left<td_first_moduli<TD_MOST_RESIDENT>>(product, finish, rows, tiles);
-    finish_tiles_left(product, finish, moduli, rows, tiles);
+        finish_deferred_octets<td_first_moduli<TD_MOST_RESIDENT>>(product, finish, rows, tiles);
+    finish_deferred_tiles(product, finish, moduli, rows, tiles);
 }
 
 #endif

@@ -76,7 +76,7 @@ template <bool is_plain> struct by_exact_rounding {
         own.scales[1] = b.scales;
     }
 
-    template <class set, class unit>
+    template <class set, class work>
     TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
                                       const subtile &own, const td_choice &, const records &lines,
                                       const int8_t *stage)
@@ -87,12 +87,12 @@ template <bool is_plain> struct by_exact_rounding {
                           own.col / TD_TILE * td_tiles(finish.target.m) + own.row / TD_TILE);
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
-        unsigned open = whole, mask = 0;
+        unsigned unsure = whole, mask = 0;
         if (lines.is_usual)
-            open &= finish_columns<set, unit>(own, lines, whole, finish.target.c.ld, stage);
-        if (open)
+            unsure &= finish_columns<set, work>(own, lines, whole, finish.target.c.ld, stage);
+        if (unsure)
             mask = finish_elements_whole<TD_FINISH_EXACT, set>(product, finish, own.row, own.col,
-                                                               open);
+                                                               unsure);
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
@@ -125,13 +125,13 @@ template <bool is_plain> struct by_exact_rounding {
 
     /* Returns the bits of the elements of which it is not sure. What C had in the next column is
      * loaded ahead. */
-    template <class set, class unit>
+    template <class set, class work>
     TD_DEVICE unsigned finish_columns(const subtile &own, const records &lines, unsigned whole,
                                       int64_t ld, const int8_t *stage)
     {
         const bool has_c0 = !is_plain && own.beta != 0.0;
         double next[TD_SUBTILE] = {};
-        unsigned open = 0;
+        unsigned unsure = 0;
         double *c = own.c;
         if (has_c0) td_column::load({c, td_column_bits(whole, 0)}, next);
         TD_UNROLL_N(1)
@@ -141,7 +141,7 @@ template <bool is_plain> struct by_exact_rounding {
             double x[TD_SUBTILE];
             bool is_sure[TD_SUBTILE];
             unsigned here = 0;
-            column_residues<set>::template load<unit>(residues, stage, j);
+            column_residues<set>::template load<work>(residues, stage, j);
             if (has_c0 && j + 1 < own.cols)
                 td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
             round_column<set>(own, residues, lines, j, c0, x, is_sure);
@@ -150,9 +150,9 @@ template <bool is_plain> struct by_exact_rounding {
             if (is_plain && here && lines.is_exact)
                 here = td_without_zeros<set>(residues.of, here, x);
             td_column::store({c, td_column_bits(whole, j)}, x, here);
-            open |= here << (TD_SUBTILE * j);
+            unsure |= here << (TD_SUBTILE * j);
         }
-        return open;
+        return unsure;
     }
 };
 

@@ -10,7 +10,7 @@
 
 /* Loads by way of the L2 what kernels before the last one have written. Valid before
  * td_wait_for_last. */
-template <class type> TD_DEVICE type left_early(const type &from)
+template <class type> TD_DEVICE type load_early(const type &from)
 {
 #if TD_HAS_CUDA_DEVICE
     static_assert(sizeof(type) % sizeof(uint32_t) == 0, "whole words");
@@ -18,9 +18,9 @@ template <class type> TD_DEVICE type left_early(const type &from)
     TD_UNROLL
     for (int i = 0; i < (int)(sizeof(type) / sizeof(uint32_t)); i++)
         words[i] = __ldcg(reinterpret_cast<const uint32_t *>(&from) + i);
-    type left;
-    memcpy(&left, words, sizeof left);
-    return left;
+    type loaded;
+    memcpy(&loaded, words, sizeof loaded);
+    return loaded;
 #else
     return from;
 #endif
@@ -29,7 +29,7 @@ template <class type> TD_DEVICE type left_early(const type &from)
 /* How the blocks of a launch share C. blocks: blocks for each member. of[t]: work tiles in a
  * column of C, where a work tile is t tiles one above the other. Members with the fewest moduli,
  * and those with TD_EXACT_MODULI, get single tiles where the route says so. */
-struct finish_units {
+struct finish_grid {
     td_divisor blocks, of[3];
     bool are_single;
 };
@@ -62,7 +62,7 @@ TD_HOST_DEVICE constexpr int stage_bytes(int moduli) { return WARPS * moduli * P
  * half of the columns at a time because long columns suit memory. A warp has eight or four of
  * these columns. Their residues are copied ahead to shared memory as [warp][modulus][slot of a
  * column][row]. */
-template <int tiles_> struct unit_of_tiles {
+template <int tiles_> struct work_tile {
     enum {
         tiles = tiles_,
         rows = tiles * TD_TILE,
@@ -81,33 +81,33 @@ struct warp_place {
     int row, col;
 };
 
-template <class unit> TD_DEVICE warp_place place_of(const finish_units &units, int step)
+template <class work> TD_DEVICE warp_place place_of(const finish_grid &grid, int step)
 {
     warp_place at;
-    const int number = (int)blockIdx.x + step / unit::steps * (int)gridDim.x,
+    const int number = (int)blockIdx.x + step / work::steps * (int)gridDim.x,
               warp = (int)(threadIdx.x / 32);
-    at.col = td_divide(number, units.of[unit::tiles], &at.row) * TD_TILE +
-             (step % unit::steps * WARPS + warp) * unit::columns;
-    at.row *= unit::rows;
+    at.col = td_divide(number, grid.of[work::tiles], &at.row) * TD_TILE +
+             (step % work::steps * WARPS + warp) * work::columns;
+    at.row *= work::rows;
     return at;
 }
 
 /* Starts the copies of a step: 16 bytes a lane and modulus. A column of complex products has half
  * of its bytes from Z+, then half from Z-. */
-template <class set, class unit>
+template <class set, class work>
 TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
                               const warp_place &at, int8_t *stage)
 {
-    enum { CHUNK = 16, CHUNKS = unit::rows / CHUNK, PLANES = set::is_complex ? 2 : 1 };
+    enum { CHUNK = 16, CHUNKS = work::rows / CHUNK, PLANES = set::is_complex ? 2 : 1 };
     const int lane = (int)(threadIdx.x % 32), column = lane / CHUNKS, in_column = lane % CHUNKS,
               plane = in_column / (CHUNKS / PLANES),
               row = at.row / PLANES + in_column % (CHUNKS / PLANES) * CHUNK;
     const int8_t *from = product.residue + blockIdx.z * product.batch_step +
                          plane * product.plane_step + (int64_t)(at.col + column) * product.ld + row;
     int8_t *const to = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES +
-                       unit::slot_of(column) * unit::rows + in_column * CHUNK;
+                       work::slot_of(column) * work::rows + in_column * CHUNK;
     if (row >= product.ld || at.col + column >= target.n) return;
-    if (!td_region_meets(&target.region, at.row, at.col, unit::rows, unit::columns)) return;
+    if (!td_region_meets(&target.region, at.row, at.col, work::rows, work::columns)) return;
     TD_UNROLL
     for (int t = 0; t < set::count; t++, from += PLANES * product.plane_step)
         td_async_copy16(to + t * PLANE_BYTES, from);
@@ -127,21 +127,21 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
 
 /* What has been copied of a column, for the thread's subtile: the residues of its four elements
  * modulo the t-th modulus. */
-template <class set, class unit> struct staged_quads {
+template <class set, class work> struct staged_quads {
     const int8_t *at;
 
     TD_INSIDE staged_quads(const int8_t *stage, int j)
     {
         const int lane = (int)(threadIdx.x % 32),
-                  slot = unit::slot_of(lane / unit::lanes * TD_SUBTILE + j);
-        at = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES + slot * unit::rows +
-             lane % unit::lanes * (set::is_complex ? TD_SUBTILE / 2 : TD_SUBTILE);
+                  slot = work::slot_of(lane / work::lanes * TD_SUBTILE + j);
+        at = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES + slot * work::rows +
+             lane % work::lanes * (set::is_complex ? TD_SUBTILE / 2 : TD_SUBTILE);
     }
     TD_INSIDE uint32_t of(int t) const
     {
         const int8_t *const own = at + t * PLANE_BYTES;
         if constexpr (set::is_complex)
-            return td_join_parts(own, own + unit::rows / 2, t);
+            return td_join_parts(own, own + work::rows / 2, t);
         else
             return *reinterpret_cast<const uint32_t *>(own);
     }
@@ -151,9 +151,9 @@ template <class set, class unit> struct staged_quads {
 template <class set> struct column_residues {
     uint32_t of[set::count];
 
-    template <class unit> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
+    template <class work> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
     {
-        const staged_quads<set, unit> quads(stage, j);
+        const staged_quads<set, work> quads(stage, j);
         TD_UNROLL
         for (int t = 0; t < set::count; t++) r.of[t] = quads.of(t);
     }
@@ -161,33 +161,33 @@ template <class set> struct column_residues {
 
 /* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
  * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
- * except those whose bits are set in `left`; returns the bits of all others. */
+ * except those whose bits are set in `deferred`; returns the bits of all others. */
 template <class set>
 TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<set> &residues,
                                         const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
                                         const double (&c0)[TD_SUBTILE], unsigned inside,
-                                        unsigned left, double *c)
+                                        unsigned deferred, double *c)
 {
     double x[TD_SUBTILE];
     bool is_sure[TD_SUBTILE];
-    unsigned open = 0;
+    unsigned unsure = 0;
     td_round_quad<set>(residues.of, scale_a, scale_b, x, is_sure);
     TD_UNROLL
-    for (int i = 0; i < TD_SUBTILE; i++) open |= is_sure[i] ? 0u : 1u << i;
-    if (open) open = td_without_zeros<set>(residues.of, open, x);
-    open |= left;
+    for (int i = 0; i < TD_SUBTILE; i++) unsure |= is_sure[i] ? 0u : 1u << i;
+    if (unsure) unsure = td_without_zeros<set>(residues.of, unsure, x);
+    unsure |= deferred;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
-    td_column::store({c, inside}, x, open);
-    return open;
+    td_column::store({c, inside}, x, unsure);
+    return unsure;
 }
 
 /* The record of a line; of one that exists in the place of one that does not. */
 template <bool is_early> TD_DEVICE td_line record_of(const td_finish &finish, int which, int line)
 {
     const td_line *const lines = finish.line[which] + blockIdx.z * finish.lines_of_member[which];
-    const td_line &left = lines[min(line, (which ? finish.target.n : finish.target.m) - 1)];
-    return is_early ? left_early(left) : left;
+    const td_line &record = lines[min(line, (which ? finish.target.n : finish.target.m) - 1)];
+    return is_early ? load_early(record) : record;
 }
 
 /* What finishing needs of the records of a subtile's rows and columns, in words that stay in
@@ -271,14 +271,14 @@ TD_DEVICE unsigned bits_of_columns(unsigned columns)
 
 /* Returns the bits of the subtile's elements that cannot be finished in this way; `whole` has the
  * bits of those that C has. What C held in the next column is loaded ahead. */
-template <class set, class unit>
+template <class set, class work>
 TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines &lines,
-                                         unsigned whole, unsigned left, int64_t ld,
+                                         unsigned whole, unsigned deferred, int64_t ld,
                                          const int8_t *stage)
 {
     enum { COLUMN = (1 << TD_SUBTILE) - 1 };
     double next[TD_SUBTILE] = {};
-    unsigned open = 0;
+    unsigned unsure = 0;
     uint64_t scales_b = lines.scales_b;
     double *c = own.c;
     if (own.beta != 0.0) td_column::load({own.c, td_column_bits(whole, 0)}, next);
@@ -286,17 +286,17 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
         const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
         column_residues<set> residues;
-        column_residues<set>::template load<unit>(residues, stage, j);
+        column_residues<set>::template load<work>(residues, stage, j);
         if (own.beta != 0.0 && j + 1 < own.cols)
             td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
         unsigned here = COLUMN;
         if (lines.usual >> j & 1)
-            here =
-                finish_column_double<set>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
-                                          c0, td_column_bits(whole, j), td_column_bits(left, j), c);
-        open |= here << (TD_SUBTILE * j);
+            here = finish_column_double<set>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
+                                             c0, td_column_bits(whole, j),
+                                             td_column_bits(deferred, j), c);
+        unsure |= here << (TD_SUBTILE * j);
     }
-    return open;
+    return unsure;
 }
 
 /* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of
@@ -311,26 +311,26 @@ TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, doubl
     return true;
 }
 
-/* Makes the open elements of usual columns one after the other by three parts of X. Returns the
+/* Makes the unsure elements of usual columns one after the other by three parts of X. Returns the
  * bits of those whose rounding is still not certain. */
-template <class set, class unit>
+template <class set, class work>
 TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
-                                            unsigned open, int64_t ld, const int8_t *stage)
+                                            unsigned unsure, int64_t ld, const int8_t *stage)
 {
-    unsigned left = 0;
+    unsigned deferred = 0;
     TD_ROLLED
-    for (; open; open &= open - 1) {
-        const int e = __ffs((int)open) - 1, i = e % TD_SUBTILE, j = e / TD_SUBTILE;
+    for (; unsure; unsure &= unsure - 1) {
+        const int e = __ffs((int)unsure) - 1, i = e % TD_SUBTILE, j = e / TD_SUBTILE;
         uint32_t scale = (uint32_t)(lines.scales_b >> (16 * j)) << 20;
         double z;
         TD_UNROLL
         for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
-        const staged_quads<set, unit> quads(stage, j);
+        const staged_quads<set, work> quads(stage, j);
         const bool is_sure = td_round_by_parts<set>(
             [&](int t) { return (int)(int8_t)(quads.of(t) >> (8 * i)); }, &z);
-        if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) left |= 1u << e;
+        if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) deferred |= 1u << e;
     }
-    return left;
+    return deferred;
 }
 
 /* X of one element by whole numbers: its residues are byte `byte` of the words. */
@@ -356,13 +356,13 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[all::groups * TD_
     return td_less_multiple<limbs>(all::tables().less_product[set::count], column, fraction);
 }
 
-/* The elements of a subtile whose bits in `open` are set, one after the other: seldom needed, and
+/* The elements of a subtile whose bits in `unsure` are set, one after the other: seldom needed, and
  * every block that needs them has to fetch this code, so there is little of it. Returns the
  * mask. */
 template <td_finish_kind kind, class set>
 TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                                               const td_finish &finish, int row, int col,
-                                              unsigned open)
+                                              unsigned unsure)
 {
     enum {
         LIMBS = set::count <= SHORT_MODULI ? 4 : 5,
@@ -373,11 +373,11 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     const td_choice choice = finish.choice[blockIdx.z];
     unsigned mask = 0;
     TD_UNROLL_N(1)
-    for (int j = 0; j < own.cols; j++, open >>= TD_SUBTILE) {
+    for (int j = 0; j < own.cols; j++, unsure >>= TD_SUBTILE) {
         uint32_t words[GROUPS * TD_GROUP] = {};
         const td_residue_quads<set::is_complex> quads(product, row, col + j);
         const td_line b = own.line[1][col + j];
-        if (!(open & ((1u << own.rows) - 1))) continue;
+        if (!(unsure & ((1u << own.rows) - 1))) continue;
         TD_UNROLL
         for (int t = 0; t < set::count; t++) words[t] = quads.of(t);
         TD_UNROLL_N(1)
@@ -385,7 +385,7 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
             const td_line a = own.line[0][row + i];
             double *const c = own.c + i + (int64_t)j * finish.target.c.ld;
             double result;
-            if (!(open >> i & 1)) continue;
+            if (!(unsure >> i & 1)) continue;
             if (own.alpha == 0.0)
                 *c = td_scaled(own.beta, c);
             else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
@@ -415,7 +415,7 @@ struct by_rounding {
         records::load<is_early>(own, finish, row, col);
     }
 
-    template <class set, class unit>
+    template <class set, class work>
     TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
                                       const subtile &own, const td_choice &choice,
                                       const records &records, const int8_t *stage)
@@ -424,22 +424,23 @@ struct by_rounding {
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
         const subtile_lines lines = lines_of<set>(records, choice);
-        unsigned left = 0, open = whole;
+        unsigned deferred = 0, unsure = whole;
         const bool has_product = own.alpha != 0.0;
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
-            left |= td_left_by_min_moduli(finish, choice, own.row, own.col + j) << (TD_SUBTILE * j);
+            deferred |= td_deferred_by_min_moduli(finish, choice, own.row, own.col + j)
+                        << (TD_SUBTILE * j);
         if (has_product)
-            open = finish_columns_double<set, unit>(own, lines, whole, left, finish.target.c.ld,
-                                                    stage);
-        open &= whole & ~left;
-        const unsigned usual = has_product ? open & bits_of_columns(lines.usual) : 0;
+            unsure = finish_columns_double<set, work>(own, lines, whole, deferred,
+                                                      finish.target.c.ld, stage);
+        unsure &= whole & ~deferred;
+        const unsigned usual = has_product ? unsure & bits_of_columns(lines.usual) : 0;
         if (usual && __popc(usual) <= FEW_UNSURE)
-            open = (open & ~usual) | finish_elements_by_parts<set, unit>(own, lines, usual,
-                                                                         finish.target.c.ld, stage);
-        unsigned mask = left & whole;
-        if (open)
+            unsure = (unsure & ~usual) | finish_elements_by_parts<set, work>(
+                                             own, lines, usual, finish.target.c.ld, stage);
+        unsigned mask = deferred & whole;
+        if (unsure)
             mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, own.col,
-                                                                open);
+                                                                unsure);
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
@@ -449,49 +450,50 @@ struct by_rounding {
 static_assert(TD_CRT_PAIRS_BYTES == 2 * stage_bytes(TD_LEAST_PAIRED), "what routes count with");
 static_assert(stage_bytes(TD_MOST_PAIRED) <= TD_CRT_PAIRS_BYTES, "one stage of any");
 
-template <class how, class set, class unit>
-TD_DEVICE void finish_units_double(const td_residue_product &product, const td_finish &finish,
-                                   const finish_units &units, td_tile_notes &notes)
+template <class how, class set, class work>
+TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_finish &finish,
+                                 const finish_grid &grid, td_deferred_counts &counts)
 {
     TD_DYNAMIC_SHARED(int8_t, shared);
     enum {
         STAGES = 2 * stage_bytes(set::count) <= TD_CRT_PAIRS_BYTES ? 2 : 1,
-        TURN = TD_NOTES / unit::tiles * unit::steps /* until the notes are full */
+        TURN = TD_COUNTED_TILES / work::tiles * work::steps /* until the counts are full */
     };
     const td_target &target = finish.target;
-    const td_choice choice = left_early(finish.choice[blockIdx.z]);
-    const int all = units.of[unit::tiles].by * td_tiles(target.n);
+    const td_choice choice = load_early(finish.choice[blockIdx.z]);
+    const int all = grid.of[work::tiles].by * td_tiles(target.n);
     int next = 0, step = 0, rest;
-    const int steps = td_divide(all - (int)blockIdx.x + units.blocks.by - 1, units.blocks, &rest) *
-                      unit::steps,
-              in_row = (int)(threadIdx.x % 32) % unit::lanes * TD_SUBTILE,
-              in_col = (int)(threadIdx.x % 32) / unit::lanes * TD_SUBTILE;
+    const int steps = td_divide(all - (int)blockIdx.x + grid.blocks.by - 1, grid.blocks, &rest) *
+                      work::steps,
+              in_row = (int)(threadIdx.x % 32) % work::lanes * TD_SUBTILE,
+              in_col = (int)(threadIdx.x % 32) / work::lanes * TD_SUBTILE;
     typename how::records records;
-    td_clear_notes(notes);
-    const warp_place begin = place_of<unit>(units, 0);
+    td_clear_counts(counts);
+    const warp_place begin = place_of<work>(grid, 0);
     how::template load<set, true>(records, finish, choice, begin.row + in_row, begin.col + in_col);
     td_wait_for_last();
     const subtile first = subtile_at(finish, 0, 0);
     td_async_pipeline<STAGES, TD_BY_WARP>(
         steps,
         [&](int stage) {
-            fetch_residues<set, unit>(product, target, place_of<unit>(units, next++),
+            fetch_residues<set, work>(product, target, place_of<work>(grid, next++),
                                       shared + stage * stage_bytes(set::count));
         },
         [&](int stage) {
-            const warp_place at = place_of<unit>(units, step);
+            const warp_place at = place_of<work>(grid, step);
             const int row = at.row + in_row, tile_row = row / TD_TILE, col = at.col + in_col;
-            const unsigned mask = how::template finish_subtile<set, unit>(
+            const unsigned mask = how::template finish_subtile<set, work>(
                 product, finish, subtile_from(first, target, row, col), choice, records,
                 shared + stage * stage_bytes(set::count));
-            const warp_place then = place_of<unit>(units, step + 1);
+            const warp_place then = place_of<work>(grid, step + 1);
             if (step + 1 < steps)
                 how::template load<set, false>(records, finish, choice, then.row + in_row,
                                                then.col + in_col);
-            td_note(notes, step % TURN / unit::steps * unit::tiles + tile_row % unit::tiles,
-                    col / TD_TILE * td_tiles(target.m) + tile_row, mask,
-                    td_few_of(finish, row, col, mask) == TD_FEW);
-            if (++step % TURN == 0 || step == steps) td_close_notes(target, notes);
+            td_count_deferred(counts,
+                              step % TURN / work::steps * work::tiles + tile_row % work::tiles,
+                              col / TD_TILE * td_tiles(target.m) + tile_row, mask,
+                              td_few_of(finish, row, col, mask) == TD_FEW);
+            if (++step % TURN == 0 || step == steps) td_list_counted(target, counts);
         });
 }
 

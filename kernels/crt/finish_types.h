@@ -1,5 +1,5 @@
 /* finish_types.h - what makes C from exact products X is told: how X becomes C, and which elements
- * are left to the repair kernels. For host C and for kernels. */
+ * are deferred to the repair kernels. For host C and for kernels. */
 #ifndef TD_FINISH_TYPES_H
 #define TD_FINISH_TYPES_H
 
@@ -13,14 +13,14 @@ typedef enum {
     TD_FINISH_EXACT  /* alpha X + beta C, rounded once; repaired if X's error may change that */
 } td_finish_kind;
 
-/* What becomes of tiles of which many elements are left. */
+/* What becomes of tiles of which many elements are deferred. */
 typedef enum {
-    TD_LEAVES_NO_TILES, /* they are as others */
-    TD_LEAVES_BINARY64, /* binary64 has them where there is room (../repair/binary64.h) */
-    TD_LEAVES_EXACT     /* a second product has them (../crt/second.h) */
-} td_left_tiles;
+    TD_DEFERS_NO_TILES,    /* they are as others */
+    TD_DEFERS_TO_BINARY64, /* binary64 has them where there is room (../repair/binary64.h) */
+    TD_DEFERS_TO_SECOND    /* a second product has them (../crt/second.h) */
+} td_deferred_tiles;
 
-/* An element is left to the repair kernel if its row or column is special, or if it is not
+/* An element is deferred to the repair kernel if its row or column is special, or if it is not
  * certified. X may be off by half the larger sum of magnitudes of A' and of B' from their rounding,
  * twice, or by less if it is counted what is rounded (td_log_error_counted), and by choice.rest.
  * With TD_FINISH_ROUND an element is certified if that is little beside abs(A') abs(B'), which is
@@ -36,7 +36,7 @@ typedef struct {
     td_cut cut;
     td_min_moduli min_moduli; /* with choice.is_estimated these tell what is certified */
     bool counts_rounded;      /* of TD_FINISH_EXACT: lines know how many elements are rounded */
-    td_left_tiles leaves_tiles;
+    td_deferred_tiles defers_tiles;
 } td_finish;
 
 #endif

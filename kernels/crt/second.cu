@@ -109,14 +109,14 @@ TD_DEVICE int finish_subtile(const td_dense_finish &p, int row, int col)
     const td_target &target = p.finish.target;
     if (row >= target.m || col >= target.n) return 0;
     uint16_t *const mask = td_target_mask(target, row, col);
-    const unsigned left = *mask;
+    const unsigned deferred = *mask;
     unsigned done = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < TD_SUBTILE; j++) {
-        const unsigned own = left >> (TD_SUBTILE * j) & 15;
+        const unsigned own = deferred >> (TD_SUBTILE * j) & 15;
         if (own) done |= finish_column(p, row, col + j, own) << (TD_SUBTILE * j);
     }
-    if (done) *mask = (uint16_t)(left ^ done);
+    if (done) *mask = (uint16_t)(deferred ^ done);
     return __popc(done);
 }
 

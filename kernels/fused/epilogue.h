@@ -1,5 +1,5 @@
 /* epilogue.h - C from a tile's residues, by the threads that have made them (../crt/pairs.h); and
- * the residues of what is left. For fused.cu. */
+ * the residues of what is deferred. For fused.cu. */
 #ifndef TD_FUSED_EPILOGUE_H
 #define TD_FUSED_EPILOGUE_H
 
@@ -16,7 +16,7 @@ TD_DEVICE int lane_of_warp() { return (int)threadIdx.x % 32; }
 
 /* Stores the residues of the lane's octet. */
 template <int moduli>
-TD_DEVICE void leave_octet(const block_task &task, int row, int column,
+TD_DEVICE void defer_octet(const block_task &task, int row, int column,
                            const uint32_t (&words)[2][moduli])
 {
     const td_residue_product &product = task.product;
@@ -35,7 +35,7 @@ static_assert((int)PAIRS <= (int)schedule<TD_COMMON_MODULI>::kept, "in the place
 
 struct shared_pairs {
     double2 pair[TOGETHER];
-    unsigned left; /* bits of those that are not stored */
+    unsigned deferred; /* bits of those that are not stored */
 };
 
 TD_DEVICE void share_octets(const double (&x)[OCTET], quad *kept, shared_pairs &pairs)
@@ -57,7 +57,7 @@ TD_DEVICE void store_pairs(double *c, const shared_pairs &pairs)
 {
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++)
-        if (!(pairs.left >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = pairs.pair[i];
+        if (!(pairs.deferred >> i & 1)) *reinterpret_cast<double2 *>(c + APART * i) = pairs.pair[i];
 }
 
 /* What was there, if it counts. */
@@ -86,11 +86,11 @@ TD_DEVICE void store_elements(const td_target &target, int rows, double *c,
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++) {
-        const int left = rows - APART * i;
+        const int rest = rows - APART * i;
         double *const at = c + APART * i;
-        if (pairs.left >> i & 1) continue;
-        if (left > 0) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
-        if (left > 1) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
+        if (pairs.deferred >> i & 1) continue;
+        if (rest > 0) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
+        if (rest > 1) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
     }
 }
 
@@ -101,7 +101,7 @@ struct lane_tile {
     quad *kept;               /* its residues in shared memory */
     int before;               /* octets that each lane has before it */
     bool is_whole, is_usual;
-    uint32_t left; /* lanes of which the octet with this lane's number is left */
+    uint32_t deferred; /* lanes whose octet with this lane's number is deferred */
 };
 
 /* The first row of the pairs that the lane stores, its own octet being there. */
@@ -155,19 +155,20 @@ TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int numb
                        place_of_pairs(target, own, number), pairs);
 }
 
-/* Which lanes' octets are left, whose residues are stored. Rows past the end are zeros, of which it
- * is never sure. */
+/* Which lanes' octets are deferred, whose residues are stored. Rows past the end are zeros, of
+ * which it is never sure. */
 template <int moduli>
-TD_DEVICE unsigned leave_octets(const block_task &task, const lane_tile &own, int number,
+TD_DEVICE unsigned defer_octets(const block_task &task, const lane_tile &own, int number,
                                 bool are_sure, const uint32_t (&words)[2][moduli])
 {
     const unsigned unsure = __ballot_sync(0xffffffffu, !are_sure);
     if (!unsure) return 0;
     const octet_place at = place_in_tile(own, number);
     const int row = task.tile.at.row + at.row, column = task.tile.at.column + at.column;
-    const bool is_left = !are_sure && row < task.finish.target.m && column < task.finish.target.n;
-    if (is_left) leave_octet(task, row, column, words);
-    return __ballot_sync(0xffffffffu, is_left);
+    const bool is_deferred =
+        !are_sure && row < task.finish.target.m && column < task.finish.target.n;
+    if (is_deferred) defer_octet(task, row, column, words);
+    return __ballot_sync(0xffffffffu, is_deferred);
 }
 
 /* C of one octet of every lane of a warp, half of a chunk of the group, or its residues. What was
@@ -195,9 +196,9 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) are_sure &= is_sure[e];
     }
-    const unsigned left = leave_octets(task, own, number, are_sure, words);
-    if (lane_of_warp() == own.before + number) own.left = left;
-    shared_pairs pairs = {{}, left >> (lane_of_warp() & ~(TOGETHER - 1))};
+    const unsigned deferred = defer_octets(task, own, number, are_sure, words);
+    if (lane_of_warp() == own.before + number) own.deferred = deferred;
+    shared_pairs pairs = {{}, deferred >> (lane_of_warp() & ~(TOGETHER - 1))};
     double *const c = place_of_pairs(target, own, number);
     double2 c0[TOGETHER] = {};
     if (is_scaled) load_pairs(target, c, c0);
@@ -234,10 +235,10 @@ TD_DEVICE void finish_groups(const block_task &task, held_residues &held)
                 held[t][c] = held[t][c + CHUNKS_OF_GROUP];
         }
     }
-    if (lane_of_warp() < LEFT_WORDS_OF_WARP)
-        task.product.left.word[(int64_t)task.tile.at.number * LEFT_WORDS +
-                               warp_of_team() * LEFT_WORDS_OF_WARP + lane_of_warp()] =
-            own.is_usual ? own.left : 0;
+    if (lane_of_warp() < OCTET_WORDS_OF_WARP)
+        task.product.deferred.word[(int64_t)task.tile.at.number * OCTET_WORDS +
+                                   warp_of_team() * OCTET_WORDS_OF_WARP + lane_of_warp()] =
+            own.is_usual ? own.deferred : 0;
 }
 
 template <class s> TD_DEVICE void finish_tile(const block_task &task, held_residues &held)

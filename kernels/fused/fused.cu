@@ -16,18 +16,18 @@
 
 static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
 {
-    return (int64_t)left_tiles_along(m) * left_tiles_along(n) * batch;
+    return (int64_t)fused_tiles_along(m) * fused_tiles_along(n) * batch;
 }
 
-size_t td_left_bytes(int64_t m, int64_t n, int64_t batch)
+size_t td_deferred_bytes(int64_t m, int64_t n, int64_t batch)
 {
-    return (size_t)tiles_of(m, n, batch) * (LEFT_WORDS * sizeof(uint32_t) + sizeof(uint8_t));
+    return (size_t)tiles_of(m, n, batch) * (OCTET_WORDS * sizeof(uint32_t) + sizeof(uint8_t));
 }
 
-td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch)
+td_deferred td_deferred_in(void *memory, int64_t m, int64_t n, int64_t batch)
 {
     uint32_t *const word = static_cast<uint32_t *>(memory);
-    return {word, reinterpret_cast<uint8_t *>(word + tiles_of(m, n, batch) * LEFT_WORDS)};
+    return {word, reinterpret_cast<uint8_t *>(word + tiles_of(m, n, batch) * OCTET_WORDS)};
 }
 
 #if TD_HAS_CUDA_DEVICE
@@ -66,7 +66,7 @@ TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, fu
 template <int moduli, class function>
 TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
 {
-    const int rows = left_tiles_along(p.m), columns = left_tiles_along(p.n),
+    const int rows = fused_tiles_along(p.m), columns = fused_tiles_along(p.n),
               of_member = rows * columns;
     each_number<moduli>(p, are_alike, of_member, [&](int number, int member) {
         tile_place at = {0, member, 0, 0};
@@ -82,7 +82,7 @@ TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
 template <int moduli> TD_DEVICE int count_tiles(const td_panels &p, bool are_alike)
 {
     int count = 0;
-    each_number<moduli>(p, are_alike, left_tiles_along(p.m) * left_tiles_along(p.n),
+    each_number<moduli>(p, are_alike, fused_tiles_along(p.m) * fused_tiles_along(p.n),
                         [&](int, int) { count++; });
     return count;
 }
@@ -159,7 +159,7 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
     const td_target &target = finish.target;
     told_tile &tile = task.tile;
     position<1> to = {0, 1};
-    int left = count_tiles<s::moduli>(task.p, task.are_alike());
+    int rest = count_tiles<s::moduli>(task.p, task.are_alike());
     each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
         double *const c = td_member<double>(target.c, target.batch_first + at.member) +
                           target.c_offset + at.row + (int64_t)at.column * target.c.ld;
@@ -183,8 +183,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
             tile.way = !is_wide                      ? TOLD_ELEMENTS
                        : alpha == 1.0 && beta == 0.0 ? TOLD_PLAIN
                                                      : TOLD_WIDE;
-            tile.is_last = --left == 0;
-            task.product.left.tile[at.number] = !is_usual;
+            tile.is_last = --rest == 0;
+            task.product.deferred.tile[at.number] = !is_usual;
         }
         __syncwarp();
         if (threadIdx.x % 32 == 0) td_barrier_arrive(&barrier.full[0]);

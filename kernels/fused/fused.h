@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/* Bytes of td_residue_product.left for parts of m x n elements; and it, in such memory, 256-byte
- * aligned. */
-size_t td_left_bytes(int64_t m, int64_t n, int64_t batch);
-td_left td_left_in(void *memory, int64_t m, int64_t n, int64_t batch);
+/* Bytes of td_residue_product.deferred for parts of m x n elements; and it, in such memory,
+ * 256-byte aligned. */
+size_t td_deferred_bytes(int64_t m, int64_t n, int64_t batch);
+td_deferred td_deferred_in(void *memory, int64_t m, int64_t n, int64_t batch);
 
 /* panels and finish are of the same product, of one piece and at most TD_FUSED_MOST_K elements of
- * k, where td_wgmma_exists. Residues of what is left are stored, and noted in product->left. By
- * most_blocks blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
+ * k, where td_wgmma_exists. Residues of what is deferred are stored, and product->deferred says
+ * which. By most_blocks blocks, or one on each multiprocessor if these are fewer, or if it is 0. */
 cudaError_t td_resident_run(const td_panels *panels, const td_residue_product *product,
                             const td_finish *finish, int most_blocks, cudaStream_t stream);
 

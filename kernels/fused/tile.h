@@ -16,8 +16,8 @@ namespace
 /* Residues modulo the first HELD moduli stay in registers, of the others in shared memory. A thread
  * has CHUNKS of 16 neighbours of C. So many of either have code of their own. */
 enum {
-    SIDE = LEFT_SIDE, /* of a tile */
-    GROUPS = 2,       /* warpgroups that multiply */
+    SIDE = TD_FUSED_SIDE, /* of a tile */
+    GROUPS = 2,           /* warpgroups that multiply */
     TEAM = GROUPS * GROUP_THREADS,
     THREADS = TEAM + GROUP_THREADS,
     COPYING = 64, /* of these that do something else */

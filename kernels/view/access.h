@@ -179,37 +179,41 @@ TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, i
 }
 
 /* What td_close_tile does, for several tiles at a time and blocks whose warps go on at their own
- * pace. Warps note what they mask (td_note); td_close_notes lists the tiles and clears the notes,
- * which td_clear_notes has cleared at first. All threads take part in clearing and closing. */
-enum { TD_NOTES = 32 };
-struct td_tile_notes {
-    int32_t tile[TD_NOTES], count[TD_NOTES], is_sparse[TD_NOTES];
+ * pace. Warps count what they mask (td_count_deferred); td_list_counted lists the tiles and clears
+ * the counts, which td_clear_counts has cleared at first. All threads take part in clearing and
+ * closing. */
+enum { TD_COUNTED_TILES = 32 };
+struct td_deferred_counts {
+    int32_t tile[TD_COUNTED_TILES], count[TD_COUNTED_TILES], is_sparse[TD_COUNTED_TILES];
 };
 
-TD_DEVICE void td_clear_notes(td_tile_notes &notes)
+TD_DEVICE void td_clear_counts(td_deferred_counts &counts)
 {
-    if (threadIdx.x < TD_NOTES) notes.count[threadIdx.x] = notes.is_sparse[threadIdx.x] = 0;
+    if (threadIdx.x < TD_COUNTED_TILES)
+        counts.count[threadIdx.x] = counts.is_sparse[threadIdx.x] = 0;
     __syncthreads();
 }
 
-TD_DEVICE void td_close_notes(const td_target &target, td_tile_notes &notes)
+TD_DEVICE void td_list_counted(const td_target &target, td_deferred_counts &counts)
 {
     const int i = (int)threadIdx.x;
     __syncthreads();
-    if (target.open_count && i < TD_NOTES && notes.count[i])
-        td_list_tile(target, notes.tile[i], notes.count[i],
-                     notes.count[i] > TD_FEW && !notes.is_sparse[i]);
-    td_clear_notes(notes);
+    if (target.open_count && i < TD_COUNTED_TILES && counts.count[i])
+        td_list_tile(target, counts.tile[i], counts.count[i],
+                     counts.count[i] > TD_FEW && !counts.is_sparse[i]);
+    td_clear_counts(counts);
 }
 
-/* Notes a thread's mask in a tile; note i is the tile's. `may_be_dense` is false where the thread
- * wants its elements as exact sums, however many there are. */
-TD_DEVICE void td_note(td_tile_notes &notes, int i, int tile, unsigned mask, bool may_be_dense)
+/* Counts the elements of a thread's mask of a tile, which is the i-th that is counted.
+ * `may_be_dense` is false where the thread wants its elements as exact sums, however many there
+ * are. */
+TD_DEVICE void td_count_deferred(td_deferred_counts &counts, int i, int tile, unsigned mask,
+                                 bool may_be_dense)
 {
     if (!mask) return;
-    notes.tile[i] = tile;
-    atomicAdd(&notes.count[i], __popc(mask));
-    if (!may_be_dense) notes.is_sparse[i] = 1;
+    counts.tile[i] = tile;
+    atomicAdd(&counts.count[i], __popc(mask));
+    if (!may_be_dense) counts.is_sparse[i] = 1;
 }
 
 /* Four numbers that are loaded and stored together: of one column of a subtile, or of one line. */

@@ -80,10 +80,10 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
                               td_residue_product *product)
 {
     unit_panels u = make_panels(p, d);
-    const size_t planes = (size_t)p->count * MEMBERS, left = td_left_bytes(p->m, p->n, MEMBERS);
+    const size_t planes = (size_t)p->count * MEMBERS, left = td_deferred_bytes(p->m, p->n, MEMBERS);
     int8_t *const a = upload(u.a, planes * (size_t)(u.k * u.k));
     int8_t *const b = upload(u.b, planes * (size_t)(u.lines * u.k));
-    CHECK_CUDA(cudaMemset(product->left.word, 0xa5, left));
+    CHECK_CUDA(cudaMemset(product->deferred.word, 0xa5, left));
     CHECK_CUDA(cudaMemset(product->residue, 0x5a, d->residues * (size_t)p->count));
     const td_panels panels = {.type = TD_PANEL_RESIDUE,
                               .m = u.k,
@@ -111,9 +111,9 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
 
 /* Notes of a kernel that has left all octets, of usual tiles one by one
  * (../../kernels/crt/deferred.h). */
-static void note_all(const crt_case *p, const td_left *left)
+static void note_all(const crt_case *p, const td_deferred *left)
 {
-    const size_t bytes = td_left_bytes(p->m, p->n, MEMBERS);
+    const size_t bytes = td_deferred_bytes(p->m, p->n, MEMBERS);
     const int rows = (p->m + 127) / 128, tiles = rows * ((p->n + 127) / 128);
     uint32_t *const word = crt_filled(bytes, 0);
     uint8_t *const tile = (uint8_t *)word + ((char *)left->tile - (char *)left->word);
@@ -140,17 +140,17 @@ static void leave(const crt_case *p, const crt_data *d, way how, const td_finish
 {
     void *memory = NULL;
     if (is_apart(how)) return;
-    CHECK_CUDA(cudaMalloc(&memory, td_left_bytes(p->m, p->n, MEMBERS)));
-    product->left = td_left_in(memory, p->m, p->n, MEMBERS);
+    CHECK_CUDA(cudaMalloc(&memory, td_deferred_bytes(p->m, p->n, MEMBERS)));
+    product->deferred = td_deferred_in(memory, p->m, p->n, MEMBERS);
     if (how == BY_RESIDENT) multiply_resident(p, d, finish, product);
-    if (how == BY_NOTES) note_all(p, &product->left);
+    if (how == BY_NOTES) note_all(p, &product->deferred);
 }
 
 /* Whom dense tiles are left to. */
-static td_left_tiles leaves_of(const crt_case *p)
+static td_deferred_tiles leaves_of(const crt_case *p)
 {
-    if (p->seed % 2) return TD_LEAVES_NO_TILES;
-    return p->is_exact ? TD_LEAVES_EXACT : TD_LEAVES_BINARY64;
+    if (p->seed % 2) return TD_DEFERS_NO_TILES;
+    return p->is_exact ? TD_DEFERS_TO_SECOND : TD_DEFERS_TO_BINARY64;
 }
 
 static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
@@ -187,14 +187,14 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
                    .masks = masks,
                    .open_count = open,
                    .open_tile = tiles,
-                   .is_dense = leaves_of(p) == TD_LEAVES_EXACT ? is_dense : NULL},
+                   .is_dense = leaves_of(p) == TD_DEFERS_TO_SECOND ? is_dense : NULL},
         .kind = p->is_exact ? TD_FINISH_EXACT : TD_FINISH_ROUND,
         .counts_rounded = p->is_exact && p->seed % 16 != 6,
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
         .choice = choice,
         .min_moduli = {ranks, (int64_t)d->ld, member},
-        .leaves_tiles = leaves_of(p)};
+        .defers_tiles = leaves_of(p)};
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(crt_text(p));
@@ -203,9 +203,17 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.tiles, tiles, d->tiles * sizeof(int32_t), cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(result.is_dense, is_dense, d->tiles, cudaMemcpyDeviceToHost));
-    void *const all[] = {residue,          c,      masks, open,    tiles,
-                         is_dense,         choice, ranks, line[0], line[1],
-                         product.left.word};
+    void *const all[] = {residue,
+                         c,
+                         masks,
+                         open,
+                         tiles,
+                         is_dense,
+                         choice,
+                         ranks,
+                         line[0],
+                         line[1],
+                         product.deferred.word};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
     return result;
 }

@@ -7,9 +7,11 @@
 
 enum { FIXED_LEAST = -3328, FIXED_WORDS = 104 };
 
-/* The sums of the positive and of the negative terms apart, so that carries stay short. */
+/* The sums of the positive and of the negative terms apart, so that carries stay short. All words
+ * but number FIXED_WORDS - reach to end - 1 are 0; 0 is all zeros. */
 typedef struct {
     uint64_t words[2][FIXED_WORDS];
+    int reach, end;
 } fixed;
 
 /* x += a b, for finite a and b. */

@@ -87,7 +87,7 @@ static void set_element(const ref_typed *p, const line *a, const line *b, tandem
 {
     const tandem_ts alpha = *(const tandem_ts *)p->alpha, beta = *(const tandem_ts *)p->beta;
     tandem_ts x = {NAN, 0.0f, 0.0f};
-    fixed sum = {{{0}}};
+    fixed sum = {.end = 0};
     if (!a->is_special && !b->is_special) {
         add_product(&sum, a, b, p->k);
         x = to_ts(sum);

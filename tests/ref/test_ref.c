@@ -99,7 +99,7 @@ static void fixed_numbers_are_exact(void **unused)
     for (int round = 0; round < 3000; round++) {
         const double factor = any_double(&r), again = any_double(&r);
         double last[2] = {0.0, 0.0};
-        fixed x = {{{0}}}, y = {{{0}}};
+        fixed x = {.end = 0}, y = {.end = 0};
         mpfr_set_zero(sum, 1);
         for (int i = random_int(&r, 1, 20); i > 0; i--) {
             const bool cancels = random_int(&r, 0, 2) == 0;

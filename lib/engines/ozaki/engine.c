@@ -112,14 +112,14 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
                    .counts_rounded = counts_rounded(product),
-                   .leaves_tiles = td_ozaki_left_tiles(product)},
+                   .defers_tiles = td_ozaki_deferred_tiles(product)},
     };
-    if (s.finish.leaves_tiles == TD_LEAVES_EXACT && plan->dense.m == 0)
-        s.finish.leaves_tiles = TD_LEAVES_NO_TILES;
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->dense.m == 0)
+        s.finish.defers_tiles = TD_DEFERS_NO_TILES;
     s.finish.target.open_count = counts.tiles + part->number * plan->part.batch;
     s.finish.min_moduli = td_min_moduli_of((uint8_t *)at + plan->min_moduli, part->m, part->n);
     s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
-    if (s.finish.leaves_tiles == TD_LEAVES_EXACT)
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND)
         s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++)
@@ -243,7 +243,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     if (error != cudaSuccess) return error;
     *touched = true; /* by the first of several kernels, even if another fails */
     unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
-    const bool has_dense = s.finish.leaves_tiles == TD_LEAVES_EXACT;
+    const bool has_dense = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
     error = product->mode->scheme->finish(&s);
     if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
     if (error != cudaSuccess) return error;
@@ -301,7 +301,7 @@ static cudaError_t prepare_mode(const td_ozaki_mode *mode)
         error = td_estimate_prepare();
         if (error == cudaSuccess) error = td_panels_prepare();
     }
-    if (error == cudaSuccess && mode->leaves_tiles == TD_LEAVES_EXACT)
+    if (error == cudaSuccess && mode->defers_tiles == TD_DEFERS_TO_SECOND)
         error = td_dense_part_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
     return error == cudaSuccess ? mode->scheme->prepare() : error;
@@ -343,8 +343,8 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
     return !parameter.is_other_way;
 }
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, leaves_tiles_, takes_prices_, route_)    \
-    static const td_ozaki_mode id##_mode = {&scheme_, TD_FINISH_ROUND, leaves_tiles_};             \
+#define MODE(id, name_, summary_, scheme_, least_, most_, defers_tiles_, takes_prices_, route_)    \
+    static const td_ozaki_mode id##_mode = {&scheme_, TD_FINISH_ROUND, defers_tiles_};             \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -372,16 +372,19 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_LEAVES_EXACT, false, NULL)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_DEFERS_TO_SECOND, false,
+     NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_LEAVES_EXACT, false, NULL)
+     TD_MOST_INT8_SLICES, TD_DEFERS_TO_SECOND, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_LEAVES_BINARY64, true, ozaki2_route)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_DEFERS_TO_BINARY64, true, ozaki2_route)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {
-    static const td_ozaki_mode residues = {&td_scheme_residues, TD_FINISH_EXACT, TD_LEAVES_EXACT},
-                               fp64 = {&td_scheme_double_slices, TD_FINISH_EXACT, TD_LEAVES_EXACT};
+    static const td_ozaki_mode residues = {&td_scheme_residues, TD_FINISH_EXACT,
+                                           TD_DEFERS_TO_SECOND},
+                               fp64 = {&td_scheme_double_slices, TD_FINISH_EXACT,
+                                       TD_DEFERS_TO_SECOND};
     return by_fp64 ? &fp64 : &residues;
 }
 

@@ -9,7 +9,7 @@
 typedef struct {
     const td_scheme *scheme;
     td_finish_kind kind;
-    td_left_tiles leaves_tiles;
+    td_deferred_tiles defers_tiles;
 } td_ozaki_mode;
 
 typedef struct {
@@ -81,7 +81,7 @@ static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_
 bool td_ozaki_certifies(const td_ozaki_product *product);
 
 /* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
-td_left_tiles td_ozaki_left_tiles(const td_ozaki_product *product);
+td_deferred_tiles td_ozaki_deferred_tiles(const td_ozaki_product *product);
 
 /* A td_planner, of a td_ozaki_product. */
 size_t td_ozaki_plan_make(void *of, size_t limit);

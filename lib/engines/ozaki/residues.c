@@ -39,7 +39,7 @@ typedef struct {
     int64_t lines[2]; /* padded, of a member */
     int64_t member_c, plane_c, piece_c;
     int pieces; /* of k */
-    size_t plane[2], residue, left, bytes;
+    size_t plane[2], residue, deferred, bytes;
 } layout;
 
 static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
@@ -56,7 +56,8 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     l.plane_c = l.member_c * batch;
     l.piece_c = l.plane_c * planes;
     l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
-    if (may_be_fused(parameter)) l.left = td_reserve(&l.bytes, (int64_t)td_left_bytes(m, n, batch));
+    if (may_be_fused(parameter))
+        l.deferred = td_reserve(&l.bytes, (int64_t)td_deferred_bytes(m, n, batch));
     return l;
 }
 
@@ -251,8 +252,8 @@ static td_residue_product product_of(const td_scheme_part *part, const td_route 
         .crt = (td_crt_route)route->of[TD_STAGE_CRT],
     };
     if (route->of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT)
-        product.left =
-            td_left_in(part->workspace + l->left, target->m, target->n, part->fixed.batch);
+        product.deferred =
+            td_deferred_in(part->workspace + l->deferred, target->m, target->n, part->fixed.batch);
     return product;
 }
 

@@ -257,7 +257,7 @@ void dense_run(dense_state *s, const dense_case *c)
                    .line = {s->line[0], s->line[1]},
                    .lines_of_member = {c->of.m, c->of.n},
                    .counts_rounded = counts_rounded(c),
-                   .leaves_tiles = TD_LEAVES_EXACT},
+                   .defers_tiles = TD_DEFERS_TO_SECOND},
         .sizes = {.m = c->m_piece ? c->m_piece : c->of.m,
                   .n = c->n_piece ? c->n_piece : c->of.n,
                   .k_pass = c->k_pass ? c->k_pass : td_round_up(k, TD_K_PAD)},
