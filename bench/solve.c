@@ -1,7 +1,7 @@
 /* solve - times of triangular solves in every way that they can be cut: single diagonal blocks by
  * their rows and by the vectors of a panel, and whole solves by rows of a block, in modes fp64 and
- * ozaki2, beside cuBLAS's. From these the constants solve_* of lib/engines/model/tuning.def follow,
- * and td_solve_usual_rows.
+ * ozaki2, beside cuBLAS's and as mode auto cuts them, with what it predicts. From these the
+ * constants solve_* of lib/engines/model/tuning.def follow, and td_solve_usual_rows.
  *
  * Usage: solve [--csv FILE]
  *
@@ -15,7 +15,9 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
+#include "../lib/call/policy.h"
 #include "../lib/cuda/device.h"
+#include "../lib/engines/model/device_model.h"
 #include "../lib/engines/solve/solve.h"
 #include "table.h"
 #include "timing.h"
@@ -41,6 +43,8 @@ static const shape shapes[] = {
     {TD_BINARY64, 512, 8192, "RUN"},         {TD_COMPLEX_BINARY64, 4096, 4096, "LLN"},
     {TD_COMPLEX_BINARY64, 4096, 256, "LLN"}, {TD_COMPLEX_BINARY64, 512, 4096, "RLC"},
 };
+
+static td_options automatic; /* mode auto */
 
 /* A has ORDER real numbers in a column. B is solved for again and again: A is near the identity. */
 typedef struct {
@@ -118,8 +122,9 @@ static double operations_of(const shape *s)
     return (s->type == TD_BINARY64 ? 1.0 : 4.0) * s->order * (double)s->order * s->vectors;
 }
 
+/* predicted: seconds; NaN: nobody asked. */
 static bool print_row(const table *out, const work *w, const char *way, int panel, timed_work *run,
-                      int runs)
+                      int runs, double predicted)
 {
     const shape *s = w->s;
     timing t;
@@ -135,6 +140,7 @@ static bool print_row(const table *out, const work *w, const char *way, int pane
     table_put(&line, "%d", panel);
     table_put(&line, "%.1f", 1e6 * seconds);
     table_put(&line, "%.1f", 1e-12 * operations_of(s) / seconds);
+    table_put_number(&line, "%.1f", 1e6 * predicted);
     table_print(out, &line);
     return true;
 }
@@ -156,7 +162,7 @@ static bool measure_blocks(const table *out, work *w, td_type type)
                     (void)cudaGetLastError(); /* no shared memory for such a panel */
                     continue;
                 }
-                if (!print_row(out, w, "block", panel, solve_blocks, LAUNCHES)) return false;
+                if (!print_row(out, w, "block", panel, solve_blocks, LAUNCHES, NAN)) return false;
             }
     return true;
 }
@@ -165,15 +171,23 @@ static bool measure_shape(const table *out, work *w, const shape *s)
 {
     static const char *const modes[] = {"fp64", "ozaki2"};
     const int most = (int)td_solve_most_rows(s->type);
+    char way[TABLE_WIDTH];
     w->s = s;
     w->by = (td_solve_products){.engine = NULL};
-    if (!print_row(out, w, "native", 0, solve, 1)) return false;
+    const td_problem p = problem_of(w);
+    const td_decision d = td_policy_decide(&automatic, &p, td_device_model(w->device->ordinal));
+    if (!print_row(out, w, "native", 0, solve, 1, d.forecast.native)) return false;
+    if (d.engine) {
+        w->by = (td_solve_products){d.engine, d.parameter, d.cut};
+        snprintf(way, sizeof way, "auto: %s", d.text);
+        if (!print_row(out, w, way, 0, solve, 1, d.forecast.emulated)) return false;
+    }
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        w->by = (td_solve_products){.cut.least_terms = TD_SOLVE_LEAST_TERMS};
         w->by.engine = td_engine_parse(modes[i], &w->by.parameter);
-        w->by.cut.least_terms = TD_SOLVE_LEAST_TERMS;
         for (int rows = most / 4; rows <= most; rows *= 2) {
             w->by.cut.block_rows = rows;
-            if (!print_row(out, w, modes[i], 0, solve, 1)) return false;
+            if (!print_row(out, w, modes[i], 0, solve, 1, NAN)) return false;
             if (s->order <= rows) break;
         }
     }
@@ -215,13 +229,15 @@ static bool measure(const table *out, work *w, td_type type)
 static bool run(const char *csv)
 {
     static const char *const names[] = {"type", "form",  "order", "vectors", "way",
-                                        "rows", "panel", "us",    "TFLOP/s"};
+                                        "rows", "panel", "us",    "TFLOP/s", "predicted us"};
     const size_t bytes = (size_t)ORDER * ORDER * sizeof(double);
     table out = {names, sizeof names / sizeof *names, NULL};
     work w = {0};
     device_name name;
     bool is_good = false;
     if (!table_open(&out, csv)) return false;
+    td_options_set_defaults(&automatic);
+    if (!td_options_set(&automatic, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) goto out;
     CHECK_CUDA(cudaMalloc((void **)&w.a, bytes));
     CHECK_CUDA(cudaMalloc((void **)&w.b, bytes));
     CHECK_CUBLAS(cublasCreate(&w.handle));
