@@ -345,7 +345,7 @@ static void add_bad_cases(void)
     for (int i = 0; i < 6; i++) add_case(&bad[i], names[i]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     number *pointers[3 * MEMBERS], *device_scalars;
     REQUIRE(cudaMalloc((void **)&a, sizeof host_a));
@@ -365,7 +365,7 @@ int main(void)
     add_sizes_and_specials();
     add_bad_cases();
     for (int f = 0; f < FORM_COUNT; f++)
-        for (int i = 0; i < case_count; i++) {
+        for (int i = 0; i < case_count && (argc < 2 || !strcmp(argv[1], forms[f].name)); i++) {
             run(&forms[f], &cases[i], NULL);
             if (forms[f].has_handle && i % 2) run(&forms[f], &cases[i], device_scalars);
         }
