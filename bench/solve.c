@@ -6,7 +6,7 @@
  * Usage: solve [--csv FILE]
  *
  * Prints Markdown: microseconds, and real TFLOP/s (a complex multiply-add is eight operations).
- * Takes some ten seconds. */
+ * Takes some fifteen seconds. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

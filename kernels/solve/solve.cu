@@ -23,8 +23,7 @@ enum {
     THREADS = WARP * WARPS,
     COLUMN = TILE + 4, /* real numbers of a tile's column, so that columns lie in other banks */
     BAND_STEPS = BAND / PRODUCT_K,
-    TILE_STEPS = TILE / PRODUCT_K,
-    DIVISOR_BYTES = BAND * (int)sizeof(double)
+    TILE_STEPS = TILE / PRODUCT_K
 };
 
 /* ---- sizes of what counts in real numbers, in numbers of T ---- */
@@ -50,10 +49,12 @@ template <class number> TD_HOST_DEVICE int strips_of(int order)
     return (order + tile_rows<number>() - 1) / tile_rows<number>();
 }
 
-/* Bytes of shared memory: a panel, and a band's triangle. */
+/* Bytes of shared memory: a panel, a band's triangle, and its divisors. All of it is dynamic, so
+ * that a kernel may have as much as there is. */
 template <class number> static int bytes_of(int order, int vectors)
 {
-    return (strips_of<number>(order) * TILE * vectors + TRIANGLE_TILES * tile_size<number>()) *
+    return (strips_of<number>(order) * TILE * vectors + TRIANGLE_TILES * tile_size<number>() +
+            BAND) *
            (int)sizeof(double);
 }
 
@@ -369,11 +370,12 @@ template <class number, int vectors>
 static __global__
 __launch_bounds__(THREADS, blocks_of(vectors)) void solve_kernel(TD_PARAMETER td_solve_block p)
 {
-    TD_SHARED(number, divisors, [band_rows<number>()]);
     TD_DYNAMIC_SHARED(double, x);
     const int strips = strips_of<number>(p.order), warp = td_uniform((int)threadIdx.x / WARP);
     const triangle_part t = all_of<number>(p);
     double *const triangle = x + strips * TILE * vectors;
+    number *const divisors =
+        reinterpret_cast<number *>(triangle + TRIANGLE_TILES * tile_size<number>());
     strip_queue<number, ahead_of(vectors)> queue = {};
 
     td_let_next_begin();
@@ -411,7 +413,7 @@ template <class number> static cudaError_t choose_panel(const td_solve_block &p,
     const int64_t wanted = (p.count + multiprocessors - 1) / multiprocessors;
     *vectors = p.panel ? p.panel : 8;
     while (!p.panel && *vectors < 32 && *vectors < wanted &&
-           bytes_of<number>(p.order, 2 * *vectors) + DIVISOR_BYTES <= bytes)
+           bytes_of<number>(p.order, 2 * *vectors) <= bytes)
         *vectors *= 2;
     return error;
 }

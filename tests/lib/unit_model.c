@@ -547,12 +547,16 @@ static void auto_takes_solves_where_they_gain(void **state)
     assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL));
     const td_model slow = model_of("NVIDIA GeForce RTX 4090"),
                    fast = model_of("NVIDIA H100 80GB HBM3");
-    const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5);
+    const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5),
+                     narrow = solve(TD_BINARY64, 8192, 512);
     td_decision d = td_policy_decide(&o, &large, &slow);
     assert_string_equal(d.text, "ozaki2");
     assert_in_range(d.cut.least_terms, 64, 512);
-    assert_in_range(d.cut.block_rows, 64, 128);
+    assert_in_range(d.cut.block_rows, 64, 128); /* operations of binary64 are slow there */
     assert_true(d.forecast.emulated < 0.3 * d.forecast.native);
+    d = td_policy_decide(&o, &narrow, &fast);
+    assert_null(d.reason);
+    assert_in_range(d.cut.block_rows, 256, 512); /* launches are */
     assert_ptr_equal(td_policy_decide(&o, &one, &fast).reason, td_reason_slower);
     assert_true(td_options_set(&o, TD_OPTION_ACCURACY, "accuracy", "52", TD_ORIGIN_CALL));
     assert_ptr_equal(td_policy_decide(&o, &large, &slow).reason, td_reason_accuracy);
