@@ -110,25 +110,39 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
                          decision->parameter, device, limit, counters);
 }
 
-static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
-                       const td_decision *decision, td_device *device)
+static bool is_refused(td_run_status status)
 {
-    td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
-    td_counters *counters = td_call_counters(&call, device);
+    return status != TD_RUN_DONE && status != TD_RUN_BROKEN;
+}
+
+/* Runs p and counts it, unless it is refused. */
+static td_run_status attempt(const td_options *o, td_entry entry, const td_problem *p,
+                             const td_decision *decision, td_device *device, td_call *call)
+{
+    *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
+    td_counters *counters = td_call_counters(call, device);
     td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
     if (status == TD_RUN_DONE) status = run(o, p, decision, device, counters);
-    if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
-        td_call_drop(&call);
-        return refuse(entry, p, status);
+    if (is_refused(status)) {
+        td_call_drop(call);
+        return status;
     }
     if (status == TD_RUN_BROKEN) {
         td_log(TD_LOG_ERROR, "%s: a kernel launch failed half way; the call returns an error",
                td_entries[entry].name);
-        call.outcome = TD_CALL_BROKEN;
+        call->outcome = TD_CALL_BROKEN;
     }
-    td_call_count(&call, entry, p, decision);
-    td_call_end(&call, status == TD_RUN_DONE);
-    return call;
+    td_call_count(call, entry, p, decision);
+    td_call_end(call, status == TD_RUN_DONE);
+    return status;
+}
+
+static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
+                       const td_decision *decision, td_device *device)
+{
+    td_call call;
+    const td_run_status status = attempt(o, entry, p, decision, device, &call);
+    return is_refused(status) ? refuse(entry, p, status) : call;
 }
 
 /* ---- rules ---- */
@@ -164,13 +178,23 @@ static td_decision decide(const td_options *in_force, const td_options *o, const
     return d;
 }
 
-const char *td_dispatch_foresee(const td_options *in_force, td_entry entry, const td_problem *p)
+td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     const td_options *o = options_of_call(in_force, entry, p);
-    if (!o) return td_reason_rules;
+    if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
     const td_decision decision = decide(in_force, o, p, device);
-    return decision.engine && !device ? td_reason_device : decision.reason;
+    return decision.engine && !device ? td_policy_native(td_reason_device) : decision;
+}
+
+const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
+                             const td_problem *part, td_call *call)
+{
+    td_process_watch_exit();
+    td_device *device = td_device_current();
+    if (!device) return td_reason_device;
+    const td_run_status status = attempt(o, entry, part, decision, device, call);
+    return is_refused(status) ? refusals[status].reason : NULL;
 }
 
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
