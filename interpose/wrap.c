@@ -144,11 +144,10 @@ td_decision td_wrap_decide(td_entry entry, const td_problem *p)
     return decision;
 }
 
-const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part,
-                             td_call *call)
+const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part)
 {
     const int state = hold_off_cancellation();
-    const char *reason = td_dispatch_part(td_options_in_force(), entry, decision, part, call);
+    const char *reason = td_dispatch_part(td_options_in_force(), entry, decision, part);
     allow_cancellation(state);
     return reason;
 }

@@ -37,8 +37,7 @@ bool td_wrap_is_seen(td_entry entry);
 td_decision td_wrap_decide(td_entry entry, const td_problem *p);
 
 /* Runs a part of a call as was decided for the call: see td_dispatch_part. */
-const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part,
-                             td_call *call);
+const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part);
 
 /* Begins a call that stays native, for that reason (a string that stays); its original function
  * must run. */

@@ -21,7 +21,6 @@ typedef struct {
     td_problem tile;
     td_tile_part held[TD_TILE_FACTORS]; /* of the caller's matrices: what has been copied there */
     bool is_busy;                       /* a result is to be fetched */
-    td_call call;
 } worker;
 
 /* A call in tiles, of which each worker has one at a time. */
@@ -118,37 +117,40 @@ static bool copy_out(const worker *w, const layout *l)
 
 /* ---- tiles ---- */
 
-/* Enqueues a tile; a reason if it did not run. Once tiles have been written, one that its mode
- * cannot run is mode fp64's. */
-static const char *start(plan *of, worker *w, const td_problem *tile)
+/* Enqueues the worker's tile by an engine; a reason if it did not run. */
+static const char *run_tile(const plan *of, worker *w, const td_decision *decision)
 {
     td_problem there;
-    w->tile = *tile;
     if (!enter(w) || !copy_in(w, &of->layout, &there)) return td_reason_operand;
-    const char *reason = td_wrap_run_part(of->x->entry, &of->decision, &there, &w->call);
+    return td_wrap_run_part(of->x->entry, decision, &there);
+}
+
+/* The same for a tile of the call. Once others have been written, one that the call's mode cannot
+ * run is mode fp64's. */
+static const char *start(const plan *of, worker *w, const td_problem *tile)
+{
+    w->tile = *tile;
+    const char *reason = run_tile(of, w, &of->decision);
     if (reason && of->has_written) {
         const td_decision binary64 = td_policy_binary64();
         td_log(TD_LOG_WARN, "%s: %s; a tile runs in mode fp64", td_entries[of->x->entry].name,
                reason);
-        reason = td_wrap_run_part(of->x->entry, &binary64, &there, &w->call);
+        reason = run_tile(of, w, &binary64);
     }
     w->is_busy = !reason;
     return reason;
 }
 
 /* Has the worker's tile in the caller's result when it returns. */
-static cublasStatus_t finish(plan *of, worker *w)
+static bool finish(plan *of, worker *w)
 {
-    const cublasStatus_t status = td_wrap_status(&w->call);
     w->is_busy = false;
-    if (status != CUBLAS_STATUS_SUCCESS) return status;
     of->has_written = true;
-    return enter(w) && copy_out(w, &of->layout) ? CUBLAS_STATUS_SUCCESS
-                                                : CUBLAS_STATUS_EXECUTION_FAILED;
+    return enter(w) && copy_out(w, &of->layout);
 }
 
 /* The tiles from `first` on, one for each worker; a reason if one of them did not run. */
-static const char *start_round(plan *of, int64_t first)
+static const char *start_round(const plan *of, int64_t first)
 {
     const char *reason = NULL;
     for (int i = 0; i < of->count && first + i < of->tiles && !reason; i++) {
@@ -158,25 +160,22 @@ static const char *start_round(plan *of, int64_t first)
     return reason;
 }
 
-static cublasStatus_t finish_round(plan *of)
+static bool finish_round(plan *of)
 {
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    for (int i = 0; i < of->count; i++) {
-        if (!of->workers[i].is_busy) continue;
-        const cublasStatus_t one = finish(of, &of->workers[i]);
-        if (!status) status = one;
-    }
-    return status;
+    bool is_good = true;
+    for (int i = 0; i < of->count; i++)
+        if (of->workers[i].is_busy) is_good &= finish(of, &of->workers[i]);
+    return is_good;
 }
 
-static const char *run_tiles(plan *of, cublasStatus_t *status)
+/* A reason if nothing has been written; else *is_good says if all of the result is there. */
+static const char *run_tiles(plan *of, bool *is_good)
 {
-    *status = CUBLAS_STATUS_SUCCESS;
-    for (int64_t first = 0; first < of->tiles && !*status; first += of->count) {
+    *is_good = true;
+    for (int64_t first = 0; first < of->tiles && *is_good; first += of->count) {
         const char *reason = start_round(of, first);
         if (reason && !of->has_written) return reason;
-        *status = finish_round(of);
-        if (reason) *status = CUBLAS_STATUS_EXECUTION_FAILED;
+        *is_good = finish_round(of) && !reason;
     }
     return NULL;
 }
@@ -214,7 +213,7 @@ static bool open_worker(worker *w, size_t bytes)
 static void close_worker(worker *w)
 {
     if (w->memory && enter(w)) td_cuda_ok(cudaFreeAsync(w->memory, NULL));
-    w->memory = NULL;
+    *w = (worker){.ordinal = w->ordinal};
 }
 
 static void close_all(plan *of)
@@ -254,12 +253,13 @@ static int64_t block_of(const td_xt_call *x)
     return get && get(x->handle, &block) == CUBLAS_STATUS_SUCCESS && block > 0 ? block : 1;
 }
 
-/* Finds tiles that the devices have memory for, and opens workers; false if there are none. */
-static bool open_plan(plan *of, const td_xt_selection *devices)
+/* Opens workers for the largest tiles that the devices have memory for, of at most *room bytes,
+ * which becomes what they were given; false if there are none. */
+static bool open_plan(plan *of, const td_xt_selection *devices, double *room)
 {
     const int64_t block = block_of(of->x);
-    for (double room = room_of(devices);; room /= 2.0) {
-        of->size = td_tile_fitting(&of->whole, block, room);
+    for (;; *room /= 2.0) {
+        of->size = td_tile_fitting(&of->whole, block, *room);
         if (of->size.m == 0) return false;
         const td_problem largest = td_tile_at(&of->whole, of->size, 0);
         of->layout = lay_out(&largest);
@@ -269,21 +269,29 @@ static bool open_plan(plan *of, const td_xt_selection *devices)
     }
 }
 
+/* Runs the plan by tiles that are as small as the engine's own memory needs them to be. */
+static const char *run_plan(plan *of, const td_xt_selection *devices, bool *is_good)
+{
+    const char *reason = td_reason_memory;
+    for (double room = room_of(devices); open_plan(of, devices, &room); room /= 2.0) {
+        reason = run_tiles(of, is_good);
+        close_all(of);
+        if (!reason || reason == td_reason_operand) break;
+    }
+    return reason;
+}
+
 const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
                       const td_decision *decision, cublasStatus_t *status)
 {
-    plan of = {.x = x,
-               .decision = *decision,
-               .workers = calloc((size_t)devices->count, sizeof *of.workers)};
-    const char *reason = td_reason_memory;
-    for (int i = 0; of.workers && i < devices->count; i++)
-        of.workers[i].ordinal = devices->ordinal[i];
-    if (!td_tile_whole(&x->p, &of.whole))
-        reason = td_reason_routine;
-    else if (of.workers && open_plan(&of, devices)) {
-        reason = run_tiles(&of, status);
-        close_all(&of);
-    }
+    plan of = {.x = x, .decision = *decision};
+    bool is_good = true;
+    if (!td_tile_whole(&x->p, &of.whole)) return td_reason_routine;
+    of.workers = calloc((size_t)devices->count, sizeof *of.workers);
+    if (!of.workers) return td_reason_memory;
+    for (int i = 0; i < devices->count; i++) of.workers[i].ordinal = devices->ordinal[i];
+    const char *reason = run_plan(&of, devices, &is_good);
     free(of.workers);
+    *status = is_good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
     return reason;
 }

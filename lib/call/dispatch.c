@@ -110,31 +110,21 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
                          decision->parameter, device, limit, counters);
 }
 
-static bool is_refused(td_run_status status)
-{
-    return status != TD_RUN_DONE && status != TD_RUN_BROKEN;
-}
-
-/* Runs p and counts it, unless it is refused. */
+/* Runs p; a call that was not done, or not to its end, is still to be counted or dropped. */
 static td_run_status attempt(const td_options *o, td_entry entry, const td_problem *p,
                              const td_decision *decision, td_device *device, td_call *call)
 {
     *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
     td_counters *counters = td_call_counters(call, device);
-    td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
-    if (status == TD_RUN_DONE) status = run(o, p, decision, device, counters);
-    if (is_refused(status)) {
-        td_call_drop(call);
-        return status;
-    }
-    if (status == TD_RUN_BROKEN) {
-        td_log(TD_LOG_ERROR, "%s: a kernel launch failed half way; the call returns an error",
-               td_entries[entry].name);
-        call->outcome = TD_CALL_BROKEN;
-    }
+    const td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
+    return status == TD_RUN_DONE ? run(o, p, decision, device, counters) : status;
+}
+
+static void count(td_call *call, td_entry entry, const td_problem *p, const td_decision *decision,
+                  bool is_done)
+{
     td_call_count(call, entry, p, decision);
-    td_call_end(call, status == TD_RUN_DONE);
-    return status;
+    td_call_end(call, is_done);
 }
 
 static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
@@ -142,7 +132,17 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
 {
     td_call call;
     const td_run_status status = attempt(o, entry, p, decision, device, &call);
-    return is_refused(status) ? refuse(entry, p, status) : call;
+    if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
+        td_call_drop(&call);
+        return refuse(entry, p, status);
+    }
+    if (status == TD_RUN_BROKEN) {
+        td_log(TD_LOG_ERROR, "%s: a kernel launch failed half way; the call returns an error",
+               td_entries[entry].name);
+        call.outcome = TD_CALL_BROKEN;
+    }
+    count(&call, entry, p, decision, status == TD_RUN_DONE);
+    return call;
 }
 
 /* ---- rules ---- */
@@ -188,13 +188,19 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
 }
 
 const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
-                             const td_problem *part, td_call *call)
+                             const td_problem *part)
 {
+    td_call call;
     td_process_watch_exit();
     td_device *device = td_device_current();
     if (!device) return td_reason_device;
-    const td_run_status status = attempt(o, entry, part, decision, device, call);
-    return is_refused(status) ? refusals[status].reason : NULL;
+    const td_run_status status = attempt(o, entry, part, decision, device, &call);
+    if (status == TD_RUN_DONE) {
+        count(&call, entry, part, decision, true);
+        return NULL;
+    }
+    td_call_drop(&call);
+    return status == TD_RUN_BROKEN ? td_reason_launch : refusals[status].reason;
 }
 
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)

@@ -11,7 +11,7 @@
 #define TD_CAUSES(X)                                                                               \
     X(all, "every form is intercepted")                                                            \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
-    X(packed, "a packed triangle, which no routine of cuBLAS multiplies by a matrix")              \
+    X(packed, "a packed triangle, which no kernel of Tandem reads")                                \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
     X(vector, "vectors: limited by memory, so that no arithmetic is faster")                       \
     X(elements, "moves, adds or scales elements: no product")
