@@ -1,15 +1,17 @@
-/* unit_tiles.c - a product in tiles of C: how large they are, and that they are C, once each. */
+/* unit_tiles.c - routines in tiles of their results: how large they are, and that they are the
+ * result, once each. */
 #include "../support/test.h"
 
 #include "../../lib/call/tiles.h"
 
 enum { M = 100, N = 70, K = 30, LD = 128 };
 
-static double memory[3][LD * LD];
+static double memory[3][2 * LD * LD];
 
-static td_problem product_of(td_type type, td_op op_a, td_op op_b)
+/* A call with all that any kind looks at. */
+static td_problem call_of(td_kind kind, td_type type, td_op op_a, td_op op_b)
 {
-    return (td_problem){.kind = TD_PRODUCT,
+    return (td_problem){.kind = kind,
                         .type = type,
                         .op_a = op_a,
                         .op_b = op_b,
@@ -23,13 +25,27 @@ static td_problem product_of(td_type type, td_op op_a, td_op op_b)
                         .batch = 1};
 }
 
+/* What it is cut as. */
+static td_problem whole_of(const td_problem *p)
+{
+    td_problem whole;
+    assert_true(td_tile_whole(p, &whole));
+    return whole;
+}
+
+static td_problem product_of(td_type type, td_op op_a, td_op op_b)
+{
+    const td_problem p = call_of(TD_PRODUCT, type, op_a, op_b);
+    return whole_of(&p);
+}
+
 static void what_fits_is_one_tile(void **state)
 {
     const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_T);
     const double bytes = td_tile_bytes(&p);
     (void)state;
     assert_true(bytes >= 8.0 * (M * K + K * N + M * N));
-    assert_true(bytes <= 8.0 * (M * K + K * N + M * N) + 3 * TD_TILE_ALIGNMENT);
+    assert_true(bytes <= 8.0 * (M * K + K * N + M * N) + 5 * TD_TILE_ALIGNMENT);
     const td_tile_size size = td_tile_fitting(&p, 8, bytes);
     assert_true(size.m == M && size.n == N && td_tile_count(&p, size) == 1);
     const td_tile_size smaller = td_tile_fitting(&p, 8, bytes - 1.0);
@@ -43,7 +59,11 @@ static void scaling_takes_c_alone(void **state)
     td_problem p = product_of(TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
     (void)state;
     p.k = 0;
-    assert_true(td_tile_bytes(&p) <= 16.0 * M * N + 3 * TD_TILE_ALIGNMENT);
+    assert_true(td_tile_bytes(&p) <= 16.0 * M * N + 5 * TD_TILE_ALIGNMENT);
+    td_problem solve = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
+    solve.alpha.value.binary64 = 0.0;
+    assert_true(td_tile_bytes(&solve) <= 8.0 * M * N + 5 * TD_TILE_ALIGNMENT);
+    assert_false(td_tile_memory_of(&solve).is_updated);
 }
 
 static void tiles_fit_and_are_multiples_of_blocks(void **state)
@@ -59,29 +79,62 @@ static void tiles_fit_and_are_multiples_of_blocks(void **state)
             assert_true(size.m == M || size.m % block == 0);
             assert_true(size.n == N || size.n % block == 0);
         }
-    assert_int_equal(td_tile_fitting(&p, 64, 3.0 * TD_TILE_ALIGNMENT).m, 0);
+    assert_int_equal(td_tile_fitting(&p, 64, 5.0 * TD_TILE_ALIGNMENT).m, 0);
     assert_int_equal(td_tile_fitting(&p, 4096, td_tile_bytes(&p) / 2.0).m, 0);
 }
 
-/* Each element of C is of one tile, and a tile's first row of op(A) and column of op(B) are those
- * of its first element. */
+/* Row and column of an element of a matrix. */
+typedef struct {
+    int64_t row, column;
+} place;
+
+static place place_in(const td_problem *p, const td_matrix *of, const td_matrix *part)
+{
+    const int64_t at = ((char *)part->data - (char *)of->data) / td_types[p->type].size;
+    assert_int_equal(part->ld, of->ld);
+    return (place){at % LD, at / LD};
+}
+
+/* A left factor of a tile begins with its row of op(X), a right one with its column. */
+static void check_factor(const td_problem *p, const td_matrix *of, const td_matrix *part, td_op op,
+                         bool is_left, int64_t line)
+{
+    const place at = place_in(p, of, part);
+    const bool is_row = is_left == (op == TD_OP_N);
+    assert_int_equal(is_row ? at.row : at.column, line);
+    assert_int_equal(is_row ? at.column : at.row, 0);
+}
+
+static void check_tile(const td_problem *p, const td_problem *tile, place at)
+{
+    assert_true(tile->k == p->k && tile->m > 0 && tile->n > 0);
+    assert_int_equal(tile->region, at.row == at.column ? p->region : TD_REGION_ALL);
+    assert_int_equal(tile->has_real_diagonal, at.row == at.column && p->has_real_diagonal);
+    check_factor(p, &p->a, &tile->a, p->op_a, true, at.row);
+    check_factor(p, &p->b, &tile->b, p->op_b, false, at.column);
+    if (!td_problem_has_rest(p)) return;
+    check_factor(p, &p->rest_a, &tile->rest_a, p->op_a, true, at.row);
+    check_factor(p, &p->rest_b, &tile->rest_b, p->op_b, false, at.column);
+}
+
+/* Each element of the result is of one tile; in a triangle, each one that it has. */
 static void check_cover(const td_problem *p, td_tile_size size)
 {
-    const int64_t element = td_types[p->type].size;
-    int times[M * N] = {0};
+    static int times[LD * LD];
+    memset(times, 0, sizeof times);
+    const td_region all = {p->region, 0, 0};
     for (int64_t i = 0; i < td_tile_count(p, size); i++) {
-        const td_problem tile = td_tile_at(p, size, i);
-        const int64_t at = ((char *)tile.c.data - (char *)p->c.data) / element, row = at % LD,
-                      column = at / LD;
-        const int64_t of_a = ((char *)tile.a.data - (char *)p->a.data) / element,
-                      of_b = ((char *)tile.b.data - (char *)p->b.data) / element;
-        assert_true(tile.k == K && tile.m > 0 && tile.n > 0);
-        assert_int_equal(of_a, p->op_a == TD_OP_N ? row : row * LD);
-        assert_int_equal(of_b, p->op_b == TD_OP_N ? column * LD : column);
+        td_problem whole = *p, tile = td_tile_at(p, size, i);
+        const place at = place_in(p, td_tile_result(&whole), td_tile_result(&tile));
+        const td_region region = {tile.region, 0, 0};
+        if (!td_problem_is_solve(p)) check_tile(p, &tile, at);
         for (int64_t x = 0; x < tile.m * tile.n; x++)
-            times[row + x % tile.m + (column + x / tile.m) * M]++;
+            if (td_region_has(&region, x % tile.m, x / tile.m))
+                times[at.row + x % tile.m + (at.column + x / tile.m) * LD]++;
     }
-    for (int x = 0; x < M * N; x++) assert_int_equal(times[x], 1);
+    for (int64_t x = 0; x < LD * LD; x++)
+        assert_int_equal(times[x],
+                         x % LD < p->m && x / LD < p->n && td_region_has(&all, x % LD, x / LD));
 }
 
 static void tiles_cover_c_once(void **state)
@@ -95,6 +148,76 @@ static void tiles_cover_c_once(void **state)
     }
 }
 
+/* Tiles of a triangle are squares, of which those on the diagonal are triangles. */
+static void tiles_of_an_update_cover_its_triangle_once(void **state)
+{
+    static const td_kind kinds[] = {TD_RANK_K, TD_RANK_KX, TD_RANK_2K};
+    (void)state;
+    for (int i = 0; i < 3 * 2 * 2 * 2; i++) {
+        td_problem p =
+            call_of(kinds[i % 3], TD_COMPLEX_BINARY64, i / 3 % 2 ? TD_OP_N : TD_OP_T, TD_OP_N);
+        p.triangle = i / 6 % 2 ? TD_UPPER : TD_LOWER;
+        p.is_hermitian = i / 12 && p.kind != TD_RANK_2K;
+        if (p.is_hermitian && p.op_a == TD_OP_T) p.op_a = TD_OP_C;
+        const td_problem whole = whole_of(&p);
+        const td_tile_size size = td_tile_fitting(&whole, 8, td_tile_bytes(&whole) / 3.0);
+        assert_true(size.m == size.n && size.m < N && size.m % 8 == 0);
+        check_cover(&whole, size);
+        check_cover(&whole, (td_tile_size){9, 9});
+        const td_problem tile = td_tile_at(&whole, size, 0);
+        const td_tile_part written = td_tile_memory_of(&tile).written;
+        assert_int_equal(written.region, whole.region);
+    }
+}
+
+/* Where A is stored in one triangle, each tile has all of it and some vectors of B. */
+static void tiles_beside_a_triangle_are_vectors(void **state)
+{
+    static const td_kind kinds[] = {TD_SYMMETRIC_PRODUCT, TD_TRIANGULAR_PRODUCT,
+                                    TD_TRIANGULAR_SOLVE};
+    (void)state;
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        td_problem p = call_of(kinds[i % 3], TD_BINARY64, TD_OP_N, TD_OP_N);
+        p.side = i / 3 % 2 ? TD_RIGHT : TD_LEFT;
+        p.triangle = i / 6 ? TD_UPPER : TD_LOWER;
+        const bool is_left = p.side == TD_LEFT;
+        const td_problem whole = whole_of(&p);
+        const double of_a = 8.0 * (is_left ? M * M : N * N);
+        const td_tile_size size =
+            td_tile_fitting(&whole, 8, of_a + (td_tile_bytes(&whole) - of_a) / 2.0);
+        assert_true(is_left ? size.m == M && size.n < N && size.n % 8 == 0
+                            : size.n == N && size.m < M && size.m % 8 == 0);
+        check_cover(&whole, size);
+        assert_int_equal(td_tile_fitting(&whole, 8, of_a).m, 0);
+        td_problem tile = td_tile_at(&whole, size, 1);
+        const td_tile_memory read = td_tile_memory_of(&tile);
+        const int a = is_left || p.kind == TD_TRIANGULAR_SOLVE ? 0 : 1;
+        assert_ptr_equal(td_tile_factor(&tile, a)->data, memory[0]);
+        assert_ptr_equal(read.read[a].extent.matrix.data, memory[0]);
+        assert_int_equal(read.read[a].region,
+                         p.triangle == TD_LOWER ? TD_REGION_LOWER : TD_REGION_UPPER);
+    }
+}
+
+/* Elements of the other triangle are added to each. */
+static void a_hermitian_update_of_rank_2k_is_one_tile(void **state)
+{
+    td_problem p = call_of(TD_RANK_2K, TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
+    (void)state;
+    p.is_hermitian = true;
+    const td_problem whole = whole_of(&p);
+    assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole)).m, N);
+    assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole) - 1.0).m, 0);
+}
+
+static void factorisations_have_no_tiles(void **state)
+{
+    const td_problem p = call_of(TD_LU_FACTOR, TD_BINARY64, TD_OP_N, TD_OP_N);
+    td_problem whole;
+    (void)state;
+    assert_false(td_tile_whole(&p, &whole));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +225,10 @@ int main(void)
         cmocka_unit_test(scaling_takes_c_alone),
         cmocka_unit_test(tiles_fit_and_are_multiples_of_blocks),
         cmocka_unit_test(tiles_cover_c_once),
+        cmocka_unit_test(tiles_of_an_update_cover_its_triangle_once),
+        cmocka_unit_test(tiles_beside_a_triangle_are_vectors),
+        cmocka_unit_test(a_hermitian_update_of_rank_2k_is_one_tile),
+        cmocka_unit_test(factorisations_have_no_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-"""A program that knows nothing of Tandem multiplies by cublasXt, with and without it preloaded.
+"""A program that knows nothing of Tandem calls cublasXt's level 3 routines, with and without it preloaded.
 
 usage: check_preload_xt.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
@@ -11,9 +11,15 @@ import unittest
 
 from preloading import run
 
-FORMS = {"cublasXtDgemm", "cublasXtZgemm"}
-MODES = ("df", "ts", "fp64", "ozaki2", "faithful")
-SIZES = ["600", "500", "50", "64"]  # 3.0 MiB of matrices, by tiles of 64
+NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
+FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
+FUNCTIONS |= {f"cublasXtZ{name}" for name in ("hemm", "herk", "herkx", "her2k")}
+MODES = {"df": "2", "fp64": "1", "ozaki2": "1", "faithful": "2"}  # and devices
+
+# By tiles of 32 there are several of all functions with 1300 KiB of device memory, but for cublasXtZher2k, which is cut into
+# none; and of all complex ones with 2 MiB.
+TILES = ["tiles", "32"]
+MEMORY = {"fp64": "1300k", "df": "2M"}
 
 
 def lines(process):
@@ -33,77 +39,91 @@ class PreloadXt(unittest.TestCase):
         cls.folder.cleanup()
 
     def report(self, *arguments, **variables):
-        """The client's process under these variables, and its report."""
+        """The client's process under these variables, and the calls of cublasXt in its report."""
         path = os.path.join(self.folder.name, "report.json")
         process = run(*arguments, TANDEM_REPORT=path, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
         with open(path, encoding="utf-8") as file:
-            return process, json.load(file)
-
-    def of_xt(self, report):
-        return [call for call in report["calls"] if call["function"] in FORMS]
+            return process, [call for call in json.load(file)["calls"] if call["function"] in FUNCTIONS]
 
     def test_cublasxt_alone(self):
         found = lines(self.plain)
         self.assertEqual((self.plain.returncode, self.plain.stderr), (0, ""))
-        refused = {name for name, line in found.items() if not line.startswith("status 0 ; ")}
-        self.assertEqual(refused, {"cublasXtDgemm a bad operation", "cublasXtZgemm a bad operation", "cublasXtDgemm no device",
-                                   "cublasXtDeviceSelect", "cublasXtDgemm no such device"})
+        refused = {name for name, line in found.items() if not line.startswith("status 0 ; same ; ")}
+        self.assertEqual(refused, {f"{function} a bad argument" for function in FUNCTIONS}
+                         | {"cublasXtDgemm no device", "cublasXtZtrsm no device", "cublasXtDeviceSelect",
+                            "cublasXtDgemm no such device"})
 
-    def test_products_have_the_bits_of_the_device(self):
+    def test_results_have_the_bits_of_the_device(self):
         plain = lines(self.plain)
-        for mode in MODES:
-            for devices in ("1", "2"):
-                with self.subTest(mode=mode, devices=devices):
-                    process, report = self.report(TANDEM_MODE=mode, HOSTGPU_DEVICES=devices)
-                    found = lines(process)
-                    self.assertEqual(found.keys(), plain.keys())
-                    for name, line in found.items():
-                        wanted = plain[name].split(" ; ")
-                        if wanted[0] == "status 0" and "DeviceSelect" not in name:
-                            wanted[1] = "same"
-                        if len(wanted) == 3:
-                            wanted[2] = f"device {int(devices) - 1}"
-                        self.assertEqual(line.split(" ; "), wanted, name)
-                    calls = self.of_xt(report)
-                    self.assertEqual({call["function"] for call in calls if call["mode"] == mode}, FORMS)
-                    self.assertLessEqual({call["native_reason"] for call in calls},
-                                         {None, "invalid arguments", "nothing to compute", "nothing to multiply"})
+        for mode, devices in MODES.items():
+            with self.subTest(mode=mode, devices=devices):
+                process, calls = self.report(TANDEM_MODE=mode, HOSTGPU_DEVICES=devices)
+                found = lines(process)
+                self.assertEqual(found.keys(), plain.keys())
+                for name, line in found.items():
+                    wanted = plain[name].replace("device 0", f"device {int(devices) - 1}")
+                    self.assertEqual(line, wanted, name)
+                self.assertEqual({call["function"] for call in calls if call["mode"] == mode}, FUNCTIONS)
+                self.assertLessEqual({call["native_reason"] for call in calls},
+                                     {None, "invalid arguments", "nothing to compute", "nothing to multiply",
+                                      "unsupported device"})
 
     def test_native_changes_nothing(self):
         for mode in ("native", "auto"):
-            process, report = self.report(TANDEM_MODE=mode, TANDEM_VERIFY="sample")
+            process, calls = self.report(TANDEM_MODE=mode, TANDEM_VERIFY="sample")
             self.assertEqual(process.stdout, self.plain.stdout)
-            calls = self.of_xt(report)
-            self.assertEqual({call["function"] for call in calls}, FORMS)
+            self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
             if mode == "native":
                 self.assertEqual({call["mode"] for call in calls}, {"native"})
 
     def test_it_can_be_left_out(self):
-        process, report = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
-        self.assertEqual((process.stdout, report["calls"]), (self.plain.stdout, []))
+        process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
+        self.assertEqual((process.stdout, calls), (self.plain.stdout, []))
+
+    def check_tiles(self, calls, function, mode, is_all_tiled):
+        """A function's two large calls, by tiles that are all of the result."""
+        mine = [call for call in calls if call["function"] == function]
+        self.assertEqual({(call["mode"], call["native_reason"]) for call in mine}, {(mode, None)}, mine)
+        if is_all_tiled or "Z" in function:
+            self.assertGreater(sum(call["count"] for call in mine), 2)
+            self.assertEqual({call["device"] for call in mine}, {0, 1})
+        area = sum(call["m"] * call["n"] * call["count"] for call in mine)
+        if function[9:] in ("gemm", "symm", "hemm", "trmm", "trsm"):
+            self.assertEqual(area, 2 * 70 * (1120 if "trsm" in function else 560))
+        else:  # the tiles of a triangle, and as many of the other, but for those on the diagonal
+            self.assertTrue(300 * 300 < area <= 2 * 300 * 300, area)
 
     def test_what_does_not_fit_is_cut_into_tiles(self):
-        for mode in ("df", "fp64", "faithful"):
-            whole, report = self.report(*SIZES, TANDEM_MODE=mode)
-            (call,) = report["calls"]
-            self.assertEqual((call["m"], call["n"], call["k"], call["count"]), (600, 500, 50, 1))
-            for devices in ("1", "2"):
-                tiled, report = self.report(*SIZES, TANDEM_MODE=mode, HOSTGPU_MEMORY="5M", HOSTGPU_DEVICES=devices)
-                self.assertEqual(tiled.stdout, whole.stdout)
-                calls = report["calls"]
-                self.assertEqual({(call["mode"], call["native_reason"]) for call in calls}, {(mode, None)}, calls)
-                self.assertEqual(sum(call["m"] * call["n"] * call["count"] for call in calls), 600 * 500)
-                self.assertTrue(all(call["m"] % 64 == 0 or call["m"] < 600 for call in calls), calls)
-                self.assertGreater(sum(call["count"] for call in calls), 1)
-                self.assertEqual({call["device"] for call in calls}, set(range(int(devices))))
+        for mode, memory in MEMORY.items():
+            whole, calls = self.report(*TILES, TANDEM_MODE=mode)
+            self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
+            self.assertEqual({call["device"] for call in calls}, {0})
+            tiled, calls = self.report(*TILES, TANDEM_MODE=mode, HOSTGPU_MEMORY=memory, HOSTGPU_DEVICES="2")
+            native = {(call["function"], call["native_reason"]) for call in calls if call["mode"] == "native"}
+            self.assertEqual(native, {("cublasXtZher2k", "out of device memory")})
+            wanted, found = lines(whole), lines(tiled)
+            for side in ("left", "right"):
+                self.assertTrue(found.pop(f"cublasXtZher2k {side}").startswith("status 0 ; "))
+                del wanted[f"cublasXtZher2k {side}"]
+            self.assertEqual(found, wanted)
+            for function in FUNCTIONS - {"cublasXtZher2k"}:
+                self.check_tiles(calls, function, mode, memory == "1300k")
 
     def test_what_has_no_tile_is_native(self):
-        plain = run(*SIZES[:3], "2048", tandem=False)
-        process, report = self.report(*SIZES[:3], "2048", TANDEM_MODE="df", HOSTGPU_MEMORY="3M")
+        plain = run(TILES[0], "2048", tandem=False)
+        process, calls = self.report(TILES[0], "2048", TANDEM_MODE="df", HOSTGPU_MEMORY="1M")
         self.assertEqual(process.stdout, plain.stdout)
-        (call,) = report["calls"]
-        self.assertEqual((call["mode"], call["native_reason"]), ("native", "out of device memory"))
+        self.assertEqual({(call["function"], call["mode"], call["native_reason"]) for call in calls},
+                         {(function, "native", "out of device memory") for function in FUNCTIONS})
+
+    def test_a_tile_that_fails_is_done_otherwise(self):
+        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="1300k",
+                                     HOSTGPU_DEVICES="2")
+        found = [line.split(" ; ") for line in process.stdout.splitlines()]
+        self.assertEqual(len(found), 2 * 3, process.stdout)
+        self.assertTrue(all(int(count) > 0 for _, _, count in found))
+        self.assertEqual({call["mode"] for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
 
 
 if __name__ == "__main__":

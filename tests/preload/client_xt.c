@@ -1,5 +1,5 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices on
- * the host and on a device. Usage: client_xt [tiles BLOCK]
+ * the host and on a device. Usage: client_xt [tiles BLOCK | faults BLOCK]
  *
  * Without arguments, calls of every kind, a line each:
  *
@@ -7,11 +7,13 @@
  *
  * WHAT: `same` if the result has the bits that the routine of cuBLAS gives it on the device, `right`
  * if it is only near them, `wrong`, `damaged` if something beside it was written, or `unchanged`;
- * device: the current one after the call, which was the last one before. With `tiles`, one larger
- * call of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ; status N ; HASH`, of the
- * result's bits. */
+ * device: the current one after the call, which was the last one before. With `tiles`, larger calls
+ * of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ; status N ; HASH`, of the
+ * result's bits. With `faults`, one of these of three functions for each allocation and each
+ * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -341,21 +343,21 @@ static bool is_allowed(const call *x)
     return x->op != (x->r->is_hermitian ? CUBLAS_OP_T : CUBLAS_OP_C);
 }
 
-/* Every operation, or side, triangle, operation and diagonal; places take turns. */
+/* Every operation, or side, triangle and operation; places and diagonals take turns. */
 static void check_forms(const routine *r)
 {
     const call usual = usual_call(r);
     char name[64];
     int count = 0;
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0; i < 12; i++) {
         call x = usual;
         x.op = i % 3;
         x.op_b = i / 3 % 3;
         x.uplo = i / 3 % 2 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
         x.side = i / 6 % 2 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
-        x.diag = i / 12 ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
-        x.is_in_place = r->kind == TRMM && (i + i / 12) % 2;
-        const int forms = r->kind == GEMM ? 9 : is_rank_update(&x) ? 6 : r->kind == SYMM ? 12 : 24;
+        x.diag = (i + i / 3) % 2 ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+        x.is_in_place = r->kind == TRMM && i % 4 > 1;
+        const int forms = r->kind == GEMM ? 9 : is_rank_update(&x) ? 6 : 12;
         if (i >= forms || (r->kind == SYMM && x.op) || !is_allowed(&x)) continue;
         x.place = (place)(count++ % PLACES);
         snprintf(name, sizeof name, "form %d %s", i, place_names[x.place]);
@@ -432,13 +434,14 @@ static void check_all(void)
 /* The longer side of the result is the one that a triangle beside B leaves to be cut. */
 static call large_call(const routine *r, int side)
 {
-    enum { SHORT = 150, LONG = 300 };
+    enum { SHORT = 70, LONG = 560, ORDER = 300 };
     call x = usual_call(r);
     x.side = side;
     x.m = side == CUBLAS_SIDE_LEFT ? SHORT : LONG;
     x.n = side == CUBLAS_SIDE_LEFT ? LONG : SHORT;
-    if (is_rank_update(&x)) x.n = LONG;
-    x.k = 50;
+    if (is_rank_update(&x)) x.n = ORDER;
+    if (r->kind == TRSM) *(side == CUBLAS_SIDE_LEFT ? &x.n : &x.m) = 2 * LONG; /* it has no C */
+    x.k = is_rank_update(&x) ? SHORT / 2 : SHORT;
     x.op = side == CUBLAS_SIDE_LEFT ? CUBLAS_OP_N : r->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T;
     x.uplo = side == CUBLAS_SIDE_LEFT ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     x.is_in_place = r->kind == TRMM && side == CUBLAS_SIDE_RIGHT;
@@ -456,6 +459,52 @@ static void run_large(const routine *r, int side)
     free_result(&now);
 }
 
+/* ---- faults ---- */
+
+/* The host device's: HOSTGPU_FAULT_ALLOCATION and _LAUNCH. */
+enum { KINDS = 2 };
+static const char *const kind_names[KINDS] = {"allocation", "launch"};
+static void (*fail_at)(int, unsigned long long, unsigned long long);
+static unsigned long long (*failures)(int);
+
+/* One of each way of being cut: by vectors, in a triangle, and a solve. */
+static bool is_for_faults(const routine *r)
+{
+    return !r->is_complex && (r->kind == SYMM || r->kind == SYRK || r->kind == TRSM);
+}
+
+/* Runs a call in which one of these fails; false if it has fewer. */
+static bool run_with_fault(const call *x, const result *want, int kind, unsigned long long number)
+{
+    result now;
+    fail_at(kind, number, 1);
+    const cublasStatus_t status = run(x, PAGEABLE, true, &now);
+    const bool has_failed = failures(kind) > 0;
+    fail_at(kind, 0, 0);
+    const char *what = status ? "failed" : compare(x, &now, want);
+    if (strcmp(what, "same") != 0 && strcmp(what, "right") != 0)
+        printf("cublasXt%s ; %s %llu ; %s\n", x->r->name, kind_names[kind], number, what);
+    free_result(&now);
+    return has_failed;
+}
+
+/* Each allocation and each launch fails once. Prints what goes wrong, and how many there are. */
+static void fail_everywhere(const routine *r)
+{
+    const call x = large_call(r, CUBLAS_SIDE_LEFT);
+    result want;
+    *(void **)&fail_at = dlsym(RTLD_DEFAULT, "hostgpu_fail_at");
+    *(void **)&failures = dlsym(RTLD_DEFAULT, "hostgpu_failures");
+    REQUIRE(!fail_at || !failures);
+    REQUIRE(run(&x, PAGEABLE, true, &want));
+    for (int kind = 0; kind < KINDS; kind++) {
+        unsigned long long number = 1;
+        while (run_with_fault(&x, &want, kind, number)) number++;
+        printf("cublasXt%s ; %s ; %llu\n", r->name, kind_names[kind], number - 1);
+    }
+    free_result(&want);
+}
+
 int main(int argc, char **argv)
 {
     enum { MOST = 8 };
@@ -467,10 +516,13 @@ int main(int argc, char **argv)
     REQUIRE(cublasXtDeviceSelect(xt, count, devices));
     REQUIRE(cudaSetDevice(count - 1));
     REQUIRE(cublasCreate_v2(&handle));
-    if (argc == 3) {
-        REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
+    if (argc == 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
+    if (argc == 3 && strcmp(argv[1], "tiles") == 0) {
         for (int i = 0; i < 2 * ROUTINES; i++)
             run_large(&routines[i / 2], i % 2 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT);
+    } else if (argc == 3) {
+        for (int i = 0; i < ROUTINES; i++)
+            if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);
     } else {
         check_all();
     }
