@@ -1,6 +1,6 @@
 /* xt.c - wrappers of cublasXt's level 3 routines, whose matrices are on the host or on any device.
  * cublasXt's own products never reach an exported function, so its entry is where they are seen.
- * What an engine is to run is run by tiles (xt_tiles.c), and the call returns when the result is
+ * What an engine is to run is run by tiles (xt_stages.c, xt_tiles.c), and the call returns when the result is
  * complete. Else the whole call is cublasXt's. */
 #include "xt.h"
 
@@ -9,19 +9,18 @@
 #include "../lib/options/log.h"
 #include "wrap.h"
 
-/* The problem without its matrices, which no kernel may look at where they are. */
-static td_problem sizes_of(const td_problem *p)
+/* Of its matrices no kernel may look where they are. */
+void td_xt_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
 {
     td_problem sizes = *p;
     sizes.a.data = sizes.b.data = sizes.c.data = NULL;
-    return sizes;
+    td_wrap_begin_native(entry, &sizes, reason, call);
 }
 
 /* The original function must run. */
 static bool be_native(const td_xt_call *x, const char *reason, td_call *call)
 {
-    const td_problem sizes = sizes_of(&x->p);
-    td_wrap_begin_native(x->entry, &sizes, reason, call);
+    td_xt_begin_native(x->entry, &x->p, reason, call);
     return true;
 }
 

@@ -26,10 +26,22 @@ typedef struct {
     td_problem p; /* with the caller's matrices */
 } td_xt_call;
 
-/* Runs the call by the engine that was decided on, on the handle's devices, the first of which is
- * current, and leaves any of them current. NULL: the call is over, with *status. Else a reason (a
- * string that stays) for which the call has to be cublasXt's: then nothing has been written. */
+/* Begins a call, or a part of one, that is cublasXt's for a reason (a string that stays); the
+ * original function must run, followed by td_wrap_end. */
+void td_xt_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call);
+
+/* Runs the call by the engine that was decided on, on the handle's devices, and leaves any of them
+ * current. NULL: the call is over, with *status. Else a reason for which the call has to be
+ * cublasXt's: then nothing has been written. */
 const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
                       const td_decision *decision, cublasStatus_t *status);
+
+/* Runs a stage of the call, a product or a triangular solve, in the same way. */
+const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
+                            const td_decision *decision, const td_problem *whole,
+                            cublasStatus_t *status);
+
+/* True if the devices may have room for the smallest tile of a stage. */
+bool td_xt_has_tiles(const td_xt_call *x, const td_xt_selection *devices, const td_problem *whole);
 
 #endif

@@ -1,7 +1,7 @@
-/* xt_tiles.c - a call of cublasXt by tiles (../lib/call/tiles.h): what a tile reads is copied to a
- * device, an engine works there, and the result is copied back. A call that half of a device's
- * memory has room for is one tile, on the first device of the handle. The tiles of a larger one are
- * taken by its devices in turn, one for each at a time. */
+/* xt_tiles.c - a call of cublasXt, or a stage of it, by tiles (../lib/call/tiles.h): what a tile
+ * reads is copied to a device, an engine works there, and the result is copied back. What half of a
+ * device's memory has room for is one tile, on the first device of the handle. The tiles of
+ * something larger are taken by its devices in turn, one for each at a time. */
 #include <stdlib.h>
 
 #include "../lib/call/tiles.h"
@@ -23,10 +23,11 @@ typedef struct {
     bool is_busy;                       /* a result is to be fetched */
 } worker;
 
-/* A call in tiles, of which each worker has one at a time. */
+/* What is run, in tiles, of which each worker has one at a time. */
 typedef struct {
     const td_xt_call *x;
     td_decision decision;
+    const td_xt_selection *devices;
     td_problem whole;
     td_tile_size size;
     int64_t tiles;
@@ -255,7 +256,7 @@ static int64_t block_of(const td_xt_call *x)
 
 /* Opens workers for the largest tiles that the devices have memory for, of at most *room bytes,
  * which becomes what they were given; false if there are none. */
-static bool open_plan(plan *of, const td_xt_selection *devices, double *room)
+static bool open_plan(plan *of, double *room)
 {
     const int64_t block = block_of(of->x);
     for (;; *room /= 2.0) {
@@ -264,16 +265,16 @@ static bool open_plan(plan *of, const td_xt_selection *devices, double *room)
         const td_problem largest = td_tile_at(&of->whole, of->size, 0);
         of->layout = lay_out(&largest);
         of->tiles = td_tile_count(&of->whole, of->size);
-        of->count = of->tiles < devices->count ? (int)of->tiles : devices->count;
+        of->count = of->tiles < of->devices->count ? (int)of->tiles : of->devices->count;
         if (open_all(of)) return true;
     }
 }
 
 /* Runs the plan by tiles that are as small as the engine's own memory needs them to be. */
-static const char *run_plan(plan *of, const td_xt_selection *devices, bool *is_good)
+static const char *run_plan(plan *of, bool *is_good)
 {
     const char *reason = td_reason_memory;
-    for (double room = room_of(devices); open_plan(of, devices, &room); room /= 2.0) {
+    for (double room = room_of(of->devices); open_plan(of, &room); room /= 2.0) {
         reason = run_tiles(of, is_good);
         close_all(of);
         if (!reason || reason == td_reason_operand) break;
@@ -281,16 +282,21 @@ static const char *run_plan(plan *of, const td_xt_selection *devices, bool *is_g
     return reason;
 }
 
-const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
-                      const td_decision *decision, cublasStatus_t *status)
+bool td_xt_has_tiles(const td_xt_call *x, const td_xt_selection *devices, const td_problem *whole)
 {
-    plan of = {.x = x, .decision = *decision};
+    return td_tile_fitting(whole, block_of(x), room_of(devices)).m > 0;
+}
+
+const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
+                            const td_decision *decision, const td_problem *whole,
+                            cublasStatus_t *status)
+{
+    plan of = {.x = x, .decision = *decision, .devices = devices, .whole = *whole};
     bool is_good = true;
-    if (!td_tile_whole(&x->p, &of.whole)) return td_reason_routine;
     of.workers = calloc((size_t)devices->count, sizeof *of.workers);
     if (!of.workers) return td_reason_memory;
     for (int i = 0; i < devices->count; i++) of.workers[i].ordinal = devices->ordinal[i];
-    const char *reason = run_plan(&of, devices, &is_good);
+    const char *reason = run_plan(&of, &is_good);
     free(of.workers);
     *status = is_good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
     return reason;

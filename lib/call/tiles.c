@@ -1,5 +1,6 @@
 #include "tiles.h"
 
+#include "../engines/solve/steps.h"
 #include "lower.h"
 
 bool td_tile_whole(const td_problem *p, td_problem *whole)
@@ -7,6 +8,34 @@ bool td_tile_whole(const td_problem *p, td_problem *whole)
     if (!td_problem_is_solve(p)) return td_lower(p, whole);
     *whole = *p;
     return true;
+}
+
+/* ---- stages ---- */
+
+static bool has_stages(const td_problem *p)
+{
+    return td_problem_is_solve(p) && !td_problem_only_scales(p);
+}
+
+int64_t td_tile_most_blocks(const td_problem *whole)
+{
+    int64_t blocks = 1;
+    while (has_stages(whole) && blocks < td_solve_blocks(whole)) blocks *= 2;
+    return blocks;
+}
+
+int64_t td_tile_stages(const td_problem *whole, int64_t blocks)
+{
+    if (!has_stages(whole)) return 1;
+    const int64_t systems = (td_solve_blocks(whole) + blocks - 1) / blocks;
+    return 2 * systems - 1;
+}
+
+td_problem td_tile_stage(const td_problem *whole, int64_t blocks, int64_t i)
+{
+    if (!has_stages(whole)) return *whole;
+    return i % 2 ? td_solve_update(whole, (i + 1) / 2 * blocks)
+                 : td_solve_part(whole, i / 2 * blocks, blocks);
 }
 
 /* ---- memory ---- */

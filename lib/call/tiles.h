@@ -1,6 +1,7 @@
 /* tiles.h - a routine whose matrices are not in device memory, in tiles that a device has room
- * for. What is cut is the product that the routine is (lower.h), or a triangular solve. A tile is a
- * problem of its own: rows and columns of the result, each with all of k. Pure: no CUDA calls. */
+ * for. What is cut is the product that the routine is (lower.h), or a triangular solve, or a stage
+ * of one. A tile is a problem of its own: rows and columns of the result, each with all of k. Pure:
+ * no CUDA calls. */
 #ifndef TD_TILES_H
 #define TD_TILES_H
 
@@ -8,6 +9,16 @@
 
 /* Sets *whole to what p is cut as; false if p's kind of routine has no tiles. */
 bool td_tile_whole(const td_problem *p, td_problem *whole);
+
+/* A triangular solve whose A a device has no room for is done in stages, one after another: systems
+ * with `blocks` of A's diagonal blocks (../engines/solve/steps.h), a power of two, and products
+ * between them. All of them together have the steps of the solve, and so its bits. Of products, and
+ * of a solve that makes its result 0, there is one stage. */
+int64_t td_tile_stages(const td_problem *whole, int64_t blocks);
+td_problem td_tile_stage(const td_problem *whole, int64_t blocks, int64_t i);
+
+/* A number of blocks with which there is one stage. */
+int64_t td_tile_most_blocks(const td_problem *whole);
 
 /* Rows and columns of the result that a tile has, but for the last ones of a row or column of
  * tiles. */

@@ -3,6 +3,7 @@
 #include "../support/test.h"
 
 #include "../../lib/call/tiles.h"
+#include "../../lib/engines/solve/steps.h"
 
 enum { M = 100, N = 70, K = 30, LD = 128 };
 
@@ -210,6 +211,91 @@ static void a_hermitian_update_of_rank_2k_is_one_tile(void **state)
     assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole) - 1.0).m, 0);
 }
 
+/* A step of a solve: a product, or, with k 0, a system with one diagonal block. */
+typedef struct {
+    const void *a, *x, *c;
+    int64_t m, n, k;
+    double alpha, beta;
+} step;
+enum { MOST_STEPS = 64 };
+typedef struct {
+    step of[MOST_STEPS];
+    int count;
+} steps;
+
+static void add_product(steps *s, const td_problem *p)
+{
+    assert_true(s->count < MOST_STEPS);
+    s->of[s->count++] = (step){.a = p->a.data,
+                               .x = p->b.data,
+                               .c = p->c.data,
+                               .m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .alpha = p->alpha.value.binary64,
+                               .beta = p->beta.value.binary64};
+}
+
+static void add_solve(steps *s, const td_problem *p)
+{
+    for (int64_t known = 0; known < td_solve_blocks(p); known++) {
+        const td_problem update = known ? td_solve_update(p, known) : *p;
+        if (known) add_product(s, &update);
+        const td_solve_block b = td_solve_block_of(p, known);
+        assert_true(s->count < MOST_STEPS);
+        s->of[s->count++] = (step){.a = b.triangle,
+                                   .x = b.vectors,
+                                   .m = b.order,
+                                   .n = b.count,
+                                   .alpha = b.is_first ? b.alpha.value.binary64 : 1.0};
+    }
+}
+
+static void stages_have_the_steps_of_the_solve(void **state)
+{
+    enum { ORDER = 11 * TD_SOLVE_ORDER + 5 };
+    static double a[ORDER * ORDER], b[ORDER * ORDER];
+    (void)state;
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        td_problem p = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, (td_op)(i % 3), TD_OP_N);
+        p.side = i / 3 % 2 ? TD_RIGHT : TD_LEFT;
+        p.triangle = i / 6 ? TD_UPPER : TD_LOWER;
+        p.m = p.n = ORDER;
+        p.a = (td_matrix){.data = a, .ld = ORDER};
+        p.b = (td_matrix){.data = b, .ld = ORDER};
+        p.alpha.value.binary64 = 3.0;
+        steps whole = {.count = 0};
+        add_solve(&whole, &p);
+        assert_int_equal(td_tile_most_blocks(&p), 16);
+        for (int64_t blocks = 16; blocks > 0; blocks /= 2) {
+            steps staged = {.count = 0};
+            for (int64_t j = 0; j < td_tile_stages(&p, blocks); j++) {
+                const td_problem stage = td_tile_stage(&p, blocks, j);
+                assert_true(td_problem_is_valid(&stage));
+                (stage.kind == TD_PRODUCT ? add_product : add_solve)(&staged, &stage);
+            }
+            assert_int_equal(staged.count, whole.count);
+            assert_memory_equal(staged.of, whole.of, (size_t)whole.count * sizeof *whole.of);
+        }
+    }
+}
+
+static void products_have_one_stage(void **state)
+{
+    const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
+    td_problem zero = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
+    (void)state;
+    zero.m = 1000;
+    zero.alpha.value.binary64 = 0.0;
+    const td_problem *const alone[] = {&p, &zero};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(td_tile_most_blocks(alone[i]), 1);
+        assert_int_equal(td_tile_stages(alone[i], 1), 1);
+        const td_problem stage = td_tile_stage(alone[i], 1, 0);
+        assert_true(stage.m == alone[i]->m && stage.b.data == alone[i]->b.data);
+    }
+}
+
 static void factorisations_have_no_tiles(void **state)
 {
     const td_problem p = call_of(TD_LU_FACTOR, TD_BINARY64, TD_OP_N, TD_OP_N);
@@ -228,6 +314,8 @@ int main(void)
         cmocka_unit_test(tiles_of_an_update_cover_its_triangle_once),
         cmocka_unit_test(tiles_beside_a_triangle_are_vectors),
         cmocka_unit_test(a_hermitian_update_of_rank_2k_is_one_tile),
+        cmocka_unit_test(stages_have_the_steps_of_the_solve),
+        cmocka_unit_test(products_have_one_stage),
         cmocka_unit_test(factorisations_have_no_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ from preloading import run
 NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
 FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
 FUNCTIONS |= {f"cublasXtZ{name}" for name in ("hemm", "herk", "herkx", "her2k")}
-MODES = {"df": "2", "fp64": "1", "ozaki2": "1", "faithful": "2"}  # and devices
+MODES = {"df": "2", "ozaki2": "1", "faithful": "2"}  # and devices
 
 # By tiles of 32 there are several of all functions with 1300 KiB of device memory, but for cublasXtZher2k, which is cut into
 # none; and of all complex ones with 2 MiB.
@@ -109,6 +109,25 @@ class PreloadXt(unittest.TestCase):
             self.assertEqual(found, wanted)
             for function in FUNCTIONS - {"cublasXtZher2k"}:
                 self.check_tiles(calls, function, mode, memory == "1300k")
+
+    def test_a_solve_whose_a_does_not_fit_is_done_in_stages(self):
+        for mode in ("fp64", "df"):
+            whole, calls = self.report("stages", "32", TANDEM_MODE=mode)
+            self.assertEqual([call["count"] for call in calls], [1] * 4)
+            staged, calls = self.report("stages", "32", TANDEM_MODE=mode, HOSTGPU_MEMORY="8M", HOSTGPU_DEVICES="2")
+            self.assertEqual(staged.stdout, whole.stdout)
+            self.assertEqual({(call["mode"], call["native_reason"]) for call in calls}, {(mode, None)}, calls)
+            terms = {call["k"] for call in calls if call["function"] == "cublasXtZtrsm"}
+            self.assertIn(0, terms)  # of solves
+            self.assertGreater(max(terms), 0)  # of products
+
+    def test_a_stage_without_memory_is_native(self):
+        plain = lines(run("stages", "32", tandem=False))
+        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="1300k")
+        self.assertEqual({line.split(" ; ")[0] for line in lines(process).values()}, {"status 0"})
+        self.assertEqual(lines(process).keys(), plain.keys())
+        self.assertEqual({call["mode"] for call in calls}, {"df", "native"})
+        self.assertEqual({call["native_reason"] for call in calls}, {None, "out of device memory"})
 
     def test_what_has_no_tile_is_native(self):
         plain = run(TILES[0], "2048", tandem=False)

@@ -1,5 +1,5 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices on
- * the host and on a device. Usage: client_xt [tiles BLOCK | faults BLOCK]
+ * the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK]
  *
  * Without arguments, calls of every kind, a line each:
  *
@@ -9,7 +9,7 @@
  * if it is only near them, `wrong`, `damaged` if something beside it was written, or `unchanged`;
  * device: the current one after the call, which was the last one before. With `tiles`, larger calls
  * of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ; status N ; HASH`, of the
- * result's bits. With `faults`, one of these of three functions for each allocation and each
+ * result's bits. `stages` has solves alone, of a larger A. With `faults`, one of these of three functions for each allocation and each
  * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
@@ -448,15 +448,29 @@ static call large_call(const routine *r, int side)
     return x;
 }
 
-static void run_large(const routine *r, int side)
+static void run_large(const call *x)
 {
-    const call x = large_call(r, side);
     result now;
-    const cublasStatus_t status = run(&x, PAGEABLE, true, &now);
-    printf("cublasXt%s %s ; status %d ; %016llx\n", r->name,
-           side == CUBLAS_SIDE_LEFT ? "left" : "right", (int)status,
+    const cublasStatus_t status = run(x, PAGEABLE, true, &now);
+    printf("cublasXt%s %s ; status %d ; %016llx\n", x->r->name,
+           x->side == CUBLAS_SIDE_LEFT ? "left" : "right", (int)status,
            (unsigned long long)hash_bytes(HASH_START, now.after, now.count * sizeof *now.after));
     free_result(&now);
+}
+
+static void run_tiles(bool in_stages)
+{
+    enum { ORDER = 600, VECTORS = 70 };
+    for (int i = 0; i < 2 * ROUTINES; i++) {
+        const bool is_left = i % 2 == 0;
+        call x = large_call(&routines[i / 2], is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT);
+        if (in_stages && x.r->kind != TRSM) continue;
+        if (in_stages) {
+            x.m = is_left ? ORDER : VECTORS;
+            x.n = is_left ? VECTORS : ORDER;
+        }
+        run_large(&x);
+    }
 }
 
 /* ---- faults ---- */
@@ -517,10 +531,10 @@ int main(int argc, char **argv)
     REQUIRE(cudaSetDevice(count - 1));
     REQUIRE(cublasCreate_v2(&handle));
     if (argc == 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
-    if (argc == 3 && strcmp(argv[1], "tiles") == 0) {
-        for (int i = 0; i < 2 * ROUTINES; i++)
-            run_large(&routines[i / 2], i % 2 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT);
-    } else if (argc == 3) {
+    const char *what = argc == 3 ? argv[1] : "";
+    if (strcmp(what, "tiles") == 0 || strcmp(what, "stages") == 0) {
+        run_tiles(strcmp(what, "stages") == 0);
+    } else if (strcmp(what, "faults") == 0) {
         for (int i = 0; i < ROUTINES; i++)
             if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);
     } else {
