@@ -1,5 +1,5 @@
-/* level3.h - definitions of the wrappers of level 3 routines, of cuBLAS and of cublasXt, which differ
- * in what the including file defines before:
+/* level3.h - definitions of the wrappers of level 3 routines, of cuBLAS and of cublasXt, which
+ * differ in what the including file defines before:
  *   HANDLE   the type of the interface's handles
  *   WRAP     the rest of a wrapper, with the arguments of TD_WRAP (wrap.h) */
 #ifndef TD_LEVEL3_H

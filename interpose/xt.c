@@ -1,7 +1,7 @@
 /* xt.c - wrappers of cublasXt's level 3 routines, whose matrices are on the host or on any device.
  * cublasXt's own products never reach an exported function, so its entry is where they are seen.
- * What an engine is to run is run by tiles (xt_stages.c, xt_tiles.c), and the call returns when the result is
- * complete. Else the whole call is cublasXt's. */
+ * What an engine is to run is run by tiles (xt_stages.c, xt_tiles.c), and the call returns when the
+ * result is complete. Else the whole call is cublasXt's. */
 #include "xt.h"
 
 #include <stdatomic.h>

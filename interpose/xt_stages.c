@@ -1,6 +1,6 @@
-/* xt_stages.c - a call of cublasXt in as few stages as there is memory for: one, but of a triangular
- * solve whose A no device has room for (../lib/call/tiles.h). A stage behind the first that cannot
- * be run by tiles is cublasXt's: it is a plain product or a smaller solve. */
+/* xt_stages.c - a call of cublasXt in as few stages as there is memory for: one, but of a
+ * triangular solve whose A no device has room for (../lib/call/tiles.h). A stage behind the first
+ * that cannot be run by tiles is cublasXt's: it is a plain product or a smaller solve. */
 #include "../lib/call/tiles.h"
 #include "wrap.h"
 #include "xt.h"

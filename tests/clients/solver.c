@@ -7,9 +7,10 @@
  *
  *   residual R seconds S ROUTINE TYPE order N
  *
- * R is the norm-wise backward error: for getrf and potrf, with getrs and potrs after them, |B - A X|
- * / (|A| |X|) of 32 right-hand sides; for syevd |A V - V W| / |A| and for gesvd |A - U S V'| / |A|,
- * estimated by products with random vectors. Norms are Frobenius's. S is the time of a second run.
+ * R is the norm-wise backward error: for getrf and potrf, with getrs and potrs after them,
+ * |B - A X| / (|A| |X|) of 32 right-hand sides; for syevd |A V - V W| / |A| and for gesvd
+ * |A - U S V'| / |A|, estimated by products with random vectors. Norms are Frobenius's. S is the
+ * time of a second run, with the copies to and from the device.
  *
  * The libraries are libcudart and libcusolver of CUDA 13 or 12: those that the loader finds, or
  * those in FOLDER/lib or FOLDER/(any)/lib, such as site-packages/nvidia where PyTorch is installed.

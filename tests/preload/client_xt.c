@@ -1,16 +1,18 @@
-/* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices on
- * the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK]
+/* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
+ * on the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK]
  *
  * Without arguments, calls of every kind, a line each:
  *
  *   FUNCTION CASE ; status N ; WHAT ; device N
  *
- * WHAT: `same` if the result has the bits that the routine of cuBLAS gives it on the device, `right`
- * if it is only near them, `wrong`, `damaged` if something beside it was written, or `unchanged`;
- * device: the current one after the call, which was the last one before. With `tiles`, larger calls
- * of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ; status N ; HASH`, of the
- * result's bits. `stages` has solves alone, of a larger A. With `faults`, one of these of three functions for each allocation and each
- * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
+ * WHAT: `same` if the result has the bits that the routine of cuBLAS gives it on the device,
+ * `right` if it is only near them, `wrong`, `damaged` if something beside it was written, or
+ * `unchanged`; device: the current one after the call, which was the last one before.
+ *
+ * With `tiles`, larger calls of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ;
+ * status N ; HASH`, of the result's bits. `stages` has solves alone, of a larger A. With `faults`,
+ * one of these of three functions for each allocation and each launch, which fails: `FUNCTION ;
+ * WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
