@@ -1,6 +1,6 @@
-/* xt_stages.c - a call of cublasXt in as few stages as there is memory for: one, but of a
- * triangular solve whose A no device has room for (../lib/call/tiles.h). A stage behind the first
- * that cannot be run by tiles is cublasXt's: it is a plain product or a smaller solve. */
+/* xt_stages.c - a call of cublasXt in as few stages as there is memory for (../lib/call/tiles.h). A
+ * stage behind the first that cannot be run by tiles is cublasXt's: it is a plain product, one half
+ * of an update, or a smaller solve. */
 #include "../lib/call/tiles.h"
 #include "wrap.h"
 #include "xt.h"
@@ -33,9 +33,21 @@ DEFINE_GEMM(cublasXtZgemm, cuDoubleComplex)
 DEFINE_TRSM(cublasXtDtrsm, double)
 DEFINE_TRSM(cublasXtZtrsm, cuDoubleComplex)
 
+/* alpha op(A) op(B)' in a triangle, with a real beta. */
+static cublasStatus_t original_cublasXtZherkx(const td_xt_call *x, const td_problem *p)
+{
+    __typeof__(&cublasXtZherkx) original = TD_ORIGINAL(x->library, cublasXtZherkx);
+    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
+    return original(x->handle, (cublasFillMode_t)p->triangle, (cublasOperation_t)p->op_a,
+                    (size_t)p->n, (size_t)p->k, (const cuDoubleComplex *)&p->alpha.value, p->a.data,
+                    (size_t)p->a.ld, p->b.data, (size_t)p->b.ld, &p->beta.value.binary64, p->c.data,
+                    (size_t)p->c.ld);
+}
+
 static cublasStatus_t run_original(const td_xt_call *x, const td_problem *stage)
 {
     const bool is_complex = stage->type == TD_COMPLEX_BINARY64;
+    if (stage->region != TD_REGION_ALL) return original_cublasXtZherkx(x, stage);
     if (stage->kind == TD_PRODUCT)
         return (is_complex ? original_cublasXtZgemm : original_cublasXtDgemm)(x, stage);
     return (is_complex ? original_cublasXtZtrsm : original_cublasXtDtrsm)(x, stage);
@@ -54,10 +66,10 @@ static cublasStatus_t run_native(const td_xt_call *x, const td_problem *stage, c
 
 /* True if the devices have room for some tile of every stage. */
 static bool has_room(const td_xt_call *x, const td_xt_selection *devices, const td_problem *whole,
-                     int64_t blocks)
+                     int level)
 {
-    for (int64_t i = 0; i < td_tile_stages(whole, blocks); i++) {
-        const td_problem stage = td_tile_stage(whole, blocks, i);
+    for (int64_t i = 0; i < td_tile_stages(whole, level); i++) {
+        const td_problem stage = td_tile_stage(whole, level, i);
         if (!td_xt_has_tiles(x, devices, &stage)) return false;
     }
     return true;
@@ -65,12 +77,12 @@ static bool has_room(const td_xt_call *x, const td_xt_selection *devices, const 
 
 /* A reason if nothing has been written. */
 static const char *run_stages(const td_xt_call *x, const td_xt_selection *devices,
-                              const td_decision *decision, const td_problem *whole, int64_t blocks,
+                              const td_decision *decision, const td_problem *whole, int level,
                               cublasStatus_t *status)
 {
     *status = CUBLAS_STATUS_SUCCESS;
-    for (int64_t i = 0; i < td_tile_stages(whole, blocks) && !*status; i++) {
-        const td_problem stage = td_tile_stage(whole, blocks, i);
+    for (int64_t i = 0; i < td_tile_stages(whole, level) && !*status; i++) {
+        const td_problem stage = td_tile_stage(whole, level, i);
         const char *reason = td_xt_run_tiles(x, devices, decision, &stage, status);
         if (reason && i == 0) return reason;
         if (reason) *status = run_native(x, &stage, reason);
@@ -84,9 +96,9 @@ const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
     const char *reason = td_reason_memory;
     td_problem whole;
     if (!td_tile_whole(&x->p, &whole)) return td_reason_routine;
-    for (int64_t blocks = td_tile_most_blocks(&whole); blocks > 0; blocks /= 2) {
-        if (!has_room(x, devices, &whole, blocks)) continue;
-        reason = run_stages(x, devices, decision, &whole, blocks, status);
+    for (int level = 0; level < td_tile_levels(&whole); level++) {
+        if (!has_room(x, devices, &whole, level)) continue;
+        reason = run_stages(x, devices, decision, &whole, level, status);
         if (!reason || reason == td_reason_operand) break;
     }
     return reason;

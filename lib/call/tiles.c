@@ -12,28 +12,61 @@ bool td_tile_whole(const td_problem *p, td_problem *whole)
 
 /* ---- stages ---- */
 
-static bool has_stages(const td_problem *p)
+static int64_t systems_of(const td_problem *solve, int64_t blocks)
 {
-    return td_problem_is_solve(p) && !td_problem_only_scales(p);
+    return (td_solve_blocks(solve) + blocks - 1) / blocks;
 }
 
-int64_t td_tile_most_blocks(const td_problem *whole)
+/* Blocks of A's diagonal that a system of the level has: a power of two. */
+static int64_t blocks_of_level(const td_problem *solve, int level)
 {
-    int64_t blocks = 1;
-    while (has_stages(whole) && blocks < td_solve_blocks(whole)) blocks *= 2;
-    return blocks;
+    int64_t most = 1;
+    while (most < td_solve_blocks(solve)) most *= 2;
+    return most >> level;
 }
 
-int64_t td_tile_stages(const td_problem *whole, int64_t blocks)
+int td_tile_levels(const td_problem *whole)
 {
-    if (!has_stages(whole)) return 1;
-    const int64_t systems = (td_solve_blocks(whole) + blocks - 1) / blocks;
-    return 2 * systems - 1;
+    int levels = 1;
+    if (td_problem_only_scales(whole)) return 1;
+    if (whole->adds_mirror) return 2;
+    while (td_problem_is_solve(whole) && blocks_of_level(whole, levels) > 0) levels++;
+    return levels;
 }
 
-td_problem td_tile_stage(const td_problem *whole, int64_t blocks, int64_t i)
+int64_t td_tile_stages(const td_problem *whole, int level)
 {
-    if (!has_stages(whole)) return *whole;
+    if (level == 0) return 1;
+    if (whole->adds_mirror) return 2;
+    return 2 * systems_of(whole, blocks_of_level(whole, level)) - 1;
+}
+
+/* conj(alpha) times the conjugate transpose of op(A) op(B), and beta C. */
+static td_problem mirror_of(const td_problem *p)
+{
+    td_problem mirror = *p;
+    mirror.a = p->b;
+    mirror.b = p->a;
+    mirror.alpha.value.complex_binary64.im = -p->alpha.value.complex_binary64.im;
+    mirror.has_real_diagonal = false; /* it is not real before the other product is added */
+    mirror.adds_mirror = false;
+    return mirror;
+}
+
+/* alpha op(A) op(B), which is added to C. */
+static td_problem without_mirror(const td_problem *p)
+{
+    td_problem product = *p;
+    product.adds_mirror = false;
+    product.beta.value.binary64 = 1.0;
+    return product;
+}
+
+td_problem td_tile_stage(const td_problem *whole, int level, int64_t i)
+{
+    if (level == 0) return *whole;
+    if (whole->adds_mirror) return i == 0 ? mirror_of(whole) : without_mirror(whole);
+    const int64_t blocks = blocks_of_level(whole, level);
     return i % 2 ? td_solve_update(whole, (i + 1) / 2 * blocks)
                  : td_solve_part(whole, i / 2 * blocks, blocks);
 }

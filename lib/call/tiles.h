@@ -10,15 +10,14 @@
 /* Sets *whole to what p is cut as; false if p's kind of routine has no tiles. */
 bool td_tile_whole(const td_problem *p, td_problem *whole);
 
-/* A triangular solve whose A a device has no room for is done in stages, one after another: systems
- * with `blocks` of A's diagonal blocks (../engines/solve/steps.h), a power of two, and products
- * between them. All of them together have the steps of the solve, and so its bits. Of products, and
- * of a solve that makes its result 0, there is one stage. */
-int64_t td_tile_stages(const td_problem *whole, int64_t blocks);
-td_problem td_tile_stage(const td_problem *whole, int64_t blocks, int64_t i);
-
-/* A number of blocks with which there is one stage. */
-int64_t td_tile_most_blocks(const td_problem *whole);
+/* What cannot be cut small enough is done in stages, one after another. On level 0 there is one
+ * stage, the whole; the stages of each further level are smaller. A triangular solve becomes
+ * systems with parts of A's diagonal and products between them, which together have the steps of
+ * the solve (../engines/solve/steps.h), and so its bits. The update of rank 2k with a Hermitian
+ * result becomes the two products that it adds up. All else has level 0 alone. */
+int td_tile_levels(const td_problem *whole);
+int64_t td_tile_stages(const td_problem *whole, int level);
+td_problem td_tile_stage(const td_problem *whole, int level, int64_t i);
 
 /* Rows and columns of the result that a tile has, but for the last ones of a row or column of
  * tiles. */
@@ -56,7 +55,7 @@ double td_tile_bytes(const td_problem *tile);
  * halved as often as is needed, to multiples of `block` elements. Tiles of a triangle are squares.
  * Where A is stored in one triangle, every tile has all of it: then the result's vectors are cut
  * alone, its columns where A is on the left, else its rows. The update of rank 2k with a Hermitian
- * result has one tile. m is 0 if there are no tiles so small. */
+ * result has one tile, as each element needs its mirror image. m is 0 if there are no tiles so small. */
 td_tile_size td_tile_fitting(const td_problem *whole, int64_t block, double bytes);
 
 /* Tiles that have elements of the result, and number i of them, columns of tiles behind one

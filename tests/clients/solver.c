@@ -10,7 +10,7 @@
  * R is the norm-wise backward error: for getrf and potrf, with getrs and potrs after them,
  * |B - A X| / (|A| |X|) of 32 right-hand sides; for syevd |A V - V W| / |A| and for gesvd
  * |A - U S V'| / |A|, estimated by products with random vectors. Norms are Frobenius's. S is the
- * time of a second run, with the copies to and from the device.
+ * time of a second run on the device, without copies to and from it.
  *
  * The libraries are libcudart and libcusolver of CUDA 13 or 12: those that the loader finds, or
  * those in FOLDER/lib or FOLDER/(any)/lib, such as site-packages/nvidia where PyTorch is installed.
@@ -246,6 +246,7 @@ typedef struct {
     number *b, *x;  /* right-hand sides and solutions */
     number *u, *v;  /* vectors: A V = V W, or A = U S V', where v has V' */
     double *values; /* W or S */
+    double start, seconds;
     int info;
 } run;
 
@@ -253,9 +254,24 @@ enum { RIGHT_HAND_SIDES = 32, VECTORS = 16 };
 
 static int *make_info(void) { return allocate(sizeof(int)); }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void start_clock(run *r)
+{
+    check(cuda_synchronize(), "cudaDeviceSynchronize");
+    r->start = now();
+}
+
+/* Waits for the device, and stops the clock. */
 static void take_info(run *r, int *info)
 {
     check(cuda_synchronize(), "cudaDeviceSynchronize");
+    r->seconds = now() - r->start;
     check(cuda_copy(&r->info, info, sizeof r->info, TO_HOST), "cudaMemcpy");
     check(cuda_free(info), "cudaFree");
     if (r->info) leave(FAILED, "info is %d", r->info);
@@ -271,6 +287,7 @@ static void run_getrf(run *r)
     check(((size_of_factors *)routine(r->type, "getrf_bufferSize"))(solver, n, n, a, n, &size),
           "getrf_bufferSize");
     void *const work = allocate((size_t)size * element_bytes(r->type));
+    start_clock(r);
     check(((lu_factor *)routine(r->type, "getrf"))(solver, n, n, a, n, work, pivots, info),
           "getrf");
     check(((lu_solve *)routine(r->type, "getrs"))(solver, 0, n, RIGHT_HAND_SIDES, a, n, pivots, b,
@@ -293,6 +310,7 @@ static void run_potrf(run *r)
     check(((size_of_cholesky *)routine(r->type, "potrf_bufferSize"))(solver, LOWER, n, a, n, &size),
           "potrf_bufferSize");
     void *const work = allocate((size_t)size * element_bytes(r->type));
+    start_clock(r);
     check(((cholesky *)routine(r->type, "potrf"))(solver, LOWER, n, a, n, work, size, info),
           "potrf");
     check(((cholesky_solve *)routine(r->type, "potrs"))(solver, LOWER, n, RIGHT_HAND_SIDES, a, n, b,
@@ -324,6 +342,7 @@ static void run_syevd(run *r)
               solver, VECTORS_TOO, LOWER, n, a, n, values, &size),
           "syevd_bufferSize");
     void *const work = allocate((size_t)size * element_bytes(r->type));
+    start_clock(r);
     check(((eigen *)routine(r->type, is_real ? "syevd" : "heevd"))(solver, VECTORS_TOO, LOWER, n, a,
                                                                    n, values, work, size, info),
           "syevd");
@@ -344,6 +363,7 @@ static void run_gesvd(run *r)
     check(((size_of_svd *)routine(r->type, "gesvd_bufferSize"))(solver, n, n, &size),
           "gesvd_bufferSize");
     void *const work = allocate((size_t)size * element_bytes(r->type));
+    start_clock(r);
     check(((svd *)routine(r->type, "gesvd"))(solver, 'A', 'A', n, n, a, n, values, u, n, v, n, work,
                                              size, NULL, info),
           "gesvd");
@@ -444,22 +464,13 @@ static void free_results(run *r)
     r->values = NULL;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void measure(int which, char type, size_t n)
 {
     run r = make_run(which, type, n);
     routines[which].run(&r); /* loads what it needs */
     free_results(&r);
-    const double start = now();
     routines[which].run(&r);
-    const double seconds = now() - start;
-    printf("residual %.3e seconds %.4f %s %c order %zu\n", routines[which].residual(&r), seconds,
+    printf("residual %.3e seconds %.4f %s %c order %zu\n", routines[which].residual(&r), r.seconds,
            routines[which].name, type, n);
     fflush(stdout);
     free_results(&r);

@@ -211,6 +211,33 @@ static void a_hermitian_update_of_rank_2k_is_one_tile(void **state)
     assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole) - 1.0).m, 0);
 }
 
+/* conj(alpha) op(B) op(A)' + beta C first, to which alpha op(A) op(B)' is added. */
+static void or_two_products(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * 2; i++) {
+        td_problem p = call_of(TD_RANK_2K, TD_COMPLEX_BINARY64, i % 2 ? TD_OP_C : TD_OP_N, TD_OP_N);
+        p.is_hermitian = true;
+        p.triangle = i / 2 ? TD_UPPER : TD_LOWER;
+        p.alpha.value.complex_binary64 = (td_complex_binary64){2.0, 3.0};
+        p.beta.value.binary64 = 5.0;
+        const td_problem whole = whole_of(&p);
+        assert_int_equal(td_tile_levels(&whole), 2);
+        assert_int_equal(td_tile_stages(&whole, 1), 2);
+        for (int j = 0; j < 2; j++) {
+            const td_problem stage = td_tile_stage(&whole, 1, j);
+            assert_ptr_equal(stage.a.data, memory[1 - j]);
+            assert_ptr_equal(stage.b.data, memory[j]);
+            assert_true(stage.op_a == whole.op_a && stage.op_b == whole.op_b && stage.beta_is_real);
+            assert_true(stage.alpha.value.complex_binary64.re == 2.0);
+            assert_true(stage.alpha.value.complex_binary64.im == (j ? 3.0 : -3.0));
+            assert_true(stage.beta.value.binary64 == (j ? 1.0 : 5.0));
+            assert_int_equal(stage.has_real_diagonal, j);
+            check_cover(&stage, (td_tile_size){16, 16});
+        }
+    }
+}
+
 /* A step of a solve: a product, or, with k 0, a system with one diagonal block. */
 typedef struct {
     const void *a, *x, *c;
@@ -266,11 +293,13 @@ static void stages_have_the_steps_of_the_solve(void **state)
         p.alpha.value.binary64 = 3.0;
         steps whole = {.count = 0};
         add_solve(&whole, &p);
-        assert_int_equal(td_tile_most_blocks(&p), 16);
-        for (int64_t blocks = 16; blocks > 0; blocks /= 2) {
+        assert_int_equal(td_tile_levels(&p), 5); /* 16, 8, 4, 2 and 1 of its 12 blocks */
+        for (int level = 0; level < 5; level++) {
             steps staged = {.count = 0};
-            for (int64_t j = 0; j < td_tile_stages(&p, blocks); j++) {
-                const td_problem stage = td_tile_stage(&p, blocks, j);
+            assert_int_equal(td_tile_stages(&p, level),
+                             2 * ((12 + (16 >> level) - 1) / (16 >> level)) - 1);
+            for (int64_t j = 0; j < td_tile_stages(&p, level); j++) {
+                const td_problem stage = td_tile_stage(&p, level, j);
                 assert_true(td_problem_is_valid(&stage));
                 (stage.kind == TD_PRODUCT ? add_product : add_solve)(&staged, &stage);
             }
@@ -289,9 +318,9 @@ static void products_have_one_stage(void **state)
     zero.alpha.value.binary64 = 0.0;
     const td_problem *const alone[] = {&p, &zero};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(td_tile_most_blocks(alone[i]), 1);
-        assert_int_equal(td_tile_stages(alone[i], 1), 1);
-        const td_problem stage = td_tile_stage(alone[i], 1, 0);
+        assert_int_equal(td_tile_levels(alone[i]), 1);
+        assert_int_equal(td_tile_stages(alone[i], 0), 1);
+        const td_problem stage = td_tile_stage(alone[i], 0, 0);
         assert_true(stage.m == alone[i]->m && stage.b.data == alone[i]->b.data);
     }
 }
@@ -314,6 +343,7 @@ int main(void)
         cmocka_unit_test(tiles_of_an_update_cover_its_triangle_once),
         cmocka_unit_test(tiles_beside_a_triangle_are_vectors),
         cmocka_unit_test(a_hermitian_update_of_rank_2k_is_one_tile),
+        cmocka_unit_test(or_two_products),
         cmocka_unit_test(stages_have_the_steps_of_the_solve),
         cmocka_unit_test(products_have_one_stage),
         cmocka_unit_test(factorisations_have_no_tiles),

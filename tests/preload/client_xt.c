@@ -1,5 +1,5 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
- * on the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK]
+ * on the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK [WORD]]
  *
  * Without arguments, calls of every kind, a line each:
  *
@@ -9,8 +9,8 @@
  * `right` if it is only near them, `wrong`, `damaged` if something beside it was written, or
  * `unchanged`; device: the current one after the call, which was the last one before.
  *
- * With `tiles`, larger calls of each function, by tiles of BLOCK on all devices: `FUNCTION SIDE ;
- * status N ; HASH`, of the result's bits. `stages` has solves alone, of a larger A. With `faults`,
+ * With `tiles`, larger calls of each function, or those in whose names WORD is, by tiles of BLOCK
+ * on all devices: `FUNCTION SIDE ; status N ; HASH`, of the result's bits. `stages` has solves alone, of a larger A. With `faults`,
  * one of these of three functions for each allocation and each launch, which fails: `FUNCTION ;
  * WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
@@ -460,13 +460,14 @@ static void run_large(const call *x)
     free_result(&now);
 }
 
-static void run_tiles(bool in_stages)
+/* Of the functions in whose names a word is. */
+static void run_tiles(bool in_stages, const char *word)
 {
     enum { ORDER = 600, VECTORS = 70 };
     for (int i = 0; i < 2 * ROUTINES; i++) {
         const bool is_left = i % 2 == 0;
         call x = large_call(&routines[i / 2], is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT);
-        if (in_stages && x.r->kind != TRSM) continue;
+        if ((in_stages && x.r->kind != TRSM) || !strstr(x.r->name, word)) continue;
         if (in_stages) {
             x.m = is_left ? ORDER : VECTORS;
             x.n = is_left ? VECTORS : ORDER;
@@ -532,10 +533,10 @@ int main(int argc, char **argv)
     REQUIRE(cublasXtDeviceSelect(xt, count, devices));
     REQUIRE(cudaSetDevice(count - 1));
     REQUIRE(cublasCreate_v2(&handle));
-    if (argc == 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
-    const char *what = argc == 3 ? argv[1] : "";
+    if (argc >= 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
+    const char *what = argc >= 3 ? argv[1] : "";
     if (strcmp(what, "tiles") == 0 || strcmp(what, "stages") == 0) {
-        run_tiles(strcmp(what, "stages") == 0);
+        run_tiles(strcmp(what, "stages") == 0, argc == 4 ? argv[3] : "");
     } else if (strcmp(what, "faults") == 0) {
         for (int i = 0; i < ROUTINES; i++)
             if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);
