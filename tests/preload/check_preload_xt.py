@@ -14,11 +14,11 @@ from preloading import run
 NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
 FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
 FUNCTIONS |= {f"cublasXtZ{name}" for name in ("hemm", "herk", "herkx", "her2k")}
-MODES = {"df": "2", "ozaki2": "1", "faithful": "2"}  # and devices
+MODES = {"df": "2", "ozaki2": "1"}  # and devices
 
-# By tiles of 32 there are several of all functions with 1300 KiB of device memory, and of all complex ones with 2 MiB.
+# With so little device memory all functions have several tiles of multiples of 32.
 TILES = ["tiles", "32"]
-MEMORY = {"fp64": "1300k", "df": "2M"}
+MEMORY = "1300k"
 
 
 def lines(process):
@@ -80,13 +80,12 @@ class PreloadXt(unittest.TestCase):
         process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
         self.assertEqual((process.stdout, calls), (self.plain.stdout, []))
 
-    def check_tiles(self, calls, function, mode, is_all_tiled):
+    def check_tiles(self, calls, function, mode):
         """A function's two large calls, by tiles that are all of the result."""
         mine = [call for call in calls if call["function"] == function]
         self.assertEqual({(call["mode"], call["native_reason"]) for call in mine}, {(mode, None)}, mine)
-        if is_all_tiled or "Z" in function:
-            self.assertGreater(sum(call["count"] for call in mine), 2)
-            self.assertEqual({call["device"] for call in mine}, {0, 1})
+        self.assertGreater(sum(call["count"] for call in mine), 2)
+        self.assertEqual({call["device"] for call in mine}, {0, 1})
         area = sum(call["m"] * call["n"] * call["count"] for call in mine)
         if function[9:] in ("gemm", "symm", "hemm", "trmm", "trsm"):
             self.assertEqual(area, 2 * 70 * (1120 if "trsm" in function else 560))
@@ -95,18 +94,17 @@ class PreloadXt(unittest.TestCase):
             self.assertTrue(300 * 300 * products < area <= 2 * 300 * 300 * products, area)
 
     def test_what_does_not_fit_is_cut_into_tiles(self):
-        for mode, memory in MEMORY.items():
-            whole, calls = self.report(*TILES, TANDEM_MODE=mode)
-            self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
-            self.assertEqual({call["device"] for call in calls}, {0})
-            tiled, calls = self.report(*TILES, TANDEM_MODE=mode, HOSTGPU_MEMORY=memory, HOSTGPU_DEVICES="2")
-            wanted, found = lines(whole), lines(tiled)
-            for side in ("left", "right"):  # its two products add up the terms in another order
-                self.assertTrue(found.pop(f"cublasXtZher2k {side}").startswith("status 0 ; "))
-                del wanted[f"cublasXtZher2k {side}"]
-            self.assertEqual(found, wanted)
-            for function in FUNCTIONS:
-                self.check_tiles(calls, function, mode, memory == "1300k")
+        whole, calls = self.report(*TILES, TANDEM_MODE="fp64")
+        self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
+        self.assertEqual({call["device"] for call in calls}, {0})
+        tiled, calls = self.report(*TILES, TANDEM_MODE="fp64", HOSTGPU_MEMORY=MEMORY, HOSTGPU_DEVICES="2")
+        wanted, found = lines(whole), lines(tiled)
+        for side in ("left", "right"):  # its two products add up the terms in another order
+            self.assertTrue(found.pop(f"cublasXtZher2k {side}").startswith("status 0 ; "))
+            del wanted[f"cublasXtZher2k {side}"]
+        self.assertEqual(found, wanted)
+        for function in FUNCTIONS:
+            self.check_tiles(calls, function, "fp64")
 
     def test_a_hermitian_update_of_rank_2k_is_two_products(self):
         arguments = [*TILES, "Zher2k"]
@@ -114,7 +112,7 @@ class PreloadXt(unittest.TestCase):
         self.assertEqual([call["count"] for call in calls], [1, 1])
         tiled, calls = self.report(*arguments, TANDEM_MODE="faithful", HOSTGPU_MEMORY="3M", HOSTGPU_DEVICES="2")
         self.assertEqual(tiled.stdout, whole.stdout)  # elements of both products are correctly rounded
-        self.check_tiles(calls, "cublasXtZher2k", "faithful", True)
+        self.check_tiles(calls, "cublasXtZher2k", "faithful")
 
     def test_a_solve_whose_a_does_not_fit_is_done_in_stages(self):
         for mode in ("fp64", "df"):
@@ -129,7 +127,7 @@ class PreloadXt(unittest.TestCase):
 
     def test_a_stage_without_memory_is_native(self):
         plain = lines(run("stages", "32", tandem=False))
-        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="1300k")
+        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY=MEMORY)
         self.assertEqual({line.split(" ; ")[0] for line in lines(process).values()}, {"status 0"})
         self.assertEqual(lines(process).keys(), plain.keys())
         self.assertEqual({call["mode"] for call in calls}, {"df", "native"})
@@ -143,7 +141,7 @@ class PreloadXt(unittest.TestCase):
                          {(function, "native", "out of device memory") for function in FUNCTIONS})
 
     def test_a_tile_that_fails_is_done_otherwise(self):
-        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="1300k",
+        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY=MEMORY,
                                      HOSTGPU_DEVICES="2")
         found = [line.split(" ; ") for line in process.stdout.splitlines()]
         self.assertEqual(len(found), 2 * 3, process.stdout)
