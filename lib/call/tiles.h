@@ -55,7 +55,8 @@ double td_tile_bytes(const td_problem *tile);
  * halved as often as is needed, to multiples of `block` elements. Tiles of a triangle are squares.
  * Where A is stored in one triangle, every tile has all of it: then the result's vectors are cut
  * alone, its columns where A is on the left, else its rows. The update of rank 2k with a Hermitian
- * result has one tile, as each element needs its mirror image. m is 0 if there are no tiles so small. */
+ * result has one tile, as each element needs its mirror image. m is 0 if there are no tiles so
+ * small. */
 td_tile_size td_tile_fitting(const td_problem *whole, int64_t block, double bytes);
 
 /* Tiles that have elements of the result, and number i of them, columns of tiles behind one

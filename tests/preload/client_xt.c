@@ -10,9 +10,9 @@
  * `unchanged`; device: the current one after the call, which was the last one before.
  *
  * With `tiles`, larger calls of each function, or those in whose names WORD is, by tiles of BLOCK
- * on all devices: `FUNCTION SIDE ; status N ; HASH`, of the result's bits. `stages` has solves alone, of a larger A. With `faults`,
- * one of these of three functions for each allocation and each launch, which fails: `FUNCTION ;
- * WHAT ; COUNT`, after a line for each wrong result. */
+ * on all devices: `FUNCTION SIDE ; status N ; HASH`, of the result's bits. `stages` has solves
+ * alone, of a larger A. With `faults`, one of these of three functions for each allocation and each
+ * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
