@@ -2,6 +2,7 @@
  * reads is copied to a device, an engine works there, and the result is copied back. What half of a
  * device's memory has room for is one tile, on the first device of the handle. The tiles of
  * something larger are taken by its devices in turn, one for each at a time. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../lib/call/tiles.h"
@@ -17,10 +18,10 @@ typedef struct {
 /* A device with room for one tile. */
 typedef struct {
     int ordinal;
-    char *memory; /* of its pool, in the order of its default stream */
-    td_problem tile;
-    td_tile_part held[TD_TILE_FACTORS]; /* of the caller's matrices: what has been copied there */
-    bool is_busy;                       /* a result is to be fetched */
+    char *memory;                       /* of its pool, in the order of its default stream */
+    td_problem tile;                    /* of the caller's matrices */
+    td_tile_part held[TD_TILE_FACTORS]; /* of the caller's matrices: the factors in `memory` */
+    bool is_busy; /* the tile's result is in `memory`, or will be, and not yet with the caller */
 } worker;
 
 /* What is run, in tiles, of which each worker has one at a time. */
@@ -133,9 +134,10 @@ static const char *start(const plan *of, worker *w, const td_problem *tile)
     w->tile = *tile;
     const char *reason = run_tile(of, w, &of->decision);
     if (reason && of->has_written) {
+        static atomic_uint said;
         const td_decision binary64 = td_policy_binary64();
-        td_log(TD_LOG_WARN, "%s: %s; a tile runs in mode fp64", td_entries[of->x->entry].name,
-               reason);
+        td_log_capped(&said, 1, TD_LOG_WARN, "%s: %s; a tile runs in mode fp64 (said once)",
+                      td_entries[of->x->entry].name, reason);
         reason = run_tile(of, w, &binary64);
     }
     w->is_busy = !reason;
