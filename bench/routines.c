@@ -19,7 +19,8 @@
 
 const char program_name[] = "routines";
 
-/* A call: C, n x m or as the routine has it, from A and B, with alpha = 1 and beta = 0. */
+/* A call: C, n x m or as the routine has it, from A and B, with alpha = 1 and beta = 0. A solve's
+ * name may end with side, triangle and operation; without them these are LLN. */
 typedef struct {
     const char *name;
     int m, n, k;
@@ -34,7 +35,10 @@ static const row rows[] = {
     {"dsyr2k", 0, 4096, 4096},   {"zher2k", 0, 4096, 4096},   {"dsymm", 4096, 4096, 0},
     {"dsymm", 8192, 8192, 0},    {"dtrmm", 4096, 4096, 0},    {"dtrmm", 8192, 8192, 0},
     {"ztrmm", 4096, 4096, 0},    {"dtrsm", 8192, 8192, 0},    {"dtrsm", 8192, 512, 0},
-    {"dtrsm", 512, 8192, 0},     {"ztrsm", 4096, 4096, 0},
+    {"dtrsm", 8192, 64, 0},      {"dtrsm", 512, 8192, 0},     {"dtrsm", 1024, 1024, 0},
+    {"dtrsm", 256, 4096, 0},     {"dtrsm", 64, 8192, 0},      {"dtrsm_LUN", 8192, 512, 0},
+    {"dtrsm_LLT", 8192, 512, 0}, {"dtrsm_RLT", 8192, 512, 0}, {"dtrsm_RUN", 8192, 512, 0},
+    {"ztrsm", 4096, 4096, 0},    {"ztrsm_RLC", 4096, 512, 0},
 };
 
 typedef struct {
@@ -48,6 +52,37 @@ typedef struct {
 #define N    CUBLAS_OP_N
 #define T    CUBLAS_OP_T
 #define H    CUBLAS_OP_C
+
+static bool is_solve(const row *r) { return strncmp(r->name + 1, "trsm", 4) == 0; }
+static const char *form_of(const row *r) { return r->name[5] ? r->name + 6 : "LLN"; }
+static bool is_right(const row *r) { return is_solve(r) && form_of(r)[0] == 'R'; }
+
+/* Rows of a triangle that is solved with. */
+static int order_of(const row *r) { return is_right(r) ? r->n : r->m; }
+
+/* In place of C. */
+static cublasStatus_t solve(const work *w, double *operations)
+{
+    static const double one = 1.0;
+    static const cuDoubleComplex z1 = {1.0, 0.0};
+    const row *r = w->of;
+    const char *form = form_of(r);
+    const cublasSideMode_t side = is_right(r) ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
+    const cublasFillMode_t triangle = form[1] == 'U' ? CUBLAS_FILL_MODE_UPPER : LOW;
+    const cublasOperation_t op = form[2] == 'N' ? N : form[2] == 'T' ? T : H;
+    const cublasDiagType_t diagonal = CUBLAS_DIAG_NON_UNIT;
+    const int order = order_of(r);
+    const bool is_real = r->name[0] == 'd';
+    if (operations) {
+        *operations = (is_real ? 1.0 : 4.0) * r->m * (double)r->n * order;
+        return CUBLAS_STATUS_SUCCESS;
+    }
+    if (is_real)
+        return cublasDtrsm(w->handle, side, triangle, op, diagonal, r->m, r->n, &one, w->a, order,
+                           w->c, r->m);
+    return cublasZtrsm(w->handle, side, triangle, op, diagonal, r->m, r->n, &z1,
+                       (const cuDoubleComplex *)w->a, order, (cuDoubleComplex *)w->c, r->m);
+}
 
 /* The routine of that name; its operations in *operations if that is not NULL. */
 static cublasStatus_t call(const work *w, double *operations)
@@ -67,6 +102,7 @@ static cublasStatus_t call(const work *w, double *operations)
         }                                                                                          \
         return __VA_ARGS__;                                                                        \
     }
+    if (is_solve(r)) return solve(w, operations);
     ROUTINE("dgemm", 2.0 * dm * dn * dk,
             cublasDgemm(w->handle, N, N, m, n, k, &one, w->a, m, w->b, k, &zero, w->c, m))
     ROUTINE("zgemm", 8.0 * dm * dn * dk,
@@ -93,11 +129,6 @@ static cublasStatus_t call(const work *w, double *operations)
     ROUTINE(
         "ztrmm", 4.0 * dm * dm * dn,
         cublasZtrmm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &z1, za, m, zb, m, zc, m))
-    ROUTINE(
-        "dtrsm", dm * dm * dn,
-        cublasDtrsm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &one, w->a, m, w->c, m))
-    ROUTINE("ztrsm", 4.0 * dm * dm * dn,
-            cublasZtrsm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &z1, za, m, zc, m))
     return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -122,19 +153,21 @@ static void fill(double *to)
     }
 }
 
-/* A diagonal of m for a triangle that is solved with: solutions stay small. */
+/* A diagonal of as many as there are rows, for a triangle that is solved with: solutions stay
+ * small. */
 static bool set_diagonal(const work *w)
 {
     static double host[2 * 8192];
     const row *r = w->of;
     const bool is_complex = r->name[0] == 'z';
     const size_t element = is_complex ? 2 * sizeof(double) : sizeof(double);
-    for (int i = 0; i < r->m; i++) {
-        host[is_complex ? 2 * i : i] = (double)r->m;
+    const int order = order_of(r);
+    for (int i = 0; i < order; i++) {
+        host[is_complex ? 2 * i : i] = (double)order;
         if (is_complex) host[2 * i + 1] = 0.0;
     }
-    return cuda_succeeded(cudaMemcpy2D(w->a, (size_t)(r->m + 1) * element, host, element, element,
-                                       (size_t)r->m, cudaMemcpyHostToDevice),
+    return cuda_succeeded(cudaMemcpy2D(w->a, (size_t)(order + 1) * element, host, element, element,
+                                       (size_t)order, cudaMemcpyHostToDevice),
                           "cudaMemcpy2D");
 }
 
@@ -147,7 +180,7 @@ static bool measure(work *w)
     if (!cuda_succeeded(cudaMemcpy(w->c, w->x, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy") ||
         !cuda_succeeded(cudaMemcpy(w->a, w->x, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy"))
         return false;
-    if (strstr(r->name, "trsm") && !set_diagonal(w)) return false;
+    if (is_solve(r) && !set_diagonal(w)) return false;
     call(w, &operations);
     if (!timing_measure(run, w, 0.4, &t)) return false;
     printf("%-9s %6d %6d %7d %9.4f ms %6.1f TFLOP/s\n", r->name, r->m, r->n, r->k, 1e3 * t.seconds,

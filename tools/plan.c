@@ -210,11 +210,13 @@ static td_problem predicted_of(const td_problem *p)
 
 static void predict(const td_model *model, const td_problem *p, double *seconds)
 {
-    int64_t least_terms[TD_MOST_WAYS];
-    if (td_problem_is_solve(p))
-        td_model_predict_solve(model, p, seconds, least_terms);
-    else
+    td_solve_forecast by_way[TD_MOST_WAYS];
+    if (!td_problem_is_solve(p)) {
         td_model_predict(model, p, seconds);
+        return;
+    }
+    td_model_predict_solve(model, p, by_way);
+    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = by_way[i].seconds;
 }
 
 static td_decision choose(const td_options *o, const td_problem *p, const td_model *model)

@@ -1,5 +1,5 @@
 /* quotient.h - division of many numbers by one, real or complex: its reciprocal is computed once,
- * and serves for all numbers that are far from the ends of the range. */
+ * and serves for all of them if it is far from the ends of the range. */
 #ifndef TD_QUOTIENT_H
 #define TD_QUOTIENT_H
 
@@ -16,23 +16,15 @@ template <class number> TD_DEVICE bool td_is_mild(number x)
     return (unsigned)(td_top_exponent(x) - (bias - TD_MILD)) <= 2 * TD_MILD;
 }
 
-TD_DEVICE double td_divisor(double t) { return td_is_mild(t) ? td_real_reciprocal(t) : 0.0; }
-TD_DEVICE td_complex<double> td_divisor(td_complex<double> t)
+template <class number> TD_DEVICE number td_divisor(number t)
 {
-    if (!td_is_mild(t)) return {0.0, 0.0};
-    return td_reciprocal(t);
+    return td_is_mild(t) ? td_reciprocal(t) : td_number<number>(0.0);
 }
 
-/* x / t, correctly rounded. The first correction leaves an error below one unit in the last place,
- * after which the second rounds correctly (Markstein, IBM J. Res. Dev. 34, 1990), as divisor is the
- * correctly rounded reciprocal. A zero keeps its sign. */
+/* x / t: x times the divisor, two roundings; or, where that is 0, correctly rounded. */
 TD_DEVICE double td_quotient(double x, double t, double divisor)
 {
-    if (divisor == 0.0 || !(td_is_mild(x) || x == 0.0)) return x / t;
-    const double q = td_mul64(x, divisor);
-    if (x == 0.0) return q;
-    const double near = td_fma64(td_fma64(-q, t, x), divisor, q);
-    return td_fma64(td_fma64(-near, t, x), divisor, near);
+    return divisor == 0.0 ? x / t : td_mul64(x, divisor);
 }
 
 /* ---- complex quotients at the ends of the range ---- */
@@ -69,8 +61,7 @@ TD_DEVICE td_complex<double> td_extreme_quotient(td_complex<double> x, td_comple
 TD_DEVICE td_complex<double> td_quotient(td_complex<double> x, td_complex<double> t,
                                          td_complex<double> divisor)
 {
-    if (td_is_zero(divisor) || !(td_is_mild(x) || td_is_zero(x))) return td_extreme_quotient(x, t);
-    return td_times(x, divisor);
+    return td_is_zero(divisor) ? td_extreme_quotient(x, t) : td_times(x, divisor);
 }
 
 #endif

@@ -11,17 +11,21 @@
 extern "C" {
 #endif
 
-/* Most rows of a block, and products that are added up before they are taken away. */
-enum { TD_SOLVE_ORDER = 64, TD_SOLVE_SUM = 8 };
+/* Rows of real numbers of a tile, of a band of tiles, and at most of a block. A complex number
+ * counts as the 2 x 2 block of real numbers (re, -im; im, re) in T, and as two rows in X. */
+enum { TD_SOLVE_TILE = 16, TD_SOLVE_BAND = 64, TD_SOLVE_MOST = 512 };
 
 /* X of T X = alpha B in place of B, T being lower triangular. A system of another form has this one
  * by steps that go backwards, or along rows for columns.
  *
- * Element i of a vector x of X is alpha b[i], less the sums of t[i][j] x[j] of 8 j each that are
- * all below i - i % 8, less t[i][j] x[j] one by one from there to i - 1, over t[i][i]. Sums and
- * what is less one by one are chains of FMAs over ascending j; alpha b[i] is rounded by itself.
- * Real quotients are correctly rounded. Complex ones are within a few units in the last place of
- * their larger part, and neither overflow nor underflow if the exact quotient does not. */
+ * Element i of a vector x of X is alpha b[i], less the sum of t[i][j] x[j] over each band before
+ * that of i, in ascending order, less the sum over each tile of i's band before that of i, less
+ * t[i][j] x[j] one by one from the start of i's tile on, times the correctly rounded reciprocal of
+ * t[i][i]. Sums are chains of FMAs from 0 over ascending j, and what is less one by one is a chain
+ * of FMAs, too; alpha b[i] is rounded by itself. The two roundings of the quotient are a change of
+ * t[i][i] by two units of roundoff. Where t[i][i] is beyond 2^-TD_MILD .. 2^TD_MILD (quotient.h)
+ * the quotient is x / t: a real one correctly rounded, a complex one within a few units in the
+ * last place of its larger part. */
 typedef struct {
     td_type type; /* of T, B and alpha: TD_BINARY64 or TD_COMPLEX_BINARY64 */
 
@@ -36,13 +40,17 @@ typedef struct {
     void *vectors;
     int64_t element_step, vector_step;
 
-    int order;     /* rows of T: 1 to TD_SOLVE_ORDER */
+    int order;     /* rows of T: 1 to TD_SOLVE_MOST, or half as many complex ones */
     int64_t count; /* of vectors */
 
     /* The block is multiplied by alpha if is_first; of the others that has been done. An alpha of 0
      * makes every block 0, whatever T and B are. */
     td_scalar alpha;
     bool is_first;
+
+    /* Vectors of a block of threads: 8, 16 or 32; 0: by their number and the device. No bits depend
+     * on it. */
+    int panel;
 } td_solve_block;
 
 /* Enqueues it; returns the launch's status. A block that is not the first comes after another

@@ -101,11 +101,11 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
                          td_device *device, td_counters *counters)
 {
     const size_t limit = td_device_limit(device, o->workspace);
-    const td_solve_products by = {decision->engine, decision->parameter, decision->least_terms};
+    const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
     td_problem product;
     if (td_problem_is_solve(p)) return td_solve_run(p, &by, device, limit, counters);
     const td_problem *const runs = td_lower(p, &product) ? &product : p;
-    if (runs->k < decision->least_terms) /* of a part of a solve */
+    if (runs->k < decision->cut.least_terms) /* of a part of a solve */
         return td_engine_run(&td_engine_fp64, runs, (td_parameter){0}, device, limit, counters);
     return td_engine_run(decision->engine, runs, decision->parameter, device, limit, counters);
 }

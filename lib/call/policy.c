@@ -8,7 +8,6 @@
 #include "../engines/model/solve_model.h"
 #include "../engines/real.h"
 #include "../engines/solve/solve.h"
-#include "../engines/solve/steps.h"
 
 const char td_reason_mode[] = "mode native";
 const char td_reason_invalid[] = "invalid arguments";
@@ -170,8 +169,9 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
 }
 
 /* The mode that was asked for. */
-static td_decision take_mode(const td_options *o)
+static td_decision take_mode(const td_options *o, const td_problem *p)
 {
+    (void)p;
     return (td_decision){
         .engine = o->mode.engine, .parameter = o->mode.parameter, .text = o->mode.text};
 }
@@ -179,7 +179,7 @@ static td_decision take_mode(const td_options *o)
 /* The same, where it gains time. */
 static td_decision weigh_mode(const td_options *o, const td_problem *p, const td_model *model)
 {
-    td_decision d = take_mode(o);
+    td_decision d = take_mode(o, p);
     const double emulated = td_model_seconds(model, d.engine, d.parameter, p);
     if (emulated < 0.0) return d;
     d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
@@ -199,73 +199,73 @@ static td_decision choose_solve_reproducibly(const td_problem *p)
     int64_t terms = LEAST_SIDE;
     td_problem largest;
     while ((double)terms * (double)terms * vectors < least_products) terms *= 2;
-    const bool is_large =
-        vectors >= LEAST_SIDE && td_solve_largest(p, &largest) && largest.k >= terms;
+    const bool is_large = vectors >= LEAST_SIDE &&
+                          td_solve_largest(p, td_solve_usual_rows(p), &largest) &&
+                          largest.k >= terms;
     td_decision d = {.text = is_large ? "ozaki2" : "fp64",
                      .choice = td_choice_reproducible,
-                     .least_terms = terms};
+                     .cut = {td_solve_usual_rows(p), terms}};
     d.engine = td_engine_parse(d.text, &d.parameter);
     return d;
 }
 
 /* The fastest way of those that are good enough; mode fp64's products stand for cuBLAS's. */
-static int fastest_of_solves(const td_options *o, const td_problem *p, const double *seconds)
+static int fastest_of_solves(const td_options *o, const td_problem *p,
+                             const td_solve_forecast *by_way)
 {
     int count, best = td_way_of(&td_engine_fp64, (td_parameter){0});
     const td_way *way = td_ways(&count);
     for (int i = 1; i < count; i++)
         if (!way[i].engine->is_never_faster &&
-            td_policy_serves(&way[i], seconds[i], o->accuracy, td_solve_order(p)) &&
-            seconds[i] < seconds[best])
+            td_policy_serves(&way[i], by_way[i].seconds, o->accuracy, td_solve_order(p)) &&
+            by_way[i].seconds < by_way[best].seconds)
             best = i;
     return best;
 }
 
 td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, const td_model *model)
 {
-    double seconds[TD_MOST_WAYS];
-    int64_t least_terms[TD_MOST_WAYS];
+    td_solve_forecast by_way[TD_MOST_WAYS];
     const int64_t order = td_solve_order(p);
     int count;
     if (td_policy_bits(o->accuracy, order) > td_bits_fp64((td_parameter){0}, order))
         return td_policy_native(td_reason_accuracy);
     if (is_reproducible(o)) return choose_solve_reproducibly(p);
-    td_model_predict_solve(model, p, seconds, least_terms);
-    const int best = fastest_of_solves(o, p, seconds);
+    td_model_predict_solve(model, p, by_way);
+    const int best = fastest_of_solves(o, p, by_way);
     const td_way *way = &td_ways(&count)[best];
-    const td_forecast forecast = {way->text, seconds[0], seconds[best]};
+    const td_forecast forecast = {way->text, by_way[0].seconds, by_way[best].seconds};
     if (is_performant(o) && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
     td_decision d = {.engine = way->engine,
                      .parameter = way->parameter,
                      .text = way->text,
                      .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
-                     .least_terms = least_terms[best],
+                     .cut = by_way[best].cut,
                      .forecast = forecast};
     td_problem largest;
-    if (way->engine->takes_prices && td_solve_largest(p, &largest))
+    if (way->engine->takes_prices && td_solve_largest(p, d.cut.block_rows, &largest))
         d.parameter.prices = td_prices_of(model, way->engine, &largest);
     return d;
 }
 
-static td_decision take_mode_for_solve(const td_options *o)
+static td_decision take_mode_for_solve(const td_options *o, const td_problem *p)
 {
-    td_decision d = take_mode(o);
-    d.least_terms = TD_SOLVE_LEAST_TERMS;
+    td_decision d = take_mode(o, p);
+    d.cut = (td_solve_cut){td_solve_usual_rows(p), TD_SOLVE_LEAST_TERMS};
     return d;
 }
 
 static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p,
                                         const td_model *model)
 {
-    double seconds[TD_MOST_WAYS];
-    int64_t least_terms[TD_MOST_WAYS];
-    td_decision d = take_mode_for_solve(o);
+    td_solve_forecast by_way[TD_MOST_WAYS];
+    td_decision d = take_mode_for_solve(o, p);
     const int way = td_way_of(d.engine, d.parameter);
-    td_model_predict_solve(model, p, seconds, least_terms);
-    d.forecast = (td_forecast){d.text, seconds[0], seconds[way]};
+    td_model_predict_solve(model, p, by_way);
+    d.forecast = (td_forecast){d.text, by_way[0].seconds, by_way[way].seconds};
     if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
-    d.least_terms = least_terms[way];
+    d.cut = by_way[way].cut;
     d.choice = td_choice_faster;
     return d;
 }
@@ -278,14 +278,14 @@ static bool is_of_double(td_type type)
 /* What a routine is to those who decide: the product that it is, or a triangular solve. */
 typedef struct {
     const td_problem *problem;
-    td_decision (*take)(const td_options *o);
+    td_decision (*take)(const td_options *o, const td_problem *p);
     td_decision (*choose)(const td_options *o, const td_problem *p, const td_model *model);
     td_decision (*weigh)(const td_options *o, const td_problem *p, const td_model *model);
 } question;
 
 static td_decision answer(const td_options *o, const question *q, const td_model *model)
 {
-    if (!o->mode.engine->is_choice && !is_performant(o)) return q->take(o);
+    if (!o->mode.engine->is_choice && !is_performant(o)) return q->take(o, q->problem);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(q->problem)) return td_policy_native(td_reason_scales);
     return (o->mode.engine->is_choice ? q->choose : q->weigh)(o, q->problem, model);

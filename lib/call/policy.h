@@ -4,6 +4,7 @@
 
 #include "../engines/engine.h"
 #include "../engines/model/model.h"
+#include "../engines/solve/steps.h"
 #include "entries.h"
 #include "../options/options.h"
 #include "problem.h"
@@ -31,10 +32,10 @@ typedef struct {
 typedef struct {
     const td_engine *engine; /* NULL: cuBLAS */
     td_parameter parameter;
-    const char *text;    /* the mode, for report and log */
-    const char *reason;  /* why cuBLAS; NULL for an engine */
-    const char *choice;  /* why this engine; NULL: it was asked for */
-    int64_t least_terms; /* of a triangular solve: fewer terms of a product are mode fp64's */
+    const char *text;   /* the mode, for report and log */
+    const char *reason; /* why cuBLAS; NULL for an engine */
+    const char *choice; /* why this engine; NULL: it was asked for */
+    td_solve_cut cut;   /* of a triangular solve */
     td_forecast forecast;
 } td_decision;
 

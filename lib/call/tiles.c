@@ -1,5 +1,6 @@
 #include "tiles.h"
 
+#include "../engines/sizes.h"
 #include "../engines/solve/steps.h"
 #include "lower.h"
 
@@ -12,16 +13,22 @@ bool td_tile_whole(const td_problem *p, td_problem *whole)
 
 /* ---- stages ---- */
 
+/* Blocks of the most rows that a solve may be cut into. */
+static int64_t blocks_of(const td_problem *solve)
+{
+    return td_solve_blocks(solve, td_solve_most_rows(solve->type));
+}
+
 static int64_t systems_of(const td_problem *solve, int64_t blocks)
 {
-    return (td_solve_blocks(solve) + blocks - 1) / blocks;
+    return td_ceil_div(blocks_of(solve), blocks);
 }
 
 /* Blocks of A's diagonal that a system of the level has: a power of two. */
 static int64_t blocks_of_level(const td_problem *solve, int level)
 {
     int64_t most = 1;
-    while (most < td_solve_blocks(solve)) most *= 2;
+    while (most < blocks_of(solve)) most *= 2;
     return most >> level;
 }
 
@@ -66,9 +73,9 @@ td_problem td_tile_stage(const td_problem *whole, int level, int64_t i)
 {
     if (level == 0) return *whole;
     if (whole->adds_mirror) return i == 0 ? mirror_of(whole) : without_mirror(whole);
-    const int64_t blocks = blocks_of_level(whole, level);
-    return i % 2 ? td_solve_update(whole, (i + 1) / 2 * blocks)
-                 : td_solve_part(whole, i / 2 * blocks, blocks);
+    const int64_t blocks = blocks_of_level(whole, level), rows = td_solve_most_rows(whole->type);
+    return i % 2 ? td_solve_update(whole, rows, (i + 1) / 2 * blocks)
+                 : td_solve_part(whole, rows, i / 2 * blocks, blocks);
 }
 
 /* ---- memory ---- */

@@ -20,19 +20,23 @@
 
 static const mode *tested;
 static td_type type;
+static int64_t block_rows; /* of solves that say nothing of it */
 
 /* ---- runs ---- */
 
-/* How a solve runs: where alpha is, the most workspace, and a mode by name. */
+/* How a solve runs: where alpha is, the most workspace, a mode by name, and rows of a block, 0
+ * being block_rows. */
 typedef struct {
     bool has_alpha_on_device;
     size_t limit;
     const char *mode;
+    int64_t block_rows;
 } way;
 
 static td_run_status enqueue(const td_problem *p, const way *by)
 {
-    td_solve_products products = {.least_terms = TD_SOLVE_LEAST_TERMS};
+    td_solve_products products = {.cut = {by->block_rows, TD_SOLVE_LEAST_TERMS}};
+    if (by->block_rows == 0) products.cut.block_rows = block_rows;
     products.engine = td_engine_parse(by->mode, &products.parameter);
     return td_solve_run(p, &products, td_device_current(), by->limit, NULL);
 }
@@ -62,7 +66,7 @@ static test_matrix solve_by(const system_matrices *s, const way *by)
 
 static test_matrix solve(const system_matrices *s)
 {
-    return solve_by(s, &(way){false, SIZE_MAX, tested->name});
+    return solve_by(s, &(way){false, SIZE_MAX, tested->name, 0});
 }
 
 static void check_same(const test_matrix *x, const test_matrix *y, const char *what,
@@ -83,12 +87,20 @@ static double error_of_product(int64_t k)
     return (4.0 * sqrt((double)k) + 3.0) * u;
 }
 
-/* A chain of FMAs for a block, an error of a product for each size of products, and roundings of
- * alpha B and the quotient; complex numbers have twice the terms, and two parts. */
-static double bound_of(const triangular *of)
+/* What a system with a block of so many rows is off: a term has the roundings of its sum, of those
+ * that are taken away after it, of the chain of a tile, of alpha B, and two of the quotient. */
+static double error_of_block(int64_t rows)
 {
-    double bound = (TD_SOLVE_ORDER + 3) * 0x1p-53;
-    for (int64_t k = TD_SOLVE_ORDER; k < of->order; k *= 2)
+    const int64_t sums = rows / TD_SOLVE_BAND + TD_SOLVE_BAND / TD_SOLVE_TILE;
+    return (double)(TD_SOLVE_BAND + sums + TD_SOLVE_TILE + 3) * 0x1p-53;
+}
+
+/* With an error of a product for each size of products; complex numbers have twice the terms, and
+ * two parts. */
+static double bound_of(const triangular *of, int64_t block_rows)
+{
+    double bound = error_of_block(block_rows);
+    for (int64_t k = block_rows; k < of->order; k *= 2)
         bound += k < TD_SOLVE_LEAST_TERMS ? (4.0 * sqrt((double)k) + 3.0) * 0x1p-53
                                           : error_of_product(2 * k);
     return of->type == TD_COMPLEX_BINARY64 ? 4.0 * bound : bound;
@@ -105,34 +117,78 @@ static void all_shapes(void **unused)
                      vectors[] = {1, 5, 32, 33, 70};
     enum { ORDERS = sizeof orders / sizeof *orders, VECTORS = sizeof vectors / sizeof *vectors };
     (void)unused;
-    for (int which = 0; which < (tested->is_variant ? 12 : 48); which++) {
+    for (int which = 0; which < (tested->is_variant ? 12 : 24); which++) {
         if (is_left_out(which)) continue;
         const triangular of = system_varied("plain", type, orders[which * 5 % ORDERS],
                                             vectors[which % VECTORS], which);
         system_matrices s = system_make(&of);
         test_matrix x = solve(&s);
         if (!tested->is_variant)
-            CHECK_AT_MOST(system_error(&s, &x), bound_of(&of), "%s: %s", tested->name,
+            CHECK_AT_MOST(system_error(&s, &x), bound_of(&of, block_rows), "%s: %s", tested->name,
                           system_text(&of));
         matrix_free(&x);
         system_free(&s);
     }
 }
 
-/* The chains of one block, to the bit. */
+/* Blocks of every size that there are, and more vectors than a panel has. */
+static void blocks_of_all_sizes(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < 4; which++) {
+        const int64_t most = td_solve_most_rows(type), rows = most >> which % 4;
+        if (rows < TD_SOLVE_LEAST_ROWS) continue;
+        const triangular of = system_varied("plain", type, most + 61 * which, 9, 5 * which);
+        system_matrices s = system_make(&of);
+        test_matrix x = solve_by(&s, &(way){false, SIZE_MAX, "fp64", rows});
+        CHECK_AT_MOST(system_error(&s, &x), bound_of(&of, rows), "blocks of %d rows: %s", (int)rows,
+                      system_text(&of));
+        matrix_free(&x);
+        system_free(&s);
+    }
+}
+
+/* ---- one block ---- */
+
+static test_matrix solve_block(const system_matrices *s, int panel)
+{
+    test_matrix x = matrix_copy(&s->b);
+    double *const a = device_upload(&s->a), *const b = device_upload(&x);
+    const td_problem p = system_call(s, a, b);
+    td_solve_block block = td_solve_block_of(&p, td_solve_most_rows(type), 0);
+    block.panel = panel;
+    CHECK_CUDA(td_solve_prepare());
+    CHECK_CUDA(td_solve_block_run(&block, NULL));
+    device_check_clean(system_text(&s->of));
+    device_download(&x, b);
+    device_free(a);
+    device_free(b);
+    CHECK(matrix_damage(&x) == -1, "panels of %d wrote outside B: %s", panel, system_text(&s->of));
+    return x;
+}
+
+/* The sums of one block, to the bit, whatever panels it is solved in. */
 static void bits_of_a_block(void **unused)
 {
     (void)unused;
-    if (type != TD_BINARY64) return;
     for (int which = 0; which < 24; which++) {
         if (is_left_out(which)) continue;
-        const triangular of = system_varied(system_data[which % SYSTEM_DATA], type,
-                                            1 + which * 11 % TD_SOLVE_ORDER, 9, which);
+        const triangular of =
+            system_varied(system_data[which % SYSTEM_DATA], type,
+                          1 + which * 89 % td_solve_most_rows(type), 3 + which * 7 % 40, which);
         system_matrices s = system_make(&of);
-        test_matrix x = solve(&s), want = system_substitute(&s);
-        check_same(&x, &want, "the kernel", &of);
-        matrix_free(&x);
-        matrix_free(&want);
+        test_matrix by_8 = solve_block(&s, 8), by_16 = solve_block(&s, 16),
+                    by_32 = solve_block(&s, 32);
+        check_same(&by_8, &by_16, "a panel of 16", &of);
+        check_same(&by_8, &by_32, "a panel of 32", &of);
+        if (type == TD_BINARY64) {
+            test_matrix want = system_substitute(&s);
+            check_same(&by_8, &want, "the kernel", &of);
+            matrix_free(&want);
+        }
+        matrix_free(&by_8);
+        matrix_free(&by_16);
+        matrix_free(&by_32);
         system_free(&s);
     }
 }
@@ -150,7 +206,7 @@ static void same_bits_everywhere(void **unused)
         of.guard += 1;
         system_matrices moved = system_make(&of);
         test_matrix x = solve(&s), other = solve(&moved),
-                    by_device = solve_by(&s, &(way){true, SIZE_MAX, tested->name});
+                    by_device = solve_by(&s, &(way){true, SIZE_MAX, tested->name, 0});
         check_same(&x, &other, "a layout", &of);
         check_same(&x, &by_device, "alpha in device memory", &of);
         matrix_free(&x);
@@ -169,8 +225,8 @@ static void no_memory_for_products(void **unused)
     for (int which = 0; which < 4; which++) {
         const triangular of = system_varied("plain", type, 270, 40, which);
         system_matrices s = system_make(&of);
-        test_matrix x = solve_by(&s, &(way){false, 1, tested->name}),
-                    want = solve_by(&s, &(way){false, 1, "fp64"});
+        test_matrix x = solve_by(&s, &(way){false, 1, tested->name, 0}),
+                    want = solve_by(&s, &(way){false, 1, "fp64", 0});
         check_same(&x, &want, "want of memory", &of);
         matrix_free(&x);
         matrix_free(&want);
@@ -190,7 +246,7 @@ static test_matrix solve_in_a_graph(const system_matrices *s)
     CHECK_CUDA(cudaStreamCreate(&stream));
     p.stream = stream;
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    const td_run_status status = enqueue(&p, &(way){false, SIZE_MAX, tested->name});
+    const td_run_status status = enqueue(&p, &(way){false, SIZE_MAX, tested->name, 0});
     CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
     CHECK(status == TD_RUN_DONE, "%s failed (%d) in a graph: %s", tested->name, (int)status,
           system_text(&s->of));
@@ -242,7 +298,7 @@ static void an_alpha_of_zero(void **unused)
         system_matrices s = system_make(&of);
         poison_triangle(&s);
         system_set_vector(&of, &s.b, 5, 7, INFINITY);
-        test_matrix x = solve_by(&s, &(way){which % 2, SIZE_MAX, tested->name});
+        test_matrix x = solve_by(&s, &(way){which % 2, SIZE_MAX, tested->name, 0});
         for (int64_t j = 0; j < x.cols; j++)
             for (int64_t i = 0; i < x.rows; i++)
                 CHECK(bits_of(*matrix_at(&x, i, j)) == 0, "%s: B(%d, %d) is %a: %s", tested->name,
@@ -363,7 +419,7 @@ static void hard_triangles(void **unused)
         system_matrices s = system_make(&of);
         test_matrix x = solve(&s);
         const double error = system_error(&s, &x);
-        CHECK_AT_MOST(error, bound_of(&of), "%s: %s", tested->name, system_text(&of));
+        CHECK_AT_MOST(error, bound_of(&of, block_rows), "%s: %s", tested->name, system_text(&of));
         worst = fmax(worst, error);
         of_native = fmax(of_native, native_error(&s, which));
         matrix_free(&x);
@@ -387,23 +443,35 @@ static bool is_tested(const char *name)
 int main(int argc, char **argv)
 {
     static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_shapes),           cmocka_unit_test(bits_of_a_block),
-        cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(no_memory_for_products),
-        cmocka_unit_test(graphs_of_solves),     cmocka_unit_test(an_alpha_of_zero),
-        cmocka_unit_test(special_numbers),      cmocka_unit_test(hard_triangles),
+    const struct CMUnitTest of_modes[] = {
+        cmocka_unit_test(all_shapes),       cmocka_unit_test(same_bits_everywhere),
+        cmocka_unit_test(graphs_of_solves), cmocka_unit_test(no_memory_for_products),
+        cmocka_unit_test(an_alpha_of_zero), cmocka_unit_test(special_numbers),
+        cmocka_unit_test(hard_triangles),
+    };
+    const struct CMUnitTest of_blocks[] = {
+        cmocka_unit_test(all_shapes),      cmocka_unit_test(blocks_of_all_sizes),
+        cmocka_unit_test(bits_of_a_block), cmocka_unit_test(special_numbers),
+        cmocka_unit_test(hard_triangles),
     };
     int failed = 0;
     device_require();
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char name[64];
+        type = types[i];
+        block_rows = TD_SOLVE_LEAST_ROWS; /* so that small systems have products */
         for (tested = mode_after(NULL); tested; tested = mode_after(tested)) {
-            char name[64];
-            type = types[i];
             if (!is_tested(argc > 1 ? argv[1] : NULL)) continue;
             snprintf(name, sizeof name, "%s, %s", tested->name, td_types[type].name);
-            failed += cmocka_run_group_tests_name(name, tests, NULL, NULL);
+            failed += cmocka_run_group_tests_name(name, of_modes, NULL, NULL);
         }
+        block_rows = td_solve_most_rows(type);
+        tested = mode_after(NULL);
+        while (strcmp(tested->name, "fp64") != 0) tested = mode_after(tested);
+        snprintf(name, sizeof name, "large blocks, %s", td_types[type].name);
+        failed += cmocka_run_group_tests_name(name, of_blocks, NULL, NULL);
+    }
     cublasDestroy(handle);
     return failed;
 }

@@ -516,8 +516,7 @@ static void native_solves_are_near_what_was_measured(void **state)
  * begins. */
 static void solves_take_what_is_faster(void **state)
 {
-    double seconds[TD_MOST_WAYS];
-    int64_t least_terms[TD_MOST_WAYS];
+    td_solve_forecast by_way[TD_MOST_WAYS];
     int count;
     (void)td_ways(&count);
     (void)state;
@@ -527,13 +526,16 @@ static void solves_take_what_is_faster(void **state)
             td_model model;
             td_model_make(&model, card);
             const td_problem p = solve(TD_BINARY64, order, 1000);
-            td_model_predict_solve(&model, &p, seconds, least_terms);
-            assert_true(seconds[0] > 0.0);
-            assert_true(least_terms[fp64] == INT64_MAX);
+            td_model_predict_solve(&model, &p, by_way);
+            assert_true(by_way[0].seconds > 0.0);
+            assert_true(by_way[fp64].cut.least_terms == INT64_MAX);
             for (int i = 1; i < count; i++) {
-                assert_true(seconds[i] > 0.0 && seconds[i] <= seconds[fp64]);
-                assert_true((least_terms[i] == INT64_MAX) == (seconds[i] == seconds[fp64]));
-                assert_true(least_terms[i] == INT64_MAX || least_terms[i] < order);
+                const double seconds = by_way[i].seconds, of_fp64 = by_way[fp64].seconds;
+                const td_solve_cut cut = by_way[i].cut;
+                assert_true(seconds > 0.0 && seconds <= of_fp64);
+                assert_true(cut.least_terms < order || seconds == of_fp64);
+                assert_true((cut.block_rows & (cut.block_rows - 1)) == 0);
+                assert_in_range(cut.block_rows, TD_SOLVE_LEAST_ROWS, td_solve_most_rows(p.type));
             }
         }
 }
@@ -545,11 +547,16 @@ static void auto_takes_solves_where_they_gain(void **state)
     assert_true(td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL));
     const td_model slow = model_of("NVIDIA GeForce RTX 4090"),
                    fast = model_of("NVIDIA H100 80GB HBM3");
-    const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5);
+    const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5),
+                     narrow = solve(TD_BINARY64, 8192, 512);
     td_decision d = td_policy_decide(&o, &large, &slow);
     assert_string_equal(d.text, "ozaki2");
-    assert_in_range(d.least_terms, 64, 512);
+    assert_in_range(d.cut.least_terms, 64, 512);
+    assert_in_range(d.cut.block_rows, 64, 128); /* operations of binary64 are slow there */
     assert_true(d.forecast.emulated < 0.3 * d.forecast.native);
+    d = td_policy_decide(&o, &narrow, &fast);
+    assert_null(d.reason);
+    assert_in_range(d.cut.block_rows, 256, 512); /* launches are */
     assert_ptr_equal(td_policy_decide(&o, &one, &fast).reason, td_reason_slower);
     assert_true(td_options_set(&o, TD_OPTION_ACCURACY, "accuracy", "52", TD_ORIGIN_CALL));
     assert_ptr_equal(td_policy_decide(&o, &large, &slow).reason, td_reason_accuracy);
@@ -567,7 +574,7 @@ static void reproducible_solves_ask_no_device(void **state)
                      shallow = solve(TD_BINARY64, 1024, 4096);
     const td_decision d = td_policy_decide(&o, &large, NULL);
     assert_string_equal(d.text, "ozaki2");
-    assert_int_equal(d.least_terms, 2048); /* 2048 x 4096 x 2048 are 2^33 products and more */
+    assert_int_equal(d.cut.least_terms, 2048); /* 2048 x 4096 x 2048 are 2^33 products and more */
     assert_string_equal(td_policy_decide(&o, &narrow, NULL).text, "fp64");
     assert_string_equal(td_policy_decide(&o, &shallow, NULL).text, "fp64");
     (void)state;

@@ -341,7 +341,7 @@ static void solves_with_one_triangle_are_the_modes(void **state)
         if (type == TD_BINARY64 || type == TD_COMPLEX_BINARY64) {
             assert_null(d.reason);
             assert_string_equal(d.text, "slices:12");
-            assert_int_equal(d.least_terms, TD_SOLVE_LEAST_TERMS);
+            assert_int_equal(d.cut.least_terms, TD_SOLVE_LEAST_TERMS);
         } else {
             assert_ptr_equal(d.reason, td_reason_routine);
         }

@@ -244,7 +244,7 @@ typedef struct {
     int64_t m, n, k;
     double alpha, beta;
 } step;
-enum { MOST_STEPS = 64 };
+enum { MOST_STEPS = 256 };
 typedef struct {
     step of[MOST_STEPS];
     int count;
@@ -263,12 +263,12 @@ static void add_product(steps *s, const td_problem *p)
                                .beta = p->beta.value.binary64};
 }
 
-static void add_solve(steps *s, const td_problem *p)
+static void add_solve(steps *s, const td_problem *p, int64_t block_rows)
 {
-    for (int64_t known = 0; known < td_solve_blocks(p); known++) {
-        const td_problem update = known ? td_solve_update(p, known) : *p;
+    for (int64_t known = 0; known < td_solve_blocks(p, block_rows); known++) {
+        const td_problem update = known ? td_solve_update(p, block_rows, known) : *p;
         if (known) add_product(s, &update);
-        const td_solve_block b = td_solve_block_of(p, known);
+        const td_solve_block b = td_solve_block_of(p, block_rows, known);
         assert_true(s->count < MOST_STEPS);
         s->of[s->count++] = (step){.a = b.triangle,
                                    .x = b.vectors,
@@ -278,34 +278,43 @@ static void add_solve(steps *s, const td_problem *p)
     }
 }
 
+static void check_stages(const td_problem *p, int level, int64_t block_rows, const steps *whole)
+{
+    static steps staged;
+    staged.count = 0;
+    assert_int_equal(td_tile_stages(p, level), 2 * ((12 + (16 >> level) - 1) / (16 >> level)) - 1);
+    for (int64_t i = 0; i < td_tile_stages(p, level); i++) {
+        const td_problem stage = td_tile_stage(p, level, i);
+        assert_true(td_problem_is_valid(&stage));
+        if (stage.kind == TD_PRODUCT)
+            add_product(&staged, &stage);
+        else
+            add_solve(&staged, &stage, block_rows);
+    }
+    assert_int_equal(staged.count, whole->count);
+    assert_memory_equal(staged.of, whole->of, (size_t)whole->count * sizeof *whole->of);
+}
+
+/* The matrices are as large as twelve blocks of the most rows, but nothing reads them. */
 static void stages_have_the_steps_of_the_solve(void **state)
 {
-    enum { ORDER = 11 * TD_SOLVE_ORDER + 5 };
+    enum { ORDER = 11 * TD_SOLVE_MOST + 5 };
     static double a[ORDER * ORDER], b[ORDER * ORDER];
+    static steps whole;
     (void)state;
-    for (int i = 0; i < 3 * 2 * 2; i++) {
+    for (int i = 0; i < 3 * 2 * 2 * 3; i++) {
+        const int64_t block_rows = (int64_t[]){TD_SOLVE_LEAST_ROWS, 256, TD_SOLVE_MOST}[i / 12];
         td_problem p = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, (td_op)(i % 3), TD_OP_N);
         p.side = i / 3 % 2 ? TD_RIGHT : TD_LEFT;
-        p.triangle = i / 6 ? TD_UPPER : TD_LOWER;
+        p.triangle = i / 6 % 2 ? TD_UPPER : TD_LOWER;
         p.m = p.n = ORDER;
         p.a = (td_matrix){.data = a, .ld = ORDER};
         p.b = (td_matrix){.data = b, .ld = ORDER};
         p.alpha.value.binary64 = 3.0;
-        steps whole = {.count = 0};
-        add_solve(&whole, &p);
+        whole.count = 0;
+        add_solve(&whole, &p, block_rows);
         assert_int_equal(td_tile_levels(&p), 5); /* 16, 8, 4, 2 and 1 of its 12 blocks */
-        for (int level = 0; level < 5; level++) {
-            steps staged = {.count = 0};
-            assert_int_equal(td_tile_stages(&p, level),
-                             2 * ((12 + (16 >> level) - 1) / (16 >> level)) - 1);
-            for (int64_t j = 0; j < td_tile_stages(&p, level); j++) {
-                const td_problem stage = td_tile_stage(&p, level, j);
-                assert_true(td_problem_is_valid(&stage));
-                (stage.kind == TD_PRODUCT ? add_product : add_solve)(&staged, &stage);
-            }
-            assert_int_equal(staged.count, whole.count);
-            assert_memory_equal(staged.of, whole.of, (size_t)whole.count * sizeof *whole.of);
-        }
+        for (int level = 0; level < 5; level++) check_stages(&p, level, block_rows, &whole);
     }
 }
 

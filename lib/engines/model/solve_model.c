@@ -1,8 +1,12 @@
 #include "solve_model.h"
 
+#include <math.h>
+
 #include "../real.h"
-#include "../solve/steps.h"
+#include "../sizes.h"
 #include "tuning.h"
+
+enum { LEAST_PANEL = 8 }; /* vectors of a block of threads, where there are few */
 
 /* Real multiply-adds of one of the type. */
 static double real_products(const td_problem *p)
@@ -23,88 +27,106 @@ double td_model_native_solve(const td_model *model, const td_problem *p)
            td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
 }
 
-/* All systems with diagonal blocks, one after another. */
-static double block_seconds(const td_rates *rates, const td_problem *p)
+/* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
+ * of rows, and its operations, by as many multiprocessors as have vectors. */
+static double block_seconds(const td_rates *rates, const td_problem *p, int64_t block_rows)
 {
-    const double blocks = (double)td_solve_blocks(p), vectors = (double)td_solve_vectors(p),
-                 operations = real_products(p) * TD_SOLVE_ORDER * TD_SOLVE_ORDER * vectors;
-    return blocks * (rates->launch + td_tuned_solve_block * 1e-6 +
-                     operations / (td_tuned_solve_share * rates->fp64));
+    const double blocks = (double)td_solve_blocks(p, block_rows), order = (double)td_solve_order(p),
+                 vectors = (double)td_solve_vectors(p), rows = fmin((double)block_rows, order),
+                 operations = real_products(p) * order * rows * vectors,
+                 busy = fmin(1.0, ceil(vectors / LEAST_PANEL) / rates->multiprocessors);
+    return blocks * (rates->launch + td_tuned_solve_block * 1e-6) +
+           real_parts(p) * order * td_tuned_solve_row * 1e-6 +
+           operations / (td_tuned_solve_share * rates->matrix64 * busy);
 }
 
-/* The real product that the one after `known` blocks is. */
-static td_problem real_update(const td_problem *p, int64_t known)
+/* The real product that takes `known` times so many known rows away. */
+static td_problem real_update(const td_problem *p, int64_t terms, int64_t known)
 {
-    const td_problem product = td_solve_update(p, known);
+    const td_problem product = td_solve_update(p, terms, known);
     td_problem real;
     td_real_product(&product, &real);
     return real;
 }
 
-/* Adds what `count` products like the one after `known` blocks take. */
-static void add_products(const td_model *model, const td_problem *p, int64_t known, int64_t count,
+/* Adds what `count` products like that take. */
+static void add_products(const td_model *model, const td_problem *product, int64_t count,
                          double *seconds)
 {
     double once[TD_MOST_WAYS];
     int ways;
     (void)td_ways(&ways);
-    const td_problem product = real_update(p, known);
-    td_model_predict(model, &product, once);
+    if (count == 0) return;
+    td_model_predict(model, product, once);
     for (int i = 0; i < ways; i++)
         seconds[i] =
             once[i] < 0.0 || seconds[i] < 0.0 ? -1.0 : seconds[i] + (double)count * once[i];
 }
 
-/* Those of `size` blocks of terms, every 2 size blocks: the last of them may have fewer rows. */
-static void predict_products(const td_model *model, const td_problem *p, int64_t size,
+/* Those of so many terms: one for every pair of blocks of as many rows, of which the last may have
+ * fewer. They are the same whatever smaller blocks the solve is cut into. */
+static void predict_products(const td_model *model, const td_problem *p, int64_t terms,
                              double *seconds)
 {
-    const int64_t blocks = td_solve_blocks(p), count = (blocks - 1 + size) / (2 * size),
-                  last = (2 * count - 1) * size;
-    const bool is_last_whole = last + size <= blocks;
+    const int64_t count = td_solve_blocks(p, terms) / 2,
+                  whole = td_smaller(count, td_solve_order(p) / (2 * terms));
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
-    if (count > 1 || is_last_whole)
-        add_products(model, p, size, is_last_whole ? count : count - 1, seconds);
-    if (!is_last_whole) add_products(model, p, last, 1, seconds);
+    if (count == 0) return;
+    const td_problem first = real_update(p, terms, 1), last = real_update(p, terms, 2 * count - 1);
+    add_products(model, &first, whole, seconds);
+    add_products(model, &last, count - whole, seconds);
 }
 
-/* The most blocks that a product takes away: a power of two; 0 if all is one block. */
-static int64_t most_blocks_of_terms(const td_problem *p)
+/* The most terms of a product, a power of two times rows of a block; 0 if all is one block. */
+static int64_t most_terms(const td_problem *p, int64_t block_rows)
 {
-    const int64_t blocks = td_solve_blocks(p);
-    int64_t size = 1;
-    while (2 * size < blocks) size *= 2;
-    return blocks < 2 ? 0 : size;
+    const int64_t order = td_solve_order(p);
+    int64_t terms = block_rows;
+    while (2 * terms < order) terms *= 2;
+    return terms < order ? terms : 0;
+}
+
+/* Blocks of so many rows, if that takes the least time yet. */
+static void consider(const td_problem *p, int64_t block_rows, double seconds, int64_t least_terms,
+                     td_solve_forecast *best)
+{
+    if (block_rows > td_solve_most_rows(p->type) || (best->seconds && seconds >= best->seconds))
+        return;
+    *best = (td_solve_forecast){seconds, {block_rows, least_terms}};
 }
 
 /* The products of most terms first: once mode fp64 is faster, it makes all that are smaller. */
-void td_model_predict_solve(const td_model *model, const td_problem *p, double *seconds,
-                            int64_t *least_terms)
+void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve_forecast *by_way)
 {
     const int fp64 = td_way_of(&td_engine_fp64, (td_parameter){0});
     bool is_passed[TD_MOST_WAYS] = {false};
-    double by_way[TD_MOST_WAYS];
+    double products[TD_MOST_WAYS] = {0.0}, of_size[TD_MOST_WAYS];
+    int64_t least_terms[TD_MOST_WAYS], rows = 2 * most_terms(p, TD_SOLVE_LEAST_ROWS);
     int ways;
     (void)td_ways(&ways);
-    for (int i = 0; i < ways; i++) {
-        seconds[i] = block_seconds(&model->rates, p);
+    for (int i = 0; i < TD_MOST_WAYS; i++) {
+        by_way[i] = (td_solve_forecast){0};
         least_terms[i] = INT64_MAX;
     }
-    for (int64_t size = most_blocks_of_terms(p); size > 0; size /= 2) {
-        predict_products(model, p, size, by_way);
+    for (rows = td_larger(rows, TD_SOLVE_LEAST_ROWS); rows >= TD_SOLVE_LEAST_ROWS; rows /= 2) {
+        const double blocks = block_seconds(&model->rates, p, rows);
+        predict_products(model, p, rows, of_size);
         for (int i = 1; i < ways; i++) {
-            is_passed[i] = is_passed[i] || by_way[i] < 0.0 || by_way[i] >= by_way[fp64];
-            if (!is_passed[i]) least_terms[i] = size * TD_SOLVE_ORDER;
-            seconds[i] += by_way[is_passed[i] ? fp64 : i];
+            if (of_size[fp64] > 0.0 && (of_size[i] < 0.0 || of_size[i] >= of_size[fp64]))
+                is_passed[i] = true;
+            else if (of_size[fp64] > 0.0 && !is_passed[i])
+                least_terms[i] = rows;
+            products[i] += of_size[is_passed[i] ? fp64 : i];
+            consider(p, rows, products[i] + blocks, least_terms[i], &by_way[i]);
         }
     }
-    seconds[0] = td_model_native_solve(model, p);
+    by_way[0].seconds = td_model_native_solve(model, p);
 }
 
-bool td_solve_largest(const td_problem *p, td_problem *product)
+bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product)
 {
-    const int64_t size = most_blocks_of_terms(p);
-    if (size == 0) return false;
-    *product = real_update(p, size);
+    const int64_t terms = most_terms(p, block_rows);
+    if (terms == 0) return false;
+    *product = real_update(p, terms, 1);
     return true;
 }

@@ -3,20 +3,26 @@
 #ifndef TD_SOLVE_MODEL_H
 #define TD_SOLVE_MODEL_H
 
+#include "../solve/steps.h"
 #include "model.h"
 
-/* Of every way: seconds[0] is native's, the others' are those of solves whose products of at least
- * least_terms[i] terms go by way i, and the rest by mode fp64, which is the fastest there. If that
- * is the fastest for all products, least_terms[i] is INT64_MAX. seconds and least_terms have
- * TD_MOST_WAYS elements; a negative number of seconds: nobody can say. */
-void td_model_predict_solve(const td_model *model, const td_problem *p, double *seconds,
-                            int64_t *least_terms);
+/* Seconds of a solve that is cut as is fastest; least_terms is INT64_MAX if mode fp64 is the
+ * fastest for all of its products. */
+typedef struct {
+    double seconds;
+    td_solve_cut cut;
+} td_solve_forecast;
 
-/* seconds[0] alone. */
+/* Of every way, TD_MOST_WAYS elements: the first has the seconds of native, the others are solves
+ * whose products go by that way or, below cut.least_terms, by mode fp64, which is the fastest
+ * there. */
+void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve_forecast *by_way);
+
+/* Native's seconds alone. */
 double td_model_native_solve(const td_model *model, const td_problem *p);
 
 /* The product with the most terms, by which a mode's prices are set (prices.h); false if all is one
- * block. */
-bool td_solve_largest(const td_problem *p, td_problem *product);
+ * block of so many rows. */
+bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product);
 
 #endif

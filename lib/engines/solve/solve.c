@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include "../../options/log.h"
-#include "steps.h"
 
 /* Where the steps of one call run. */
 typedef struct {
@@ -48,8 +47,8 @@ static td_run_status multiply_in_binary64(const run *r, const td_problem *update
 static td_run_status update(const run *r, int64_t known)
 {
     const td_solve_products *by = r->products;
-    const td_problem product = td_solve_update(r->problem, known);
-    if (product.k < by->least_terms)
+    const td_problem product = td_solve_update(r->problem, by->cut.block_rows, known);
+    if (product.k < by->cut.least_terms)
         return multiply(r, &product, &td_engine_fp64, (td_parameter){0});
     const td_run_status status = multiply(r, &product, by->engine, by->parameter);
     if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
@@ -58,7 +57,7 @@ static td_run_status update(const run *r, int64_t known)
 
 static td_run_status solve_block(const run *r, int64_t block)
 {
-    const td_solve_block b = td_solve_block_of(r->problem, block);
+    const td_solve_block b = td_solve_block_of(r->problem, r->products->cut.block_rows, block);
     return td_cuda_ok(td_solve_block_run(&b, r->problem->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
@@ -66,7 +65,7 @@ td_run_status td_solve_run(const td_problem *p, const td_solve_products *product
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
     const run r = {p, products, device, workspace_limit, counters};
-    const int64_t blocks = td_solve_blocks(p);
+    const int64_t blocks = td_solve_blocks(p, products->cut.block_rows);
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (td_problem_only_scales(p)) return zero(p);

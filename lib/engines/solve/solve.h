@@ -5,12 +5,13 @@
 
 #include "../../cuda/device.h"
 #include "../engine.h"
+#include "steps.h"
 
-/* What makes the products: those of fewer terms than least_terms are mode fp64's. */
+/* What makes the products, and how the solve is cut. */
 typedef struct {
     const td_engine *engine;
     td_parameter parameter;
-    int64_t least_terms;
+    td_solve_cut cut;
 } td_solve_products;
 
 /* The least_terms of a mode that was asked for by name: smaller products take longer to launch than

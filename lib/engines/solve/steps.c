@@ -6,9 +6,23 @@ int64_t td_solve_order(const td_problem *p) { return p->side == TD_LEFT ? p->m :
 
 int64_t td_solve_vectors(const td_problem *p) { return p->side == TD_LEFT ? p->n : p->m; }
 
-int64_t td_solve_blocks(const td_problem *p)
+int64_t td_solve_most_rows(td_type type)
 {
-    return (td_solve_order(p) + TD_SOLVE_ORDER - 1) / TD_SOLVE_ORDER;
+    return TD_SOLVE_MOST / (type == TD_COMPLEX_BINARY64 ? 2 : 1);
+}
+
+/* Few vectors leave multiprocessors idle whether blocks are large or small, so that the fewer
+ * launches of large blocks are faster. The products of many vectors are faster than large blocks
+ * are. */
+int64_t td_solve_usual_rows(const td_problem *p)
+{
+    const int64_t few_vectors = 2048, most = td_solve_most_rows(p->type);
+    return td_solve_vectors(p) <= few_vectors ? most : most / 2;
+}
+
+int64_t td_solve_blocks(const td_problem *p, int64_t block_rows)
+{
+    return td_ceil_div(td_solve_order(p), block_rows);
 }
 
 /* True if the first row or column of op(A) is solved first. */
@@ -23,11 +37,10 @@ typedef struct {
     int64_t first, count;
 } rows;
 
-/* Those of some blocks. */
-static rows rows_of(const td_problem *p, int64_t block, int64_t blocks)
+/* So many of them, or as many as there are, in the order of the solve. */
+static rows rows_of(const td_problem *p, int64_t first, int64_t most)
 {
-    const int64_t order = td_solve_order(p), first = block * TD_SOLVE_ORDER,
-                  count = td_smaller(blocks * TD_SOLVE_ORDER, order - first);
+    const int64_t order = td_solve_order(p), count = td_smaller(most, order - first);
     return (rows){is_forward(p) ? first : order - first - count, count};
 }
 
@@ -51,11 +64,11 @@ static td_matrix part_of_b(const td_problem *p, int64_t i)
     return (td_matrix){.data = at(p, &p->b, is_left ? i : 0, is_left ? 0 : i), .ld = p->b.ld};
 }
 
-td_solve_block td_solve_block_of(const td_problem *p, int64_t block)
+td_solve_block td_solve_block_of(const td_problem *p, int64_t block_rows, int64_t block)
 {
     const bool is_left = p->side == TD_LEFT, is_transposed = is_left != (p->op_a == TD_OP_N);
     const int64_t sign = is_forward(p) ? 1 : -1;
-    const rows r = rows_of(p, block, 1);
+    const rows r = rows_of(p, block * block_rows, block_rows);
     const int64_t start = is_forward(p) ? r.first : r.first + r.count - 1;
     return (td_solve_block){
         .type = p->type,
@@ -85,9 +98,9 @@ static td_scalar unit_of(td_type type, double value)
     return s;
 }
 
-td_problem td_solve_part(const td_problem *p, int64_t block, int64_t blocks)
+td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block, int64_t blocks)
 {
-    const rows r = rows_of(p, block, blocks);
+    const rows r = rows_of(p, block * block_rows, blocks * block_rows);
     td_problem part = *p;
     part.a.data = at(p, &p->a, r.first, r.first);
     part.b = part_of_b(p, r.first);
@@ -96,11 +109,12 @@ td_problem td_solve_part(const td_problem *p, int64_t block, int64_t blocks)
     return part;
 }
 
-td_problem td_solve_update(const td_problem *p, int64_t known)
+td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t known)
 {
     const bool is_left = p->side == TD_LEFT;
     const int64_t blocks = known & -known, vectors = td_solve_vectors(p);
-    const rows source = rows_of(p, known - blocks, blocks), target = rows_of(p, known, blocks);
+    const rows source = rows_of(p, (known - blocks) * block_rows, blocks * block_rows),
+               target = rows_of(p, known * block_rows, blocks * block_rows);
     const td_matrix x = part_of_b(p, source.first),
                     a = is_left ? part_of_a(p, target.first, source.first)
                                 : part_of_a(p, source.first, target.first);

@@ -12,25 +12,38 @@
 #include "../../../kernels/solve/solve.h"
 #include "../../call/problem.h"
 
+/* How a solve is cut: its blocks have so many rows, and products of fewer terms than least_terms
+ * are mode fp64's. */
+typedef struct {
+    int64_t block_rows, least_terms;
+} td_solve_cut;
+
 /* Rows of A, and vectors of X: its columns, or, where A is on the right, its rows. */
 int64_t td_solve_order(const td_problem *p);
 int64_t td_solve_vectors(const td_problem *p);
 
-/* Blocks of TD_SOLVE_ORDER rows; the last in the order of the solve may have fewer. */
-int64_t td_solve_blocks(const td_problem *p);
+/* Rows of a block, by the sizes of the problem alone: where only these may decide. Any power of two
+ * from TD_SOLVE_LEAST_ROWS to td_solve_most_rows is possible; it is part of what the bits follow
+ * from. */
+enum { TD_SOLVE_LEAST_ROWS = 64 };
+int64_t td_solve_most_rows(td_type type);
+int64_t td_solve_usual_rows(const td_problem *p);
+
+/* Blocks of so many rows; the last in the order of the solve may have fewer. */
+int64_t td_solve_blocks(const td_problem *p, int64_t block_rows);
 
 /* The system with a block; its alpha is the call's. */
-td_solve_block td_solve_block_of(const td_problem *p, int64_t block);
+td_solve_block td_solve_block_of(const td_problem *p, int64_t block_rows, int64_t block);
 
 /* The system with so many blocks, or as many as there are, from `block` on, which becomes solvable
  * once those before are known and td_solve_update has taken them away. Its alpha is 1 unless it
  * begins with block 0. If `blocks` is a power of two that divides `block`, its own steps are those
  * of p. */
-td_problem td_solve_part(const td_problem *p, int64_t block, int64_t blocks);
+td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block, int64_t blocks);
 
 /* The product that is due once so many blocks are known, 1 or more, and fewer than all. It writes
  * elements that no step has written before, and multiplies them by alpha, if what it takes away
  * begins with block 0. */
-td_problem td_solve_update(const td_problem *p, int64_t known);
+td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t known);
 
 #endif

@@ -244,22 +244,34 @@ double system_error(const system_matrices *s, const test_matrix *x)
     return worst;
 }
 
-/* alpha b less the products with elements before i, of real numbers. */
+/* A chain of FMAs from `start` on over so many real elements of row i from j on, times `sign`. */
+static double chain(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v, int64_t j,
+                    int count, double sign, double start)
+{
+    for (int n = 0; n < count; n++)
+        start = fma(sign * (double)creall(system_element(s, i, j + n)),
+                    (double)creall(system_vector(&s->of, x, j + n, v)), start);
+    return start;
+}
+
+/* alpha b less the products with elements before i, of real numbers: a sum for each band, one for
+ * each tile of the last band, and one by one. */
 static double less_products(const system_matrices *s, const test_matrix *x, int64_t i, int64_t v)
 {
-    double left = s->of.alpha[0] * (double)creall(system_vector(&s->of, x, i, v)), sum = 0.0;
-    const int64_t single = i - i % TD_SOLVE_SUM;
-    for (int64_t j = 0; j < i; j++) {
-        const double t = (double)creall(system_element(s, i, j)),
-                     y = (double)creall(system_vector(&s->of, x, j, v));
-        if (j >= single) {
-            left = fma(-t, y, left);
-        } else {
-            sum = fma(-t, y, j % TD_SOLVE_SUM ? sum : 0.0);
-            if (j % TD_SOLVE_SUM == TD_SOLVE_SUM - 1) left += sum;
-        }
-    }
-    return left;
+    const int64_t band = i - i % TD_SOLVE_BAND, tile = i - i % TD_SOLVE_TILE;
+    double left = s->of.alpha[0] * (double)creall(system_vector(&s->of, x, i, v));
+    for (int64_t j = 0; j < band; j += TD_SOLVE_BAND)
+        left -= chain(s, x, i, v, j, TD_SOLVE_BAND, 1.0, 0.0);
+    for (int64_t j = band; j < tile; j += TD_SOLVE_TILE)
+        left -= chain(s, x, i, v, j, TD_SOLVE_TILE, 1.0, 0.0);
+    return chain(s, x, i, v, tile, (int)(i - tile), -1.0, left);
+}
+
+/* x / t by the rounded reciprocal of t, unless that is near the ends of the range. */
+static double quotient(double x, double t)
+{
+    const bool is_mild = fabs(t) >= 0x1p-400 && fabs(t) < 0x1p401;
+    return is_mild ? x * (1.0 / t) : x / t;
 }
 
 /* One element, the ones before it being known. */
@@ -268,7 +280,7 @@ static ref_number substitute(const system_matrices *s, const test_matrix *x, int
     const triangular *of = &s->of;
     const ref_number t = system_element(s, i, i);
     if (of->type == TD_BINARY64) {
-        return number_of(less_products(s, x, i, v) / (double)creall(t), 0.0);
+        return number_of(quotient(less_products(s, x, i, v), (double)creall(t)), 0.0);
     }
     ref_number sum = alpha_of(of) * system_vector(of, x, i, v);
     for (int64_t j = 0; j < i; j++) sum -= system_element(s, i, j) * system_vector(of, x, j, v);
