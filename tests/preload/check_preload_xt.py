@@ -127,7 +127,7 @@ class PreloadXt(unittest.TestCase):
 
     def test_a_stage_without_memory_is_native(self):
         plain = lines(run("stages", "32", tandem=False))
-        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY=MEMORY)
+        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="3M")
         self.assertEqual({line.split(" ; ")[0] for line in lines(process).values()}, {"status 0"})
         self.assertEqual(lines(process).keys(), plain.keys())
         self.assertEqual({call["mode"] for call in calls}, {"df", "native"})
