@@ -45,16 +45,23 @@ static inline bool is_handle(cublasHandle_t handle)
         if (!(condition)) return status;                                                           \
     } while (0)
 
-/* Leaves the function where the handle's work cannot be done now. */
-#define REQUIRE_READY(handle, name)                                                                \
+/* Leaves the function with a status that is an error. */
+#define REQUIRE_SUCCESS(expression)                                                                \
     do {                                                                                           \
-        const cublasStatus_t ready = hostgpu_check_not_captured(handle, name);                     \
-        if (ready) return ready;                                                                   \
+        const cublasStatus_t found = (expression);                                                 \
+        if (found) return found;                                                                   \
     } while (0)
+
+/* Leaves the function where the handle's work cannot be done now. */
+#define REQUIRE_READY(handle, name) REQUIRE_SUCCESS(hostgpu_check_not_captured(handle, name))
 
 /* Names of functions of one type, for templates. */
 #define JOIN_(a, b, c) a##b##c
 #define JOIN(a, b, c)  JOIN_(a, b, c)
+
+/* Of four parts at once: cublas_v2.h gives names without _v2 another meaning. */
+#define JOIN_FOUR_(a, b, c, d) a##b##c##d
+#define JOIN_FOUR(a, b, c, d)  JOIN_FOUR_(a, b, c, d)
 
 static inline bool is_op(cublasOperation_t op)
 {
@@ -102,6 +109,10 @@ void hostgpu_end_blas(void);
 
 /* cublas_legacy.c: keeps the status for cublasGetError() of cublas.h, and returns it. */
 cublasStatus_t hostgpu_record_legacy(cublasStatus_t status);
+
+/* cublas_xt.c: CUBLAS_STATUS_SUCCESS if the handle was told of a device. */
+struct cublasXtContext;
+cublasStatus_t hostgpu_check_xt(struct cublasXtContext *handle);
 
 /* ---- cublas_gemm.c ---- */
 

@@ -1,6 +1,7 @@
 /* cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of rank k
  * and 2k, and triangular systems, for all four types, through OpenBLAS. */
 #include <cblas.h>
+#include <cublasXt.h>
 #include <string.h>
 
 #include "cublas_internal.h"
@@ -9,6 +10,8 @@
  * is solved in place. */
 typedef struct {
     cublasHandle_t handle;
+    cublasXtHandle_t xt;
+    bool is_xt; /* it is cublasXt's: it has `xt` for `handle`, and operands anywhere */
     const char *name;
     bool is_hermitian, is_one_product;
     cublasSideMode_t side;
@@ -54,18 +57,30 @@ static bool are_small(const level3_call *p)
            is_small(p->ldb) && is_small(p->ldc);
 }
 
+/* What a call has of a handle of either type. */
+#define BLAS_HANDLE(handle) _Generic((handle), cublasHandle_t : (handle), default : NULL)
+#define XT_HANDLE(handle)   _Generic((handle), cublasXtHandle_t : (handle), default : NULL)
+#define IS_XT(handle)       _Generic((handle), cublasXtHandle_t : true, default : false)
+#define HANDLES(handle_)                                                                           \
+    .handle = BLAS_HANDLE(handle_), .xt = XT_HANDLE(handle_), .is_xt = IS_XT(handle_)
+
+static cublasStatus_t check_ready(const level3_call *p)
+{
+    return p->is_xt ? hostgpu_check_xt(p->xt) : hostgpu_check_not_captured(p->handle, p->name);
+}
+
 /* Whether the scalar may be read where it is. */
 static bool is_scalar(const level3_call *p, const char *operand, const void *at, size_t bytes)
 {
-    return p->handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
+    return p->is_xt || p->handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
            hostgpu_check_operand(p->name, operand, at, bytes);
 }
 
 static bool is_matrix(const level3_call *p, const char *operand, const void *at, int64_t rows,
                       int64_t columns, int64_t ld, size_t element_bytes)
 {
-    return hostgpu_check_operand(p->name, operand, at,
-                                 matrix_extent(rows, columns, ld) * element_bytes);
+    return p->is_xt || hostgpu_check_operand(p->name, operand, at,
+                                             matrix_extent(rows, columns, ld) * element_bytes);
 }
 
 /* ---- BLAS's names ---- */

@@ -5,10 +5,10 @@
  *   SCALAR(x)   a scalar as BLAS takes it: the number, or, if it is complex, where it is
  * No include guard: it is meant to be included again. */
 
-#define LOCAL(name)          JOIN(LOWER, _, name)
-#define cblas(name)          JOIN(cblas_, LOWER, name)
-#define ENTRY(name, width)   JOIN(JOIN(cublas, LETTER, name), _v2, width) /* cublasZtrmm_v2_64 */
-#define ENTRY_X(name, width) JOIN(JOIN(cublas, LETTER, name), , width)    /* cublasZherkx_64 */
+#define LOCAL(name)         JOIN(LOWER, _, name)
+#define cblas(name)         JOIN(cblas_, LOWER, name)
+#define ENTRY(name, suffix) JOIN_FOUR(cublas, LETTER, name, suffix) /* cublasZtrmm_v2_64 */
+#define XT_ENTRY(name)      JOIN(cublasXt, LETTER, name)
 
 /* The call's alpha or beta; those of a Hermitian function may be real. */
 static ELEMENT LOCAL(scalar)(const void *at, bool is_real)
@@ -58,7 +58,7 @@ static cublasStatus_t LOCAL(symm)(const level3_call *p)
     const size_t bytes = sizeof(ELEMENT);
     ELEMENT alpha;
 
-    REQUIRE_READY(p->handle, p->name);
+    REQUIRE_SUCCESS(check_ready(p));
     REQUIRE(is_side(p) && is_fill(p) && p->m >= 0 && p->n >= 0 && is_ld(p->lda, order) &&
                 is_ld(p->ldb, p->m) && is_ld(p->ldc, p->m) && p->alpha && p->beta,
             CUBLAS_STATUS_INVALID_VALUE);
@@ -141,7 +141,7 @@ static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
     const size_t bytes = sizeof(ELEMENT);
     ELEMENT alpha, beta;
 
-    REQUIRE_READY(p->handle, p->name);
+    REQUIRE_SUCCESS(check_ready(p));
     REQUIRE(is_fill(p) && is_rank_k_op(p, IS_COMPLEX) && p->n >= 0 && p->k >= 0 &&
                 is_ld(p->lda, rows) && is_ld(p->ldb, rows) && is_ld(p->ldc, p->n) && p->alpha &&
                 p->beta,
@@ -199,7 +199,7 @@ static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
     const size_t bytes = sizeof(ELEMENT);
     ELEMENT alpha;
 
-    REQUIRE_READY(p->handle, p->name);
+    REQUIRE_SUCCESS(check_ready(p));
     REQUIRE(is_side(p) && is_fill(p) && is_op(p->op) && is_diag(p) && p->m >= 0 && p->n >= 0 &&
                 is_ld(p->lda, order) && is_ld(p->ldb, p->m) && is_ld(p->ldc, p->m) && p->alpha,
             CUBLAS_STATUS_INVALID_VALUE);
@@ -221,134 +221,114 @@ static cublasStatus_t LOCAL(triangular)(const level3_call *p, bool solves)
 
 /* ---- entry points ---- */
 
-#define DEFINE_SYMM(integer, width, function, hermitian)                                           \
-    cublasStatus_t ENTRY(function, width)(                                                         \
-        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, integer m, integer n, \
-        const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b,      \
-        integer ldb, const CUDA_ELEMENT *beta, CUDA_ELEMENT *c, integer ldc)                       \
+#define DEFINE_SYMM(handle_type, integer, entry, hermitian)                                        \
+    cublasStatus_t entry(handle_type handle, cublasSideMode_t side, cublasFillMode_t uplo,         \
+                         integer m, integer n, const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a,   \
+                         integer lda, const CUDA_ELEMENT *b, integer ldb,                          \
+                         const CUDA_ELEMENT *beta, CUDA_ELEMENT *c, integer ldc)                   \
     {                                                                                              \
-        return LOCAL(symm)(&(level3_call){.handle = handle,                                        \
-                                          .name = TEXT(ENTRY(function, width)),                    \
-                                          .is_hermitian = hermitian,                               \
-                                          .side = side,                                            \
-                                          .uplo = uplo,                                            \
-                                          .m = m,                                                  \
-                                          .n = n,                                                  \
-                                          .alpha = alpha,                                          \
-                                          .a = a,                                                  \
-                                          .lda = lda,                                              \
-                                          .b = b,                                                  \
-                                          .ldb = ldb,                                              \
-                                          .beta = beta,                                            \
-                                          .c = c,                                                  \
-                                          .ldc = ldc});                                            \
+        return LOCAL(symm)(                                                                        \
+            &(level3_call){HANDLES(handle), .name = TEXT(entry), .is_hermitian = hermitian,        \
+                           .side = side, .uplo = uplo, .m = (int64_t)m, .n = (int64_t)n,           \
+                           .alpha = alpha, .a = a, .lda = (int64_t)lda, .b = b,                    \
+                           .ldb = (int64_t)ldb, .beta = beta, .c = c, .ldc = (int64_t)ldc});       \
     }
 
-#define DEFINE_RANK_K(integer, width, function, hermitian, alpha_type, beta_type)                  \
-    cublasStatus_t ENTRY(function, width)(                                                         \
-        cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op, integer n, integer k,  \
-        const alpha_type *alpha, const CUDA_ELEMENT *a, integer lda, const beta_type *beta,        \
-        CUDA_ELEMENT *c, integer ldc)                                                              \
+#define DEFINE_RANK_K(handle_type, integer, entry, hermitian, alpha_type, beta_type)               \
+    cublasStatus_t entry(handle_type handle, cublasFillMode_t uplo, cublasOperation_t op,          \
+                         integer n, integer k, const alpha_type *alpha, const CUDA_ELEMENT *a,     \
+                         integer lda, const beta_type *beta, CUDA_ELEMENT *c, integer ldc)         \
     {                                                                                              \
-        return LOCAL(rank_k)(&(level3_call){.handle = handle,                                      \
-                                            .name = TEXT(ENTRY(function, width)),                  \
-                                            .is_hermitian = hermitian,                             \
-                                            .uplo = uplo,                                          \
-                                            .op = op,                                              \
-                                            .n = n,                                                \
-                                            .k = k,                                                \
-                                            .alpha = alpha,                                        \
-                                            .a = a,                                                \
-                                            .lda = lda,                                            \
-                                            .ldb = lda,                                            \
-                                            .beta = beta,                                          \
-                                            .c = c,                                                \
-                                            .ldc = ldc},                                           \
+        return LOCAL(rank_k)(&(level3_call){HANDLES(handle), .name = TEXT(entry),                  \
+                                            .is_hermitian = hermitian, .uplo = uplo, .op = op,     \
+                                            .n = (int64_t)n, .k = (int64_t)k, .alpha = alpha,      \
+                                            .a = a, .lda = (int64_t)lda, .ldb = (int64_t)lda,      \
+                                            .beta = beta, .c = c, .ldc = (int64_t)ldc},            \
                              1);                                                                   \
     }
 
-#define DEFINE_RANK_2K(integer, entry, is_one, hermitian, beta_type)                               \
-    cublasStatus_t entry(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t op,       \
+#define DEFINE_RANK_2K(handle_type, integer, entry, is_one, hermitian, beta_type)                  \
+    cublasStatus_t entry(handle_type handle, cublasFillMode_t uplo, cublasOperation_t op,          \
                          integer n, integer k, const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a,   \
                          integer lda, const CUDA_ELEMENT *b, integer ldb, const beta_type *beta,   \
                          CUDA_ELEMENT *c, integer ldc)                                             \
     {                                                                                              \
-        return LOCAL(rank_k)(&(level3_call){.handle = handle,                                      \
-                                            .name = TEXT(entry),                                   \
-                                            .is_hermitian = hermitian,                             \
-                                            .is_one_product = is_one,                              \
-                                            .uplo = uplo,                                          \
-                                            .op = op,                                              \
-                                            .n = n,                                                \
-                                            .k = k,                                                \
-                                            .alpha = alpha,                                        \
-                                            .a = a,                                                \
-                                            .lda = lda,                                            \
-                                            .b = b,                                                \
-                                            .ldb = ldb,                                            \
-                                            .beta = beta,                                          \
-                                            .c = c,                                                \
-                                            .ldc = ldc},                                           \
-                             2);                                                                   \
+        return LOCAL(rank_k)(                                                                      \
+            &(level3_call){HANDLES(handle), .name = TEXT(entry), .is_hermitian = hermitian,        \
+                           .is_one_product = is_one, .uplo = uplo, .op = op, .n = (int64_t)n,      \
+                           .k = (int64_t)k, .alpha = alpha, .a = a, .lda = (int64_t)lda, .b = b,   \
+                           .ldb = (int64_t)ldb, .beta = beta, .c = c, .ldc = (int64_t)ldc},        \
+            2);                                                                                    \
     }
 
-#define TRIANGULAR(function, width, solves, matrix_b, step_b, matrix_c, step_c)                    \
+#define TRIANGULAR(entry, solves, matrix_b, step_b, matrix_c, step_c)                              \
     LOCAL(triangular)                                                                              \
-    (&(level3_call){.handle = handle,                                                              \
-                    .name = TEXT(ENTRY(function, width)),                                          \
-                    .side = side,                                                                  \
-                    .uplo = uplo,                                                                  \
-                    .op = op,                                                                      \
-                    .diag = diag,                                                                  \
-                    .m = m,                                                                        \
-                    .n = n,                                                                        \
-                    .alpha = alpha,                                                                \
-                    .a = a,                                                                        \
-                    .lda = lda,                                                                    \
-                    .b = matrix_b,                                                                 \
-                    .ldb = step_b,                                                                 \
-                    .c = matrix_c,                                                                 \
-                    .ldc = step_c},                                                                \
+    (&(level3_call){HANDLES(handle), .name = TEXT(entry), .side = side, .uplo = uplo, .op = op,    \
+                    .diag = diag, .m = (int64_t)m, .n = (int64_t)n, .alpha = alpha, .a = a,        \
+                    .lda = (int64_t)lda, .b = matrix_b, .ldb = (int64_t)(step_b), .c = matrix_c,   \
+                    .ldc = (int64_t)(step_c)},                                                     \
      solves)
 
-#define DEFINE_LEVEL3(integer, width)                                                              \
-    DEFINE_SYMM(integer, width, symm, false)                                                       \
-    DEFINE_RANK_K(integer, width, syrk, false, CUDA_ELEMENT, CUDA_ELEMENT)                         \
-    DEFINE_RANK_2K(integer, ENTRY(syr2k, width), false, false, CUDA_ELEMENT)                       \
-    DEFINE_RANK_2K(integer, ENTRY_X(syrkx, width), true, false, CUDA_ELEMENT)                      \
-    cublasStatus_t ENTRY(trmm, width)(                                                             \
-        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
-        cublasDiagType_t diag, integer m, integer n, const CUDA_ELEMENT *alpha,                    \
-        const CUDA_ELEMENT *a, integer lda, const CUDA_ELEMENT *b, integer ldb, CUDA_ELEMENT *c,   \
-        integer ldc)                                                                               \
+#define DEFINE_TRMM(handle_type, integer, entry)                                                   \
+    cublasStatus_t entry(handle_type handle, cublasSideMode_t side, cublasFillMode_t uplo,         \
+                         cublasOperation_t op, cublasDiagType_t diag, integer m, integer n,        \
+                         const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda,            \
+                         const CUDA_ELEMENT *b, integer ldb, CUDA_ELEMENT *c, integer ldc)         \
     {                                                                                              \
-        return TRIANGULAR(trmm, width, false, b, ldb, c, ldc);                                     \
-    }                                                                                              \
-    cublasStatus_t ENTRY(trsm, width)(                                                             \
-        cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op, \
-        cublasDiagType_t diag, integer m, integer n, const CUDA_ELEMENT *alpha,                    \
-        const CUDA_ELEMENT *a, integer lda, CUDA_ELEMENT *b, integer ldb)                          \
-    {                                                                                              \
-        return TRIANGULAR(trsm, width, true, b, ldb, b, ldb);                                      \
+        return TRIANGULAR(entry, false, b, ldb, c, ldc);                                           \
     }
-FOR_BOTH_WIDTHS(DEFINE_LEVEL3)
+
+#define DEFINE_TRSM(handle_type, integer, entry)                                                   \
+    cublasStatus_t entry(handle_type handle, cublasSideMode_t side, cublasFillMode_t uplo,         \
+                         cublasOperation_t op, cublasDiagType_t diag, integer m, integer n,        \
+                         const CUDA_ELEMENT *alpha, const CUDA_ELEMENT *a, integer lda,            \
+                         CUDA_ELEMENT *b, integer ldb)                                             \
+    {                                                                                              \
+        return TRIANGULAR(entry, true, b, ldb, b, ldb);                                            \
+    }
+
+/* All functions of an interface; v2 and plain give their names. */
+#define DEFINE_SYMMETRIC(handle_type, integer, v2, plain)                                          \
+    DEFINE_SYMM(handle_type, integer, v2(symm), false)                                             \
+    DEFINE_RANK_K(handle_type, integer, v2(syrk), false, CUDA_ELEMENT, CUDA_ELEMENT)               \
+    DEFINE_RANK_2K(handle_type, integer, v2(syr2k), false, false, CUDA_ELEMENT)                    \
+    DEFINE_RANK_2K(handle_type, integer, plain(syrkx), true, false, CUDA_ELEMENT)                  \
+    DEFINE_TRMM(handle_type, integer, v2(trmm))                                                    \
+    DEFINE_TRSM(handle_type, integer, v2(trsm))
+#define DEFINE_HERMITIAN(handle_type, integer, v2, plain)                                          \
+    DEFINE_SYMM(handle_type, integer, v2(hemm), true)                                              \
+    DEFINE_RANK_K(handle_type, integer, v2(herk), true, REAL, REAL)                                \
+    DEFINE_RANK_2K(handle_type, integer, v2(her2k), false, true, REAL)                             \
+    DEFINE_RANK_2K(handle_type, integer, plain(herkx), true, true, REAL)
+
+#define V2(name)       ENTRY(name, _v2)
+#define V2_64(name)    ENTRY(name, _v2_64)
+#define PLAIN(name)    ENTRY(name, )
+#define PLAIN_64(name) ENTRY(name, _64)
+
+DEFINE_SYMMETRIC(cublasHandle_t, int, V2, PLAIN)
+DEFINE_SYMMETRIC(cublasHandle_t, int64_t, V2_64, PLAIN_64)
+DEFINE_SYMMETRIC(cublasXtHandle_t, size_t, XT_ENTRY, XT_ENTRY)
 
 #if IS_COMPLEX
-#define DEFINE_HERMITIAN(integer, width)                                                           \
-    DEFINE_SYMM(integer, width, hemm, true)                                                        \
-    DEFINE_RANK_K(integer, width, herk, true, REAL, REAL)                                          \
-    DEFINE_RANK_2K(integer, ENTRY(her2k, width), false, true, REAL)                                \
-    DEFINE_RANK_2K(integer, ENTRY_X(herkx, width), true, true, REAL)
-FOR_BOTH_WIDTHS(DEFINE_HERMITIAN)
-#undef DEFINE_HERMITIAN
+DEFINE_HERMITIAN(cublasHandle_t, int, V2, PLAIN)
+DEFINE_HERMITIAN(cublasHandle_t, int64_t, V2_64, PLAIN_64)
+DEFINE_HERMITIAN(cublasXtHandle_t, size_t, XT_ENTRY, XT_ENTRY)
 #endif
 
-#undef DEFINE_LEVEL3
+#undef V2
+#undef V2_64
+#undef PLAIN
+#undef PLAIN_64
+#undef DEFINE_SYMMETRIC
+#undef DEFINE_HERMITIAN
+#undef DEFINE_TRMM
+#undef DEFINE_TRSM
 #undef TRIANGULAR
 #undef DEFINE_RANK_2K
 #undef DEFINE_RANK_K
 #undef DEFINE_SYMM
 #undef ENTRY
-#undef ENTRY_X
+#undef XT_ENTRY
 #undef cblas
 #undef LOCAL

@@ -1,5 +1,6 @@
-/* cublas_xt.c - cublasXt's handles and its products of matrices on the host or a device. They are
- * made at once, on the host; devices and tiles are only remembered. */
+/* cublas_xt.c - cublasXt's handles and its products of two full matrices on the host or a device.
+ * They are made at once, on the host; devices and tiles are only remembered. Its other routines are
+ * in cublas_level3.c. */
 #include <cublasXt.h>
 #include <stdlib.h>
 
@@ -71,6 +72,12 @@ cublasStatus_t cublasXtGetPinningMemMode(cublasXtHandle_t handle, cublasXtPinned
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t hostgpu_check_xt(cublasXtHandle_t handle)
+{
+    REQUIRE(handle && handle->device_count, CUBLAS_STATUS_NOT_INITIALIZED);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 #define DEFINE_XT_GEMM(letter, element, element_type)                                              \
     cublasStatus_t cublasXt##letter##gemm(                                                         \
         cublasXtHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, size_t m,         \
@@ -90,7 +97,7 @@ cublasStatus_t cublasXtGetPinningMemMode(cublasXtHandle_t handle, cublasXtPinned
                            .a = {.data = a, .ld = (int64_t)lda},                                   \
                            .b = {.data = b, .ld = (int64_t)ldb},                                   \
                            .c = {.data = c, .ld = (int64_t)ldc}};                                  \
-        REQUIRE(handle && handle->device_count, CUBLAS_STATUS_NOT_INITIALIZED);                    \
+        REQUIRE_SUCCESS(hostgpu_check_xt(handle));                                                 \
         return hostgpu_multiply_anywhere(&p);                                                      \
     }
 DEFINE_XT_GEMM(D, double, PRODUCT_F64)

@@ -2,6 +2,10 @@
  * describes its arguments as a td_problem; the forms differ in types alone. */
 #include "wrap.h"
 
+#define HANDLE cublasHandle_t
+#define WRAP   TD_WRAP
+#include "level3.h"
+
 #define PRODUCT(type_, transa, transb, m_, n_, k_, a_, b_, c_, batch_)                             \
     {                                                                                              \
         .kind = TD_PRODUCT, .type = (type_), .op_a = (td_op)(transa), .op_b = (td_op)(transb),     \
@@ -9,7 +13,7 @@
     }
 
 /* Matrices as the kernels know them; A and B are never written. */
-#define MATRIX(p, ld_, stride_)                                                                    \
+#define STRIDED(p, ld_, stride_)                                                                   \
     {                                                                                              \
         .data = (void *)(uintptr_t)(p), .ld = (ld_), .stride = (stride_)                           \
     }
@@ -24,25 +28,14 @@
 
 /* ---- functions of one type ---- */
 
-#define DEFINE_GEMM(function, size, number, type_)                                                 \
-    TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha, const number *A, size lda, \
-                                      const number *B, size ldb, const number *beta, number *C,    \
-                                      size ldc)                                                    \
-    {                                                                                              \
-        td_problem p = PRODUCT(type_, transa, transb, m, n, k, MATRIX(A, lda, 0),                  \
-                               MATRIX(B, ldb, 0), MATRIX(C, ldc, 0), 1);                           \
-        TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, B, ldb,  \
-                beta, C, ldc);                                                                     \
-    }
-
 #define DEFINE_GEMM_STRIDED(function, size, number, type_)                                         \
     TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha, const number *A, size lda, \
                                       long long int strideA, const number *B, size ldb,            \
                                       long long int strideB, const number *beta, number *C,        \
                                       size ldc, long long int strideC, size batchCount)            \
     {                                                                                              \
-        td_problem p = PRODUCT(type_, transa, transb, m, n, k, MATRIX(A, lda, strideA),            \
-                               MATRIX(B, ldb, strideB), MATRIX(C, ldc, strideC), batchCount);      \
+        td_problem p = PRODUCT(type_, transa, transb, m, n, k, STRIDED(A, lda, strideA),           \
+                               STRIDED(B, ldb, strideB), STRIDED(C, ldc, strideC), batchCount);    \
         TD_WRAP(function, handle, alpha, beta, p, transa, transb, m, n, k, alpha, A, lda, strideA, \
                 B, ldb, strideB, beta, C, ldc, strideC, batchCount);                               \
     }
@@ -76,7 +69,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         cudaDataType Ctype, size ldc, cublasComputeType_t computeType, cublasGemmAlgo_t algo)      \
     {                                                                                              \
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
-                               MATRIX(A, lda, 0), MATRIX(B, ldb, 0), MATRIX(C, ldc, 0), 1);        \
+                               STRIDED(A, lda, 0), STRIDED(B, ldb, 0), STRIDED(C, ldc, 0), 1);     \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc, computeType,    \
                    algo);                                                                          \
@@ -90,8 +83,8 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         size batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo)                   \
     {                                                                                              \
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
-                               MATRIX(A, lda, strideA), MATRIX(B, ldb, strideB),                   \
-                               MATRIX(C, ldc, strideC), batchCount);                               \
+                               STRIDED(A, lda, strideA), STRIDED(B, ldb, strideB),                 \
+                               STRIDED(C, ldc, strideC), batchCount);                              \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype,    \
                    ldc, strideC, batchCount, computeType, algo);                                   \

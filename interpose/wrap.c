@@ -136,10 +136,18 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
 
 bool td_wrap_is_seen(td_entry entry) { return options_for(entry) != NULL; }
 
-const char *td_wrap_foresee(td_entry entry, const td_problem *p)
+td_decision td_wrap_decide(td_entry entry, const td_problem *p)
 {
     const int state = hold_off_cancellation();
-    const char *reason = td_dispatch_foresee(td_options_in_force(), entry, p);
+    const td_decision decision = td_dispatch_decide(td_options_in_force(), entry, p);
+    allow_cancellation(state);
+    return decision;
+}
+
+const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part)
+{
+    const int state = hold_off_cancellation();
+    const char *reason = td_dispatch_part(td_options_in_force(), entry, decision, part);
     allow_cancellation(state);
     return reason;
 }

@@ -33,9 +33,11 @@ void td_wrap_end(td_call *call, bool is_done);
 /* True if calls of the entry are looked at, so that td_wrap_begin does more than leave. */
 bool td_wrap_is_seen(td_entry entry);
 
-/* For matrices that are not on a device yet: NULL if an engine would run p, were they on the
- * current one, else why it stays native. */
-const char *td_wrap_foresee(td_entry entry, const td_problem *p);
+/* For matrices that are not on a device yet: what is to run p, were they on the current one. */
+td_decision td_wrap_decide(td_entry entry, const td_problem *p);
+
+/* Runs a part of a call as was decided for the call: see td_dispatch_part. */
+const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part);
 
 /* Begins a call that stays native, for that reason (a string that stays); its original function
  * must run. */

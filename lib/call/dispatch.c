@@ -101,22 +101,37 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
                          td_device *device, td_counters *counters)
 {
     const size_t limit = td_device_limit(device, o->workspace);
+    const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
     td_problem product;
-    if (td_problem_is_solve(p)) {
-        const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
-        return td_solve_run(p, &by, device, limit, counters);
-    }
-    return td_engine_run(decision->engine, td_lower(p, &product) ? &product : p,
-                         decision->parameter, device, limit, counters);
+    if (td_problem_is_solve(p)) return td_solve_run(p, &by, device, limit, counters);
+    const td_problem *const runs = td_lower(p, &product) ? &product : p;
+    if (runs->k < decision->cut.least_terms) /* of a part of a solve */
+        return td_engine_run(&td_engine_fp64, runs, (td_parameter){0}, device, limit, counters);
+    return td_engine_run(decision->engine, runs, decision->parameter, device, limit, counters);
+}
+
+/* Runs p; a call that was not done, or not to its end, is still to be counted or dropped. */
+static td_run_status attempt(const td_options *o, td_entry entry, const td_problem *p,
+                             const td_decision *decision, td_device *device, td_call *call)
+{
+    *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
+    td_counters *counters = td_call_counters(call, device);
+    const td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
+    return status == TD_RUN_DONE ? run(o, p, decision, device, counters) : status;
+}
+
+static void count(td_call *call, td_entry entry, const td_problem *p, const td_decision *decision,
+                  bool is_done)
+{
+    td_call_count(call, entry, p, decision);
+    td_call_end(call, is_done);
 }
 
 static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
                        const td_decision *decision, td_device *device)
 {
-    td_call call = td_call_begin(o, entry, p, decision, device, device->ordinal);
-    td_counters *counters = td_call_counters(&call, device);
-    td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
-    if (status == TD_RUN_DONE) status = run(o, p, decision, device, counters);
+    td_call call;
+    const td_run_status status = attempt(o, entry, p, decision, device, &call);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
         return refuse(entry, p, status);
@@ -126,8 +141,7 @@ static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
                td_entries[entry].name);
         call.outcome = TD_CALL_BROKEN;
     }
-    td_call_count(&call, entry, p, decision);
-    td_call_end(&call, status == TD_RUN_DONE);
+    count(&call, entry, p, decision, status == TD_RUN_DONE);
     return call;
 }
 
@@ -164,13 +178,29 @@ static td_decision decide(const td_options *in_force, const td_options *o, const
     return d;
 }
 
-const char *td_dispatch_foresee(const td_options *in_force, td_entry entry, const td_problem *p)
+td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     const td_options *o = options_of_call(in_force, entry, p);
-    if (!o) return td_reason_rules;
+    if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
     const td_decision decision = decide(in_force, o, p, device);
-    return decision.engine && !device ? td_reason_device : decision.reason;
+    return decision.engine && !device ? td_policy_native(td_reason_device) : decision;
+}
+
+const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
+                             const td_problem *part)
+{
+    td_call call;
+    td_process_watch_exit();
+    td_device *device = td_device_current();
+    if (!device) return td_reason_device;
+    const td_run_status status = attempt(o, entry, part, decision, device, &call);
+    if (status == TD_RUN_DONE) {
+        count(&call, entry, part, decision, true);
+        return NULL;
+    }
+    td_call_drop(&call);
+    return status == TD_RUN_BROKEN ? td_reason_launch : refusals[status].reason;
 }
 
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)

@@ -16,9 +16,15 @@ bool td_dispatch_wants(const td_options *o, td_entry entry);
 /* Runs p if the options ask for it and the device can, and counts it in the report. */
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p);
 
-/* NULL if the options ask for an engine that the current device has, else why p stays native.
- * Nothing is asked of p's matrices. */
-const char *td_dispatch_foresee(const td_options *o, td_entry entry, const td_problem *p);
+/* What is to run p on the current device. Nothing is asked of p's matrices. */
+td_decision td_dispatch_decide(const td_options *o, td_entry entry, const td_problem *p);
+
+/* Runs a part of a call, whose matrices are copies on the current device, as was decided for the
+ * call, and counts it in the report; the part is a product that a routine was lowered to, or a
+ * triangular solve. Else returns a reason (a string that stays): then nothing was counted, and the
+ * copy of the result may have been written. */
+const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
+                             const td_problem *part);
 
 /* A call that cannot be described as a problem that Tandem runs: native, with its reason (a string
  * that stays). */

@@ -18,7 +18,8 @@
       "cublasDgemmGroupedBatched, and cublasGemmGroupedBatchedEx with real binary64 "              \
       "operands and CUBLAS_COMPUTE_64F")                                                           \
     X(lt, "cublasLtMatmul with real or complex binary64 matrices and CUBLAS_COMPUTE_64F")          \
-    X(xt, "cublasXtDgemm, cublasXtZgemm: matrices on the host or any device")                      \
+    X(xt, "cublasXt{D,Z}gemm, symm, syrk, syrkx, syr2k, trmm, trsm, Zhemm, Zherk, Zherkx, "        \
+          "Zher2k: matrices on the host or any device")                                            \
     X(symm, "cublasDsymm, Zsymm and Zhemm, also those of cublas.h")                                \
     X(syrk, "cublas{D,Z}syrk and Zherk, also those of cublas.h, {D,Z}syrkx and Zherkx")            \
     X(syr2k, "cublasDsyr2k, Zsyr2k and Zher2k, also those of cublas.h")                            \
@@ -58,6 +59,22 @@
     X(cublasLtMatmul, lt)                                                                          \
     X(cublasXtDgemm, xt)                                                                           \
     X(cublasXtZgemm, xt)                                                                           \
+    X(cublasXtDsymm, xt)                                                                           \
+    X(cublasXtZsymm, xt)                                                                           \
+    X(cublasXtZhemm, xt)                                                                           \
+    X(cublasXtDsyrk, xt)                                                                           \
+    X(cublasXtZsyrk, xt)                                                                           \
+    X(cublasXtZherk, xt)                                                                           \
+    X(cublasXtDsyrkx, xt)                                                                          \
+    X(cublasXtZsyrkx, xt)                                                                          \
+    X(cublasXtZherkx, xt)                                                                          \
+    X(cublasXtDsyr2k, xt)                                                                          \
+    X(cublasXtZsyr2k, xt)                                                                          \
+    X(cublasXtZher2k, xt)                                                                          \
+    X(cublasXtDtrmm, xt)                                                                           \
+    X(cublasXtZtrmm, xt)                                                                           \
+    X(cublasXtDtrsm, xt)                                                                           \
+    X(cublasXtZtrsm, xt)                                                                           \
     X(cublasDsymm_v2, symm)                                                                        \
     X(cublasDsymm_v2_64, symm)                                                                     \
     X(cublasDsymm, symm)                                                                           \

@@ -20,7 +20,7 @@ typedef enum { ALL_OF_C, TRIANGLE_OF_C } part_of_c;
  * changed is added. */
 typedef enum { K_TERMS, TERMS_OF_SIDE, K_TERMS_TWICE } terms;
 
-/* A row for each kind of routine that is a product. */
+/* A row for each kind of routine that is a product of another kind. */
 typedef struct {
     td_kind kind;
     factor a, b;
@@ -28,7 +28,6 @@ typedef struct {
     terms k;
 } row;
 static const row rows[] = {
-    {TD_PRODUCT, {MATRIX_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, K_TERMS},
     {TD_SYMMETRIC_PRODUCT, {MIRRORED_A, GIVEN_A}, {MATRIX_B, GIVEN_B}, ALL_OF_C, TERMS_OF_SIDE},
     {TD_RANK_K, {MATRIX_A, GIVEN_A}, {MATRIX_A, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
     {TD_RANK_KX, {MATRIX_A, GIVEN_A}, {MATRIX_B, TRANSPOSED_A}, TRIANGLE_OF_C, K_TERMS},
@@ -101,9 +100,9 @@ static void set_terms(const td_problem *p, terms terms, td_problem *product)
 bool td_lower(const td_problem *p, td_problem *product)
 {
     const row *r = find(p->kind);
-    if (!r) return false;
-    const bool is_swapped = r->k == TERMS_OF_SIDE && p->side == TD_RIGHT;
     *product = *p;
+    if (!r) return p->kind == TD_PRODUCT;
+    const bool is_swapped = r->k == TERMS_OF_SIDE && p->side == TD_RIGHT;
     product->kind = TD_PRODUCT;
     product->routine = p->kind;
     product->region = region_of(p, r->c);

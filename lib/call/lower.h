@@ -6,7 +6,7 @@
 #include "problem.h"
 
 /* Sets *product to the product that p is, and returns true; false if p's kind of routine is none.
- * Of a product that is p itself. */
+ * Of a product that is p itself, be it one that was lowered before or a part of one. */
 bool td_lower(const td_problem *p, td_problem *product);
 
 #endif

@@ -37,6 +37,7 @@ const char td_choice_faster[] = "predicted faster than native";
 const char td_choice_emulated[] = "predicted fastest mode";
 const char td_choice_reproducible[] = "the same on every device";
 const char td_choice_rule[] = "a rule of TANDEM_RULES";
+const char td_choice_instead[] = "the call's mode could not run here";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
@@ -69,6 +70,12 @@ bool td_policy_predicts(const td_options *o)
 td_decision td_policy_native(const char *reason)
 {
     return (td_decision){.text = "native", .reason = reason};
+}
+
+td_decision td_policy_binary64(void)
+{
+    return (td_decision){
+        .engine = &td_engine_fp64, .text = td_engine_fp64.name, .choice = td_choice_instead};
 }
 
 /* Routines that need the arithmetic of no mode, but are faster by Tandem's own kernels. */

@@ -19,7 +19,7 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
 
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
-    td_choice_reproducible[], td_choice_rule[];
+    td_choice_reproducible[], td_choice_rule[], td_choice_instead[];
 
 /* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered; valid if
  * `mode` is not NULL. */
@@ -63,6 +63,9 @@ td_decision td_policy_choose_solve(const td_options *options, const td_problem *
 
 /* cuBLAS, for a reason (a string that stays). */
 td_decision td_policy_native(const char *reason);
+
+/* Mode fp64, for a part of a call that its mode could not run. */
+td_decision td_policy_binary64(void);
 
 /* Bits that an accuracy asks of a product with k terms, as a td_engine's `bits` counts them. */
 double td_policy_bits(td_option_accuracy accuracy, int64_t k);

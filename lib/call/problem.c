@@ -210,7 +210,7 @@ td_memory td_problem_memory(const td_problem *p)
         break;
     case TD_TRIANGULAR_SOLVE:
         memory.written = extent(&p->b, p->m, p->n);
-        memory.read[0] = extent(&p->a, order, order);
+        if (!td_problem_only_scales(p)) memory.read[0] = extent(&p->a, order, order);
         break;
     case TD_LU_FACTOR:
         memory.written = extent(&p->a, order, order);

@@ -11,7 +11,7 @@
 #define TD_CAUSES(X)                                                                               \
     X(all, "every form is intercepted")                                                            \
     X(factors, "QR factors and least squares of small matrices: Tandem has kernels for LU alone")  \
-    X(xt, "of cublasXt only products of two full matrices are built yet")                          \
+    X(packed, "a packed triangle, which no kernel of Tandem reads")                                \
     X(matrix_vector, "a matrix and vectors: limited by memory, so that no arithmetic is faster")   \
     X(vector, "vectors: limited by memory, so that no arithmetic is faster")                       \
     X(elements, "moves, adds or scales elements: no product")
@@ -70,25 +70,25 @@
     X(cublasZgeqrfBatched, alone, factors)                                                         \
     X(cublasLtMatmul, alone, all)                                                                  \
     X(cublasXtDgemm, alone, all)                                                                   \
-    X(cublasXtDspmm, alone, xt)                                                                    \
-    X(cublasXtDsymm, alone, xt)                                                                    \
-    X(cublasXtDsyr2k, alone, xt)                                                                   \
-    X(cublasXtDsyrk, alone, xt)                                                                    \
-    X(cublasXtDsyrkx, alone, xt)                                                                   \
-    X(cublasXtDtrmm, alone, xt)                                                                    \
-    X(cublasXtDtrsm, alone, xt)                                                                    \
+    X(cublasXtDspmm, alone, packed)                                                                \
+    X(cublasXtDsymm, alone, all)                                                                   \
+    X(cublasXtDsyr2k, alone, all)                                                                  \
+    X(cublasXtDsyrk, alone, all)                                                                   \
+    X(cublasXtDsyrkx, alone, all)                                                                  \
+    X(cublasXtDtrmm, alone, all)                                                                   \
+    X(cublasXtDtrsm, alone, all)                                                                   \
     X(cublasXtZgemm, alone, all)                                                                   \
-    X(cublasXtZhemm, alone, xt)                                                                    \
-    X(cublasXtZher2k, alone, xt)                                                                   \
-    X(cublasXtZherk, alone, xt)                                                                    \
-    X(cublasXtZherkx, alone, xt)                                                                   \
-    X(cublasXtZspmm, alone, xt)                                                                    \
-    X(cublasXtZsymm, alone, xt)                                                                    \
-    X(cublasXtZsyr2k, alone, xt)                                                                   \
-    X(cublasXtZsyrk, alone, xt)                                                                    \
-    X(cublasXtZsyrkx, alone, xt)                                                                   \
-    X(cublasXtZtrmm, alone, xt)                                                                    \
-    X(cublasXtZtrsm, alone, xt)                                                                    \
+    X(cublasXtZhemm, alone, all)                                                                   \
+    X(cublasXtZher2k, alone, all)                                                                  \
+    X(cublasXtZherk, alone, all)                                                                   \
+    X(cublasXtZherkx, alone, all)                                                                  \
+    X(cublasXtZspmm, alone, packed)                                                                \
+    X(cublasXtZsymm, alone, all)                                                                   \
+    X(cublasXtZsyr2k, alone, all)                                                                  \
+    X(cublasXtZsyrk, alone, all)                                                                   \
+    X(cublasXtZsyrkx, alone, all)                                                                  \
+    X(cublasXtZtrmm, alone, all)                                                                   \
+    X(cublasXtZtrsm, alone, all)                                                                   \
     X(cublasDgbmv, blas, matrix_vector)                                                            \
     X(cublasDgemv, blas, matrix_vector)                                                            \
     X(cublasDgemvBatched, sized, matrix_vector)                                                    \

@@ -1,8 +1,10 @@
-"""Which FP64 products of PyTorch, CuPy and JAX Tandem sees, against what cuBLAS's own log shows, and how exact results are.
+"""Which FP64 products of PyTorch, CuPy, JAX and a cuSOLVER program Tandem sees, against what cuBLAS's own log shows, and how
+exact results are.
 
-usage: coverage.py [--mode MODE] [--jobs N] LIBRARY [WORK ...]
+usage: coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] LIBRARY [WORK ...]
 
-LIBRARY is libtandem.so. Each piece of work runs in two processes of its own: natively, with the logs of cuBLAS and cublasLt,
+LIBRARY is libtandem.so; PROGRAM is tests/clients/solver of the build, whose libcusolver is in FOLDER (that of Python's package
+nvidia, if there is one). Each piece of work runs in two processes of its own: natively, with the logs of cuBLAS and cublasLt,
 and with the library preloaded. Prints a line for each: the calls of FP64 level 3 routines that cuBLAS logged, the calls that
 Tandem's report has and how many of them a mode ran, and the residual of both runs in units of n 2^-53. Exit status 1 if a
 logged call is missing in the report, or a residual is more than ten times the native one and above 30.
@@ -11,6 +13,7 @@ logged call is missing in the report, or a residual is more than ten times the n
 import argparse
 import collections
 import concurrent.futures
+import importlib.util
 import json
 import os
 import re
@@ -197,6 +200,7 @@ COMMON = [product, transposed, stack, contraction, solution, inverse, eigenvecto
 FRAMEWORKS = {"torch": Torch, "cupy": Cupy, "jax": Jax}
 WORK = {f"{name} {w.__name__} {kind}": (name, w, kind) for name in FRAMEWORKS for w in COMMON for kind in "dz"}
 WORK.update({f"torch {w} {kind}": ("torch", w, kind) for w in ("captured", "added", "pivoted") for kind in "dz"})
+WORK.update({f"cusolver {w} {kind}": ("cusolver", w, kind) for w in ("getrf", "potrf", "syevd", "gesvd") for kind in "dz"})
 
 
 def run_work(name):
@@ -213,12 +217,23 @@ def run_work(name):
 # ---- the two processes of a piece of work ----
 
 
-def process(name, environment):
-    done = subprocess.run([sys.executable, __file__, "--run", name], env={**os.environ, **environment},
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+def command(name, options):
+    framework, work, kind = WORK[name]
+    if framework != "cusolver":
+        return [sys.executable, __file__, "--run", name], 1.0
+    folder = ["--folder", options.folder] if options.folder else []
+    return [options.solver, "--order", str(N), *folder, work, kind], UNIT  # whose residuals are in no units
+
+
+def process(name, options, environment):
+    words, unit = command(name, options)
+    if not os.path.exists(words[0]):
+        raise RuntimeError(f"skipped: there is no {words[0]}")
+    done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False)
     found = re.search(r"^residual (\S+)", done.stdout, re.M)
     if found:
-        return float(found.group(1))
+        return float(found.group(1)) / unit
     skipped = re.search(r"^skipped: .*", done.stdout, re.M)
     raise RuntimeError(skipped.group(0) if skipped else done.stderr[-400:])
 
@@ -247,14 +262,15 @@ def reported_calls(report):
     return seen, emulated
 
 
-def compare(name, library, mode):
+def compare(name, options):
     with tempfile.TemporaryDirectory() as folder:
         blas, lt, report = (os.path.join(folder, f) for f in ("blas", "lt", "report.json"))
         open(blas, "w").close()
         try:
-            native = process(name, {"CUBLAS_LOGINFO_DBG": "1", "CUBLAS_LOGDEST_DBG": blas,
-                                    "CUBLASLT_LOG_LEVEL": "5", "CUBLASLT_LOG_FILE": lt})
-            tandem = process(name, {"LD_PRELOAD": library, "TANDEM_MODE": mode, "TANDEM_REPORT": report})
+            native = process(name, options, {"CUBLAS_LOGINFO_DBG": "1", "CUBLAS_LOGDEST_DBG": blas,
+                                             "CUBLASLT_LOG_LEVEL": "5", "CUBLASLT_LOG_FILE": lt})
+            tandem = process(name, options, {"LD_PRELOAD": os.path.abspath(options.library), "TANDEM_MODE": options.mode,
+                                             "TANDEM_REPORT": report})
             logged = logged_calls(blas, lt)
             seen, emulated = reported_calls(report) if os.path.exists(report) else ({}, {})
         except (RuntimeError, OSError) as reason:
@@ -267,11 +283,20 @@ def compare(name, library, mode):
             + (f"  MISSED {missed}" if missed else "")), is_good
 
 
+def nvidia_folder():
+    """Where PyTorch's libraries of CUDA are; None if the loader has to find them."""
+    package = importlib.util.find_spec("nvidia")
+    return next(iter(package.submodule_search_locations), None) if package else None
+
+
 def main():
-    parser = argparse.ArgumentParser(usage="coverage.py [--mode MODE] [--jobs N] LIBRARY [WORK ...]")
+    parser = argparse.ArgumentParser(usage="coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] "
+                                     "LIBRARY [WORK ...]")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--solver", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "tests/clients/solver"))
+    parser.add_argument("--folder", default=nvidia_folder())
     parser.add_argument("library", nargs="?")
     parser.add_argument("work", nargs="*", help="words that names of work contain")
     options = parser.parse_args()
@@ -280,7 +305,7 @@ def main():
         return 0
     names = [n for n in WORK if all(word in n.split() for word in options.work)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda n: compare(n, os.path.abspath(options.library), options.mode), names))
+        results = list(pool.map(lambda n: compare(n, options), names))
     print("\n".join(text for text, _ in results))
     return 0 if all(good for _, good in results) else 1
 

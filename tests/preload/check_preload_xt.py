@@ -1,4 +1,4 @@
-"""A program that knows nothing of Tandem multiplies by cublasXt, with and without it preloaded.
+"""A program that knows nothing of Tandem calls cublasXt's level 3 routines, with and without it preloaded.
 
 usage: check_preload_xt.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
@@ -11,9 +11,14 @@ import unittest
 
 from preloading import run
 
-FORMS = {"cublasXtDgemm", "cublasXtZgemm"}
-MODES = ("df", "ts", "fp64", "ozaki2", "faithful")
-SIZES = ["600", "500", "50", "64"]  # 3.0 MiB of matrices, by tiles of 64
+NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
+FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
+FUNCTIONS |= {f"cublasXtZ{name}" for name in ("hemm", "herk", "herkx", "her2k")}
+MODES = {"df": "2", "ozaki2": "1"}  # and devices
+
+# With so little device memory all functions have several tiles of multiples of 32.
+TILES = ["tiles", "32"]
+MEMORY = "1300k"
 
 
 def lines(process):
@@ -33,77 +38,115 @@ class PreloadXt(unittest.TestCase):
         cls.folder.cleanup()
 
     def report(self, *arguments, **variables):
-        """The client's process under these variables, and its report."""
+        """The client's process under these variables, and the calls of cublasXt in its report."""
         path = os.path.join(self.folder.name, "report.json")
         process = run(*arguments, TANDEM_REPORT=path, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
         with open(path, encoding="utf-8") as file:
-            return process, json.load(file)
-
-    def of_xt(self, report):
-        return [call for call in report["calls"] if call["function"] in FORMS]
+            return process, [call for call in json.load(file)["calls"] if call["function"] in FUNCTIONS]
 
     def test_cublasxt_alone(self):
         found = lines(self.plain)
         self.assertEqual((self.plain.returncode, self.plain.stderr), (0, ""))
-        refused = {name for name, line in found.items() if not line.startswith("status 0 ; ")}
-        self.assertEqual(refused, {"cublasXtDgemm a bad operation", "cublasXtZgemm a bad operation", "cublasXtDgemm no device",
-                                   "cublasXtDeviceSelect", "cublasXtDgemm no such device"})
+        refused = {name for name, line in found.items() if not line.startswith("status 0 ; same ; ")}
+        self.assertEqual(refused, {f"{function} a bad argument" for function in FUNCTIONS}
+                         | {"cublasXtDgemm no device", "cublasXtZtrsm no device", "cublasXtDeviceSelect",
+                            "cublasXtDgemm no such device"})
 
-    def test_products_have_the_bits_of_the_device(self):
+    def test_results_have_the_bits_of_the_device(self):
         plain = lines(self.plain)
-        for mode in MODES:
-            for devices in ("1", "2"):
-                with self.subTest(mode=mode, devices=devices):
-                    process, report = self.report(TANDEM_MODE=mode, HOSTGPU_DEVICES=devices)
-                    found = lines(process)
-                    self.assertEqual(found.keys(), plain.keys())
-                    for name, line in found.items():
-                        wanted = plain[name].split(" ; ")
-                        if wanted[0] == "status 0" and "DeviceSelect" not in name:
-                            wanted[1] = "same"
-                        if len(wanted) == 3:
-                            wanted[2] = f"device {int(devices) - 1}"
-                        self.assertEqual(line.split(" ; "), wanted, name)
-                    calls = self.of_xt(report)
-                    self.assertEqual({call["function"] for call in calls if call["mode"] == mode}, FORMS)
-                    self.assertLessEqual({call["native_reason"] for call in calls},
-                                         {None, "invalid arguments", "nothing to compute", "nothing to multiply"})
+        for mode, devices in MODES.items():
+            with self.subTest(mode=mode, devices=devices):
+                process, calls = self.report(TANDEM_MODE=mode, HOSTGPU_DEVICES=devices)
+                found = lines(process)
+                self.assertEqual(found.keys(), plain.keys())
+                for name, line in found.items():
+                    wanted = plain[name].replace("device 0", f"device {int(devices) - 1}")
+                    self.assertEqual(line, wanted, name)
+                self.assertEqual({call["function"] for call in calls if call["mode"] == mode}, FUNCTIONS)
+                self.assertLessEqual({call["native_reason"] for call in calls},
+                                     {None, "invalid arguments", "nothing to compute", "nothing to multiply",
+                                      "unsupported device"})
 
     def test_native_changes_nothing(self):
         for mode in ("native", "auto"):
-            process, report = self.report(TANDEM_MODE=mode, TANDEM_VERIFY="sample")
+            process, calls = self.report(TANDEM_MODE=mode, TANDEM_VERIFY="sample")
             self.assertEqual(process.stdout, self.plain.stdout)
-            calls = self.of_xt(report)
-            self.assertEqual({call["function"] for call in calls}, FORMS)
+            self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
             if mode == "native":
                 self.assertEqual({call["mode"] for call in calls}, {"native"})
 
     def test_it_can_be_left_out(self):
-        process, report = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
-        self.assertEqual((process.stdout, report["calls"]), (self.plain.stdout, []))
+        process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
+        self.assertEqual((process.stdout, calls), (self.plain.stdout, []))
+
+    def check_tiles(self, calls, function, mode):
+        """A function's two large calls, by tiles that are all of the result."""
+        mine = [call for call in calls if call["function"] == function]
+        self.assertEqual({(call["mode"], call["native_reason"]) for call in mine}, {(mode, None)}, mine)
+        self.assertGreater(sum(call["count"] for call in mine), 2)
+        self.assertEqual({call["device"] for call in mine}, {0, 1})
+        area = sum(call["m"] * call["n"] * call["count"] for call in mine)
+        if function[9:] in ("gemm", "symm", "hemm", "trmm", "trsm"):
+            self.assertEqual(area, 2 * 70 * (1120 if "trsm" in function else 560))
+        else:  # tiles of two triangles, with those on the diagonal, or of two products that are such
+            products = 2 if function == "cublasXtZher2k" else 1
+            self.assertTrue(300 * 300 * products < area <= 2 * 300 * 300 * products, area)
 
     def test_what_does_not_fit_is_cut_into_tiles(self):
-        for mode in ("df", "fp64", "faithful"):
-            whole, report = self.report(*SIZES, TANDEM_MODE=mode)
-            (call,) = report["calls"]
-            self.assertEqual((call["m"], call["n"], call["k"], call["count"]), (600, 500, 50, 1))
-            for devices in ("1", "2"):
-                tiled, report = self.report(*SIZES, TANDEM_MODE=mode, HOSTGPU_MEMORY="5M", HOSTGPU_DEVICES=devices)
-                self.assertEqual(tiled.stdout, whole.stdout)
-                calls = report["calls"]
-                self.assertEqual({(call["mode"], call["native_reason"]) for call in calls}, {(mode, None)}, calls)
-                self.assertEqual(sum(call["m"] * call["n"] * call["count"] for call in calls), 600 * 500)
-                self.assertTrue(all(call["m"] % 64 == 0 or call["m"] < 600 for call in calls), calls)
-                self.assertGreater(sum(call["count"] for call in calls), 1)
-                self.assertEqual({call["device"] for call in calls}, set(range(int(devices))))
+        whole, calls = self.report(*TILES, TANDEM_MODE="fp64")
+        self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
+        self.assertEqual({call["device"] for call in calls}, {0})
+        tiled, calls = self.report(*TILES, TANDEM_MODE="fp64", HOSTGPU_MEMORY=MEMORY, HOSTGPU_DEVICES="2")
+        wanted, found = lines(whole), lines(tiled)
+        for side in ("left", "right"):  # its two products add up the terms in another order
+            self.assertTrue(found.pop(f"cublasXtZher2k {side}").startswith("status 0 ; "))
+            del wanted[f"cublasXtZher2k {side}"]
+        self.assertEqual(found, wanted)
+        for function in FUNCTIONS:
+            self.check_tiles(calls, function, "fp64")
+
+    def test_a_hermitian_update_of_rank_2k_is_two_products(self):
+        arguments = [*TILES, "Zher2k"]
+        whole, calls = self.report(*arguments, TANDEM_MODE="faithful")
+        self.assertEqual([call["count"] for call in calls], [1, 1])
+        tiled, calls = self.report(*arguments, TANDEM_MODE="faithful", HOSTGPU_MEMORY="3M", HOSTGPU_DEVICES="2")
+        self.assertEqual(tiled.stdout, whole.stdout)  # elements of both products are correctly rounded
+        self.check_tiles(calls, "cublasXtZher2k", "faithful")
+
+    def test_a_solve_whose_a_does_not_fit_is_done_in_stages(self):
+        for mode in ("fp64", "df"):
+            whole, calls = self.report("stages", "32", TANDEM_MODE=mode)
+            self.assertEqual([call["count"] for call in calls], [1] * 4)
+            staged, calls = self.report("stages", "32", TANDEM_MODE=mode, HOSTGPU_MEMORY="8M", HOSTGPU_DEVICES="2")
+            self.assertEqual(staged.stdout, whole.stdout)
+            self.assertEqual({(call["mode"], call["native_reason"]) for call in calls}, {(mode, None)}, calls)
+            terms = {call["k"] for call in calls if call["function"] == "cublasXtZtrsm"}
+            self.assertIn(0, terms)  # of solves
+            self.assertGreater(max(terms), 0)  # of products
+
+    def test_a_stage_without_memory_is_native(self):
+        plain = lines(run("stages", "32", tandem=False))
+        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="3M")
+        self.assertEqual({line.split(" ; ")[0] for line in lines(process).values()}, {"status 0"})
+        self.assertEqual(lines(process).keys(), plain.keys())
+        self.assertEqual({call["mode"] for call in calls}, {"df", "native"})
+        self.assertEqual({call["native_reason"] for call in calls}, {None, "out of device memory"})
 
     def test_what_has_no_tile_is_native(self):
-        plain = run(*SIZES[:3], "2048", tandem=False)
-        process, report = self.report(*SIZES[:3], "2048", TANDEM_MODE="df", HOSTGPU_MEMORY="3M")
+        plain = run(TILES[0], "2048", tandem=False)
+        process, calls = self.report(TILES[0], "2048", TANDEM_MODE="df", HOSTGPU_MEMORY="1M")
         self.assertEqual(process.stdout, plain.stdout)
-        (call,) = report["calls"]
-        self.assertEqual((call["mode"], call["native_reason"]), ("native", "out of device memory"))
+        self.assertEqual({(call["function"], call["mode"], call["native_reason"]) for call in calls},
+                         {(function, "native", "out of device memory") for function in FUNCTIONS})
+
+    def test_a_tile_that_fails_is_done_otherwise(self):
+        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY=MEMORY,
+                                     HOSTGPU_DEVICES="2")
+        found = [line.split(" ; ") for line in process.stdout.splitlines()]
+        self.assertEqual(len(found), 2 * 3, process.stdout)
+        self.assertTrue(all(int(count) > 0 for _, _, count in found))
+        self.assertEqual({call["mode"] for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
 
 
 if __name__ == "__main__":

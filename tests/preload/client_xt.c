@@ -1,18 +1,24 @@
-/* client_xt.c - a program that knows nothing of Tandem: cublasXt's products of matrices on the host
- * and on a device. Usage: client_xt [M N K BLOCK]
+/* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
+ * on the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK [WORD]]
  *
- * Without sizes, calls of every kind, a line each:
+ * Without arguments, calls of every kind, a line each:
  *
  *   FUNCTION CASE ; status N ; WHAT ; device N
  *
- * WHAT: `same` if C has the bits that cublasDgemm or cublasZgemm gives it on the device, `right` if
- * it is only near them, `wrong`, `damaged` if something beside C was written, or `unchanged`;
- * device: the current one after the call, which was the last one before. With sizes, one product by
- * tiles of BLOCK on all devices: `status N ; HASH`, of C's bits. */
+ * WHAT: `same` if the result has the bits that the routine of cuBLAS gives it on the device,
+ * `right` if it is only near them, `wrong`, `damaged` if something beside it was written, or
+ * `unchanged`; device: the current one after the call, which was the last one before.
+ *
+ * With `tiles`, larger calls of each function, or those in whose names WORD is, by tiles of BLOCK
+ * on all devices: `FUNCTION SIDE ; status N ; HASH`, of the result's bits. `stages` has solves
+ * alone, of a larger A. With `faults`, one of these of three functions for each allocation and each
+ * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +29,90 @@
 typedef enum { PAGEABLE, PINNED, DEVICE, MANAGED, PLACES } place;
 static const char *const place_names[] = {"pageable", "pinned", "device", "managed"};
 
-/* Matrices are arrays of doubles, of which an element has one or, if complex, two. */
+typedef enum { GEMM, SYMM, SYRK, SYRKX, SYR2K, TRMM, TRSM } kind;
+typedef void function(void);
 typedef struct {
-    int op_a, op_b;
+    const char *name; /* behind cublasXt */
+    kind kind;
+    bool is_complex, is_hermitian;
+    function *xt, *device; /* whose sizes have 64 bits, too */
+} routine;
+
+#define ROUTINE(name, device, kind, is_hermitian)                                                  \
+    {                                                                                              \
+#name, kind,                                                                               \
+            (#name)[0] == 'Z', is_hermitian, (function *)cublasXt##name,                           \
+                    (function *)cublas##device                                                     \
+    }
+static const routine routines[] = {
+    ROUTINE(Dgemm, Dgemm_v2_64, GEMM, false),    ROUTINE(Zgemm, Zgemm_v2_64, GEMM, false),
+    ROUTINE(Dsymm, Dsymm_v2_64, SYMM, false),    ROUTINE(Zsymm, Zsymm_v2_64, SYMM, false),
+    ROUTINE(Zhemm, Zhemm_v2_64, SYMM, true),     ROUTINE(Dsyrk, Dsyrk_v2_64, SYRK, false),
+    ROUTINE(Zsyrk, Zsyrk_v2_64, SYRK, false),    ROUTINE(Zherk, Zherk_v2_64, SYRK, true),
+    ROUTINE(Dsyrkx, Dsyrkx_64, SYRKX, false),    ROUTINE(Zsyrkx, Zsyrkx_64, SYRKX, false),
+    ROUTINE(Zherkx, Zherkx_64, SYRKX, true),     ROUTINE(Dsyr2k, Dsyr2k_v2_64, SYR2K, false),
+    ROUTINE(Zsyr2k, Zsyr2k_v2_64, SYR2K, false), ROUTINE(Zher2k, Zher2k_v2_64, SYR2K, true),
+    ROUTINE(Dtrmm, Dtrmm_v2_64, TRMM, false),    ROUTINE(Ztrmm, Ztrmm_v2_64, TRMM, false),
+    ROUTINE(Dtrsm, Dtrsm_v2_64, TRSM, false),    ROUTINE(Ztrsm, Ztrsm_v2_64, TRSM, false),
+};
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+/* Matrices are arrays of doubles, of which an element has one or, if complex, two. op is also
+ * op(A)'s of a product of two full matrices. */
+typedef struct {
+    const routine *r;
+    int op, op_b, side, uplo, diag;
     size_t m, n, k, pad;
     double alpha[2], beta[2];
     place place;
-    bool is_complex;
+    bool is_in_place; /* B of a triangular product is C */
 } call;
 
 static cublasXtHandle_t xt;
 static cublasHandle_t handle;
 
-static int parts(const call *x) { return x->is_complex ? 2 : 1; }
+static size_t parts(const call *x) { return x->r->is_complex ? 2 : 1; }
 
-static size_t rows_of_a(const call *x) { return x->op_a == CUBLAS_OP_N ? x->m : x->k; }
-static size_t columns_of_a(const call *x) { return x->op_a == CUBLAS_OP_N ? x->k : x->m; }
-static size_t rows_of_b(const call *x) { return x->op_b == CUBLAS_OP_N ? x->k : x->n; }
-static size_t columns_of_b(const call *x) { return x->op_b == CUBLAS_OP_N ? x->n : x->k; }
+static bool is_rank_update(const call *x)
+{
+    return x->r->kind == SYRK || x->r->kind == SYRKX || x->r->kind == SYR2K;
+}
+
+static bool is_triangular(const call *x) { return x->r->kind == TRMM || x->r->kind == TRSM; }
+
+/* A has one triangle beside B. */
+static bool is_sided(const call *x) { return x->r->kind == SYMM || is_triangular(x); }
+
+/* ---- matrices ---- */
+
+typedef struct {
+    size_t rows, columns;
+} shape;
+
+static shape with_op(int op, size_t rows, size_t columns)
+{
+    return op == CUBLAS_OP_N ? (shape){rows, columns} : (shape){columns, rows};
+}
+
+static shape shape_of_a(const call *x)
+{
+    const size_t order = x->side == CUBLAS_SIDE_LEFT ? x->m : x->n;
+    if (is_sided(x)) return (shape){order, order};
+    return with_op(x->op, is_rank_update(x) ? x->n : x->m, x->k);
+}
+
+static shape shape_of_b(const call *x)
+{
+    if (x->r->kind == GEMM) return with_op(x->op_b, x->k, x->n);
+    return is_rank_update(x) ? shape_of_a(x) : (shape){x->m, x->n};
+}
+
+static shape shape_of_c(const call *x) { return (shape){is_rank_update(x) ? x->n : x->m, x->n}; }
 
 /* A matrix's numbers on the host, and where a call has them. */
 typedef struct {
-    size_t rows, columns, ld, bytes;
+    shape shape;
+    size_t ld, bytes;
     double *host, *at;
     place place;
 } matrix;
@@ -73,176 +141,385 @@ static void drop(const matrix *x)
         free(x->at);
     else
         REQUIRE(x->place == PINNED ? cudaFreeHost(x->at) : cudaFree(x->at));
+    free(x->host);
 }
 
-/* Beside the matrix, and all over if it is not to be read, there is NaN. */
-static matrix make(const call *x, size_t rows, size_t columns, int seed, bool is_read)
+/* Which elements a call may read: none, all, or those of its triangle, with or without the
+ * diagonal. */
+typedef enum { NONE, ALL, TRIANGLE, BESIDE_DIAGONAL } area;
+
+static bool has(const call *x, area of, shape s, size_t row, size_t column)
 {
-    const size_t ld = (rows ? rows : 1) + x->pad, count = ld * (columns + 1);
-    matrix made = {rows, columns, ld,      count * (size_t)parts(x) * sizeof(double),
-                   NULL, NULL,    PAGEABLE};
+    if (of == NONE || row >= s.rows || column >= s.columns) return false;
+    if (of == ALL) return true;
+    if (row == column) return of == TRIANGLE;
+    return (x->uplo == CUBLAS_FILL_MODE_LOWER) == (row > column);
+}
+
+/* Numbers of many magnitudes; of a triangle those of a matrix that is easily inverted. */
+static double number(const call *x, area of, size_t e, bool is_diagonal, int seed)
+{
+    const double wave = sin(1.7 * (double)e + seed);
+    if (!is_triangular(x) || of == ALL) return wave * exp((double)(e % 7));
+    return is_diagonal ? 2.0 + wave : 0.02 * wave;
+}
+
+/* What the call must not read is NaN. */
+static matrix make(const call *x, shape s, area of, int seed)
+{
+    const size_t ld = (s.rows ? s.rows : 1) + x->pad, count = ld * (s.columns + 1);
+    matrix made = {.shape = s, .ld = ld, .bytes = count * parts(x) * sizeof(double)};
     made.host = malloc(made.bytes);
     REQUIRE(!made.host);
     for (size_t e = 0; e < count; e++)
-        for (int part = 0; part < parts(x); part++) {
-            const bool is_inside = is_read && e % ld < rows && e / ld < columns;
-            made.host[e * (size_t)parts(x) + (size_t)part] =
-                is_inside ? sin(1.7 * (double)e + seed + part) * exp((double)(e % 7)) : NAN;
-        }
+        for (size_t part = 0; part < parts(x); part++)
+            made.host[e * parts(x) + part] =
+                has(x, of, s, e % ld, e / ld) ? number(x, of, e, e % ld == e / ld, seed + (int)part)
+                                              : (double)NAN;
     return made;
 }
 
-static cublasStatus_t multiply_xt(const call *x, const matrix *a, const matrix *b, const matrix *c)
+static bool is_zero(const double scalar[2], bool is_complex)
 {
-    const cublasOperation_t op_a = (cublasOperation_t)x->op_a, op_b = (cublasOperation_t)x->op_b;
-    if (!x->is_complex)
-        return cublasXtDgemm(xt, op_a, op_b, x->m, x->n, x->k, x->alpha, a->at, a->ld, b->at, b->ld,
-                             x->beta, c->at, c->ld);
-    return cublasXtZgemm(xt, op_a, op_b, x->m, x->n, x->k, (const cuDoubleComplex *)x->alpha,
-                         (const cuDoubleComplex *)a->at, a->ld, (const cuDoubleComplex *)b->at,
-                         b->ld, (const cuDoubleComplex *)x->beta, (cuDoubleComplex *)c->at, c->ld);
+    return scalar[0] == 0.0 && (!is_complex || scalar[1] == 0.0);
 }
 
-static cublasStatus_t multiply_device(const call *x, const matrix *a, const matrix *b,
-                                      const matrix *c)
+static area area_of_a(const call *x)
 {
-    const cublasOperation_t op_a = (cublasOperation_t)x->op_a, op_b = (cublasOperation_t)x->op_b;
-    const int m = (int)x->m, n = (int)x->n, k = (int)x->k, lda = (int)a->ld, ldb = (int)b->ld,
-              ldc = (int)c->ld;
-    if (!x->is_complex)
-        return cublasDgemm_v2(handle, op_a, op_b, m, n, k, x->alpha, a->at, lda, b->at, ldb,
-                              x->beta, c->at, ldc);
-    return cublasZgemm_v2(handle, op_a, op_b, m, n, k, (const cuDoubleComplex *)x->alpha,
-                          (const cuDoubleComplex *)a->at, lda, (const cuDoubleComplex *)b->at, ldb,
-                          (const cuDoubleComplex *)x->beta, (cuDoubleComplex *)c->at, ldc);
+    const bool has_k = !is_sided(x);
+    const bool has_real_alpha = !x->r->is_complex || (x->r->kind == SYRK && x->r->is_hermitian);
+    if (is_zero(x->alpha, !has_real_alpha) || (has_k && x->k == 0)) return NONE;
+    if (has_k) return ALL;
+    return is_triangular(x) && x->diag == CUBLAS_DIAG_UNIT ? BESIDE_DIAGONAL : TRIANGLE;
 }
 
-/* Makes a product of matrices at a place; its C's numbers are then at `result`. */
-static cublasStatus_t run(const call *x, place where, bool by_xt, double **result, matrix *c)
+/* Of the result before the call. */
+static area area_of_c(const call *x)
 {
-    const bool reads = x->k > 0 && (x->alpha[0] != 0.0 || x->alpha[1] != 0.0);
-    matrix a = make(x, rows_of_a(x), columns_of_a(x), 1, reads),
-           b = make(x, rows_of_b(x), columns_of_b(x), 2, reads);
-    *c = make(x, x->m, x->n, 3, x->beta[0] != 0.0 || x->beta[1] != 0.0);
+    const bool has_real_beta = !x->r->is_complex || (is_rank_update(x) && x->r->is_hermitian);
+    if (is_triangular(x))
+        return x->is_in_place || x->r->kind == TRSM ? (area_of_a(x) == NONE ? NONE : ALL) : NONE;
+    if (is_zero(x->beta, !has_real_beta)) return NONE;
+    return is_rank_update(x) ? TRIANGLE : ALL;
+}
+
+/* ---- calls ---- */
+
+typedef cublasStatus_t gemm(void *, int, int, size_t, size_t, size_t, const void *, const void *,
+                            size_t, const void *, size_t, const void *, void *, size_t);
+typedef cublasStatus_t symm(void *, int, int, size_t, size_t, const void *, const void *, size_t,
+                            const void *, size_t, const void *, void *, size_t);
+typedef cublasStatus_t syrk(void *, int, int, size_t, size_t, const void *, const void *, size_t,
+                            const void *, void *, size_t);
+typedef cublasStatus_t trmm(void *, int, int, int, int, size_t, size_t, const void *, const void *,
+                            size_t, const void *, size_t, void *, size_t);
+typedef cublasStatus_t trsm(void *, int, int, int, int, size_t, size_t, const void *, const void *,
+                            size_t, void *, size_t);
+
+static cublasStatus_t apply(const call *x, function *f, void *its, const matrix *a, const matrix *b,
+                            const matrix *c)
+{
+    switch (x->r->kind) {
+    case GEMM:
+        return ((gemm *)f)(its, x->op, x->op_b, x->m, x->n, x->k, x->alpha, a->at, a->ld, b->at,
+                           b->ld, x->beta, c->at, c->ld);
+    case SYMM:
+        return ((symm *)f)(its, x->side, x->uplo, x->m, x->n, x->alpha, a->at, a->ld, b->at, b->ld,
+                           x->beta, c->at, c->ld);
+    case SYRK:
+        return ((syrk *)f)(its, x->uplo, x->op, x->n, x->k, x->alpha, a->at, a->ld, x->beta, c->at,
+                           c->ld);
+    case TRMM:
+        return ((trmm *)f)(its, x->side, x->uplo, x->op, x->diag, x->m, x->n, x->alpha, a->at,
+                           a->ld, b->at, b->ld, c->at, c->ld);
+    case TRSM:
+        return ((trsm *)f)(its, x->side, x->uplo, x->op, x->diag, x->m, x->n, x->alpha, a->at,
+                           a->ld, c->at, c->ld);
+    default:
+        return ((symm *)f)(its, x->uplo, x->op, x->n, x->k, x->alpha, a->at, a->ld, b->at, b->ld,
+                           x->beta, c->at, c->ld);
+    }
+}
+
+/* Makes a call with matrices at a place; C's numbers are `before` it and `after` it. */
+typedef struct {
+    shape shape;
+    size_t ld, count; /* of doubles */
+    double *before, *after;
+} result;
+
+static cublasStatus_t run(const call *x, place where, bool by_xt, result *r)
+{
+    matrix a = make(x, shape_of_a(x), area_of_a(x), 1),
+           b = make(x, shape_of_b(x), area_of_a(x) == NONE ? NONE : ALL, 2),
+           c = make(x, shape_of_c(x), area_of_c(x), 3);
     put(&a, where);
     put(&b, where);
-    put(c, where);
-    const cublasStatus_t status = (by_xt ? multiply_xt : multiply_device)(x, &a, &b, c);
+    put(&c, where);
+    const cublasStatus_t status =
+        apply(x, by_xt ? x->r->xt : x->r->device, by_xt ? (void *)xt : (void *)handle, &a,
+              x->is_in_place ? &c : &b, &c);
     if (!by_xt) REQUIRE(cudaDeviceSynchronize());
-    *result = malloc(c->bytes);
-    REQUIRE(!*result);
-    REQUIRE(cudaMemcpy(*result, c->at, c->bytes, cudaMemcpyDefault));
-    const matrix *const all[] = {&a, &b, c};
-    for (int i = 0; i < 3; i++) drop(all[i]);
-    free(a.host);
-    free(b.host);
+    *r = (result){c.shape, c.ld, c.bytes / sizeof(double), malloc(c.bytes), malloc(c.bytes)};
+    REQUIRE(!r->before || !r->after);
+    memcpy(r->before, c.host, c.bytes);
+    REQUIRE(cudaMemcpy(r->after, c.at, c.bytes, cudaMemcpyDefault));
+    drop(&a);
+    drop(&b);
+    drop(&c);
     return status;
 }
 
-static const char *compare(const call *x, const matrix *c, const double *now, const double *want)
+static void free_result(const result *r)
 {
-    const size_t line = c->ld * (size_t)parts(x), inside = c->rows * (size_t)parts(x);
+    free(r->before);
+    free(r->after);
+}
+
+/* ---- checks ---- */
+
+static bool is_changed(const result *r, size_t e)
+{
+    return memcmp(&r->after[e], &r->before[e], sizeof *r->after) != 0;
+}
+
+static const char *compare(const call *x, const result *now, const result *want)
+{
     const char *what = "same";
-    for (size_t e = 0; e < c->bytes / sizeof *now; e++) {
-        const bool is_beside = e % line >= inside || e / line >= c->columns;
-        if (is_beside && memcmp(&now[e], &c->host[e], sizeof *now) != 0) return "damaged";
-        if (memcmp(&now[e], &want[e], sizeof *now) == 0) continue;
+    const area written = is_rank_update(x) ? TRIANGLE : ALL;
+    for (size_t e = 0; e < now->count; e++) {
+        const size_t at = e / parts(x);
+        if (!has(x, written, now->shape, at % now->ld, at / now->ld)) {
+            if (is_changed(now, e)) return "damaged";
+            continue;
+        }
+        if (memcmp(&now->after[e], &want->after[e], sizeof *now->after) == 0) continue;
         what = "right";
-        if (!(fabs(now[e] - want[e]) <= 0x1p-24 * (double)(x->k + 1))) return "wrong";
+        if (!(fabs(now->after[e] - want->after[e]) <= 0x1p-24 * (double)(x->k + 1))) return "wrong";
     }
     return what;
 }
 
-static void check(const call *x, const char *name)
+static const char *look_for_changes(const result *r)
 {
-    double *now, *want;
-    matrix c, unused;
-    int device = -1;
-    const cublasStatus_t status = run(x, x->place, true, &now, &c);
-    REQUIRE(cudaGetDevice(&device));
-    const char *what = "unchanged";
-    if (status) {
-        if (memcmp(now, c.host, c.bytes) != 0) what = "damaged";
-    } else {
-        REQUIRE(run(x, DEVICE, false, &want, &unused));
-        what = compare(x, &c, now, want);
-        free(unused.host);
-        free(want);
-    }
-    printf("%s %s ; status %d ; %s ; device %d\n",
-           x->is_complex ? "cublasXtZgemm" : "cublasXtDgemm", name, (int)status, what, device);
-    free(c.host);
-    free(now);
+    for (size_t e = 0; e < r->count; e++)
+        if (is_changed(r, e)) return "damaged";
+    return "unchanged";
 }
 
-static const call usual = {.m = 70,
-                           .n = 45,
-                           .k = 60,
-                           .pad = 3,
-                           .alpha = {1.25, -0.5},
-                           .beta = {-0.75, 0.25},
-                           .place = PAGEABLE};
+static void check(const call *x, const char *name)
+{
+    result now, want;
+    int device = -1;
+    const cublasStatus_t status = run(x, x->place, true, &now);
+    const char *what = "unchanged";
+    REQUIRE(cudaGetDevice(&device));
+    if (status) {
+        what = look_for_changes(&now);
+    } else {
+        REQUIRE(run(x, DEVICE, false, &want));
+        what = compare(x, &now, &want);
+        free_result(&want);
+    }
+    printf("cublasXt%s %s ; status %d ; %s ; device %d\n", x->r->name, name, (int)status, what,
+           device);
+    free_result(&now);
+}
 
-static void check_products(bool is_complex)
+static call usual_call(const routine *r)
+{
+    return (call){.r = r,
+                  .m = 70,
+                  .n = 45,
+                  .k = 60,
+                  .pad = 3,
+                  .alpha = {1.25, -0.5},
+                  .beta = {-0.75, 0.25},
+                  .place = PAGEABLE};
+}
+
+/* Complex updates take one of the two transposes. */
+static bool is_allowed(const call *x)
+{
+    if (!is_rank_update(x) || !x->r->is_complex) return true;
+    return x->op != (x->r->is_hermitian ? CUBLAS_OP_T : CUBLAS_OP_C);
+}
+
+/* Every operation, or side, triangle and operation; places and diagonals take turns. */
+static void check_forms(const routine *r)
+{
+    const call usual = usual_call(r);
+    char name[64];
+    int count = 0;
+    for (int i = 0; i < 12; i++) {
+        call x = usual;
+        x.op = i % 3;
+        x.op_b = i / 3 % 3;
+        x.uplo = i / 3 % 2 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+        x.side = i / 6 % 2 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
+        x.diag = (i + i / 3) % 2 ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+        x.is_in_place = r->kind == TRMM && i % 4 > 1;
+        const int forms = r->kind == GEMM ? 9 : is_rank_update(&x) ? 6 : 12;
+        if (i >= forms || (r->kind == SYMM && x.op) || !is_allowed(&x)) continue;
+        x.place = (place)(count++ % PLACES);
+        snprintf(name, sizeof name, "form %d %s", i, place_names[x.place]);
+        check(&x, name);
+    }
+}
+
+static void check_scalars(const routine *r)
 {
     static const double scalars[][4] = {
         {1, 0, 0, 0}, {0, 0, 0.5, 1}, {0, 0, 0, 0}, {-1, 0, 1, 0}, {0, 2, 0, 0}};
-    static const size_t sizes[][3] = {{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {1, 1, 1}, {129, 2, 300}};
     char name[64];
-    for (int i = 0; i < 9 * PLACES; i++) {
-        call x = usual;
-        x.is_complex = is_complex;
-        x.op_a = i % 3;
-        x.op_b = i / 3 % 3;
-        x.place = (place)(i / 9);
-        snprintf(name, sizeof name, "%c%c %s", "NTC"[x.op_a], "NTC"[x.op_b], place_names[x.place]);
-        check(&x, name);
-    }
     for (int i = 0; i < 5; i++) {
-        call x = usual;
-        x.is_complex = is_complex;
+        call x = usual_call(r);
         memcpy(x.alpha, scalars[i], sizeof x.alpha);
         memcpy(x.beta, &scalars[i][2], sizeof x.beta);
         snprintf(name, sizeof name, "scalars %g%+gi %g%+gi", x.alpha[0], x.alpha[1], x.beta[0],
                  x.beta[1]);
         check(&x, name);
     }
+}
+
+static void check_sizes(const routine *r)
+{
+    static const size_t sizes[][3] = {{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {1, 1, 1}, {129, 2, 300}};
+    char name[64];
     for (int i = 0; i < 5; i++) {
-        call x = usual;
-        x.is_complex = is_complex;
+        call x = usual_call(r);
         x.m = sizes[i][0], x.n = sizes[i][1], x.k = sizes[i][2];
         snprintf(name, sizeof name, "size %zu x %zu x %zu", x.m, x.n, x.k);
         check(&x, name);
     }
-    call bad = usual;
-    bad.is_complex = is_complex;
-    bad.op_a = 7;
-    check(&bad, "a bad operation");
+}
+
+/* An operation, a triangle or a side that is none. */
+static void check_bad(const routine *r)
+{
+    call bad = usual_call(r);
+    if (r->kind == SYMM)
+        bad.side = 7;
+    else
+        bad.op = 7;
+    check(&bad, "a bad argument");
 }
 
 /* Handles that were told of no device, or of one that is not there. */
 static void check_handles(void)
 {
+    const call usual = usual_call(&routines[0]), solve = usual_call(&routines[ROUTINES - 1]);
     int absent = 99;
     cublasXtHandle_t given = xt;
     REQUIRE(cublasXtCreate(&xt));
     check(&usual, "no device");
+    check(&solve, "no device");
     printf("cublasXtDeviceSelect ; status %d\n", (int)cublasXtDeviceSelect(xt, 1, &absent));
     check(&usual, "no such device");
     REQUIRE(cublasXtDestroy(xt));
     xt = given;
 }
 
-static void run_one(size_t m, size_t n, size_t k, int block)
+static void check_all(void)
 {
-    call x = usual;
-    double *now;
-    matrix c;
-    x.m = m, x.n = n, x.k = k;
-    REQUIRE(cublasXtSetBlockDim(xt, block));
-    const cublasStatus_t status = run(&x, PAGEABLE, true, &now, &c);
-    printf("status %d ; %016llx\n", (int)status,
-           (unsigned long long)hash_bytes(HASH_START, now, c.bytes));
+    for (int i = 0; i < ROUTINES; i++) {
+        check_forms(&routines[i]);
+        check_scalars(&routines[i]);
+        check_sizes(&routines[i]);
+        check_bad(&routines[i]);
+    }
+    check_handles();
+}
+
+/* ---- tiles ---- */
+
+/* The longer side of the result is the one that a triangle beside B leaves to be cut. */
+static call large_call(const routine *r, int side)
+{
+    enum { SHORT = 70, LONG = 560, ORDER = 300 };
+    call x = usual_call(r);
+    x.side = side;
+    x.m = side == CUBLAS_SIDE_LEFT ? SHORT : LONG;
+    x.n = side == CUBLAS_SIDE_LEFT ? LONG : SHORT;
+    if (is_rank_update(&x)) x.n = ORDER;
+    if (r->kind == TRSM) *(side == CUBLAS_SIDE_LEFT ? &x.n : &x.m) = 2 * LONG; /* it has no C */
+    x.k = is_rank_update(&x) ? SHORT / 2 : SHORT;
+    x.op = side == CUBLAS_SIDE_LEFT ? CUBLAS_OP_N : r->is_hermitian ? CUBLAS_OP_C : CUBLAS_OP_T;
+    x.uplo = side == CUBLAS_SIDE_LEFT ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    x.is_in_place = r->kind == TRMM && side == CUBLAS_SIDE_RIGHT;
+    return x;
+}
+
+static void run_large(const call *x)
+{
+    result now;
+    const cublasStatus_t status = run(x, PAGEABLE, true, &now);
+    printf("cublasXt%s %s ; status %d ; %016llx\n", x->r->name,
+           x->side == CUBLAS_SIDE_LEFT ? "left" : "right", (int)status,
+           (unsigned long long)hash_bytes(HASH_START, now.after, now.count * sizeof *now.after));
+    free_result(&now);
+}
+
+/* Of the functions in whose names a word is. */
+static void run_tiles(bool in_stages, const char *word)
+{
+    enum { ORDER = 600, VECTORS = 70 };
+    for (int i = 0; i < 2 * ROUTINES; i++) {
+        const bool is_left = i % 2 == 0;
+        call x = large_call(&routines[i / 2], is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT);
+        if ((in_stages && x.r->kind != TRSM) || !strstr(x.r->name, word)) continue;
+        if (in_stages) {
+            x.m = is_left ? ORDER : VECTORS;
+            x.n = is_left ? VECTORS : ORDER;
+        }
+        run_large(&x);
+    }
+}
+
+/* ---- faults ---- */
+
+/* The host device's: HOSTGPU_FAULT_ALLOCATION and _LAUNCH. */
+enum { KINDS = 2 };
+static const char *const kind_names[KINDS] = {"allocation", "launch"};
+static void (*fail_at)(int, unsigned long long, unsigned long long);
+static unsigned long long (*failures)(int);
+
+/* One of each way of being cut: by vectors, in a triangle, and a solve. */
+static bool is_for_faults(const routine *r)
+{
+    return !r->is_complex && (r->kind == SYMM || r->kind == SYRK || r->kind == TRSM);
+}
+
+/* Runs a call in which one of these fails; false if it has fewer. */
+static bool run_with_fault(const call *x, const result *want, int kind, unsigned long long number)
+{
+    result now;
+    fail_at(kind, number, 1);
+    const cublasStatus_t status = run(x, PAGEABLE, true, &now);
+    const bool has_failed = failures(kind) > 0;
+    fail_at(kind, 0, 0);
+    const char *what = status ? "failed" : compare(x, &now, want);
+    if (strcmp(what, "same") != 0 && strcmp(what, "right") != 0)
+        printf("cublasXt%s ; %s %llu ; %s\n", x->r->name, kind_names[kind], number, what);
+    free_result(&now);
+    return has_failed;
+}
+
+/* Each allocation and each launch fails once. Prints what goes wrong, and how many there are. */
+static void fail_everywhere(const routine *r)
+{
+    const call x = large_call(r, CUBLAS_SIDE_LEFT);
+    result want;
+    *(void **)&fail_at = dlsym(RTLD_DEFAULT, "hostgpu_fail_at");
+    *(void **)&failures = dlsym(RTLD_DEFAULT, "hostgpu_failures");
+    REQUIRE(!fail_at || !failures);
+    REQUIRE(run(&x, PAGEABLE, true, &want));
+    for (int kind = 0; kind < KINDS; kind++) {
+        unsigned long long number = 1;
+        while (run_with_fault(&x, &want, kind, number)) number++;
+        printf("cublasXt%s ; %s ; %llu\n", r->name, kind_names[kind], number - 1);
+    }
+    free_result(&want);
 }
 
 int main(int argc, char **argv)
@@ -256,12 +533,15 @@ int main(int argc, char **argv)
     REQUIRE(cublasXtDeviceSelect(xt, count, devices));
     REQUIRE(cudaSetDevice(count - 1));
     REQUIRE(cublasCreate_v2(&handle));
-    if (argc == 5) {
-        run_one((size_t)atol(argv[1]), (size_t)atol(argv[2]), (size_t)atol(argv[3]), atoi(argv[4]));
+    if (argc >= 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
+    const char *what = argc >= 3 ? argv[1] : "";
+    if (strcmp(what, "tiles") == 0 || strcmp(what, "stages") == 0) {
+        run_tiles(strcmp(what, "stages") == 0, argc == 4 ? argv[3] : "");
+    } else if (strcmp(what, "faults") == 0) {
+        for (int i = 0; i < ROUTINES; i++)
+            if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);
     } else {
-        check_products(false);
-        check_products(true);
-        check_handles();
+        check_all();
     }
     REQUIRE(cublasDestroy_v2(handle));
     REQUIRE(cublasXtDestroy(xt));

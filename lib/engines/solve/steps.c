@@ -98,6 +98,17 @@ static td_scalar unit_of(td_type type, double value)
     return s;
 }
 
+td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block, int64_t blocks)
+{
+    const rows r = rows_of(p, block * block_rows, blocks * block_rows);
+    td_problem part = *p;
+    part.a.data = at(p, &p->a, r.first, r.first);
+    part.b = part_of_b(p, r.first);
+    *(p->side == TD_LEFT ? &part.m : &part.n) = r.count;
+    if (block > 0) part.alpha = unit_of(p->type, 1.0);
+    return part;
+}
+
 td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t known)
 {
     const bool is_left = p->side == TD_LEFT;

@@ -35,6 +35,12 @@ int64_t td_solve_blocks(const td_problem *p, int64_t block_rows);
 /* The system with a block; its alpha is the call's. */
 td_solve_block td_solve_block_of(const td_problem *p, int64_t block_rows, int64_t block);
 
+/* The system with so many blocks, or as many as there are, from `block` on, which becomes solvable
+ * once those before are known and td_solve_update has taken them away. Its alpha is 1 unless it
+ * begins with block 0. If `blocks` is a power of two that divides `block`, its own steps are those
+ * of p. */
+td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block, int64_t blocks);
+
 /* The product that is due once so many blocks are known, 1 or more, and fewer than all. It writes
  * elements that no step has written before, and multiplies them by alpha, if what it takes away
  * begins with block 0. */
