@@ -242,10 +242,12 @@ template <class kernel>
 static inline cudaError_t td_allow_shared(cudaError_t error, kernel function, int bytes)
 {
     int most = 0;
+    cudaFuncAttributes attributes;
     if (error == cudaSuccess) error = td_block_shared_bytes(&most);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, function);
     if (error != cudaSuccess) return error;
     return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                min(most, bytes));
+                                min(most - (int)attributes.sharedSizeBytes, bytes));
 }
 
 template <class... kernel> static inline cudaError_t td_load(cudaError_t error, kernel... functions)
