@@ -1,22 +1,26 @@
 /* sample.h - elements of a product measured against the exact result, after it, on its stream
- * (TANDEM_VERIFY). What goes in are the product's operands, its C, and, where beta is not 0, the
- * elements of C as they were before; what comes out are counts, and the first element that is
- * off by more than its mode promises. Changes nothing of the product. Not ../verify, which
- * proves eigenvalues. */
+ * (TANDEM_VERIFY); and residuals of a triangular solve. What goes in are the operands, the result,
+ * and, where they would be lost, elements as they were before; what comes out are counts, and the
+ * first element that is off by more than its mode promises. Changes nothing of the call. Not
+ * ../verify, which proves eigenvalues.
+ *
+ * A complex element is two: its real and its imaginary part, each a sum of real products. */
 #ifndef TD_SAMPLE_H
 #define TD_SAMPLE_H
 
 #include <cuda_runtime_api.h>
 
+#include "../unfold/unfold.h"
 #include "../view/region.h"
-#include "../view/view.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* What was measured of a report line's calls. An element's error is |C - exact|; its size is
- * |alpha||A||B| + |beta||C|, where |A||B| is the sum of the magnitudes of its products. */
+ * |alpha||A||B| + |beta||C|, the sum of the magnitudes of all real products that it consists of. Of
+ * a solve op(A) X = alpha B the error is the residual |op(A) X - alpha B|, and the size
+ * |op(A)||X| + |alpha||B|, of complex numbers of all products for both parts. */
 typedef struct {
     /* Elements that were compared; of these, NaN or infinite, as they have to be or may be: they
      * have no error; and off by more than the bound, NaN or infinite where they must not be, or
@@ -24,7 +28,7 @@ typedef struct {
     unsigned long long elements, special, outside;
 
     /* Of errors relative to sizes; and in units of the last place of C, or of the error, where
-     * that is larger. */
+     * that is larger. Residuals have no such units: these are 0. */
     double worst, sum, worst_ulps, sum_ulps;
 } td_sample_counts;
 
@@ -34,46 +38,83 @@ typedef struct {
     double relative, ulps;
 } td_sample_bound;
 
+/* What an element is called: a number, or a part of a complex one. */
+typedef enum { TD_SAMPLE_REAL, TD_SAMPLE_RE, TD_SAMPLE_IM } td_sample_part;
+
 /* The first element of a context that was outside of its bound. */
 typedef struct {
     unsigned is_ready; /* not 0 once all the rest is there */
     unsigned slot;     /* of the call's counts */
+    bool is_solve;
+    td_sample_part part;
     int64_t row, col, member;
-    double alpha, beta;
-    double before, after;     /* the element before (0 if beta is 0) and after the product */
+    td_complex_binary64 alpha, beta;
+    td_complex_binary64 before; /* the element before (0 if beta is 0), of which im is 0 if real */
+    double after;               /* the part after the call */
     double error, error_ulps; /* as counted; NaN if the element or what it must be is not finite */
     td_sample_bound bound;
     int64_t k, kept; /* terms, and the first of them that are in td_sample's `lines` */
+    int width;       /* real numbers of a term there */
 } td_sample_failure;
 
-/* Terms of a row of op(A) and a column of op(B) that are kept of a failure. */
-enum { TD_SAMPLE_LINE = 1 << 20 };
+/* Room for the terms of a failure, in real numbers. */
+enum { TD_SAMPLE_LINES = 1 << 21 };
 
-/* A product, and which of its elements are measured. */
+/* A call, and which of its elements are measured. Of a solve the factors are op(A) and X, in the
+ * order of the product that they make, and c is X, B before. */
 typedef struct {
-    td_view operand[2]; /* all lines, from offset 0 */
-    td_matrix c;
-    td_region region; /* the elements of C that the product makes: of all of C, or of a triangle */
+    td_folded factor[2][2]; /* op(A) and op(B): `joined` matrices each, of k / joined terms */
+    int joined;
+    bool is_complex, is_solve;
+
+    /* As ../unfold/scalars.h has them. */
+    bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;
     td_scalar alpha, beta;
-    int64_t m, n, batch;
-    /* elements to measure; if not fewer than m n batch: all that are in the region */
+
+    td_matrix c, old; /* the result, and what beta multiplies, or a solve's B: mostly c itself */
+    td_region region; /* the elements that the call makes: of all of C, or of a triangle */
+    int64_t m, n, k, batch;
+
+    /* places to measure, of one element or two; if not fewer than m n batch: all that are in the
+     * region */
     int64_t count;
-    uint64_t seed;  /* of their places, if there are */
-    double *before; /* room for `count` elements of C before the product; NULL: beta is 0 */
+    uint64_t seed; /* of the places, if they are fewer */
+
+    double *before; /* room for the elements of `old` before the call; NULL: beta is 0 */
+    int kept;       /* the factor that the call writes over; -1: none */
+    double *lines;  /* room for td_sample_kept_lines of this factor's lines, of k elements each */
     void *shares;   /* td_sample_share_bytes of room; NULL: there are none, or none is needed */
+
+    /* What the mode promises, and what complex scalars, if there are, add to `relative`. Where
+     * is_native, a complex element is made with all parts of the scalars, whatever they are, and
+     * what is not finite is counted and not judged, but for real matrices stored in full. */
     td_sample_bound bound;
+    double of_scalars;
+    bool is_native;
+
     unsigned slot;
     td_sample_counts *counts;   /* in device memory */
     td_sample_failure *failure; /* in host memory, as kernels see it */
 
-    /* The same: TD_SAMPLE_LINE elements of the failure's row, then of its column; NULL: not
-     * kept. */
-    double *lines;
+    /* The same: the failure's terms, `width` numbers each: those of the row of op(A) and of the
+     * column of op(B), each of them re and im if complex, and where adds_mirror the same of the
+     * element's mirror image. NULL: not kept. */
+    double *failed_lines;
 } td_sample;
 
 /* The most terms of a product that can be measured: words of an exact sum have room for the
- * carries of so many. */
-enum { TD_SAMPLE_MOST_K = 0x7fffffff };
+ * carries of so many real products, of which a complex term has two, and its mirror image two. */
+enum { TD_SAMPLE_MOST_K = 0x7fffffff / 4 };
+
+/* Real numbers that each place has. */
+static inline int td_sample_parts(const td_sample *s) { return s->is_complex ? 2 : 1; }
+
+/* Lines of the kept factor: all it has, or one for each place. */
+static inline int64_t td_sample_kept_lines(const td_sample *s)
+{
+    const int64_t lines = (s->kept == 0 ? s->m : s->n) * s->batch;
+    return s->count >= s->m * s->n * s->batch ? lines : s->count;
+}
 
 /* So many blocks share the terms of each element: a long chain would keep one for long. */
 enum { TD_SAMPLE_SHARES = 16, TD_SAMPLE_SHARED_TERMS = 8192, TD_SAMPLE_SHARED_MOST = 256 };
@@ -85,9 +126,9 @@ static inline int td_sample_shares(int64_t k, int64_t count)
 }
 
 /* Device memory that the blocks of shared elements add up in; 0 where no element is shared. */
-size_t td_sample_share_bytes(int64_t k, int64_t count);
+size_t td_sample_share_bytes(const td_sample *sample);
 
-/* Before the product: keeps the elements of C, if `before` is not NULL. */
+/* Before the call: keeps the elements that `before` has room for, and the lines. */
 cudaError_t td_sample_save_run(const td_sample *sample, cudaStream_t stream);
 
 /* After it: measures, and adds to the counts. */

@@ -33,6 +33,21 @@ TD_DEVICE bool td_is_mirrored(const td_form &form, int64_t row, int64_t column)
            (form.triangle == TD_LOWER ? row < column : row > column);
 }
 
+/* Where element (row, column) of op(X) is, from the batch member's first one, of an X that is
+ * stored in full. */
+TD_DEVICE int64_t td_folded_at(const td_folded &x, int64_t row, int64_t column)
+{
+    return x.is_transposed ? column + row * x.matrix.ld : row + column * x.matrix.ld;
+}
+
+/* True if element (row, column) of op(X) is one of the zeros beside a triangle. */
+TD_DEVICE bool td_is_beside(const td_folded &x, int64_t row, int64_t column)
+{
+    if (x.form.storage != TD_STORED_TRIANGULAR) return false;
+    return x.is_transposed ? td_is_mirrored(x.form, column, row)
+                           : td_is_mirrored(x.form, row, column);
+}
+
 /* Element (row, column) of X. */
 TD_DEVICE td_term td_folded_x(const td_folded &x, const void *data, int64_t row, int64_t column)
 {
@@ -69,6 +84,13 @@ TD_DEVICE const void *td_folded_member(const td_folded &x, int64_t member)
 TD_DEVICE td_term td_complex_scalar(const td_scalar &s, bool is_real)
 {
     return is_real ? td_term_of(td_scalar_value(s), 0.0) : td_scalar_value<td_term>(s);
+}
+
+/* True if a complex product is made without its scalars, which are multiplied to it afterwards
+ * (scalars.h): they have imaginary parts, or its mirror image is added. */
+TD_DEVICE bool td_makes_t(bool adds_mirror, td_term alpha, td_term beta)
+{
+    return adds_mirror || alpha.im != 0.0 || beta.im != 0.0;
 }
 
 #endif

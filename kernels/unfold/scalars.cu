@@ -20,7 +20,7 @@ TD_DEVICE pair_of_scalars scalars_of(const td_complex_scalars &s)
 /* True if the real product makes T. */
 TD_DEVICE bool makes_t(const td_complex_scalars &s, const pair_of_scalars &by)
 {
-    return s.adds_mirror || by.alpha.im != 0.0 || by.beta.im != 0.0;
+    return td_makes_t(s.adds_mirror, by.alpha, by.beta);
 }
 
 /* x y + z, each part in two roundings. */
@@ -59,13 +59,21 @@ static __global__ void save_kernel(TD_PARAMETER td_complex_scalars s)
     each_element(s, [&](int64_t i, int64_t j) { before[i + j * s.before.ld] = c[i + j * s.c.ld]; });
 }
 
+/* An element before the product. The diagonal of a Hermitian matrix is real. */
+TD_DEVICE td_term load_before(const td_complex_scalars &s, const td_term *before, int64_t i,
+                              int64_t j)
+{
+    const td_term t = before[i + j * s.before.ld];
+    return s.has_real_diagonal && i == j ? td_term_of(t.re, 0.0) : t;
+}
+
 /* alpha T + beta C of one element. */
 TD_DEVICE td_term combined(const td_complex_scalars &s, const pair_of_scalars &by, const td_term *t,
                            const td_term *before, int64_t i, int64_t j)
 {
     const td_term none = td_term_of(0.0, 0.0);
     td_term sum = none;
-    if (!is_zero(by.beta)) sum = multiply_add(by.beta, before[i + j * s.before.ld], none);
+    if (!is_zero(by.beta)) sum = multiply_add(by.beta, load_before(s, before, i, j), none);
     if (is_zero(by.alpha)) return sum;
     if (s.adds_mirror)
         sum = multiply_add(td_conjugate(by.alpha), td_conjugate(t[j + i * s.t.ld]), sum);

@@ -64,7 +64,8 @@ static void name_native_time(const td_call *call, const td_problem *p, const td_
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
                       const td_decision *decision, td_device *device, int ordinal)
 {
-    const td_report_key key = td_report_key_of(entry, p, decision, ordinal);
+    const td_promise promise = td_promised(decision, entry, p);
+    const td_report_key key = td_report_key_of(entry, p, decision, promise.bound, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
                     .record = td_report_find(&key),
                     .stream = p->stream};
@@ -72,7 +73,7 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
     if (call.record && decision->forecast.mode) name_figures(ordinal);
     if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
     name_native_time(&call, p, device);
-    td_sampling_begin(&call.sampling, o, p, &key.bound, device, call.record);
+    td_sampling_begin(&call.sampling, o, p, &promise, device, call.record);
     if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
     call.has_range = begin_range(&key);
     return call;

@@ -4,6 +4,7 @@
 
 #include "../engines/model/device_model.h"
 #include "../engines/solve/solve.h"
+#include "failures.h"
 #include "rules.h"
 #include "lower.h"
 #include "process.h"
@@ -151,7 +152,7 @@ static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it h
 
 void td_dispatch_open(const td_options *o)
 {
-    td_sampling_open(o);
+    td_failures_open(o);
     if (!o->rules.text[0]) return;
     rules = td_rules_read(o->rules.text, o);
     if (!rules) td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");

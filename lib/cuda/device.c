@@ -218,7 +218,7 @@ bool td_device_keep_lines(td_device *d)
     if (!d->mapped_lines) {
         const td_capture_mode mode = td_capture_allow();
         d->mapped_lines =
-            map_memory((void **)&d->lines, 2 * (size_t)TD_SAMPLE_LINE * sizeof *d->lines);
+            map_memory((void **)&d->lines, (size_t)TD_SAMPLE_LINES * sizeof *d->lines);
         td_capture_restore(mode);
     }
     const bool done = d->mapped_lines != NULL;

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "../../kernels/solve/solve.h"
+#include "solve/steps.h"
+
 /* Terms to which the bounds of ts, dd and d+s are given. */
 enum { DOCUMENTED_K = 16384 };
 
@@ -60,4 +63,32 @@ TD_PROVEN(faithful)
 {
     (void)parameter, (void)k;
     return (td_sample_bound){0.0, last_rounding};
+}
+
+/* What one product adds to a residual: its error, or that of mode fp64, which makes it where the
+ * mode cannot, and the roundings of what it is taken away from. */
+static double of_update(const td_engine *engine, td_parameter parameter, int64_t k, int parts)
+{
+    const double by_mode = engine->proven(parameter, parts * k).relative,
+                 by_fp64 = td_proven_fp64(parameter, parts * k).relative;
+    return fmax(by_mode, by_fp64) + (parts == 2 ? 7.0 : 2.0) * unit;
+}
+
+/* Roundings of a block (kernels/solve/solve.h): of a chain over a band, of what is less the bands,
+ * the tiles and the terms of a tile, of alpha B, and two of a quotient. */
+static double of_block(int64_t rows)
+{
+    const double bands = (double)rows / TD_SOLVE_BAND, tiles = TD_SOLVE_BAND / TD_SOLVE_TILE;
+    return (TD_SOLVE_BAND + bands + tiles + TD_SOLVE_TILE + 3.0) * unit;
+}
+
+/* Complex numbers have twice the rows and terms, and quotients of more roundings. */
+td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
+                                const td_problem *p, int64_t block_rows)
+{
+    const int parts = p->type == TD_COMPLEX_BINARY64 ? 2 : 1;
+    double sum = of_block(parts * block_rows) * (parts == 2 ? 4.0 : 1.0);
+    for (int64_t k = block_rows; k < td_solve_order(p); k *= 2)
+        sum += of_update(engine, parameter, k, parts);
+    return (td_sample_bound){sum, 0.0};
 }

@@ -16,4 +16,9 @@ TD_PROVEN(certified);
 TD_PROVEN(fp64);
 TD_PROVEN(faithful);
 
+/* Of the residual of every element of a triangular solve, which is cut into blocks of so many rows
+ * and whose products the engine makes, relative to |op(A)||X| + |alpha||B|. */
+td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
+                                const td_problem *p, int64_t block_rows);
+
 #endif

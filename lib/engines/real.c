@@ -1,16 +1,29 @@
 #include "real.h"
 
-/* True if an engine would write over the factor while it reads it. */
-static bool is_result(const td_problem *p, const td_matrix *x)
+td_folded td_folded_of(const td_problem *product, int which, int part)
 {
-    return x->array ? x->array == p->c.array : x->data && x->data == p->c.data;
+    const td_op op = which ? product->op_b : product->op_a;
+    const td_matrix *const matrix =
+        part ? (which ? &product->rest_b : &product->rest_a) : (which ? &product->b : &product->a);
+    const bool is_complex = product->type == TD_COMPLEX_BINARY64;
+    return (td_folded){.matrix = *matrix,
+                       .form = which ? product->form_b : product->form_a,
+                       .is_complex = is_complex,
+                       .is_transposed = op != TD_OP_N,
+                       .is_conjugate = is_complex && op == TD_OP_C};
+}
+
+bool td_is_in_place(const td_problem *product, int which)
+{
+    const td_matrix *const x = which ? &product->b : &product->a;
+    return x->array ? x->array == product->c.array : x->data && x->data == product->c.data;
 }
 
 bool td_is_unfolded(const td_problem *product, int which)
 {
     const td_form *form = which ? &product->form_b : &product->form_a;
     if (form->storage != TD_STORED_FULL || td_problem_has_rest(product) ||
-        is_result(product, which ? &product->b : &product->a))
+        td_is_in_place(product, which))
         return true;
     /* A complex op(B) of columns has its pairs along k as it is. */
     return product->type == TD_COMPLEX_BINARY64 && (which == 0 || product->op_b != TD_OP_N);

@@ -3,7 +3,15 @@
 #ifndef TD_REAL_H
 #define TD_REAL_H
 
+#include "../../kernels/unfold/unfold.h"
 #include "../call/problem.h"
+
+/* Factor A (0) or B (1) of a lowered product: the first part (0) or the second (1) of one that is
+ * joined of two. */
+td_folded td_folded_of(const td_problem *product, int which, int part);
+
+/* True if the product is written over the factor. */
+bool td_is_in_place(const td_problem *product, int which);
 
 /* True if factor A (0) or B (1) of a lowered product has to be written out before an engine can
  * read it: it is stored in a triangle, joined of two, or complex and not a pair of columns as it

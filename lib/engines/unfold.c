@@ -33,18 +33,6 @@ static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINAR
 
 /* ---- descriptions ---- */
 
-static td_folded folded_of(const td_problem *p, int which, int part)
-{
-    const td_op op = which ? p->op_b : p->op_a;
-    const td_matrix *const matrix =
-        part ? (which ? &p->rest_b : &p->rest_a) : (which ? &p->b : &p->a);
-    return (td_folded){.matrix = *matrix,
-                       .form = which ? p->form_b : p->form_a,
-                       .is_complex = is_complex(p),
-                       .is_transposed = op != TD_OP_N,
-                       .is_conjugate = is_complex(p) && op == TD_OP_C};
-}
-
 static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
 {
     const td_problem *p = u->p;
@@ -58,7 +46,7 @@ static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
                         .alpha = p->alpha,
                         .alpha_is_real = !is_complex(p) || p->alpha_is_real,
                         .ld = u->factor[which].ld};
-    for (int i = 0; i < parts; i++) unfold.part[i] = folded_of(p, which, i);
+    for (int i = 0; i < parts; i++) unfold.part[i] = td_folded_of(p, which, i);
     if (u->workspace) unfold.to = (double *)(u->workspace + u->factor[which].at);
     return unfold;
 }

@@ -63,9 +63,9 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "free memory, divided among the ranks of a device that mpirun, srun or torchrun started.")   \
     X(VERIFY, verify, verify, "off", "off, sample, sample:N with 1 to 65536 elements, or full",    \
       "Elements of each product that are computed again exactly, after it, and compared: 64, N, "  \
-      "or "                                                                                        \
-      "all. The report has the errors beside the mode's bound, of native products as well; an "    \
-      "error beyond its bound is said once.")                                                      \
+      "or all; of triangular solves, residuals. Every routine of level 3 is looked at, native "    \
+      "calls as well. The report has the errors beside the mode's bound; an error beyond its "     \
+      "bound is said once.")                                                                       \
     X(VERIFY_DUMP, text, verify_dump, "none", "none, or a folder",                                 \
       "Where the row and the column of the first element beyond its bound are left: "              \
       "verify-PID.txt.")                                                                           \

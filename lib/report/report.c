@@ -143,16 +143,8 @@ void td_report_set_figures(int number, const char *figures)
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
 
-/* What the mode that runs the call promises. */
-static td_sample_bound bound_of(const td_decision *decision, int64_t k)
-{
-    const td_engine *engine = decision->engine ? decision->engine : td_engines[0];
-    return engine->proven ? engine->proven(decision->parameter, k)
-                          : (td_sample_bound){(double)INFINITY, 0.0};
-}
-
 td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
-                               int device)
+                               td_sample_bound bound, int device)
 {
     return (td_report_key){
         .entry = entry,
@@ -160,7 +152,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .reason = decision->reason,
         .choice = decision->choice,
         .forecast = decision->forecast,
-        .bound = bound_of(decision, p->k),
+        .bound = bound,
         .device = device,
         .type = p->type,
         .op_a = p->op_a,

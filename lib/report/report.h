@@ -37,7 +37,7 @@ typedef struct {
 } td_report_key;
 
 td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
-                               int device);
+                               td_sample_bound bound, int device);
 
 typedef struct td_record td_record; /* one line of the report; lives as long as the process */
 

@@ -158,6 +158,12 @@ static double mean_of(double sum, const td_sample_counts *samples)
     return count ? sum / (double)count : 0.0;
 }
 
+/* Units in the last place of C; a residual has none. */
+static td_number ulps_or_null(const td_record *record, double ulps)
+{
+    return record->key.kind == TD_TRIANGULAR_SOLVE ? (td_number){"null"} : number_or_null(ulps);
+}
+
 static void print_samples(FILE *out, const td_record *record)
 {
     const td_sample_counts s = td_record_samples(record);
@@ -171,8 +177,8 @@ static void print_samples(FILE *out, const td_record *record)
         "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"worst\": %s, \"mean\": %s, "
         "\"worst_ulps\": %s, \"mean_ulps\": %s, ",
         s.elements, s.special, s.outside, number_or_null(s.worst).text,
-        number_or_null(mean_of(s.sum, &s)).text, number_or_null(s.worst_ulps).text,
-        number_or_null(mean_of(s.sum_ulps, &s)).text);
+        number_or_null(mean_of(s.sum, &s)).text, ulps_or_null(record, s.worst_ulps).text,
+        ulps_or_null(record, mean_of(s.sum_ulps, &s)).text);
     if (isfinite(bound.relative))
         fprintf(out, "\"bound\": %s, \"bound_ulps\": %s}", td_number_short(bound.relative).text,
                 td_number_short(bound.ulps).text);
@@ -393,7 +399,11 @@ static double mean_error_of(const td_sample_counts *s) { return mean_of(s->sum, 
 static double worst_ulps_of(const td_sample_counts *s) { return s->worst_ulps; }
 static cell worst_cell(const td_record *record) { return sample_cell(record, worst_of); }
 static cell mean_cell(const td_record *record) { return sample_cell(record, mean_error_of); }
-static cell ulps_cell(const td_record *record) { return sample_cell(record, worst_ulps_of); }
+static cell ulps_cell(const td_record *record)
+{
+    return record->key.kind == TD_TRIANGULAR_SOLVE ? text_cell("-")
+                                                   : sample_cell(record, worst_ulps_of);
+}
 
 /* In sizes alone: a unit in the last place of C is at most 2^-52 of one. */
 static cell bound_cell(const td_record *record)

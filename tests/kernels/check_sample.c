@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/call/failures.h"
 #include "../../lib/call/lower.h"
 #include "../../lib/call/sampling.h"
 #include "../../lib/engines/engine.h"
@@ -30,6 +31,7 @@ typedef struct {
     td_problem gemm;
     const td_engine *engine;
     td_parameter parameter;
+    td_promise promise;
     td_record *record;
     double *a, *b, *c;
 } run;
@@ -52,8 +54,9 @@ static run run_make(const char *mode, const problem *p)
     r.gemm.stream = stream;
     r.engine = td_engine_parse(mode, &r.parameter);
     CHECK(r.engine, "no mode %s", mode);
-    const td_sample_bound bound = r.engine->proven(r.parameter, p->of.k);
-    r.record = new_record(&bound);
+    const td_decision decision = {.engine = r.engine, .parameter = r.parameter};
+    r.promise = td_promised(&decision, TD_ENTRY_cublasDgemm_v2, &r.gemm);
+    r.record = new_record(&r.promise.bound);
     return r;
 }
 
@@ -70,7 +73,7 @@ static void multiply(run *r, void (*meanwhile)(run *r))
     td_sampling sampling = {0};
     td_problem product;
     td_device *device = td_device_current();
-    td_sampling_begin(&sampling, &options, &r->gemm, &r->record->key.bound, device, r->record);
+    td_sampling_begin(&sampling, &options, &r->gemm, &r->promise, device, r->record);
     CHECK(td_lower(&r->gemm, &product), "no product");
     CHECK(td_engine_run(r->engine, &product, r->parameter, device, device->workspace_bytes, NULL) ==
               TD_RUN_DONE,
@@ -173,7 +176,7 @@ static void blocks_share_long_sums(void **unused)
     for (int i = 0; i < 2; i++)
         for (int d = 0; d < distribution_count; d += i ? 7 : 3) {
             const product of = product_varied(distributions[d].name, 3, 2, shared_terms[i], d);
-            CHECK(td_sample_share_bytes(of.k, 6) > 0, "k = %d is not shared", (int)of.k);
+            CHECK(td_sample_shares(of.k, 6) > 1, "k = %d is not shared", (int)of.k);
             check_product("fp64", &of);
         }
 }
@@ -388,14 +391,12 @@ static void what_is_no_product_stays_unverified(void **unused)
     verify(0);
     multiply(&r, NULL);
     verify(TD_VERIFY_ALL);
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.record->key.bound, NULL, r.record);
+    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, NULL, r.record);
     td_sampling_end(&sampling, true);
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.record->key.bound, td_device_current(),
-                      r.record);
+    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, td_device_current(), r.record);
     td_sampling_end(&sampling, false); /* C is not what was asked for */
-    r.gemm.kind = TD_TRIANGULAR_SOLVE;
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.record->key.bound, td_device_current(),
-                      r.record);
+    r.gemm.kind = TD_LU_FACTOR;
+    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, td_device_current(), r.record);
     td_sampling_end(&sampling, true);
     CHECK(counts_of(&r).elements == 0, "%llu elements", counts_of(&r).elements);
     run_free(&r);
@@ -520,7 +521,7 @@ static int set_up(void **unused)
     CHECK(mkdtemp(folder), "no folder");
     snprintf(log_path, sizeof log_path, "%s/log", folder);
     CHECK(td_options_set(&options, TD_OPTION_VERIFY_DUMP, "dump", folder, TD_ORIGIN_CALL), "dump");
-    td_sampling_open(&options);
+    td_failures_open(&options);
     td_log_open(TD_LOG_WARN, log_path);
     td_report_open(&options, "test");
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -11,6 +11,8 @@
 
 enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 
+static const td_sample_bound none = {(double)INFINITY, 0.0};
+
 static void nothing_is_kept_while_off(void **state)
 {
     (void)state;
@@ -119,8 +121,8 @@ static void predictions_are_explained(void **state)
     td_report_set_device(0, "a GPU");
     td_report_set_figures(0, "of our own");
     td_report_set_figures(0, "of others");
-    const td_report_key keys[] = {td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &taken, 0),
-                                  td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &kept, 0)};
+    const td_report_key keys[] = {td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &taken, none, 0),
+                                  td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &kept, none, 0)};
     for (int i = 0; i < 2; i++) td_report_count(td_report_find(&keys[i]));
     td_report_write();
     assert_true(holds("r[\"devices\"][0][\"figures\"] == \"of our own\""));
@@ -174,11 +176,11 @@ static void a_key_takes_any_problem(void **state)
     (void)state;
     open_report(report_path);
     const td_decision df = {.text = "df"};
-    const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &df, 0);
+    const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &df, none, 0);
     td_record *record = td_report_find(&key);
     td_report_count(record);
     other.side = TD_LEFT;
-    const td_report_key another = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &other, &df, 0);
+    const td_report_key another = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &other, &df, none, 0);
     assert_ptr_not_equal(td_report_find(&another), record);
     td_report_write();
     assert_true(holds(

@@ -83,6 +83,16 @@ class Lt(unittest.TestCase):
                 totals = self.calls()["totals"]
                 self.assertEqual((totals["emulated"], totals["native"]), (PRODUCTS + COMPLEX, 0))
 
+    def test_products_are_verified(self):
+        """What beta multiplies may be another matrix than the result."""
+        for mode in ("native", "faithful"):
+            process = run("df" if mode == "native" else mode, "linked", TANDEM_MODE=mode, TANDEM_VERIFY="sample:2",
+                          TANDEM_REPORT=self.report)
+            self.assert_ran(process)
+            totals = self.calls()["totals"]
+            self.assertEqual(totals["outside"], 0, mode)
+            self.assertGreater(totals["verified"], totals["intercepted"], mode)
+
     def test_native_changes_nothing(self):
         for way in WAYS:
             process = run("df", way, TANDEM_MODE="native", TANDEM_REPORT=self.report)

@@ -120,12 +120,22 @@ class PreloadLevel3(unittest.TestCase):
                   ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC"), ("Dtrsm_v2", "RUNU")}
         self.assertTrue(wanted <= rows, wanted - rows)
 
-    def test_solutions_stay_unverified(self):
-        """An element of X is no sum of one row and one column."""
-        process, calls = self.report("verified", "plain", TANDEM_MODE="df", TANDEM_ENTRY="trsm,syrk", TANDEM_VERIFY="sample:8")
-        self.assertEqual((process.returncode, process.stderr), (0, ""))
-        verified = {name: any(call["verified"] for call in calls if name in call["function"]) for name in ("trsm", "Dsyrk")}
-        self.assertEqual(verified, {"trsm": False, "Dsyrk": True})
+    def test_every_routine_is_verified(self):
+        """Products by their elements, solves by their residuals."""
+        for name, form in (("native", "device"), ("df", "plain")):
+            process, calls = self.report("verified", form, TANDEM_MODE=name, TANDEM_VERIFY="sample:2")
+            self.assertEqual((process.returncode, process.stderr), (0, ""), name)
+            verified = [call for call in calls if call["verified"]]
+            self.assertEqual({call["function"] for call in verified}, of_form(form), name)
+            self.assertEqual([call for call in verified if call["verified"]["outside"]], [], name)
+            for call in calls:
+                is_run = call["native_reason"] not in ("invalid arguments", "nothing to compute", "mode native")
+                self.assertTrue(call["verified"] or not is_run, f"{name} {call}")
+            for call in verified:
+                is_solve, parts = "trsm" in call["function"], 2 if call["type"] == "complex binary64" else 1
+                self.assertEqual(call["verified"]["worst_ulps"] is None, is_solve, call)
+                self.assertEqual(call["verified"]["bound"] is None, is_solve and call["mode"] == "native", call)
+                self.assertEqual(call["verified"]["elements"] % parts, 0, call)
 
     def test_switched_off(self):
         process, calls = self.report("off", "plain", TANDEM_MODE="df", TANDEM_ENTRY="gemm")

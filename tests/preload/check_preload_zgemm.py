@@ -95,6 +95,17 @@ class PreloadZgemm(unittest.TestCase):
             bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"), set()).add(result[-1])
         self.assertEqual({case: found for case, found in bits.items() if len(found) > 1}, {}, name)
 
+    def test_products_are_verified(self):
+        for name, form in (("native", "cublasZgemm_v2"), ("native", "cublasZgemm3m"), ("df", "cublasZgemmBatched")):
+            process, calls = self.report("verified", form, TANDEM_MODE=name, TANDEM_VERIFY="sample:6")
+            self.assertEqual((process.returncode, process.stderr), (0, ""), name)
+            verified = [call for call in calls if call["verified"]]
+            self.assertGreater(len(verified), 9, name)
+            self.assertEqual([call for call in verified if call["verified"]["outside"]], [], name)
+            for call in verified:
+                is_unbound = call["mode"] == "native" and "3m" in call["function"]
+                self.assertEqual(call["verified"]["bound"] is None, is_unbound, call)
+
     def test_switched_off(self):
         process, calls = self.report("off", TANDEM_MODE="df", TANDEM_ENTRY="lu")
         self.assertEqual(calls, [])
