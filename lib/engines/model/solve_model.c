@@ -16,14 +16,16 @@ static double real_products(const td_problem *p)
 
 static double real_parts(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64 ? 2.0 : 1.0; }
 
-/* cuBLAS's own solve: as many operations as a product has, some time for every block of rows, one
- * after another, and for every element of B. */
+/* cuBLAS's own solve: as many operations as a product has, some time for every row, which is more
+ * where there are many, and for every element of B. */
 double td_model_native_solve(const td_model *model, const td_problem *p)
 {
     const td_rates *rates = &model->rates;
-    const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p);
+    const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
+                 first_rows = fmin(order, 256.0);
     return real_products(p) * order * order * vectors / rates->matrix64 +
-           td_tuned_native_solve_row * 1e-6 * order +
+           td_tuned_native_solve_first_row * 1e-6 * first_rows +
+           td_tuned_native_solve_row * 1e-6 * (order - first_rows) +
            td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
 }
 

@@ -267,6 +267,7 @@ void *routine_upload(const routine_case *c, const matrix *x)
     for (size_t i = 0; i < count; i++) memcpy(host + i * bytes, &x->at[i], bytes);
     CHECK_CUDA(cudaMalloc((void **)&device, count * bytes + 1));
     CHECK_CUDA(cudaMemcpy(device, host, count * bytes, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaStreamSynchronize(NULL)); /* see device_upload */
     free(host);
     return device;
 }
@@ -292,6 +293,7 @@ td_scalar routine_on_device(td_scalar s, void **memory)
 {
     CHECK_CUDA(cudaMalloc(memory, sizeof s.value));
     CHECK_CUDA(cudaMemcpy(*memory, &s.value, sizeof s.value, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaStreamSynchronize(NULL));
     return (td_scalar){.device = *memory};
 }
 
