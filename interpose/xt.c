@@ -64,7 +64,7 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
                           .handle = (handle_),                                                     \
                           .p = (p_)};                                                              \
     td_call call;                                                                                  \
-    cublasStatus_t status;                                                                         \
+    cublasStatus_t status = CUBLAS_STATUS_INTERNAL_ERROR;                                          \
     if (!begin(&x, alpha, beta, &call, &status)) return status;                                    \
     __typeof__(&(function)) original = TD_ORIGINAL(x.library, function);                           \
     status = original ? original(handle_, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;            \

@@ -78,7 +78,8 @@ static double of_update(const td_engine *engine, td_parameter parameter, int64_t
  * the tiles and the terms of a tile, of alpha B, and two of a quotient. */
 static double of_block(int64_t rows)
 {
-    const double bands = (double)rows / TD_SOLVE_BAND, tiles = TD_SOLVE_BAND / TD_SOLVE_TILE;
+    const int tiles = TD_SOLVE_BAND / TD_SOLVE_TILE;
+    const double bands = (double)rows / TD_SOLVE_BAND;
     return (TD_SOLVE_BAND + bands + tiles + TD_SOLVE_TILE + 3.0) * unit;
 }
 
