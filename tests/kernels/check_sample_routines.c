@@ -206,12 +206,12 @@ static void graphs_of_products(void **unused)
     if (sampled_mode->is_variant) return;
     for (int which = 0; which < KINDS; which++) {
         routine_case c = plain_case(which, 5, 9);
+        const errors one = errors_of(&c, &c.c);
         void *memory[ROUTINE_MEMORIES];
         c.is_in_place = c.p.kind == TD_TRIANGULAR_PRODUCT;
         c.c.ld = c.is_in_place ? c.b.ld : c.c.ld;
         const td_problem p = call_of(&c, memory);
         const td_sample_counts s = sampled_run_in_graph(&p, RUNS);
-        const errors one = errors_of(&c, &c.c);
         CHECK(s.elements == RUNS * one.elements && s.outside == 0 && s.special == 0,
               "%s: %llu elements, %llu outside, %llu special: %s", sampled_mode->name, s.elements,
               s.outside, s.special, routine_text(&c));
