@@ -13,8 +13,7 @@ static _Thread_local struct {
     td_call call;
 } unfinished;
 
-/* A call that is not looked at: td_wrap_end then does nothing but leave. */
-static bool pass(td_call *call)
+bool td_wrap_pass(td_call *call)
 {
     memset(call, 0, sizeof *call);
     td_original_enter();
@@ -116,7 +115,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
                    const void *beta, td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
-    if (!o) return pass(call);
+    if (!o) return td_wrap_pass(call);
     const int state = hold_off_cancellation();
     const bool must_run = begin(o, entry, library, handle, alpha, beta, p, call);
     allow_cancellation(state);
@@ -126,7 +125,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
-    if (!o) return pass(call);
+    if (!o) return td_wrap_pass(call);
     const int state = hold_off_cancellation();
     *call =
         stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);

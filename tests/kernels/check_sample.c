@@ -454,17 +454,6 @@ static void check_spoiled(const char *mode, void (*spoil)(run *r), unsigned long
     problem_free(&p);
 }
 
-/* The content of a file. */
-static char *read_file(const char *path)
-{
-    static char text[1 << 16];
-    FILE *file = fopen(path, "r");
-    CHECK(file, "no file %s", path);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
 static void wrong_elements_are_found_and_said_once(void **unused)
 {
     (void)unused;
@@ -475,7 +464,7 @@ static void wrong_elements_are_found_and_said_once(void **unused)
     check_spoiled("fp64", spoil_by_nan, 1);
     check_spoiled("ozaki2:6", spoil_a_little, 0); /* which promises nothing */
 
-    char *log = read_file(log_path), *first = strstr(log, "element (3, 2) of C is off by ");
+    char *log = test_read_file(log_path), *first = strstr(log, "element (3, 2) of C is off by ");
     CHECK(first, "the log is: %s", log);
     CHECK(strstr(first, "the mode promises 0.00e+00 and 5.00e-01"), "the log is: %s", log);
     CHECK(!strstr(first + 1, "element ("), "said again: %s", log);
@@ -488,7 +477,7 @@ static void the_first_row_and_column_are_kept(void **unused)
     double a[30], b[30], after = 0.0, exact = 0.0;
     (void)unused;
     snprintf(path, sizeof path, "%s/verify-%ld.txt", folder, (long)getpid());
-    const char *text = read_file(path);
+    const char *text = test_read_file(path);
     CHECK(strstr(text, "element (3, 2) of C"), "%s", text);
     CHECK(strstr(text, "30 of 30 terms"), "%s", text);
     const char *value = strstr(text, "# C after ");

@@ -263,16 +263,6 @@ static void blocks_share_long_sums(void **unused)
 
 /* ---- what is kept of the first fault ---- */
 
-static char *read_file(const char *path)
-{
-    static char text[1 << 16];
-    FILE *file = fopen(path, "r");
-    CHECK(file, "no file %s", path);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
 /* The imaginary part that these terms make, and how many there are. */
 static quad sum_of_file(const char *text, number alpha, int *terms)
 {
@@ -304,10 +294,10 @@ static void the_first_fault_is_kept(void **unused)
     td_failures_look();
     const double after = cimag(*element(&got, 4, 1));
 
-    const char *const log = read_file(sampled_log);
+    const char *const log = test_read_file(sampled_log);
     CHECK(strstr(log, "the imaginary part of element (4, 1) of C is off by "), "the log is: %s",
           log);
-    const char *const text = read_file(sampled_file);
+    const char *const text = test_read_file(sampled_file);
     int terms;
     const double made = (double)sum_of_file(text, c.alpha, &terms);
     CHECK(terms == 20, "%d terms: %s", terms, text);

@@ -54,6 +54,16 @@ const char *test_power(double x)
     return text;
 }
 
+char *test_read_file(const char *path)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path, "r");
+    CHECK(file, "no file %s", path);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)
 {
     if (argc > 1) *cases = atoi(argv[1]);

@@ -54,6 +54,9 @@ __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
  * will be run. */
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed);
 
+/* A file's first 64 KiB; valid until the next call. */
+char *test_read_file(const char *path);
+
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
 const char *test_power(double x);
 
