@@ -4,7 +4,7 @@
 
 #define HANDLE cublasHandle_t
 #define WRAP   TD_WRAP
-#include "level3.h"
+#include "by_handle.h"
 
 #define PRODUCT(type_, transa, transb, m_, n_, k_, a_, b_, c_, batch_)                             \
     {                                                                                              \
@@ -12,14 +12,10 @@
         .m = (m_), .n = (n_), .k = (k_), .a = a_, .b = b_, .c = c_, .batch = (batch_)              \
     }
 
-/* Matrices as the kernels know them; A and B are never written. */
+/* Matrices of a batch, a stride apart. */
 #define STRIDED(p, ld_, stride_)                                                                   \
     {                                                                                              \
         .data = (void *)(uintptr_t)(p), .ld = (ld_), .stride = (stride_)                           \
-    }
-#define MATRICES(p, ld_)                                                                           \
-    {                                                                                              \
-        .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
     }
 
 #define SIZES(size)                                                                                \
@@ -107,12 +103,9 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
 
 /* ---- all of them ---- */
 
-DEFINE_GEMM(cublasDgemm_v2, int, double, TD_BINARY64)
-DEFINE_GEMM(cublasDgemm_v2_64, int64_t, double, TD_BINARY64)
-DEFINE_GEMM(cublasZgemm_v2, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM(cublasZgemm_v2_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM(cublasZgemm3m, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM(cublasZgemm3m_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_BOTH(GEMM, TD_PRODUCT, cublasDgemm_v2, REAL)
+DEFINE_BOTH(GEMM, TD_PRODUCT, cublasZgemm_v2, COMPLEX)
+DEFINE_BOTH(GEMM, TD_PRODUCT, cublasZgemm3m, COMPLEX)
 DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched, int, double, TD_BINARY64)
 DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t, double, TD_BINARY64)
 DEFINE_GEMM_STRIDED(cublasZgemmStridedBatched, int, cuDoubleComplex, TD_COMPLEX_BINARY64)

@@ -27,7 +27,7 @@ cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
 /* The stream is certain while no other thread has set one. */
 static bool stream_is_known(void) { return atomic_load(&setters) == (is_setter ? 1 : 0); }
 
-static td_op operation(char letter)
+static td_op operation_of(char letter)
 {
     switch (letter) {
     case 'n':
@@ -44,7 +44,7 @@ static td_op operation(char letter)
     }
 }
 
-static td_triangle triangle(char letter)
+static td_triangle triangle_of(char letter)
 {
     switch (letter) {
     case 'l':
@@ -72,7 +72,7 @@ static td_side side_of(char letter)
     }
 }
 
-static td_diagonal diagonal(char letter)
+static td_diagonal diagonal_of(char letter)
 {
     switch (letter) {
     case 'n':
@@ -86,136 +86,53 @@ static td_diagonal diagonal(char letter)
     }
 }
 
-static td_matrix matrix(const void *data, int ld)
-{
-    return (td_matrix){.data = (void *)(uintptr_t)data, .ld = ld};
-}
+/* Scalars are arguments themselves. */
+#define SIDE               char
+#define TRIANGLE           char
+#define OPERATION          char
+#define DIAGONAL           char
+#define SCALAR(type)       type
+#define SIDE_OF(x)         side_of(x)
+#define TRIANGLE_OF(x)     triangle_of(x)
+#define OPERATION_OF(x)    operation_of(x)
+#define DIAGONAL_OF(x)     diagonal_of(x)
+#define ADDRESS_OF(scalar) (&(scalar))
+#include "level3.h"
 
-/* The rest of a wrapper, once *p describes the call but for what all have. */
-#define WRAP(function, alpha, beta, ...)                                                           \
-    td_call call;                                                                                  \
-    td_wrap_set_scalars(&p, alpha, beta, false);                                                   \
-    p.batch = 1;                                                                                   \
-    p.stream = my_stream;                                                                          \
-    p.caller = __builtin_return_address(0);                                                        \
-    td_library *library = TD_LIBRARY_OF(NULL, function);                                           \
-    if (!td_wrap_begin_legacy(TD_ENTRY_##function, stream_is_known(), &p, &call)) return;          \
-    __typeof__(&(function)) original = TD_ORIGINAL(library, function);                             \
-    if (original) original(__VA_ARGS__);                                                           \
-    td_wrap_end(&call, original != NULL)
-
-#define DEFINE_GEMM(function, number, type_)                                                       \
-    TD_EXPORT void function(char transa, char transb, int m, int n, int k, number alpha,           \
-                            const number *A, int lda, const number *B, int ldb, number beta,       \
-                            number *C, int ldc);                                                   \
-    void function(char transa, char transb, int m, int n, int k, number alpha, const number *A,    \
-                  int lda, const number *B, int ldb, number beta, number *C, int ldc)              \
+/* The wrapper of a function: its row (level3.h) and kind of routine, and its types. */
+#define DEFINE(row, kind, function, ...) DEFINE_OF_TYPES(row, kind, function, __VA_ARGS__)
+#define DEFINE_OF_TYPES(row, kind_, function, number, alpha_type, beta_type, type_, hermitian)     \
+    TD_EXPORT void function(row##_PARAMETERS(int, number, alpha_type, beta_type));                 \
+    void function(row##_PARAMETERS(int, number, alpha_type, beta_type))                            \
     {                                                                                              \
-        td_problem p = {.kind = TD_PRODUCT,                                                        \
-                        .type = type_,                                                             \
-                        .op_a = operation(transa),                                                 \
-                        .op_b = operation(transb),                                                 \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .k = k,                                                                    \
-                        .a = matrix(A, lda),                                                       \
-                        .b = matrix(B, ldb),                                                       \
-                        .c = matrix(C, ldc)};                                                      \
-        WRAP(function, &alpha, &beta, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C,     \
-             ldc);                                                                                 \
+        td_problem p = {.kind = (kind_),                                                           \
+                        .type = (type_),                                                           \
+                        .is_hermitian = (hermitian),                                               \
+                        .batch = 1,                                                                \
+                        .stream = my_stream,                                                       \
+                        .caller = __builtin_return_address(0),                                     \
+                        row##_FIELDS};                                                             \
+        td_call call;                                                                              \
+        td_wrap_set_scalars(&p, &alpha, row##_BETA, false);                                        \
+        td_library *library = TD_LIBRARY_OF(NULL, function);                                       \
+        if (!td_wrap_begin_legacy(TD_ENTRY_##function, stream_is_known(), &p, &call)) return;      \
+        __typeof__(&(function)) original = TD_ORIGINAL(library, function);                         \
+        if (original) original(row##_ARGUMENTS);                                                   \
+        td_wrap_end(&call, original != NULL);                                                      \
     }
 
-#define DEFINE_SYMM(function, number, type_, hermitian)                                            \
-    TD_EXPORT void function(char side, char uplo, int m, int n, number alpha, const number *A,     \
-                            int lda, const number *B, int ldb, number beta, number *C, int ldc);   \
-    void function(char side, char uplo, int m, int n, number alpha, const number *A, int lda,      \
-                  const number *B, int ldb, number beta, number *C, int ldc)                       \
-    {                                                                                              \
-        td_problem p = {.kind = TD_SYMMETRIC_PRODUCT,                                              \
-                        .type = type_,                                                             \
-                        .side = side_of(side),                                                     \
-                        .triangle = triangle(uplo),                                                \
-                        .is_hermitian = hermitian,                                                 \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = matrix(A, lda),                                                       \
-                        .b = matrix(B, ldb),                                                       \
-                        .c = matrix(C, ldc)};                                                      \
-        WRAP(function, &alpha, &beta, side, uplo, m, n, alpha, A, lda, B, ldb, beta, C, ldc);      \
-    }
-
-#define DEFINE_SYRK(function, number, scalar, type_, hermitian)                                    \
-    TD_EXPORT void function(char uplo, char trans, int n, int k, scalar alpha, const number *A,    \
-                            int lda, scalar beta, number *C, int ldc);                             \
-    void function(char uplo, char trans, int n, int k, scalar alpha, const number *A, int lda,     \
-                  scalar beta, number *C, int ldc)                                                 \
-    {                                                                                              \
-        td_problem p = {.kind = TD_RANK_K,                                                         \
-                        .type = type_,                                                             \
-                        .op_a = operation(trans),                                                  \
-                        .triangle = triangle(uplo),                                                \
-                        .is_hermitian = hermitian,                                                 \
-                        .n = n,                                                                    \
-                        .k = k,                                                                    \
-                        .a = matrix(A, lda),                                                       \
-                        .c = matrix(C, ldc)};                                                      \
-        WRAP(function, &alpha, &beta, uplo, trans, n, k, alpha, A, lda, beta, C, ldc);             \
-    }
-
-#define DEFINE_SYR2K(function, number, beta_number, type_, hermitian)                              \
-    TD_EXPORT void function(char uplo, char trans, int n, int k, number alpha, const number *A,    \
-                            int lda, const number *B, int ldb, beta_number beta, number *C,        \
-                            int ldc);                                                              \
-    void function(char uplo, char trans, int n, int k, number alpha, const number *A, int lda,     \
-                  const number *B, int ldb, beta_number beta, number *C, int ldc)                  \
-    {                                                                                              \
-        td_problem p = {.kind = TD_RANK_2K,                                                        \
-                        .type = type_,                                                             \
-                        .op_a = operation(trans),                                                  \
-                        .triangle = triangle(uplo),                                                \
-                        .is_hermitian = hermitian,                                                 \
-                        .n = n,                                                                    \
-                        .k = k,                                                                    \
-                        .a = matrix(A, lda),                                                       \
-                        .b = matrix(B, ldb),                                                       \
-                        .c = matrix(C, ldc)};                                                      \
-        WRAP(function, &alpha, &beta, uplo, trans, n, k, alpha, A, lda, B, ldb, beta, C, ldc);     \
-    }
-
-/* Products and solutions in place of B. */
-#define DEFINE_TRIANGULAR(function, kind_, number, type_)                                          \
-    TD_EXPORT void function(char side, char uplo, char transa, char diag, int m, int n,            \
-                            number alpha, const number *A, int lda, number *B, int ldb);           \
-    void function(char side, char uplo, char transa, char diag, int m, int n, number alpha,        \
-                  const number *A, int lda, number *B, int ldb)                                    \
-    {                                                                                              \
-        td_problem p = {.kind = kind_,                                                             \
-                        .type = type_,                                                             \
-                        .op_a = operation(transa),                                                 \
-                        .side = side_of(side),                                                     \
-                        .triangle = triangle(uplo),                                                \
-                        .diagonal = diagonal(diag),                                                \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = matrix(A, lda),                                                       \
-                        .b = matrix(B, ldb),                                                       \
-                        .c = matrix(B, ldb)};                                                      \
-        WRAP(function, &alpha, &td_no_scalar, side, uplo, transa, diag, m, n, alpha, A, lda, B,    \
-             ldb);                                                                                 \
-    }
-
-DEFINE_GEMM(cublasDgemm, double, TD_BINARY64)
-DEFINE_GEMM(cublasZgemm, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_SYMM(cublasDsymm, double, TD_BINARY64, false)
-DEFINE_SYMM(cublasZsymm, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-DEFINE_SYMM(cublasZhemm, cuDoubleComplex, TD_COMPLEX_BINARY64, true)
-DEFINE_SYRK(cublasDsyrk, double, double, TD_BINARY64, false)
-DEFINE_SYRK(cublasZsyrk, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-DEFINE_SYRK(cublasZherk, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
-DEFINE_SYR2K(cublasDsyr2k, double, double, TD_BINARY64, false)
-DEFINE_SYR2K(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-DEFINE_SYR2K(cublasZher2k, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
-DEFINE_TRIANGULAR(cublasDtrmm, TD_TRIANGULAR_PRODUCT, double, TD_BINARY64)
-DEFINE_TRIANGULAR(cublasZtrmm, TD_TRIANGULAR_PRODUCT, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_TRIANGULAR(cublasDtrsm, TD_TRIANGULAR_SOLVE, double, TD_BINARY64)
-DEFINE_TRIANGULAR(cublasZtrsm, TD_TRIANGULAR_SOLVE, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE(GEMM, TD_PRODUCT, cublasDgemm, REAL)
+DEFINE(GEMM, TD_PRODUCT, cublasZgemm, COMPLEX)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasDsymm, REAL)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasZsymm, COMPLEX)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasZhemm, HERMITIAN)
+DEFINE(SYRK, TD_RANK_K, cublasDsyrk, REAL)
+DEFINE(SYRK, TD_RANK_K, cublasZsyrk, COMPLEX)
+DEFINE(SYRK, TD_RANK_K, cublasZherk, HERMITIAN_K)
+DEFINE(SYR2K, TD_RANK_2K, cublasDsyr2k, REAL)
+DEFINE(SYR2K, TD_RANK_2K, cublasZsyr2k, COMPLEX)
+DEFINE(SYR2K, TD_RANK_2K, cublasZher2k, HERMITIAN_2K)
+DEFINE(TRMM_IN_PLACE, TD_TRIANGULAR_PRODUCT, cublasDtrmm, REAL)
+DEFINE(TRMM_IN_PLACE, TD_TRIANGULAR_PRODUCT, cublasZtrmm, COMPLEX)
+DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasDtrsm, REAL)
+DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasZtrsm, COMPLEX)

@@ -1,40 +1,30 @@
 /* level3.c - wrappers of level 3 routines with a handle that are products (lib/call/lower.c), or
  * solutions of blocks and products (lib/engines/solve), for real and complex matrices. Each one
- * describes its arguments as a td_problem; the forms with 32-bit and 64-bit sizes differ in a type
- * alone. */
+ * describes its arguments as a td_problem. */
 #include "wrap.h"
 
 #define HANDLE cublasHandle_t
 #define WRAP   TD_WRAP
-#include "level3.h"
+#include "by_handle.h"
 
-#define OF_BOTH_SIZES(DEFINE, function, ...)                                                       \
-    DEFINE(function, int, __VA_ARGS__)                                                             \
-    DEFINE(function##_64, int64_t, __VA_ARGS__)
+DEFINE_BOTH(SYMM, TD_SYMMETRIC_PRODUCT, cublasDsymm_v2, REAL)
+DEFINE_BOTH(SYMM, TD_SYMMETRIC_PRODUCT, cublasZsymm_v2, COMPLEX)
+DEFINE_BOTH(SYMM, TD_SYMMETRIC_PRODUCT, cublasZhemm_v2, HERMITIAN)
 
-OF_BOTH_SIZES(DEFINE_SYMM, cublasDsymm_v2, double, TD_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYMM, cublasZsymm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYMM, cublasZhemm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64, true)
+DEFINE_BOTH(SYRK, TD_RANK_K, cublasDsyrk_v2, REAL)
+DEFINE_BOTH(SYRK, TD_RANK_K, cublasZsyrk_v2, COMPLEX)
+DEFINE_BOTH(SYRK, TD_RANK_K, cublasZherk_v2, HERMITIAN_K)
 
-OF_BOTH_SIZES(DEFINE_SYRK, cublasDsyrk_v2, double, double, TD_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYRK, cublasZsyrk_v2, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64,
-              false)
-OF_BOTH_SIZES(DEFINE_SYRK, cublasZherk_v2, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
+DEFINE_BOTH(SYR2K, TD_RANK_KX, cublasDsyrkx, REAL)
+DEFINE_BOTH(SYR2K, TD_RANK_KX, cublasZsyrkx, COMPLEX)
+DEFINE_BOTH(SYR2K, TD_RANK_KX, cublasZherkx, HERMITIAN_2K)
 
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasDsyrkx, TD_RANK_KX, double, double, TD_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasZsyrkx, TD_RANK_KX, cuDoubleComplex, cuDoubleComplex,
-              TD_COMPLEX_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasZherkx, TD_RANK_KX, cuDoubleComplex, double, TD_COMPLEX_BINARY64,
-              true)
+DEFINE_BOTH(SYR2K, TD_RANK_2K, cublasDsyr2k_v2, REAL)
+DEFINE_BOTH(SYR2K, TD_RANK_2K, cublasZsyr2k_v2, COMPLEX)
+DEFINE_BOTH(SYR2K, TD_RANK_2K, cublasZher2k_v2, HERMITIAN_2K)
 
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasDsyr2k_v2, TD_RANK_2K, double, double, TD_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasZsyr2k_v2, TD_RANK_2K, cuDoubleComplex, cuDoubleComplex,
-              TD_COMPLEX_BINARY64, false)
-OF_BOTH_SIZES(DEFINE_SYR2K, cublasZher2k_v2, TD_RANK_2K, cuDoubleComplex, double,
-              TD_COMPLEX_BINARY64, true)
+DEFINE_BOTH(TRMM, TD_TRIANGULAR_PRODUCT, cublasDtrmm_v2, REAL)
+DEFINE_BOTH(TRMM, TD_TRIANGULAR_PRODUCT, cublasZtrmm_v2, COMPLEX)
 
-OF_BOTH_SIZES(DEFINE_TRMM, cublasDtrmm_v2, double, TD_BINARY64)
-OF_BOTH_SIZES(DEFINE_TRMM, cublasZtrmm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64)
-
-OF_BOTH_SIZES(DEFINE_TRSM, cublasDtrsm_v2, double, TD_BINARY64)
-OF_BOTH_SIZES(DEFINE_TRSM, cublasZtrsm_v2, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE_BOTH(TRSM, TD_TRIANGULAR_SOLVE, cublasDtrsm_v2, REAL)
+DEFINE_BOTH(TRSM, TD_TRIANGULAR_SOLVE, cublasZtrsm_v2, COMPLEX)

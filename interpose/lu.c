@@ -2,10 +2,9 @@
  * triangles. Each one describes its arguments as a td_problem. */
 #include "wrap.h"
 
-#define STACK(p, ld_)                                                                              \
-    {                                                                                              \
-        .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
-    }
+#define HANDLE cublasHandle_t
+#define WRAP   TD_WRAP
+#include "by_handle.h"
 
 /* The four types of a routine: its letter, its C type and its td_type. */
 #define FOR_TYPES(X)                                                                               \
@@ -22,7 +21,7 @@
         td_problem p = {.kind = TD_LU_FACTOR,                                                      \
                         .type = type_,                                                             \
                         .n = n,                                                                    \
-                        .a = STACK(A, lda),                                                        \
+                        .a = MATRICES(A, lda),                                                     \
                         .pivots = P,                                                               \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
@@ -38,8 +37,8 @@
         td_problem p = {.kind = TD_LU_INVERT,                                                      \
                         .type = type_,                                                             \
                         .n = n,                                                                    \
-                        .a = STACK(A, lda),                                                        \
-                        .c = STACK(C, ldc),                                                        \
+                        .a = MATRICES(A, lda),                                                     \
+                        .c = MATRICES(C, ldc),                                                     \
                         .pivots = (int *)(uintptr_t)P,                                             \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
@@ -55,8 +54,8 @@
         td_problem p = {.kind = TD_INVERT,                                                         \
                         .type = type_,                                                             \
                         .n = n,                                                                    \
-                        .a = STACK(A, lda),                                                        \
-                        .c = STACK(Ainv, lda_inv),                                                 \
+                        .a = MATRICES(A, lda),                                                     \
+                        .c = MATRICES(Ainv, lda_inv),                                              \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
         TD_WRAP(cublas##letter##matinvBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, \
@@ -76,8 +75,8 @@
                         .op_a = (td_op)trans,                                                      \
                         .n = n,                                                                    \
                         .k = nrhs,                                                                 \
-                        .a = STACK(Aarray, lda),                                                   \
-                        .b = STACK(Barray, ldb),                                                   \
+                        .a = MATRICES(Aarray, lda),                                                \
+                        .b = MATRICES(Barray, ldb),                                                \
                         .pivots = (int *)(uintptr_t)devIpiv,                                       \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
@@ -94,14 +93,9 @@
     {                                                                                              \
         td_problem p = {.kind = TD_TRIANGULAR_SOLVE,                                               \
                         .type = type_,                                                             \
-                        .op_a = (td_op)trans,                                                      \
-                        .side = (td_side)side,                                                     \
-                        .triangle = (td_triangle)uplo,                                             \
-                        .diagonal = (td_diagonal)diag,                                             \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = STACK(A, lda),                                                        \
-                        .b = STACK(B, ldb),                                                        \
+                        TRIANGULAR_FIELDS,                                                         \
+                        .a = MATRICES(A, lda),                                                     \
+                        .b = MATRICES(B, ldb),                                                     \
                         .batch = batchCount};                                                      \
         TD_WRAP(function, handle, alpha, &td_no_scalar, p, side, uplo, trans, diag, m, n, alpha,   \
                 A, lda, B, ldb, batchCount);                                                       \

@@ -73,31 +73,29 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
 
 #define HANDLE cublasXtHandle_t
 #define WRAP   WRAP_XT
-#include "level3.h"
+#include "by_handle.h"
 
-DEFINE_GEMM(cublasXtDgemm, size_t, double, TD_BINARY64)
-DEFINE_GEMM(cublasXtZgemm, size_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE(GEMM, TD_PRODUCT, cublasXtDgemm, size_t, REAL)
+DEFINE(GEMM, TD_PRODUCT, cublasXtZgemm, size_t, COMPLEX)
 
-DEFINE_SYMM(cublasXtDsymm, size_t, double, TD_BINARY64, false)
-DEFINE_SYMM(cublasXtZsymm, size_t, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-DEFINE_SYMM(cublasXtZhemm, size_t, cuDoubleComplex, TD_COMPLEX_BINARY64, true)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtDsymm, size_t, REAL)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZsymm, size_t, COMPLEX)
+DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZhemm, size_t, HERMITIAN)
 
-DEFINE_SYRK(cublasXtDsyrk, size_t, double, double, TD_BINARY64, false)
-DEFINE_SYRK(cublasXtZsyrk, size_t, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false)
-DEFINE_SYRK(cublasXtZherk, size_t, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
+DEFINE(SYRK, TD_RANK_K, cublasXtDsyrk, size_t, REAL)
+DEFINE(SYRK, TD_RANK_K, cublasXtZsyrk, size_t, COMPLEX)
+DEFINE(SYRK, TD_RANK_K, cublasXtZherk, size_t, HERMITIAN_K)
 
-DEFINE_SYR2K(cublasXtDsyrkx, size_t, TD_RANK_KX, double, double, TD_BINARY64, false)
-DEFINE_SYR2K(cublasXtZsyrkx, size_t, TD_RANK_KX, cuDoubleComplex, cuDoubleComplex,
-             TD_COMPLEX_BINARY64, false)
-DEFINE_SYR2K(cublasXtZherkx, size_t, TD_RANK_KX, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
+DEFINE(SYR2K, TD_RANK_KX, cublasXtDsyrkx, size_t, REAL)
+DEFINE(SYR2K, TD_RANK_KX, cublasXtZsyrkx, size_t, COMPLEX)
+DEFINE(SYR2K, TD_RANK_KX, cublasXtZherkx, size_t, HERMITIAN_2K)
 
-DEFINE_SYR2K(cublasXtDsyr2k, size_t, TD_RANK_2K, double, double, TD_BINARY64, false)
-DEFINE_SYR2K(cublasXtZsyr2k, size_t, TD_RANK_2K, cuDoubleComplex, cuDoubleComplex,
-             TD_COMPLEX_BINARY64, false)
-DEFINE_SYR2K(cublasXtZher2k, size_t, TD_RANK_2K, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true)
+DEFINE(SYR2K, TD_RANK_2K, cublasXtDsyr2k, size_t, REAL)
+DEFINE(SYR2K, TD_RANK_2K, cublasXtZsyr2k, size_t, COMPLEX)
+DEFINE(SYR2K, TD_RANK_2K, cublasXtZher2k, size_t, HERMITIAN_2K)
 
-DEFINE_TRMM(cublasXtDtrmm, size_t, double, TD_BINARY64)
-DEFINE_TRMM(cublasXtZtrmm, size_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtDtrmm, size_t, REAL)
+DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtZtrmm, size_t, COMPLEX)
 
-DEFINE_TRSM(cublasXtDtrsm, size_t, double, TD_BINARY64)
-DEFINE_TRSM(cublasXtZtrsm, size_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
+DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtDtrsm, size_t, REAL)
+DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtZtrsm, size_t, COMPLEX)
