@@ -1,15 +1,8 @@
-/* handles.c - wrappers that learn of a handle what cuBLAS does not tell: which cuBLAS made it,
- * where its calls go, whoever makes them; and what workspace it was given. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+/* handles.c - wrappers that learn of a handle what cuBLAS does not tell: which cuBLAS made it, and
+ * what workspace it was given. */
+#include "notes.h"
 
-#include "../lib/loader/owners.h"
-#include "wrap.h"
-
-/* ---- workspaces ---- */
-
-/* One was given for work in a stream. */
+/* A workspace that was given for work in a stream. */
 typedef struct {
     cublasHandle_t handle;
     cudaStream_t stream;
@@ -17,60 +10,14 @@ typedef struct {
     size_t bytes;
 } loan;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static loan *loans; /* under the lock */
-static atomic_size_t loan_count;
-
-/* Under the lock. */
-static loan *find_loan(cublasHandle_t handle)
-{
-    for (size_t i = 0; i < loan_count; i++)
-        if (loans[i].handle == handle) return &loans[i];
-    return NULL;
-}
-
-static void forget_loan(cublasHandle_t handle)
-{
-    if (!atomic_load(&loan_count)) return;
-    pthread_mutex_lock(&lock);
-    loan *found = find_loan(handle);
-    if (found) *found = loans[--loan_count];
-    pthread_mutex_unlock(&lock);
-}
-
-/* Without memory it is not known. */
-static void remember_loan(const loan *given)
-{
-    forget_loan(given->handle);
-    if (!given->memory || !given->bytes) return;
-    pthread_mutex_lock(&lock);
-    loan *grown = realloc(loans, (loan_count + 1) * sizeof *grown);
-    if (grown) {
-        loans = grown;
-        loans[loan_count++] = *given;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-static void before_fork(void) { pthread_mutex_lock(&lock); }
-
-static void after_fork(void) { pthread_mutex_unlock(&lock); }
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
+static td_notes loans = {.size = sizeof(loan)};
 
 void td_wrap_find_loan(cublasHandle_t handle, td_problem *p)
 {
-    if (!atomic_load(&loan_count)) return;
-    pthread_mutex_lock(&lock);
-    const loan *found = find_loan(handle);
-    if (found && found->stream == p->stream) {
-        p->lent = found->memory;
-        p->lent_bytes = found->bytes;
-    }
-    pthread_mutex_unlock(&lock);
+    loan found;
+    if (!td_notes_find(&loans, handle, &found) || found.stream != p->stream) return;
+    p->lent = found.memory;
+    p->lent_bytes = found.bytes;
 }
 
 TD_EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
@@ -81,9 +28,13 @@ TD_EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *work
     if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
     loan given = {handle, NULL, workspace, bytes};
     const cublasStatus_t status = original(handle, workspace, bytes);
-    if (status == CUBLAS_STATUS_SUCCESS && get_stream &&
-        get_stream(handle, &given.stream) == CUBLAS_STATUS_SUCCESS)
-        remember_loan(&given);
+    if (status != CUBLAS_STATUS_SUCCESS || !get_stream ||
+        get_stream(handle, &given.stream) != CUBLAS_STATUS_SUCCESS)
+        return status;
+    if (workspace && bytes)
+        td_notes_set(&loans, &given);
+    else
+        td_notes_forget(&loans, handle);
     return status;
 }
 
@@ -93,28 +44,9 @@ TD_EXPORT cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t 
     td_library *library = TD_LIBRARY_OF(handle, cublasSetStream_v2);
     __typeof__(&cublasSetStream_v2) original = TD_ORIGINAL(library, cublasSetStream_v2);
     if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
-    forget_loan(handle);
+    td_notes_forget(&loans, handle);
     return original(handle, stream);
 }
 
-/* ---- owners ---- */
-
-TD_EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
-{
-    td_library *library = TD_LIBRARY_OF(NULL, cublasCreate_v2);
-    __typeof__(&cublasCreate_v2) original = TD_ORIGINAL(library, cublasCreate_v2);
-    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
-    const cublasStatus_t status = original(handle);
-    if (status == CUBLAS_STATUS_SUCCESS) td_owner_set(*handle, library);
-    return status;
-}
-
-TD_EXPORT cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
-{
-    td_library *library = TD_LIBRARY_OF(handle, cublasDestroy_v2);
-    __typeof__(&cublasDestroy_v2) original = TD_ORIGINAL(library, cublasDestroy_v2);
-    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
-    td_owner_set(handle, NULL);
-    forget_loan(handle);
-    return original(handle);
-}
+TD_DEFINE_CREATE(cublasCreate_v2, cublasHandle_t)
+TD_DEFINE_DESTROY(cublasDestroy_v2, cublasHandle_t, &loans)
