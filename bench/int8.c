@@ -5,7 +5,6 @@
  *
  * Beside it the rate of a loop of the tensor cores' products for a warp that does nothing else.
  * Medians of single launches; prints Markdown. */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,15 +149,4 @@ out:
     return table_close(&out, csv) && good;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
-                                            {NULL, 0, NULL, 0}};
-    const char *csv = NULL;
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 'c') return 2;
-        csv = optarg;
-    }
-    return run(csv) ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+int main(int argc, char **argv) { return table_main(argc, argv, run); }

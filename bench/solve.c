@@ -7,7 +7,6 @@
  *
  * Prints Markdown: microseconds, and real TFLOP/s (a complex multiply-add is eight operations).
  * Takes some fifteen seconds. */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,15 +255,4 @@ out:
     return table_close(&out, csv) && is_good;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
-                                            {NULL, 0, NULL, 0}};
-    const char *csv = NULL;
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 'c') return BAD_OPTIONS;
-        csv = optarg;
-    }
-    return run(csv) ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+int main(int argc, char **argv) { return table_main(argc, argv, run); }
