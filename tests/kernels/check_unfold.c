@@ -12,12 +12,11 @@
 #include "../../lib/call/lower.h"
 #include "../../lib/cuda/device.h"
 #include "../support/complex_of.h"
-#include "../support/random.h"
 #include "support/checked.h"
 #include "support/device.h"
+#include "support/numbers.h"
 
-typedef double _Complex term;
-typedef long double _Complex exact_term;
+typedef long double _Complex exact_number;
 
 static const td_engine *engine;
 static td_parameter parameter;
@@ -27,7 +26,7 @@ typedef struct {
     int64_t rows, columns, ld, members;
     bool is_complex;
     td_form form;
-    term *at; /* [member][column][ld]; a real matrix has imaginary parts of 0 */
+    number *at; /* [member][column][ld]; a real matrix has imaginary parts of 0 */
 } stored;
 
 typedef struct {
@@ -36,7 +35,7 @@ typedef struct {
     td_op op_a, op_b;
     td_region_kind region;
     int64_t m, n, k, batch; /* k: of each of the factors that are joined */
-    term alpha, beta;
+    number alpha, beta;
     stored a[2], b[2], c;
 } folded_case;
 
@@ -68,21 +67,23 @@ static bool is_read(const stored *x, int64_t i, int64_t j)
     return i != j || x->form.storage != TD_STORED_TRIANGULAR || !x->form.is_unit;
 }
 
-static double number(test_random *r) { return 2.0 * random_uniform(r) - 1.0; }
+static double signed_uniform(test_random *r) { return 2.0 * random_uniform(r) - 1.0; }
 
-static term *element(const stored *x, int64_t member, int64_t i, int64_t j)
+static number *element(const stored *x, int64_t member, int64_t i, int64_t j)
 {
     return &x->at[(member * x->columns + j) * x->ld + i];
 }
 
+static size_t count_of(const stored *x) { return (size_t)(x->members * x->columns * x->ld); }
+
 /* A Hermitian diagonal's imaginary parts are poison, too. */
 static void fill(stored *x, test_random *r)
 {
-    x->at = calloc((size_t)(x->members * x->columns * x->ld), sizeof *x->at);
+    x->at = calloc(count_of(x), sizeof *x->at);
     for (int64_t z = 0; z < x->members; z++)
         for (int64_t j = 0; j < x->columns; j++)
             for (int64_t i = 0; i < x->ld; i++) {
-                const double re = number(r), im = x->is_complex ? number(r) : 0.0;
+                const double re = signed_uniform(r), im = x->is_complex ? signed_uniform(r) : 0.0;
                 const bool is_half = i == j && x->form.is_hermitian;
                 *element(x, z, i, j) = !is_read(x, i, j)
                                            ? complex_of(NAN, x->is_complex ? NAN : 0.0)
@@ -100,33 +101,33 @@ static stored matrix(const folded_case *c, test_random *r, int64_t rows, int64_t
 
 /* ---- the reference ---- */
 
-static exact_term value_of(const stored *x, int64_t member, int64_t i, int64_t j)
+static exact_number value_of(const stored *x, int64_t member, int64_t i, int64_t j)
 {
     const td_form *f = &x->form;
     const bool is_other = is_other_triangle(f, i, j);
     if (f->storage == TD_STORED_TRIANGULAR && is_other) return 0.0L;
     if (f->storage == TD_STORED_TRIANGULAR && f->is_unit && i == j) return 1.0L;
-    const term t = is_other ? *element(x, member, j, i) : *element(x, member, i, j);
+    const number t = is_other ? *element(x, member, j, i) : *element(x, member, i, j);
     if (f->storage != TD_STORED_MIRRORED || !f->is_hermitian) return t;
-    return i == j ? long_complex_of(creal(t), 0.0L) : is_other ? conjl(t) : (exact_term)t;
+    return i == j ? long_complex_of(creal(t), 0.0L) : is_other ? conjl(t) : (exact_number)t;
 }
 
-static exact_term op_value(const stored *x, td_op op, int64_t member, int64_t i, int64_t j)
+static exact_number op_value(const stored *x, td_op op, int64_t member, int64_t i, int64_t j)
 {
     const int64_t own = x->members == 1 ? 0 : member;
-    const exact_term t = op == TD_OP_N ? value_of(x, own, i, j) : value_of(x, own, j, i);
+    const exact_number t = op == TD_OP_N ? value_of(x, own, i, j) : value_of(x, own, j, i);
     return op == TD_OP_C ? conjl(t) : t;
 }
 
 /* The sum of the products, and in *magnitude the sum of what the real products' magnitudes are. */
-static exact_term sum_of(const folded_case *c, int64_t z, int64_t i, int64_t j,
-                         long double *magnitude)
+static exact_number sum_of(const folded_case *c, int64_t z, int64_t i, int64_t j,
+                           long double *magnitude)
 {
-    exact_term sum = 0.0L;
+    exact_number sum = 0.0L;
     for (int part = 0; part < (c->has_rest ? 2 : 1); part++)
         for (int64_t l = 0; l < c->k; l++) {
-            const exact_term x = op_value(&c->a[part], c->op_a, z, i, l),
-                             y = op_value(&c->b[part], c->op_b, z, l, j);
+            const exact_number x = op_value(&c->a[part], c->op_a, z, i, l),
+                               y = op_value(&c->b[part], c->op_b, z, l, j);
             sum += x * y;
             *magnitude +=
                 (fabsl(creall(x)) + fabsl(cimagl(x))) * (fabsl(creall(y)) + fabsl(cimagl(y)));
@@ -139,15 +140,15 @@ static bool is_in_region(const folded_case *c, int64_t i, int64_t j)
     return c->region == TD_REGION_ALL || (c->region == TD_REGION_LOWER ? i >= j : i <= j);
 }
 
-static long double size_of(exact_term x) { return fabsl(creall(x)) + fabsl(cimagl(x)); }
+static long double size_of(exact_number x) { return fabsl(creall(x)) + fabsl(cimagl(x)); }
 
 /* What C must be, and the most that it may be off. */
-static exact_term expected(const folded_case *c, int64_t z, int64_t i, int64_t j, double *bound)
+static exact_number expected(const folded_case *c, int64_t z, int64_t i, int64_t j, double *bound)
 {
     const td_sample_bound proven = engine->proven(parameter, 2 * c->k * (c->has_rest ? 2 : 1));
-    const exact_term before = *element(&c->c, z, i, j), alpha = c->alpha, beta = c->beta;
+    const exact_number before = *element(&c->c, z, i, j), alpha = c->alpha, beta = c->beta;
     long double magnitude = 0.0L, all;
-    exact_term sum = beta == 0.0L ? 0.0L : beta * before;
+    exact_number sum = beta == 0.0L ? 0.0L : beta * before;
     sum += alpha * sum_of(c, z, i, j, &magnitude);
     all = size_of(alpha) * magnitude + (beta == 0.0L ? 0.0L : size_of(beta) * size_of(before));
     if (c->adds_mirror) {
@@ -161,32 +162,17 @@ static exact_term expected(const folded_case *c, int64_t z, int64_t i, int64_t j
 
 /* ---- running ---- */
 
-static void *upload(const stored *x)
-{
-    const size_t count = (size_t)(x->members * x->columns * x->ld),
-                 bytes = x->is_complex ? sizeof(term) : sizeof(double);
-    char *host = malloc(count * bytes), *device = NULL;
-    for (size_t i = 0; i < count; i++) memcpy(host + i * bytes, &x->at[i], bytes);
-    CHECK_CUDA(cudaMalloc((void **)&device, count * bytes));
-    CHECK_CUDA(cudaMemcpy(device, host, count * bytes, cudaMemcpyHostToDevice));
-    free(host);
-    return device;
-}
+static void *upload(const stored *x) { return numbers_upload(x->at, count_of(x), x->is_complex); }
 
 static stored download(const stored *like, const void *device)
 {
     stored x = *like;
-    const size_t count = (size_t)(x.members * x.columns * x.ld),
-                 bytes = x.is_complex ? sizeof(term) : sizeof(double);
-    char *host = malloc(count * bytes);
-    CHECK_CUDA(cudaMemcpy(host, device, count * bytes, cudaMemcpyDeviceToHost));
-    x.at = calloc(count, sizeof *x.at);
-    for (size_t i = 0; i < count; i++) memcpy(&x.at[i], host + i * bytes, bytes);
-    free(host);
+    x.at = calloc(count_of(&x), sizeof *x.at);
+    numbers_download(x.at, count_of(&x), x.is_complex, device);
     return x;
 }
 
-static td_scalar scalar_of(const folded_case *c, term x, void **device)
+static td_scalar scalar_of(const folded_case *c, number x, void **device)
 {
     td_scalar s = {.value.complex_binary64 = {creal(x), cimag(x)}};
     if (!c->is_complex) s.value.binary64 = creal(x);
@@ -199,7 +185,7 @@ static td_scalar scalar_of(const folded_case *c, term x, void **device)
 static td_matrix described(const stored *x, void *device, bool has_array, void **array)
 {
     const int64_t stride = x->members == 1 ? 0 : x->ld * x->columns,
-                  bytes = x->is_complex ? (int64_t)sizeof(term) : (int64_t)sizeof(double);
+                  bytes = x->is_complex ? (int64_t)sizeof(number) : (int64_t)sizeof(double);
     void *members[8];
     if (!has_array) return (td_matrix){.data = device, .ld = x->ld, .stride = stride};
     for (int i = 0; i < 8; i++) members[i] = (char *)device + i * stride * bytes;
@@ -253,19 +239,19 @@ static stored compute(const folded_case *c, size_t limit)
 
 static bool is_same(const stored *x, const stored *y)
 {
-    return memcmp(x->at, y->at, (size_t)(x->members * x->columns * x->ld) * sizeof *x->at) == 0;
+    return memcmp(x->at, y->at, count_of(x) * sizeof *x->at) == 0;
 }
 
 static void check_element(const folded_case *c, const stored *got, int64_t z, int64_t i, int64_t j)
 {
-    const term x = *element(got, z, i, j), old = *element(&c->c, z, i, j);
+    const number x = *element(got, z, i, j), old = *element(&c->c, z, i, j);
     double bound;
     if (i >= c->m || !is_in_region(c, i, j)) {
         CHECK(memcmp(&x, &old, sizeof x) == 0, "touched (%d, %d): %s", (int)i, (int)j,
               case_text(c));
         return;
     }
-    exact_term want = expected(c, z, i, j, &bound);
+    exact_number want = expected(c, z, i, j, &bound);
     const bool is_real = c->adds_mirror && i == j;
     if (is_real) CHECK(cimag(x) == 0.0, "C(%d, %d) is not real: %s", (int)i, (int)j, case_text(c));
     const double off = (double)fmaxl(fabsl(creall(want) - creal(x)),
@@ -310,13 +296,6 @@ static td_form random_form(test_random *r, bool is_complex)
     return f;
 }
 
-static term random_scalar(test_random *r, bool is_complex)
-{
-    static const double values[] = {1.0, 0.0, -1.0, 0.7};
-    const double re = values[random_int(r, 0, 3)], im = values[random_int(r, 0, 3)];
-    return complex_of(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
-}
-
 static int64_t random_size(test_random *r)
 {
     static const int most[] = {3, 20, 40, 90};
@@ -335,8 +314,8 @@ static folded_case make_case(uint64_t seed)
     c.m = random_size(r);
     c.n = random_size(r);
     c.k = random_size(r);
-    c.alpha = random_scalar(r, c.is_complex);
-    c.beta = random_scalar(r, c.is_complex);
+    c.alpha = numbers_random_scalar(r, c.is_complex);
+    c.beta = numbers_random_scalar(r, c.is_complex);
     c.batch = random_int(r, 0, 3) ? 1 : random_int(r, 2, 3);
     c.has_array = random_int(r, 0, 3) == 0;
     if (which == 0) form_a = random_form(r, c.is_complex), c.k = c.m;
@@ -389,22 +368,22 @@ static bool takes_part(const stored *x, td_op op, int64_t i, int64_t j)
 }
 
 /* x y + z by four real products. */
-static exact_term by_parts(exact_term x, exact_term y, exact_term z)
+static exact_number by_parts(exact_number x, exact_number y, exact_number z)
 {
     return long_complex_of(creall(x) * creall(y) - cimagl(x) * cimagl(y) + creall(z),
                            creall(x) * cimagl(y) + cimagl(x) * creall(y) + cimagl(z));
 }
 
 /* As a scalar without an imaginary part does. */
-static exact_term scaled(const folded_case *c, term by, exact_term x, exact_term z)
+static exact_number scaled(const folded_case *c, number by, exact_number x, exact_number z)
 {
     if (cimag(c->alpha) != 0.0 || cimag(c->beta) != 0.0) return by_parts(by, x, z);
     return long_complex_of(creal(by) * creall(x) + creall(z), creal(by) * cimagl(x) + cimagl(z));
 }
 
-static exact_term special_result(const folded_case *c, int64_t z, int64_t i, int64_t j)
+static exact_number special_result(const folded_case *c, int64_t z, int64_t i, int64_t j)
 {
-    exact_term sum = 0.0L, result = 0.0L;
+    exact_number sum = 0.0L, result = 0.0L;
     for (int part = 0; part < (c->has_rest ? 2 : 1); part++)
         for (int64_t l = 0; l < c->k; l++)
             if (takes_part(&c->a[part], c->op_a, i, l) && takes_part(&c->b[part], c->op_b, l, j))
@@ -422,8 +401,8 @@ static void check_kinds(const folded_case *c, const stored *got)
     for (int64_t z = 0; z < c->batch; z++)
         for (int64_t j = 0; j < c->n; j++)
             for (int64_t i = 0; i < c->m; i++) {
-                const term x = *element(got, z, i, j);
-                const exact_term want = special_result(c, z, i, j);
+                const number x = *element(got, z, i, j);
+                const exact_number want = special_result(c, z, i, j);
                 if (!is_in_region(c, i, j)) continue;
                 CHECK(kind_of(creal(x)) == kind_of(creall(want)) &&
                           (!c->is_complex || kind_of(cimag(x)) == kind_of(cimagl(want))),
@@ -437,7 +416,7 @@ static void plant(stored *x, test_random *r)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     const int64_t i = random_int(r, 0, (int)x->rows - 1), j = random_int(r, 0, (int)x->columns - 1);
-    term *const at = element(x, random_int(r, 0, (int)x->members - 1), i, j);
+    number *const at = element(x, random_int(r, 0, (int)x->members - 1), i, j);
     const double value = values[random_int(r, 0, 2)];
     const bool is_real = !x->is_complex || random_int(r, 0, 1) || (i == j && x->form.is_hermitian);
     if (is_read(x, i, j))

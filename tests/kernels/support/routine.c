@@ -171,13 +171,6 @@ static void plant(routine_case *c, test_random *r)
     *element(x, i, j) = values[random_int(r, 0, 2)];
 }
 
-static number random_scalar(test_random *r, bool is_complex)
-{
-    static const double values[] = {1.0, 0.0, -1.0, 0.7};
-    const double re = values[random_int(r, 0, 3)], im = values[random_int(r, 0, 3)];
-    return complex_of(re, is_complex && random_int(r, 0, 1) ? im : 0.0);
-}
-
 static int random_size(test_random *r)
 {
     static const int most[] = {2, 17, 40, 90};
@@ -213,8 +206,8 @@ static routine_case make(const td_problem *routine, uint64_t seed, test_random *
     routine_case c = {
         .seed = seed, .p = *routine, .is_complex = routine->type == TD_COMPLEX_BINARY64};
     td_problem *p = &c.p;
-    c.alpha = random_scalar(r, td_problem_type_of_alpha(p) == TD_COMPLEX_BINARY64);
-    c.beta = random_scalar(r, td_problem_type_of_beta(p) == TD_COMPLEX_BINARY64);
+    c.alpha = numbers_random_scalar(r, td_problem_type_of_alpha(p) == TD_COMPLEX_BINARY64);
+    c.beta = numbers_random_scalar(r, td_problem_type_of_beta(p) == TD_COMPLEX_BINARY64);
     if (c.is_complex && c.alpha == 0.0) c.alpha = 0.5; /* the policy leaves these to cuBLAS */
     if (p->kind == TD_TRIANGULAR_PRODUCT) c.beta = 0.0;
     c.is_in_place = p->kind == TD_TRIANGULAR_PRODUCT && random_int(r, 0, 1);
@@ -262,24 +255,13 @@ void routine_free(routine_case *c)
 
 void *routine_upload(const routine_case *c, const matrix *x)
 {
-    const size_t count = matrix_count(x), bytes = c->is_complex ? sizeof(number) : sizeof(double);
-    char *host = malloc(count * bytes + 1), *device = NULL;
-    for (size_t i = 0; i < count; i++) memcpy(host + i * bytes, &x->at[i], bytes);
-    CHECK_CUDA(cudaMalloc((void **)&device, count * bytes + 1));
-    CHECK_CUDA(cudaMemcpy(device, host, count * bytes, cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaStreamSynchronize(NULL)); /* see device_upload */
-    free(host);
-    return device;
+    return numbers_upload(x->at, matrix_count(x), c->is_complex);
 }
 
 matrix routine_download(const routine_case *c, const matrix *like, const void *device)
 {
     matrix x = matrix_of(like->rows, like->columns, like->ld - like->rows);
-    const size_t count = matrix_count(&x), bytes = c->is_complex ? sizeof(number) : sizeof(double);
-    char *host = malloc(count * bytes + 1);
-    CHECK_CUDA(cudaMemcpy(host, device, count * bytes, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < count; i++) memcpy(&x.at[i], host + i * bytes, bytes);
-    free(host);
+    numbers_download(x.at, matrix_count(&x), c->is_complex, device);
     return x;
 }
 

@@ -3,12 +3,8 @@
 #ifndef SUPPORT_ROUTINE_H
 #define SUPPORT_ROUTINE_H
 
-#include <complex.h>
-#include <stdbool.h>
-
 #include "../../../lib/call/problem.h"
-
-typedef double _Complex number;
+#include "numbers.h"
 
 /* A matrix on the host, of complex numbers whose imaginary parts are 0 if it is real. */
 typedef struct {
