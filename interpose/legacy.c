@@ -3,6 +3,7 @@
 #include "wrap.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* As cublas.h, which cannot be included together with cublas_api.h, declares them all. */
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
@@ -27,75 +28,25 @@ cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
 /* The stream is certain while no other thread has set one. */
 static bool stream_is_known(void) { return atomic_load(&setters) == (is_setter ? 1 : 0); }
 
-static td_op operation_of(char letter)
+/* The place of a letter, small or capital, among those of an enumeration's values; -1: it is none
+ * of them. */
+static int place_of(char letter, const char *letters)
 {
-    switch (letter) {
-    case 'n':
-    case 'N':
-        return TD_OP_N;
-    case 't':
-    case 'T':
-        return TD_OP_T;
-    case 'c':
-    case 'C':
-        return TD_OP_C;
-    default:
-        return (td_op)-1;
-    }
+    const int capital = letter & ~('a' - 'A');
+    const char *found = capital ? strchr(letters, capital) : NULL;
+    return found ? (int)(found - letters) : -1;
 }
 
-static td_triangle triangle_of(char letter)
-{
-    switch (letter) {
-    case 'l':
-    case 'L':
-        return TD_LOWER;
-    case 'u':
-    case 'U':
-        return TD_UPPER;
-    default:
-        return (td_triangle)-1;
-    }
-}
-
-static td_side side_of(char letter)
-{
-    switch (letter) {
-    case 'l':
-    case 'L':
-        return TD_LEFT;
-    case 'r':
-    case 'R':
-        return TD_RIGHT;
-    default:
-        return (td_side)-1;
-    }
-}
-
-static td_diagonal diagonal_of(char letter)
-{
-    switch (letter) {
-    case 'n':
-    case 'N':
-        return TD_NON_UNIT_DIAGONAL;
-    case 'u':
-    case 'U':
-        return TD_UNIT_DIAGONAL;
-    default:
-        return (td_diagonal)-1;
-    }
-}
-
-/* Scalars are arguments themselves. */
+/* Enumerations are letters, and scalars arguments themselves. */
 #define SIDE               char
 #define TRIANGLE           char
 #define OPERATION          char
 #define DIAGONAL           char
 #define SCALAR(type)       type
-#define SIDE_OF(x)         side_of(x)
-#define TRIANGLE_OF(x)     triangle_of(x)
-#define OPERATION_OF(x)    operation_of(x)
-#define DIAGONAL_OF(x)     diagonal_of(x)
+#define SIDE_OF(x)         ((td_side)place_of((x), "LR"))
+#define TRIANGLE_OF(x)     ((td_triangle)place_of((x), "LU"))
+#define OPERATION_OF(x)    ((td_op)place_of((x), "NTC"))
+#define DIAGONAL_OF(x)     ((td_diagonal)place_of((x), "NU"))
 #define ADDRESS_OF(scalar) (&(scalar))
 #include "level3.h"
 
