@@ -154,6 +154,16 @@ static number scalar_of(const lt_product *p, const double *on_device, number val
     return on_device ? number_at(p, on_device, false) : value;
 }
 
+static number element_of_d(const lt_product *p, number alpha, number beta, int64_t member,
+                           int64_t row, int64_t column)
+{
+    number d = {0.0, 0.0};
+
+    if (!is_zero(alpha)) d = add_product(p, d, alpha, sum_of(p, member, row, column));
+    if (!is_zero(beta)) d = add_product(p, d, beta, element(p, &p->c, member, row, column));
+    return d;
+}
+
 static cudaError_t multiply(void *arguments)
 {
     const lt_product *p = arguments;
@@ -166,10 +176,8 @@ static cudaError_t multiply(void *arguments)
     for (int64_t i = 0; i < p->batch; i++)
         for (int64_t column = 0; column < p->d.columns; column++)
             for (int64_t row = 0; row < p->d.rows; row++) {
-                number d = {0.0, 0.0};
+                const number d = element_of_d(p, alpha, beta, i, row, column);
 
-                if (!is_zero(alpha)) d = add_product(p, d, alpha, sum_of(p, i, row, column));
-                if (!is_zero(beta)) d = add_product(p, d, beta, element(p, &p->c, i, row, column));
                 memcpy((double *)(uintptr_t)p->d.data +
                            at(&p->d, i, row, column) * (size_t)components(p),
                        &d, (size_t)components(p) * sizeof(double));

@@ -46,13 +46,10 @@ static void sum_up_mode(const bench *b, bench_mode *m)
     for (int i = 0; i < m->count; i++) {
         const bench_run *run = &m->runs[i];
         const bench_report *report = &run->report;
-        const bool was_good = m->good == i;
-        if (!is_good_run(b, run)) {
-            if (was_good) m->status = run->status;
-            if (was_good) m->last_words = run->last_words;
-            continue;
-        }
-        if (was_good) m->status = run->status;
+        const bool is_good = is_good_run(b, run), were_good = m->good == i;
+        if (were_good) m->status = run->status;
+        if (were_good && !is_good) m->last_words = run->last_words;
+        if (!is_good) continue;
         walls[m->good++] = run->wall_seconds;
         if (report->is_timed) products[timed++] = report->seconds;
         raise_to(&m->calls, report->calls);

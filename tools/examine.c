@@ -323,7 +323,7 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
     }
 }
 
-static preload_verdict conclude(const findings *f, char *reason)
+static void explain(const findings *f, char *reason)
 {
     if (f->holder[0])
         because(reason, "%s holds cuBLAS itself (static linking): calls within it are not seen",
@@ -366,7 +366,10 @@ static preload_verdict conclude(const findings *f, char *reason)
     else
         because(reason, "it uses no cuBLAS: neither it nor its libraries import from it, load "
                         "libraries at run time or start programs");
+}
 
+static preload_verdict conclude(const findings *f)
+{
     if (f->imports > 0 || (f->lookups > 0 && !f->unseen)) return PRELOAD_WORKS;
     if (f->holder[0] || (f->opener[0] && f->unseen)) return PRELOAD_FAILS;
     return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
@@ -395,7 +398,9 @@ static preload_verdict examine_set(FILE *out, const elf_file *program, const cha
     }
     stand_ins_close(&all);
     if (set->complaint[0]) is_good = because(reason, "the loader refuses it: %s", set->complaint);
-    return is_good ? conclude(&f, reason) : PRELOAD_FAILS;
+    if (!is_good) return PRELOAD_FAILS;
+    explain(&f, reason);
+    return conclude(&f);
 }
 
 static void print_kind(FILE *out, const char *path, const char *wrapper, const elf_file *file)

@@ -16,33 +16,39 @@ static int check(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-int program_find(const char *name, char path[PATH_MAX])
+static int find_at(const char *name, char path[PATH_MAX])
 {
-    const char *folders = getenv("PATH");
+    const int error = check(name);
+    if (error != ENOENT && error != ENOTDIR) strcpy(path, name);
+    return error;
+}
+
+/* A file that cannot be executed does not hide one in a later folder. */
+static int find_in(const char *folders, const char *name, char path[PATH_MAX])
+{
     int error = ENOENT;
-    path[0] = '\0';
-    if (strlen(name) >= PATH_MAX) return ENAMETOOLONG;
-    if (strchr(name, '/')) {
-        error = check(name);
-        if (error != ENOENT && error != ENOTDIR) strcpy(path, name);
-        return error;
-    }
-    if (!folders) folders = "/bin:/usr/bin";
-    for (bool is_last = name[0] == '\0'; !is_last;) {
+    for (bool is_last = false; !is_last;) {
         char candidate[PATH_MAX];
-        const int length = (int)strcspn(folders, ":");
-        if (snprintf(candidate, sizeof candidate, "%.*s%s%s", length, folders, length ? "/" : "./",
-                     name) < PATH_MAX) {
-            const int problem = check(candidate);
-            /* A file that cannot be executed does not hide one in a later folder. */
-            if (problem == 0 || (problem == EACCES && error == ENOENT)) strcpy(path, candidate);
-            if (problem == 0) return 0;
-            if (problem == EACCES) error = EACCES;
-        }
+        const int length = (int)strcspn(folders, ":"),
+                  needed = snprintf(candidate, sizeof candidate, "%.*s%s%s", length, folders,
+                                    length ? "/" : "./", name),
+                  problem = needed < PATH_MAX ? check(candidate) : ENAMETOOLONG;
+        if (problem == 0 || (problem == EACCES && error == ENOENT)) strcpy(path, candidate);
+        if (problem == 0) return 0;
+        if (problem == EACCES) error = EACCES;
         is_last = folders[length] == '\0';
         folders += length + 1;
     }
     return error;
+}
+
+int program_find(const char *name, char path[PATH_MAX])
+{
+    const char *folders = getenv("PATH");
+    path[0] = '\0';
+    if (strlen(name) >= PATH_MAX) return ENAMETOOLONG;
+    if (strchr(name, '/')) return find_at(name, path);
+    return name[0] ? find_in(folders ? folders : "/bin:/usr/bin", name, path) : ENOENT;
 }
 
 /* Cuts the next word off *rest; NULL if there is none. */

@@ -306,8 +306,7 @@ const command command_report = {
     .details =
         "Reports of several processes, such as the ranks of a program (TANDEM_REPORT=r-%r.json), "
         "become one. A file that is no report is named, and the others are shown; the exit status "
-        "is 1 "
-        "then.",
+        "is 1 then.",
     .options = {[SORT] = {"sort", "ORDER",
                           "the largest first: time (if it is not given), calls, gain, error"},
                 [HTML] = {"html", "FILE", "leave the table and a drawing there as a page, too"}},

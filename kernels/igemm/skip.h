@@ -33,6 +33,31 @@ TD_DEVICE uint32_t td_nonzero_word(const td_panels &p, int which, int member, in
     return any;
 }
 
+/* Bits of those of stages 32 w .. 32 w + 31 that a tile of rows x columns needs, of `first` up to
+ * `end`. */
+template <int rows, int columns>
+TD_DEVICE uint32_t td_needed_word(const td_panels &p, int member, int row, int column, int w,
+                                  int first, int end)
+{
+    uint32_t word = ~0u << max(first - 32 * w, 0);
+    if (end < 32 * w + 32) word &= ~(~0u << (end - 32 * w));
+    if (p.nonzero[0])
+        word &= td_nonzero_word<rows>(p, 0, member, row, w) &
+                td_nonzero_word<columns>(p, 1, member, column, w);
+    return word;
+}
+
+/* Takes the lowest run of ones, of `length` bits, out of a word that is not 0; returns the place of
+ * its first bit. */
+TD_DEVICE int td_take_run(uint32_t &word, int &length)
+{
+    const int lowest = __ffs((int)word) - 1;
+    const uint32_t after = word + (1u << lowest); /* what follows: a carry ran through the run */
+    length = after ? __ffs((int)(after & ~word)) - 1 - lowest : 32 - lowest;
+    word &= after;
+    return lowest;
+}
+
 /* Lists the stages from `first` up to `end` that a tile of rows x columns needs; the stages
  * before `first` are passed over. A tile without any needs one stage all the same: its products
  * are zeros. An empty run ends the list. One thread calls this. */
@@ -44,17 +69,12 @@ TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int 
     td_stages run = {0, 0};
     TD_ROLLED
     for (int w = first / 32; w <= (end - 1) / 32; w++) {
-        uint32_t word = ~0u << max(first - 32 * w, 0);
-        if (end < 32 * w + 32) word &= ~(~0u << (end - 32 * w));
-        if (p.nonzero[0])
-            word &= td_nonzero_word<rows>(p, 0, member, row, w) &
-                    td_nonzero_word<columns>(p, 1, member, column, w);
+        uint32_t word = td_needed_word<rows, columns>(p, member, row, column, w, first, end);
         if (all.count == 0 && word == 0 && w == (end - 1) / 32) word = 1u << ((end - 1) % 32);
         TD_ROLLED
         while (word) {
-            const int lowest = __ffs((int)word) - 1, begin = 32 * w + lowest;
-            const uint32_t after = word + (1u << lowest); /* what follows: a carry ran through it */
-            const int length = after ? __ffs((int)(after & ~word)) - 1 - lowest : 32 - lowest;
+            int length;
+            const int begin = 32 * w + td_take_run(word, length);
             if (begin > all.end || all.count == 0) {
                 if (all.count > 0) *list++ = run;
                 run = {(uint16_t)(begin - all.end), 0};
@@ -62,7 +82,6 @@ TD_DEVICE td_listed td_list_stages(const td_panels &p, int member, int row, int 
             run.count = (uint16_t)(run.count + length);
             all.count += length;
             all.end = begin + length;
-            word &= after;
         }
     }
     list[0] = run;

@@ -37,6 +37,55 @@ TD_DEVICE void td_pack_load(const td_pack &pack, const td_view &o,
         for (int p = 0; p < source::components; p++) component[p] = 0;
 }
 
+/* Sets the exponents of the lines of a strip, from line0 on, and stores their ranges. */
+template <class source>
+TD_DEVICE void td_pack_exponents(const td_pack &pack, int which, int batch, int line0,
+                                 int64_t strip, int (&exponent)[TD_TILE])
+{
+    const int i = (int)threadIdx.x;
+    td_range r = {0, 0};
+    if (i >= TD_TILE) return;
+    if (source::is_scaled && line0 + i < pack.scan.operand[which].lines)
+        r = td_range_of_line(pack.scan, which, batch, line0 + i);
+    exponent[i] = r.top == TD_RANGE_SPECIAL ? 0 : r.top;
+    if (source::is_scaled && blockIdx.y == 0) pack.range[which][strip * TD_TILE + i] = r;
+}
+
+/* Loads elements of lines that lie along k in memory, for k to become the outer index. */
+template <class source, class turned_panel>
+TD_DEVICE void td_pack_turn(const td_pack &pack, const td_view &o,
+                            const typename source::element *data, int line0, int64_t l0,
+                            const int (&exponent)[TD_TILE], turned_panel &turned)
+{
+    const int l = (int)threadIdx.x % 32;
+    for (int i = (int)threadIdx.x / 32; i < TD_TILE; i += TD_PACK_THREADS / 32) {
+        typename source::real component[source::components];
+        td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
+        for (int p = 0; p < source::components; p++)
+            turned[source::components * l + p][i] = component[p];
+    }
+}
+
+/* Stores the panel's elements, turned ones or such that are loaded here. */
+template <class source, class turned_panel>
+TD_DEVICE void td_pack_store(const td_pack &pack, const td_view &o,
+                             const typename source::element *data, int line0, int64_t l0,
+                             const int (&exponent)[TD_TILE], const turned_panel &turned,
+                             typename source::real *panel)
+{
+    constexpr int components = source::components;
+    const bool along = o.k_step == 1;
+    const int i = (int)threadIdx.x % TD_TILE;
+    TD_UNROLL
+    for (int l = (int)threadIdx.x / TD_TILE; l < TD_PACK_K; l += TD_PACK_THREADS / TD_TILE) {
+        typename source::real component[components];
+        if (!along) td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
+        for (int p = 0; p < components; p++)
+            panel[(int64_t)(components * l + p) * TD_TILE + i] =
+                along ? turned[components * l + p][i] : component[p];
+    }
+}
+
 /* Grid: strip, 32 elements of k, batch member * 2 + operand. */
 template <class source>
 static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const td_pack pack)
@@ -46,53 +95,22 @@ static __global__ void __launch_bounds__(TD_PACK_THREADS) td_pack_kernel(const t
     constexpr int components = source::components;
     TD_SHARED(real, turned, [components * TD_PACK_K][TD_TILE + 1]);
     TD_SHARED(int, exponent, [TD_TILE]);
-    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2, tid = (int)threadIdx.x;
+    const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2;
     const td_view &o = pack.scan.operand[which];
-    const int line0 = (int)blockIdx.x * TD_TILE, strips = td_tiles(o.lines);
-    const int64_t l0 = (int64_t)blockIdx.y * TD_PACK_K;
-    const bool used =
-        line0 < o.lines && (!source::is_scaled || td_scalar_value(pack.scan.alpha) != 0.0);
+    const int line0 = (int)blockIdx.x * TD_TILE;
+    const int64_t l0 = (int64_t)blockIdx.y * TD_PACK_K,
+                  strip = (int64_t)batch * td_tiles(o.lines) + blockIdx.x,
+                  padded_k = (pack.k_count + TD_K_TILE - 1) / TD_K_TILE * TD_K_TILE;
+    if (line0 >= o.lines || (source::is_scaled && td_scalar_value(pack.scan.alpha) == 0.0)) return;
 
-    if (used && tid < TD_TILE) {
-        td_range r = {0, 0};
-        if (source::is_scaled && line0 + tid < o.lines)
-            r = td_range_of_line(pack.scan, which, batch, line0 + tid);
-        exponent[tid] = r.top == TD_RANGE_SPECIAL ? 0 : r.top;
-        if (source::is_scaled && blockIdx.y == 0)
-            pack.range[which][(int64_t)batch * strips * TD_TILE + line0 + tid] = r;
-    }
+    td_pack_exponents<source>(pack, which, batch, line0, strip, exponent);
     __syncthreads();
-
-    const element *data = NULL;
-    real *panel = NULL;
-    if (used) {
-        data = td_member<const element>(o.matrix, pack.scan.batch_first + batch);
-        const int64_t padded_k = (pack.k_count + TD_K_TILE - 1) / TD_K_TILE * TD_K_TILE;
-        panel = static_cast<real *>(pack.panel[which]) +
-                (((int64_t)batch * strips + blockIdx.x) * padded_k + l0) * components * TD_TILE;
-    }
-    const bool along = o.k_step == 1;
-    if (used && along) { /* through shared memory, which turns k to the outer index */
-        const int l = tid % 32;
-        for (int i = tid / 32; i < TD_TILE; i += TD_PACK_THREADS / 32) {
-            real component[components];
-            td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
-            for (int p = 0; p < components; p++) turned[components * l + p][i] = component[p];
-        }
-    }
+    const element *data = td_member<const element>(o.matrix, pack.scan.batch_first + batch);
+    if (o.k_step == 1) td_pack_turn<source>(pack, o, data, line0, l0, exponent, turned);
     __syncthreads();
-    if (used) {
-        const int i = tid % TD_TILE;
-        TD_UNROLL
-        for (int l = tid / TD_TILE; l < TD_PACK_K; l += TD_PACK_THREADS / TD_TILE) {
-            real component[components];
-            if (!along)
-                td_pack_load<source>(pack, o, data, line0 + i, l0 + l, exponent[i], component);
-            for (int p = 0; p < components; p++)
-                panel[(int64_t)(components * l + p) * TD_TILE + i] =
-                    along ? turned[components * l + p][i] : component[p];
-        }
-    }
+    td_pack_store<source>(pack, o, data, line0, l0, exponent, turned,
+                          static_cast<real *>(pack.panel[which]) +
+                              (strip * padded_k + l0) * components * TD_TILE);
 }
 
 template <class source>

@@ -208,6 +208,21 @@ TD_DEVICE double scaled(double x, bool of_column, int line, int64_t l, const sca
     return scale_element(x, of_column ? by.columns[line] - shift : by.rows[line] + shift, by);
 }
 
+/* `sum` and the products of a row and a column. */
+template <bool along_a, bool along_b, class scales>
+TD_DEVICE double add_products(double sum, const fragments &own, int row, int column,
+                              const scales &by)
+{
+    for (int n = 0; n < PRODUCT_K; n++) {
+        const int at = own.half * PRODUCT_K + n;
+        const double x = own.a[element_in_slab(along_a, row, at)],
+                     y = own.b[element_in_slab(along_b, column, at)];
+        sum = td_fma64(scaled(x, false, row, own.l0 + n, by),
+                       scaled(y, true, column, own.l0 + n, by), sum);
+    }
+    return sum;
+}
+
 template <bool along_a, bool along_b, bool begins, class scales, class function>
 TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, const scales &by,
                         function between)
@@ -217,15 +232,8 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
         for (int j = 0; j < WIDTH; j++)
             for (int q = 0; q < 4; q++) {
                 const int row = row_of_sum<along_a>(i, q), column = column_of_sum<along_b>(j, q);
-                double sum = begins ? 0.0 : sums[i][j][q];
-                for (int n = 0; n < PRODUCT_K; n++) {
-                    const int at = own.half * PRODUCT_K + n;
-                    const double x = own.a[element_in_slab(along_a, row, at)],
-                                 y = own.b[element_in_slab(along_b, column, at)];
-                    sum = td_fma64(scaled(x, false, row, own.l0 + n, by),
-                                   scaled(y, true, column, own.l0 + n, by), sum);
-                }
-                sums[i][j][q] = sum;
+                sums[i][j][q] = add_products<along_a, along_b>(begins ? 0.0 : sums[i][j][q], own,
+                                                               row, column, by);
             }
     own = next;
 }

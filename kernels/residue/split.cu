@@ -162,8 +162,27 @@ template <int pieces> struct lane_planes {
     }
 };
 
-/* Stores residues of the tile's lines modulo all moduli; numbers of few pieces have no more than
- * the first ones. Lines whose numbers are all 0 have none to find. */
+/* Stores a line's residues modulo all moduli, from `line` bytes behind the tile's first line on;
+ * numbers of few pieces have no more than the first moduli. If the line's numbers are all 0, there
+ * are none to find. */
+template <int pieces, bool along>
+TD_DEVICE void store_line(const lane_planes<pieces> &planes, int64_t line, bool is_zero,
+                          const lane_numbers<pieces> (&numbers)[RUNS],
+                          const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
+{
+    TD_UNROLL
+    for (int j = 0; j < RUNS; j++) {
+        const lane_numbers<pieces> *const all = is_zero ? NULL : share(numbers[j]);
+        lane_residues residues = {};
+        if (!is_zero) find_residues<pieces, along>(own, all, residues);
+        planes.store(line, j * RUN, residues);
+        if (planes.has_others)
+            planes.store_other(line, j * RUN,
+                               is_zero ? uint2{} : find_other_residues<pieces, along>(other, all));
+    }
+}
+
+/* Stores the residues of the tile's lines. */
 template <int pieces, bool along>
 TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const tile_lines &about,
                            const lane_moduli<pieces> &own, const lane_modulus<pieces> &other)
@@ -175,21 +194,11 @@ TD_DEVICE void store_lines(const td_residues &p, const uint64_t *element, const 
     TD_ROLLED
     for (int i = td_fresh((int)threadIdx.x / 32); i < LINES; i += WARPS) {
         const int place = at.which ? i : td_place_of_line(i); /* beside the first line's */
-        const int64_t line = (int64_t)place * at.k_padded;
         lane_numbers<pieces> numbers[RUNS];
         const bool is_zero = !load_line<pieces, along>(p, element, about, i, (int)lane, numbers);
         is_nonzero |= !is_zero;
-        TD_UNROLL
-        for (int j = 0; j < RUNS; j++) {
-            const lane_numbers<pieces> *const all = is_zero ? NULL : share(numbers[j]);
-            lane_residues residues = {};
-            if (!is_zero) find_residues<pieces, along>(own, all, residues);
-            planes.store(line, j * RUN, residues);
-            if (planes.has_others)
-                planes.store_other(line, j * RUN,
-                                   is_zero ? uint2{}
-                                           : find_other_residues<pieces, along>(other, all));
-        }
+        store_line<pieces, along>(planes, (int64_t)place * at.k_padded, is_zero, numbers, own,
+                                  other);
     }
     if (is_nonzero && lane == 0 && about.nonzero) atomicOr(about.nonzero, about.own_bit);
 }
