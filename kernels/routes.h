@@ -10,9 +10,6 @@
  * all threads. */
 typedef enum { TD_MEASURE_WHOLE, TD_MEASURE_TMA, TD_MEASURE_THREADS } td_measure_route;
 
-/* Whether abs(A)abs(B) has a lower bound, by an int8 product and a kernel of its own. */
-typedef enum { TD_BOUND_NONE, TD_BOUND_SEPARATE } td_bound_route;
-
 /* How operands become residues: tiles of an operand come to shared memory in boxes that the tensor
  * memory accelerator copies, or by loads of all threads. TD_SPLIT_WIDE is for more moduli than
  * TD_MAX_MODULI, and TD_SPLIT_COMPLEX for complex products: these have kernels of their own. */

@@ -249,10 +249,10 @@ class Commands(Case):
             return found
         h200 = routes(4096, 4096, 512, '--device', 'NVIDIA H200')
         self.assertEqual(set(h200), {'ozaki2', 'faithful'})
-        self.assertEqual(h200['ozaki2'], 'measure tma, bound separate, split tma, round binary64, slices 1, '
+        self.assertEqual(h200['ozaki2'], 'measure tma, split tma, round binary64, slices 1, '
                          'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, repair-tiles 2, repair tma-pair')
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
-                         'measure threads, bound separate, split threads, round int64, slices 1, '
+                         'measure threads, split threads, round int64, slices 1, '
                          'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
 
     def test_plan_heeds_accuracy_and_strategy(self):

@@ -58,11 +58,6 @@ static double cost_of_measured_boxes(const td_route_case *c)
     return cost_of_boxes((double)(lines * td_round_up(c->k, TD_CHUNK) * c->batch));
 }
 
-/* ---- bound ---- */
-
-static bool needs_bound(const td_route_case *c) { return c->is_certified; }
-static bool needs_none(const td_route_case *c) { return !c->is_certified; }
-
 /* ---- split ---- */
 
 static bool is_wide(const td_route_case *c) { return c->most > TD_MAX_MODULI && !c->is_complex; }
@@ -350,9 +345,6 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_MEASURE, TD_MEASURE_TMA, "tma", has_tma, cost_of_measured_boxes},
     {TD_STAGE_MEASURE, TD_MEASURE_THREADS, "threads", always, usual},
 
-    {TD_STAGE_BOUND, TD_BOUND_NONE, "none", needs_none, usual},
-    {TD_STAGE_BOUND, TD_BOUND_SEPARATE, "separate", needs_bound, usual},
-
     {TD_STAGE_SPLIT, TD_SPLIT_TMA, "tma", can_split_boxes, cost_of_split_boxes},
     {TD_STAGE_SPLIT, TD_SPLIT_THREADS, "threads", is_narrow, usual},
     {TD_STAGE_SPLIT, TD_SPLIT_WIDE, "wide", is_wide, usual},
@@ -512,7 +504,6 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
         .most = is_given ? parameter.count : TD_MAX_MODULI,
         .is_complex = parameter.is_complex,
         .kind = kind,
-        .is_certified = kind == TD_FINISH_ROUND && !is_given,
         .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
         .has_unwanted = p->region != TD_REGION_ALL,
         .terms = td_route_terms_of(p, parameter, device),
@@ -543,9 +534,8 @@ td_traits td_traits_of_card(const td_card *card)
 
 /* ---- for people ---- */
 
-const char *const td_stage_names[TD_STAGES] = {"measure",      "bound", "split", "round",
-                                               "slices",       "gemm",  "crt",   "fuse",
-                                               "repair-tiles", "repair"};
+const char *const td_stage_names[TD_STAGES] = {"measure", "split", "round",        "slices", "gemm",
+                                               "crt",     "fuse",  "repair-tiles", "repair"};
 
 const char *td_route_name(td_stage stage, int value)
 {

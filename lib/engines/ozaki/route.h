@@ -30,7 +30,6 @@ td_traits td_traits_current(void);
 /* In the order in which they are chosen; a stage's rows may ask what was chosen before. */
 typedef enum {
     TD_STAGE_MEASURE,
-    TD_STAGE_BOUND,
     TD_STAGE_SPLIT,
     TD_STAGE_ROUND,
     TD_STAGE_SLICES,
@@ -69,7 +68,6 @@ typedef struct {
     int least, most;        /* moduli */
     bool is_complex;        /* moduli are those of complex products, two int8 products each */
     td_finish_kind kind;
-    bool is_certified; /* elements of C are certified, or computed again */
     bool reads_c;      /* beta may be other than 0 */
     bool has_unwanted; /* only some tiles of C are wanted */
 
@@ -91,7 +89,7 @@ typedef struct {
     bool (*serves)(const td_route_case *c);
     double (*cost)(const td_route_case *c);
 } td_route_row;
-enum { TD_ROUTE_ROWS = 38 };
+enum { TD_ROUTE_ROWS = 36 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
 /* The case of a whole binary64 product in one part, and in its first pass over k; the parameter is
@@ -120,7 +118,7 @@ td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms
 td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
                                      const td_route_terms *terms);
 
-/* The name of a stage's value; and all, for people: "measure tma, bound none, ...". */
+/* The name of a stage's value; and all, for people: "measure tma, split tma, ...". */
 const char *td_route_name(td_stage stage, int value);
 enum { TD_ROUTE_TEXT = 320 };
 const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
