@@ -10,7 +10,7 @@
 #include "../unfold/folded.h"
 #include "sample.h"
 
-enum { WARP = 32, THREADS = 128 };
+enum { WARP = 32, THREADS = 256 };
 
 struct element {
     int64_t place, row, col, member;

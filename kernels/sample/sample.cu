@@ -303,21 +303,25 @@ static cudaError_t run_shares(const td_sample *s, int shares, cudaStream_t strea
     return error;
 }
 
+/* td_sample_counts is three counts and then, in turn, a largest number and a sum, twice. */
+enum { COUNT_FIELDS = 3, MOVED_FIELDS = 7 };
+static_assert(sizeof(td_sample_counts) == MOVED_FIELDS * sizeof(double), "fields of 8 bytes");
+
+/* One block of MOVED_FIELDS threads: each moves a field. Host memory takes an atomic operation
+ * microseconds, which threads wait for at the same time. */
 static __global__ void move_kernel(td_sample_counts *from, td_sample_counts *to)
 {
-    const unsigned long long elements = atomicExch(&from->elements, 0ull),
-                             special = atomicExch(&from->special, 0ull),
-                             outside = atomicExch(&from->outside, 0ull);
-    unsigned long long *const numbers = reinterpret_cast<unsigned long long *>(&from->worst);
-    double number[4];
-    for (int i = 0; i < 4; i++) number[i] = td_from_bits64(atomicExch(&numbers[i], 0ull));
-    atomicAdd(&to->elements, elements);
-    if (special) atomicAdd(&to->special, special);
-    if (outside) atomicAdd(&to->outside, outside);
-    raise(&to->worst, number[0]);
-    atomicAdd(&to->sum, number[1]);
-    raise(&to->worst_ulps, number[2]);
-    atomicAdd(&to->sum_ulps, number[3]);
+    const int field = (int)threadIdx.x;
+    const unsigned long long moved =
+        atomicExch(reinterpret_cast<unsigned long long *>(from) + field, 0ull);
+    double *const number = reinterpret_cast<double *>(to) + field;
+    if (moved == 0ull) return;
+    if (field < COUNT_FIELDS)
+        atomicAdd(reinterpret_cast<unsigned long long *>(to) + field, moved);
+    else if ((field - COUNT_FIELDS) % 2 == 0)
+        raise(number, td_from_bits64(moved));
+    else
+        atomicAdd(number, td_from_bits64(moved));
 }
 
 static unsigned blocks_of(int64_t count)
@@ -346,7 +350,7 @@ cudaError_t td_sample_check_run(const td_sample *s, cudaStream_t stream)
 
 cudaError_t td_sample_move_run(td_sample_counts *from, td_sample_counts *to, cudaStream_t stream)
 {
-    return TD_LAUNCH(move_kernel, dim3(1), dim3(1), 0, stream, from, to);
+    return TD_LAUNCH(move_kernel, dim3(1), dim3(MOVED_FIELDS), 0, stream, from, to);
 }
 
 cudaError_t td_sample_prepare(int which)

@@ -91,17 +91,17 @@ TD_DEVICE_LARGE void measure_all(const td_sample &s, const element &at, sample_s
 
 /* ---- magnitudes ---- */
 
-/* The sum of |a b| 2^-high over the block's products; valid in every thread. */
-TD_DEVICE double magnitude_of_sum(const td_sample &s, const element &at, int which,
-                                  sample_shared &shared)
+/* sum + |a b| 2^-high. */
+TD_DEVICE double add_magnitude(double a, double b, int high, double sum)
 {
-    const int high = shared.sum[which].high;
-    double sum = 0.0;
-    each_product(s, at, which, [&](double a, double b, bool takes_part) {
-        const scaled product = magnitude_of(a, b);
-        if (!takes_part || product.x == 0.0 || product.e - high < -1000) return;
-        sum = td_fma64(product.x, td_exp2_64(product.e - high), sum);
-    });
+    const scaled product = magnitude_of(a, b);
+    if (product.x == 0.0 || product.e - high < -1000) return sum;
+    return td_fma64(product.x, td_exp2_64(product.e - high), sum);
+}
+
+/* The sum of all threads' sums; valid in every thread. */
+TD_DEVICE double add_magnitudes(double sum, sample_shared &shared)
+{
     TD_UNROLL
     for (int step = WARP / 2; step > 0; step /= 2)
         sum = td_add64(sum, __shfl_xor_sync(~0u, sum, step));
@@ -145,19 +145,28 @@ TD_DEVICE void add_threads(int first, int64_t *total, sample_shared &shared)
     __syncthreads();
 }
 
-/* The block's products, in words of the sum's total that count 2^base on. */
-TD_DEVICE void add_products(const td_sample &s, const element &at, int which, int base,
-                            sample_shared &shared)
+/* The sum of |a b| 2^-high over the block's products, valid in every thread. Where `adds` is true,
+ * the products go into words of the sum's total as well, which count 2^base on. The first window's
+ * pass over the terms finds both. */
+TD_DEVICE double add_products(const td_sample &s, const element &at, int which, int base, bool adds,
+                              sample_shared &shared)
 {
     shared_sum &sum = shared.sum[which];
+    const int start = (sum.low - base) >> 5, end = (sum.high - base) >> 5,
+              windows = adds ? (end - start) / WINDOW + 1 : 1;
+    double magnitude = 0.0;
     TD_UNROLL_N(1)
-    for (int first = (sum.low - base) >> 5; 32 * first <= sum.high - base; first += WINDOW) {
+    for (int i = 0; i < windows; i++) {
+        const int first = start + i * WINDOW;
         for (int w = 0; w < WINDOW; w++) shared.word[w][threadIdx.x] = 0;
         each_product(s, at, which, [&](double a, double b, bool takes_part) {
-            if (takes_part) add_in_window(a, b, base, first, shared);
+            if (!takes_part) return;
+            if (i == 0) magnitude = add_magnitude(a, b, sum.high, magnitude);
+            if (adds) add_in_window(a, b, base, first, shared);
         });
-        add_threads(first, sum.total, shared);
+        if (adds) add_threads(first, sum.total, shared);
     }
+    return add_magnitudes(magnitude, shared);
 }
 
 /* ---- what all numbers of an element span ---- */
@@ -211,9 +220,8 @@ TD_DEVICE_LARGE void add_terms(const td_sample &s, const element &at, double *ma
     for (int i = 0; i < at.sums; i++) {
         magnitude[i] = 0.0;
         if (!adds || !has_products(shared.sum[i])) continue;
-        magnitude[i] = magnitude_of_sum(s, at, i, shared);
         const whole by = whole_of(at.by[i]);
-        if (by.m != 0) add_products(s, at, i, range.low - by.q, shared);
+        magnitude[i] = add_products(s, at, i, range.low - by.q, by.m != 0, shared);
     }
 }
 
