@@ -177,8 +177,9 @@ static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
     cost->int8 = share * moduli * operations_of(&s, 128.0, 128.0);
     cost->blocks = moduli * tiles_of(&s, 128.0) * pieces;
     if (p->region != TD_REGION_ALL && p->k <= TD_FUSED_MOST_K) {
-        cost->bytes *= td_tuned_triangle_apart;
-        cost->int8 *= td_tuned_triangle_apart;
+        const double apart = 1.0 + td_tuned_triangle_apart * fmin(1.0, 512.0 / s.k);
+        cost->bytes *= apart;
+        cost->int8 *= apart;
     }
 }
 
