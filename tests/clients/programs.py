@@ -22,7 +22,7 @@ SECONDS, MOST_RUNS = 1.0, 15  # of one piece of work
 
 
 def wide(x):
-    return np.asarray(x, dtype=np.longdouble)
+    return np.asarray(x, dtype=np.clongdouble if np.iscomplexobj(x) else np.longdouble)
 
 
 def sampled(rows):

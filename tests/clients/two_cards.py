@@ -1,15 +1,18 @@
-"""float64 products of PyTorch spread over two GPUs or more, native and emulated: DTensor's by rows, by columns and by terms,
-as tensor-parallel programs have them, and SUMMA with NCCL (van de Geijn and Watts, 1997).
+"""Products spread over two GPUs or more, native and emulated. With a process a GPU, float64 ones of PyTorch: DTensor's by
+rows, by columns and by terms, as tensor-parallel programs have them, and SUMMA with NCCL (van de Geijn and Watts, 1997).
+With one process for all GPUs: cublasXtDgemm of matrices in the host's memory, and complex128 ones of JAX, sharded by rows.
 
 usage: two_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER] [SIZE]
 
-Starts a rank for each GPU by torchrun, once without Tandem and once under `tandem run`. A line for each way has both median
-times in milliseconds and both errors (in the units of programs.py), and `tandem report` of all ranks follows. The status is 1
-if an error is above what programs.py allows or a rank emulated nothing, and 77, with one line, where there is no PyTorch or
-one GPU alone.
+Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem and once under `tandem
+run`. A line for each way has both median times in milliseconds and both errors (in the units of programs.py), and `tandem
+report` of all processes follows. The status is 1 if an error is above what programs.py allows or a process emulated nothing,
+and 77, with one line, where there is no PyTorch or one GPU alone. Without JAX its line is missing.
 """
 
 import argparse
+import ctypes
+import importlib.util
 import json
 import os
 import statistics
@@ -104,16 +107,79 @@ def be_rank(size):
     dist.destroy_process_group()
 
 
+# ---- one process for all cards ----
+
+
+def xt_product(a, b, cards):
+    """cublasXtDgemm, whose matrices are stored by columns: B' A' = C'."""
+    import numpy
+
+    cublas = ctypes.CDLL("libcublas.so.13")  # PyTorch has loaded it
+    handle, size = ctypes.c_void_p(), ctypes.c_size_t(a.shape[0])
+    one, zero = ctypes.c_double(1.0), ctypes.c_double(0.0)
+    for status in (cublas.cublasXtCreate(ctypes.byref(handle)),
+                   cublas.cublasXtDeviceSelect(handle, cards, (ctypes.c_int * cards)(*range(cards)))):
+        assert status == 0, status
+    c = numpy.empty_like(a)
+
+    def multiply():
+        status = cublas.cublasXtDgemm(handle, 0, 0, size, size, size, ctypes.byref(one), ctypes.c_void_p(b.ctypes.data), size,
+                                      ctypes.c_void_p(a.ctypes.data), size, ctypes.byref(zero), ctypes.c_void_p(c.ctypes.data),
+                                      size)
+        assert status == 0, status
+        return c
+
+    return "cublasXtDgemm", multiply
+
+
+def jax_product(a, b, cards):
+    """Each card has some rows of A and of C, and all of B."""
+    import jax
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    jax.config.update("jax_enable_x64", True)
+    mesh = jax.make_mesh((cards,), ("cards",))
+    a, b = (jax.device_put(x, NamedSharding(mesh, PartitionSpec(of, None))) for x, of in ((a, "cards"), (b, None)))
+    product = jax.jit(lambda x, y: x @ y)
+    return "JAX, rows of A", lambda: product(a, b).block_until_ready()
+
+
+def be_alone(size, cards):
+    import numpy
+    import torch
+    from programs import product_error
+
+    random = numpy.random.default_rng(1)
+    a, b = (random.standard_normal((size, size)) for _ in range(2))
+    ways = [(a, b, xt_product)]
+    if importlib.util.find_spec("jax"):
+        ways.append((a + 1j * b, b - 1j * a, jax_product))
+    torch.cuda.init()
+    for x, y, way in ways:
+        name, work = way(x, y, cards)
+        c, milliseconds = timed(work)
+        print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(numpy.array(c), x, y)}), flush=True)
+
+
 # ---- the program that starts them ----
 
 
-def start_ranks(options, launcher):
-    """What rank 0 printed, by name."""
-    command = [*launcher, sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.ranks),
-               os.path.abspath(__file__), "--rank", str(options.size)]
+def rows_of(command):
+    """What a process printed, by name."""
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     rows = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
     return {row["name"]: row for row in rows}
+
+
+def start_ranks(options, launcher):
+    """What rank 0 printed."""
+    return rows_of([*launcher, sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                    str(options.ranks), os.path.abspath(__file__), "--rank", str(options.size)])
+
+
+def start_alone(options, launcher):
+    return rows_of([*launcher, sys.executable, os.path.abspath(__file__), "--alone", "--ranks", str(options.ranks),
+                    str(options.size)])
 
 
 def emulated_of(path):
@@ -125,14 +191,15 @@ def compare(options, folder):
     """The exit status."""
     from programs import WORST
 
-    native = start_ranks(options, [])
-    pattern = os.path.join(folder, "rank-%r.json")
-    emulated = start_ranks(options, [options.tandem, "run", "--mode", options.mode, "--report", pattern, "--"])
+    run = [options.tandem, "run", "--mode", options.mode, "--report"]
+    reports = [os.path.join(folder, f"rank-{rank}.json") for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
+    native = {**start_ranks(options, []), **start_alone(options, [])}
+    emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
+                **start_alone(options, [*run, reports[-1], "--"])}
     print(f"{'n = ' + str(options.size):24}  native ms  {options.mode + ' ms':>12}  native error  error")
     for name, row in native.items():
         other = emulated[name]
         print(f"{name:24}  {row['ms']:9.2f}  {other['ms']:12.2f}  {row['error']:12.2f}  {other['error']:5.2f}")
-    reports = [os.path.join(folder, f"rank-{rank}.json") for rank in range(options.ranks)]
     subprocess.run([options.tandem, "report", *reports], check=True)
     idle = [path for path in reports if emulated_of(path) == 0]
     wrong = [row["name"] for row in (*native.values(), *emulated.values()) if not row["error"] <= WORST]
@@ -144,6 +211,7 @@ def compare(options, folder):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--tandem", default="tandem")
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--ranks", type=int, default=2)
@@ -152,6 +220,8 @@ def main():
     options = parser.parse_args()
     if options.rank:
         return be_rank(options.size)
+    if options.alone:
+        return be_alone(options.size, options.ranks)
     if options.size < 1 or options.ranks < 1 or options.size % (PANEL * options.ranks):
         parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, {options.ranks}")
     reason = why_not(options.ranks)
