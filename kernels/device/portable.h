@@ -43,7 +43,8 @@
  *       before an innermost loop over independent elements: unrolled on a device, vectorised on the
  *       host
  *   TD_DEVICE, TD_HOST_DEVICE
- *       before a function's type: inline, for kernels; also for host C++
+ *       before a function's type: inline, for kernels; also for host C++. The host's compiler may
+ *       call the function where TD_KEEPS_CALLS is defined
  *   TD_INSIDE
  *       the same before a member function's type
  *   td_uniform(x)
@@ -175,9 +176,13 @@ static __device__ __forceinline__ void td_begin_kernel()
 #include "../../hostgpu/kernel.h"
 
 #define TD_HAS_CUDA_DEVICE 0
-#define TD_DEVICE          static inline __attribute__((always_inline))
-#define TD_HOST_DEVICE     static inline __attribute__((always_inline))
-#define TD_INSIDE          inline __attribute__((always_inline))
+#if defined(TD_KEEPS_CALLS)
+#define TD_INSIDE inline
+#else
+#define TD_INSIDE inline __attribute__((always_inline))
+#endif
+#define TD_DEVICE      static TD_INSIDE
+#define TD_HOST_DEVICE static TD_INSIDE
 #if defined(TD_KEEPS_LOOPS)
 #define TD_UNROLL
 #else

@@ -221,10 +221,13 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* A tile is a chunk of TD_TILE lines. These are the tiles of all lines from line_first on, of both
  * operands of all members; tiles that are neighbours in memory follow one another. */
+namespace
+{
 struct tiles {
     int line_first, of_a, count;          /* of_a: of one matrix */
     td_divisor chunks, strips[2], member; /* tiles of a line, of a chunk, of a member */
 };
+} // namespace
 
 static tiles tiles_of(const td_measure *p, int line_first, int lines)
 {
@@ -241,9 +244,12 @@ static tiles tiles_of(const td_measure *p, int line_first, int lines)
             td_divisor_of(member)};
 }
 
+namespace
+{
 struct place {
     int which, batch, in_strip, line0, chunk; /* in_strip: of the lines measured together */
 };
+} // namespace
 
 TD_DEVICE place place_of(const td_measure &p, const tiles &t, int number)
 {

@@ -129,10 +129,13 @@ struct sum {
 };
 
 /* Row, column, subtile of a group and bit of the subtile's mask, of element i + SIDE j. */
+namespace
+{
 struct place {
     int row, col, subtile;
     unsigned bit;
 };
+} // namespace
 
 TD_DEVICE place place_of(int element)
 {

@@ -11,15 +11,20 @@
 enum { LINES = TD_SPLIT_LINES, RUNS = TD_SPLIT_K / RUN, TILE_K = RUNS * RUN, THREADS = 32 * WARPS };
 
 /* What all lines of a tile have in common. */
+namespace
+{
 struct tile_place {
     int which, batch;
     int line0, in_pass;
     int count, k_padded; /* of the pass */
     int64_t first;
 };
+} // namespace
 
 /* A tile in shared memory, and what belongs to its lines. */
 typedef td_line_tile<LINES, TILE_K, THREADS> shape;
+namespace
+{
 struct tile_lines {
     uint32_t line[LINES]; /* low and scale of the record */
     int32_t moduli, is_shifted;
@@ -28,6 +33,7 @@ struct tile_lines {
     int64_t in_plane;           /* where its residues begin */
     uint32_t *nonzero, own_bit; /* the map's word, and what tells there of numbers that are not 0 */
 };
+} // namespace
 
 /* ---- lines ---- */
 
@@ -247,10 +253,13 @@ TD_DEVICE void work_on_tile(const td_residues &p, const uint64_t *element, const
 /* How the tiles of both operands and of all members are numbered: tiles that are neighbours in
  * memory come one after the other, in groups of GROUP strips. */
 enum { GROUP = 4 };
+namespace
+{
 struct tiles {
     td_divisor along_k, group, member; /* tiles of a strip, of a group of strips, of a member */
     int strips[2], of_a, count;        /* of_a: tiles of one matrix */
 };
+} // namespace
 
 static tiles tiles_of(const td_fixed &fixed)
 {

@@ -25,9 +25,12 @@ TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 
 /* A block's tile: the first of its complex lines, and the first of its complex elements of k within
  * the pass, which has `count` of these. */
+namespace
+{
 struct tile_place {
     int which, batch, line0, in_pass, count, k_padded;
 };
+} // namespace
 
 TD_DEVICE tile_place place_of_block(const td_fixed &fixed)
 {

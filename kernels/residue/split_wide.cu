@@ -137,9 +137,12 @@ TD_DEVICE void store_run(const td_residues &p, const td_fixed_place &at, const d
 }
 
 /* Tiles of both operands of all members: along k first. */
+namespace
+{
 struct tiles {
     int along_k, strips, count;
 };
+} // namespace
 
 TD_HOST_DEVICE int padded_lines(const td_fixed &fixed, int which)
 {

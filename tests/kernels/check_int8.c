@@ -303,9 +303,11 @@ static td_panels panels_of(const int8_case *p, const int8_data *d)
     };
 }
 
+/* The compiler makes vectors of sums in 32 bits, which TD_RESIDUE_K products fit. */
 static int64_t dot(const int8_t *x, const int8_t *y, int count)
 {
-    int64_t sum = 0;
+    _Static_assert((int64_t)TD_RESIDUE_K * 128 * 128 <= INT32_MAX, "no sum overflows");
+    int sum = 0;
     for (int l = 0; l < count; l++) sum += x[l] * y[l];
     return sum;
 }
@@ -341,55 +343,81 @@ static bool is_residue(int8_t got, int64_t sum, int modulus)
     return (sum - got) % modulus == 0 && 8 * abs(got) <= 5 * modulus;
 }
 
-/* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
-static int64_t check_matrix(const int8_case *p, const td_panels *panels, const int8_data *d,
-                            const int8_t *got, int plane, int member, int piece)
+/* Where the storage of C has one matrix of one piece. */
+static size_t place_of_matrix(const int8_case *p, int plane, int member, int piece)
 {
     const size_t matrix = (size_t)(plane * p->batch + member);
-    const size_t at = ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
+    return ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
+}
+
+/* The sums of products that make one matrix of one piece, in the order of C's storage; 0 in its
+ * padding. */
+static void set_sums(const int8_case *p, const td_panels *panels, const int8_data *d, int plane,
+                     int member, int piece, int64_t *sums)
+{
     const int first = TD_PIECE_K * td_first_of_piece(panels, piece),
-              end = TD_PIECE_K * td_first_of_piece(panels, piece + 1);
+              end = TD_PIECE_K * td_first_of_piece(panels, piece + 1), lines = lines_c(p);
+    for (int j = 0; j < p->n; j++)
+        for (int i = 0; i < lines; i++, sums++)
+            *sums =
+                i >= p->m ? 0 : sum_of(p, d, plane, member, i, j, first, end < p->k ? end : p->k);
+}
+
+/* The sums of all matrices that are wanted. */
+static int64_t *sums_of(const int8_case *p, const td_panels *panels, const int8_data *d)
+{
+    int64_t *const sums = calloc(d->bytes_c, sizeof *sums);
+    CHECK(sums, "no memory");
+    for (int piece = 0; piece < p->pieces; piece++)
+        for (int plane = 0; plane < p->planes; plane++)
+            for (int member = 0; member < p->batch; member++)
+                if (plane < p->wanted[member])
+                    set_sums(p, panels, d, plane, member, piece,
+                             sums + place_of_matrix(p, plane, member, piece));
+    return sums;
+}
+
+/* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
+static int64_t check_matrix(const int8_case *p, const int8_data *d, const int64_t *sums,
+                            const int8_t *got, int plane, int member, int piece)
+{
+    const size_t at = place_of_matrix(p, plane, member, piece);
     const int lines = lines_c(p), modulus = moduli[plane];
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++) {
             const size_t x = at + (size_t)j * (size_t)lines + (size_t)i;
-            int64_t expected = (int64_t)d->c[x];
-            if (plane >= p->wanted[member] || i >= p->m) {
-                if (got[x] != expected) return (int64_t)x;
-                continue;
-            }
-            if (!p->accumulate) expected = 0;
-            expected += sum_of(p, d, plane, member, i, j, first, end < p->k ? end : p->k);
-            if (p->is_logarithm ? got[x] != logarithm_of(expected)
-                                : !is_residue(got[x], expected, modulus))
-                return (int64_t)x;
+            const int64_t expected = sums[x] + (p->accumulate ? d->c[x] : 0);
+            const bool is_right = plane >= p->wanted[member] || i >= p->m ? got[x] == d->c[x]
+                                  : p->is_logarithm ? got[x] == logarithm_of(expected)
+                                                    : is_residue(got[x], expected, modulus);
+            if (!is_right) return (int64_t)x;
         }
     return -1;
 }
 
-/* By a row of TD_STAGE_GEMM. */
-static void check_case(const td_route_row *by, const int8_case *p)
+/* By a row of TD_STAGE_GEMM. C on the device is made what it is on the host first. */
+static void check_case(const td_route_row *by, const int8_case *p, const int8_data *d,
+                       const int64_t *sums)
 {
-    int8_data d = make_data(p);
-    td_panels panels = panels_of(p, &d);
+    td_panels panels = panels_of(p, d);
     panels.gemm = (td_gemm_route)by->value;
-    int8_t *got = malloc(d.bytes_c);
+    int8_t *got = malloc(d->bytes_c);
     int64_t wrong = -1;
     uint32_t left = 0;
+    CHECK_CUDA(cudaMemcpy(d->device_c, d->c, d->bytes_c, cudaMemcpyHostToDevice));
     CHECK_CUDA(td_panels_run(NULL, &panels, NULL));
     device_check_clean(by->name);
-    CHECK_CUDA(cudaMemcpy(got, d.device_c, d.bytes_c, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(&left, d.next_unit, sizeof left, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(got, d->device_c, d->bytes_c, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(&left, d->next_unit, sizeof left, cudaMemcpyDeviceToHost));
     CHECK(left == 0, "%s leaves its count of units at %u: %s", by->name, left, text(p));
     for (int piece = 0; piece < p->pieces; piece++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch && wrong < 0; member++)
-                wrong = check_matrix(p, &panels, &d, got, plane, member, piece);
+                wrong = check_matrix(p, d, sums, got, plane, member, piece);
     CHECK(wrong == -1, "%s, element %lld of C's storage: %s", by->name, (long long)wrong, text(p));
-    CHECK(memcmp(got + d.bytes_c - GUARD, d.c + d.bytes_c - GUARD, GUARD) == 0,
+    CHECK(memcmp(got + d->bytes_c - GUARD, d->c + d->bytes_c - GUARD, GUARD) == 0,
           "%s writes past C: %s", by->name, text(p));
     free(got);
-    free_data(&d);
 }
 
 /* True if the row makes such products on the device, whatever their shape. */
@@ -402,8 +430,13 @@ static bool serves(const td_route_row *row, bool is_logarithm)
 
 static void check_all_rows(const int8_case *p)
 {
+    int8_data d = make_data(p);
+    const td_panels panels = panels_of(p, &d);
+    int64_t *const sums = sums_of(p, &panels, &d);
     for (int i = 0; i < TD_ROUTE_ROWS; i++)
-        if (serves(&td_route_rows[i], p->is_logarithm)) check_case(&td_route_rows[i], p);
+        if (serves(&td_route_rows[i], p->is_logarithm)) check_case(&td_route_rows[i], p, &d, sums);
+    free(sums);
+    free_data(&d);
 }
 
 static void random_shapes(void **unused)

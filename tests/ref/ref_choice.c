@@ -137,12 +137,23 @@ static bool is_certified_by_means(const ref_work *w, const ref_line *a, const re
 /* Exponent of the unit that a line's magnitudes are counted in. */
 static int64_t unit_of(const ref_line *r) { return ref_floor_div(r->typical, LOG) - 4; }
 
-static int64_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
+static int8_t magnitude_of(const ref_side *s, int64_t i, int64_t l)
 {
     const int64_t exponent = s->sign * s->shift[l] - unit_of(&s->line[i]);
     const double x = fabs(ref_at(s, i, l));
     if (x == 0.0 || ilogb(x) + exponent < 0) return 0;
-    return ilogb(x) + exponent >= 7 ? 127 : (int64_t)scalbn(x, (int)exponent);
+    return ilogb(x) + exponent >= 7 ? 127 : (int8_t)scalbn(x, (int)exponent);
+}
+
+static void set_magnitudes(ref_work *w)
+{
+    for (int o = 0; o < 2; o++) {
+        const ref_side *s = &w->side[o];
+        w->magnitude[o] = ref_allocate(s->lines * s->k, 1);
+        for (int64_t i = 0; i < s->lines; i++)
+            for (int64_t l = 0; l < s->k && ref_is_counted(&s->line[i]); l++)
+                w->magnitude[o][i * s->k + l] = magnitude_of(s, i, l);
+    }
 }
 
 /* Sums over as few parts of k as there can be of at most 2^14 elements, of equal length but for the
@@ -158,11 +169,11 @@ static int64_t length_of_sum(int64_t k)
 static bool estimate(const ref_work *w, int64_t i, int64_t j, int64_t *log)
 {
     const int64_t k = w->p->k, length = length_of_sum(k);
+    const int8_t *const a = w->magnitude[0] + i * k, *const b = w->magnitude[1] + j * k;
     uint64_t eighths = 0;
     for (int64_t first = 0; first < k; first += length) {
-        int64_t sum = 0;
-        for (int64_t l = first; l < smaller(first + length, k); l++)
-            sum += magnitude_of(&w->side[0], i, l) * magnitude_of(&w->side[1], j, l);
+        int sum = 0; /* of at most 2^14 products below 2^14 */
+        for (int64_t l = first; l < smaller(first + length, k); l++) sum += a[l] * b[l];
         if (sum == 0) continue;
         const int e = ilogb((double)sum);
         eighths += (uint64_t)floor(ldexp((double)sum, 3 - e)) << e;
@@ -205,6 +216,7 @@ static int needed(const ref_work *w, int64_t i, int64_t j, int least, int most)
 
 static void set_needed(ref_work *w, int least, int most)
 {
+    if (w->is_estimated) set_magnitudes(w);
     for (int64_t j = 0; j < w->p->n; j++)
         for (int64_t i = 0; i < w->p->m; i++)
             w->needed[i + j * w->p->m] = needed(w, i, j, least, most);

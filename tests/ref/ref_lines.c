@@ -128,7 +128,8 @@ static bool top_of_number(const ref_side *s, int64_t l, bool has_parts, int64_t 
     return is_any || is_other;
 }
 
-static void set_shifts(ref_side *side, bool has_parts)
+/* True if some are not 0. */
+static bool set_shifts(ref_side *side, bool has_parts)
 {
     int64_t *shift = side[0].shift;
     int64_t most = INT64_MIN, least = INT64_MAX;
@@ -143,12 +144,17 @@ static void set_shifts(ref_side *side, bool has_parts)
     }
     const bool is_needed = most > INT64_MIN && most - least > 16;
     for (int64_t l = 0; l < side->k && !is_needed; l++) shift[l] = 0;
+    return is_needed;
 }
 
 /* Lines */
 
 /* x 2^shift is m 2^(e + shift), 1 <= m < 2. */
-static double significand_of(double x) { return fabs(scalbn(x, -ilogb(x))); }
+static double significand_of(double x)
+{
+    int exponent;
+    return 2.0 * fabs(frexp(x, &exponent));
+}
 
 static int64_t exponent_of(const ref_side *s, int64_t i, int64_t l)
 {
@@ -188,7 +194,7 @@ static bool measure_unit(const ref_side *s, int64_t i, int64_t first, int64_t *t
         if (!counts(s, i, l)) continue;
         const int64_t down = *top - exponent_of(s, i, l);
         const double q =
-            down > 11 ? 1.0 : ceil(scalbn(significand_of(ref_at(s, i, l)), (int)(11 - down)));
+            down > 11 ? 1.0 : ceil(significand_of(ref_at(s, i, l)) * (1 << (11 - down)));
         *magnitudes += (uint64_t)q;
         *squares += (uint64_t)(q * q);
     }
@@ -267,16 +273,17 @@ void ref_set_lines(ref_side *side, bool has_parts)
     ref_line *before[2];
     int64_t rise = 0;
     measure_lines(side);
+    if (!set_shifts(side, has_parts)) return;
     for (int o = 0; o < 2; o++) {
-        const size_t bytes = (size_t)side[o].lines * sizeof(ref_line);
-        before[o] = ref_allocate(side[o].lines, sizeof(ref_line));
-        memcpy(before[o], side[o].line, bytes);
+        before[o] = side[o].line;
+        side[o].line = ref_allocate(side[o].lines, sizeof(ref_line));
     }
-    set_shifts(side, has_parts);
     measure_lines(side);
     for (int o = 0; o < 2; o++) rise += mean_rise(&side[o], before[o]);
-    for (int o = 0; o < 2; o++) free(before[o]);
-    if (rise < 0) return;
-    memset(side->shift, 0, (size_t)side->k * sizeof *side->shift);
-    measure_lines(side);
+    if (rise >= 0) memset(side->shift, 0, (size_t)side->k * sizeof *side->shift);
+    for (int o = 0; o < 2; o++) {
+        ref_line *const shifted = side[o].line;
+        side[o].line = rise < 0 ? shifted : before[o];
+        free(rise < 0 ? before[o] : shifted);
+    }
 }

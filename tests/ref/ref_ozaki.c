@@ -127,8 +127,20 @@ static bool fits_binary64(const ref_line *a, const ref_line *b)
     return smaller(smaller(low_a, low_b), low_a + low_b) >= -1074;
 }
 
+static void set_raised(ref_work *w)
+{
+    for (int o = 0; o < 2; o++) {
+        const ref_side *s = &w->side[o];
+        w->raised[o] = ref_allocate(s->lines * s->k, sizeof *w->raised[o]);
+        for (int64_t i = 0; i < s->lines; i++)
+            for (int64_t l = 0; l < s->k; l++)
+                w->raised[o][i * s->k + l] =
+                    scalbn(ref_at(s, i, l), (int)(raised_by(&s->line[i]) + s->sign * s->shift[l]));
+    }
+}
+
 /* A tile is dense if more than FEW elements of it are left, and binary64 has room for all. */
-static void set_dense_tile(const ref_work *w, int64_t i0, int64_t j0)
+static void set_dense_tile(ref_work *w, int64_t i0, int64_t j0)
 {
     const int64_t m = w->p->m, i_end = smaller(i0 + TILE, m), j_end = smaller(j0 + TILE, w->p->n);
     int64_t count = 0;
@@ -142,24 +154,23 @@ static void set_dense_tile(const ref_work *w, int64_t i0, int64_t j0)
     for (int64_t j = j0; j < j_end; j++)
         for (int64_t i = i0; i < i_end; i++)
             w->is_dense[i + j * m] = count > FEW && fits && is_left(w, i, j);
+    if (count > FEW && fits && !w->raised[0]) set_raised(w);
 }
 
 /* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up
  * in order. */
 static double binary64_sum(const ref_work *w, int64_t i, int64_t j)
 {
-    const ref_side *a = &w->side[0], *b = &w->side[1];
-    const int64_t raise_a = raised_by(&a->line[i]), raise_b = raised_by(&b->line[j]);
+    const int64_t k = w->p->k, block = ref_binary64_block(k),
+                  raised = raised_by(&w->side[0].line[i]) + raised_by(&w->side[1].line[j]);
+    const double *const a = w->raised[0] + i * k, *const b = w->raised[1] + j * k;
     double total = 0.0;
-    const int64_t block = ref_binary64_block(w->p->k);
-    for (int64_t first = 0; first < w->p->k; first += block) {
+    for (int64_t first = 0; first < k; first += block) {
         double sum = 0.0;
-        for (int64_t l = first; l < smaller(first + block, w->p->k); l++)
-            sum = fma(scalbn(ref_at(a, i, l), (int)(raise_a + a->shift[l])),
-                      scalbn(ref_at(b, j, l), (int)(raise_b - a->shift[l])), sum);
+        for (int64_t l = first; l < smaller(first + block, k); l++) sum = fma(a[l], b[l], sum);
         total += sum;
     }
-    return scalbn(total, (int)-(raise_a + raise_b));
+    return scalbn(total, (int)-raised);
 }
 
 /* Sums of X */
@@ -242,6 +253,8 @@ static void clear(ref_work *w)
         free(w->side[o].line);
         free(w->side[o].fixed);
         free(w->digits[o]);
+        free(w->magnitude[o]);
+        free(w->raised[o]);
     }
     free(w->needed);
     free(w->is_dense);
