@@ -52,22 +52,29 @@ built_c_files() {
     done
 }
 
+# nodes_arguments COUNT: has the analyzer explore so many states of a function at most.
+nodes_arguments() { printf -- '--extra-arg=%s ' -Xclang -analyzer-config -Xclang "max-nodes=$1"; }
+
 # tidy BUILD ARGUMENT...: on the files of its input.
 tidy() {
     xargs -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$1" "${@:2}" >>"$1/tidy.log" 2>&1
 }
 
-# check_tidy BUILD: clang-tidy on the C files, unless it found these very files clean before.
+# check_tidy BUILD NODES: clang-tidy on the C files, unless it found these very files clean before; NODES as for
+# nodes_arguments.
 check_tidy() {
-    local build=$1 state clean=true
+    local build=$1 nodes=$2 state clean=true
     has clang-tidy || return 77
     state=$({
+        echo "$nodes"
         clang-tidy --version
         project_files c h | xargs sha256sum .clang-tidy
     } | sha256sum)
     [ "$(cat "$build/tidy-clean" 2>/dev/null)" = "$state" ] && return
     : >"$build/tidy.log"
-    built_c_files "$build" examples hostgpu interpose lib tools | tidy "$build" || clean=false
+    # shellcheck disable=SC2046 # arguments are words
+    built_c_files "$build" examples hostgpu interpose lib tools | tidy "$build" $(nodes_arguments "$nodes") ||
+        clean=false
     built_c_files "$build" bench tests | tidy "$build" "--checks=$light_checks" --extra-arg=-Wno-sign-conversion || clean=false
     if [ "$clean" = false ]; then
         grep -E '(error|warning):' "$build/tidy.log" | sort -u
