@@ -409,12 +409,13 @@ static double native_error(const system_matrices *s, int which)
     return *error;
 }
 
-/* Graded, ill-conditioned and nearly singular triangles. The mean of the backward errors is at most
- * cuBLAS's mean. The largest of them may be one rounding, 2^-53, above cuBLAS's largest: both add
- * the same products up in orders of their own, and one sum of many decides a largest error. */
+/* Graded, ill-conditioned and nearly singular triangles. Both ways add the same products up in
+ * orders of their own, cuBLAS's host stand-in even by where its matrices lie in memory. So the mean
+ * of the backward errors may be an eighth of a rounding, 2^-56, above cuBLAS's mean, and the
+ * largest, which one sum of many decides, one rounding above cuBLAS's largest. */
 static void hard_triangles(void **unused)
 {
-    double worst = 0.0, of_native = 0.0, sum = 0.0, sum_of_native = 0.0;
+    double worst = 0.0, of_native = 0.0, sum = 0.0, allowed = 0.0;
     (void)unused;
     if (tested->is_variant) return;
     for (int which = 0; which < HARD; which++) {
@@ -427,14 +428,14 @@ static void hard_triangles(void **unused)
         worst = fmax(worst, error);
         of_native = fmax(of_native, native_error(&s, which));
         sum += error;
-        sum_of_native += native_error(&s, which);
+        allowed += native_error(&s, which) + 0x1p-56;
         matrix_free(&x);
         system_free(&s);
     }
     test_note("%s, %s: backward error %s, native %s", tested->name, td_types[type].name,
               test_power(worst), test_power(of_native));
     if (tested->format && !tested->rounds_sum) return;
-    CHECK_AT_MOST(sum, sum_of_native, "%s is worse than native in the mean", tested->name);
+    CHECK_AT_MOST(sum, allowed, "%s is worse than native in the mean", tested->name);
     CHECK_AT_MOST(worst, of_native + 0x1p-53, "%s is worse than native", tested->name);
 }
 
