@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "predicted.h"
 #include "tests/support/route_rows.h"
 #include "lib/engines/model/cost.h"
 #include "lib/engines/tiler.h"
@@ -16,17 +17,6 @@
 #include "kernels/select/estimate.h"
 
 static const char *recorded;
-
-static td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
-{
-    return (td_problem){.kind = TD_PRODUCT,
-                        .type = TD_BINARY64,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .alpha.value.binary64 = 1.0,
-                        .batch = batch};
-}
 
 static td_traits traits_of(const char *card)
 {

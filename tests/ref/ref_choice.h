@@ -20,10 +20,12 @@ typedef struct {
     int *needed;       /* [column][row]: the least parameter that certifies an element */
     bool *is_dense;    /* [column][row]: left, and in a tile of many such elements */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */
-    int8_t
-        *magnitude[2]; /* [line][k], if is_estimated: abs(A) and abs(B) in units of their lines */
-    double
-        *raised[2]; /* [line][k], if any element is dense: A and B with more in their exponents */
+
+    /* [line][k], if is_estimated: abs(A) and abs(B) in units of their lines. */
+    int8_t *magnitude[2];
+
+    /* [line][k], if any element is dense: A and B, with more in their exponents. */
+    double *raised[2];
 } ref_work;
 
 /* Sets parameter, is_estimated, in_binary64 and, if the data decide, needed. */

@@ -247,8 +247,8 @@ static double error_of(ref_number b, const ref_number *a, const ref_number *x, i
 double system_error(const system_matrices *s, const test_matrix *x)
 {
     const triangular *of = &s->of;
-    ref_number *const all = vectors_of(of, x), *const row =
-                                                   calloc((size_t)of->order + 1, sizeof *row);
+    ref_number *const all = vectors_of(of, x);
+    ref_number *const row = calloc((size_t)of->order + 1, sizeof *row);
     double worst = 0.0;
     CHECK(row, "no memory");
     for (int64_t i = 0; i < of->order; i++) {
