@@ -10,7 +10,7 @@
 #include "../unfold/folded.h"
 #include "sample.h"
 
-enum { WARP = 32, THREADS = 256 };
+enum { WARP = 32, THREADS = 512 };
 
 struct element {
     int64_t place, row, col, member;
@@ -71,7 +71,7 @@ TD_DEVICE bool go_to_number(const td_sample &s, int64_t i, element *at)
 }
 
 /* The element's number, in c or `old`. */
-TD_DEVICE td_term load_number(const td_sample &s, const td_matrix &from, const element &at)
+TD_DEVICE_CALL td_term load_number(const td_sample &s, const td_matrix &from, const element &at)
 {
     const td_folded x = {from, {}, s.is_complex, false, false};
     return td_folded_load(x, td_folded_member(x, at.member), at.row, at.col);
@@ -87,8 +87,8 @@ TD_DEVICE int64_t kept_line(const td_sample &s, const element &at)
 }
 
 /* Element (row, col) of the joined factor op(A) or op(B), as it is stored now. */
-TD_DEVICE td_term load_stored(const td_sample &s, int which, int64_t member, int64_t row,
-                              int64_t col)
+TD_DEVICE_CALL td_term load_stored(const td_sample &s, int which, int64_t member, int64_t row,
+                                   int64_t col)
 {
     const int64_t terms = s.k / s.joined;
     int64_t &l = which ? row : col;
@@ -115,8 +115,7 @@ struct term_pair {
     bool takes_part; /* false where one is a zero beside a triangle */
 };
 
-TD_DEVICE_LARGE term_pair load_pair(const td_sample &s, const element &at, bool is_mirror,
-                                    int64_t l)
+TD_DEVICE_CALL term_pair load_pair(const td_sample &s, const element &at, bool is_mirror, int64_t l)
 {
     const int64_t row = is_mirror ? at.col : at.row, col = is_mirror ? at.row : at.col;
     term_pair r;
@@ -152,47 +151,67 @@ TD_DEVICE plain_line plain_line_of(const td_sample &s, int which, const element 
     return r;
 }
 
-/* Calls work(a, b, takes_part) for the real products of complex numbers that are so many parts of
- * their product: 0 its real part, 1 its imaginary part; or of its negative. */
-template <class function>
-TD_DEVICE void each_part(const term_pair &t, int part, bool is_negative, function work)
+/* The numbers that make real product number `which` of those that a term's two complex numbers
+ * have in a part of their product: in its real part, part 0, or in its imaginary part, part 1. */
+struct factors {
+    double a, b;
+};
+
+TD_DEVICE factors factors_of(const term_pair &t, int part, int which, bool is_negative)
 {
-    const double re = is_negative ? -t.a.re : t.a.re, im = is_negative ? -t.a.im : t.a.im;
-    work(re, part ? t.b.im : t.b.re, t.takes_part);
-    work(part ? im : -im, part ? t.b.re : t.b.im, t.takes_part);
+    const double a = which ? t.a.im : t.a.re;
+    const bool takes_im = part != which, is_minus = (which && !part) != is_negative;
+    factors r;
+    r.a = is_minus ? -a : a;
+    r.b = takes_im ? t.b.im : t.b.re;
+    return r;
 }
 
-/* The same for the real products of sum number `sum` that the thread has, where matrices are
- * stored in some form. */
+/* Calls work(a, b, takes_part) for the real products of sum number `sum` that the thread has, where
+ * matrices are stored in some form. A complex term has two, its mirror image two more. */
 template <class function>
 TD_DEVICE void each_folded(const td_sample &s, const element &at, int sum, function work)
 {
-    const int part = at.part ^ sum;
-    TD_UNROLL_N(1)
+    const int part = at.part ^ sum, products = !s.is_complex ? 1 : s.adds_mirror ? 4 : 2;
+    TD_ROLLED
     for (int64_t l = at.first + threadIdx.x; l < at.end; l += THREADS) {
         if (l == at.left_out) continue;
-        const term_pair t = load_pair(s, at, false, l);
-        if (!s.is_complex) {
-            work(t.a.re, t.b.re, t.takes_part);
-            continue;
+        term_pair t = load_pair(s, at, false, l);
+        TD_ROLLED
+        for (int i = 0; i < products; i++) {
+            if (i == 2) t = load_pair(s, at, true, l);
+            const factors x = s.is_complex ? factors_of(t, part, i & 1, i >= 2 && at.part != 0)
+                                           : factors{t.a.re, t.b.re};
+            work(x.a, x.b, t.takes_part);
         }
-        each_part(t, part, false, work);
-        if (s.adds_mirror) each_part(load_pair(s, at, true, l), part, at.part != 0, work);
     }
 }
 
-/* The same in any form. */
+/* The same in any form. Terms that are stored in full are loaded some steps ahead. */
 template <class function>
 TD_DEVICE void each_product(const td_sample &s, const element &at, int sum, function work)
 {
+    enum { AHEAD = 4 };
     if (!is_plain(s)) {
         each_folded(s, at, sum, work);
         return;
     }
     const plain_line a = plain_line_of(s, 0, at), b = plain_line_of(s, 1, at);
-    TD_UNROLL_N(4)
-    for (int64_t l = at.first + threadIdx.x; l < at.end; l += THREADS)
-        work(a.start[l * a.step], b.start[l * b.step], true);
+    const auto load = [&](int64_t l) {
+        return l < at.end ? factors{a.start[l * a.step], b.start[l * b.step]} : factors{0.0, 0.0};
+    };
+    const int64_t own = at.first + threadIdx.x;
+    factors next[AHEAD];
+    TD_UNROLL
+    for (int i = 0; i < AHEAD; i++) next[i] = load(own + i * THREADS);
+    TD_ROLLED
+    for (int64_t l = own; l < at.end; l += THREADS) {
+        const factors x = next[0];
+        TD_UNROLL
+        for (int i = 1; i < AHEAD; i++) next[i - 1] = next[i];
+        next[AHEAD - 1] = load(l + AHEAD * THREADS);
+        work(x.a, x.b, true);
+    }
 }
 
 /* ---- what products are combined with ---- */

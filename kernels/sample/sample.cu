@@ -1,7 +1,8 @@
 /* sample.cu - the exact error of single elements of a call's result: see sample.h. A block has one
  * element at a time, of which its threads share the products (sums.h). A thread then finishes with
  * a few words (verdict.h). Several blocks share an element of many terms: one kernel measures, the
- * next one adds up, and the last one finishes. */
+ * next one adds up, and the last one finishes. What a block does seldom is called and not inlined:
+ * to fetch instructions that run once takes longer than a call. */
 #include "sample.h"
 
 #include "verdict.h"
@@ -172,6 +173,8 @@ TD_DEVICE void finish(const td_sample &s, const element &at, const double *magni
 static __global__ void __launch_bounds__(THREADS) check_kernel(TD_PARAMETER td_sample s)
 {
     TD_SHARED(sample_shared, shared, );
+    td_wait_for_last();
+    td_let_next_begin();
     TD_UNROLL_N(1)
     for (int64_t i = blockIdx.x; i < numbers_of(s); i += gridDim.x) {
         element at;
@@ -312,6 +315,7 @@ static_assert(sizeof(td_sample_counts) == MOVED_FIELDS * sizeof(double), "fields
 static __global__ void move_kernel(td_sample_counts *from, td_sample_counts *to)
 {
     const int field = (int)threadIdx.x;
+    td_wait_for_last();
     const unsigned long long moved =
         atomicExch(reinterpret_cast<unsigned long long *>(from) + field, 0ull);
     double *const number = reinterpret_cast<double *>(to) + field;
@@ -344,13 +348,13 @@ cudaError_t td_sample_check_run(const td_sample *s, cudaStream_t stream)
 {
     const int shares = td_sample_shares(s->k, s->count);
     if (s->shares && shares > 1) return run_shares(s, shares, stream);
-    return TD_LAUNCH(check_kernel, dim3(blocks_of(s->count * td_sample_parts(s))), dim3(THREADS), 0,
-                     stream, *s);
+    return TD_LAUNCH_NEXT(check_kernel, dim3(blocks_of(s->count * td_sample_parts(s))),
+                          dim3(THREADS), 0, stream, *s);
 }
 
 cudaError_t td_sample_move_run(td_sample_counts *from, td_sample_counts *to, cudaStream_t stream)
 {
-    return TD_LAUNCH(move_kernel, dim3(1), dim3(MOVED_FIELDS), 0, stream, from, to);
+    return TD_LAUNCH_NEXT(move_kernel, dim3(1), dim3(MOVED_FIELDS), 0, stream, from, to);
 }
 
 cudaError_t td_sample_prepare(int which)

@@ -39,21 +39,21 @@ TD_DEVICE scaled make_scaled(double x, int e)
 }
 
 /* |x y| for finite x and y, rounded. */
-TD_DEVICE scaled magnitude_of(double x, double y)
+TD_DEVICE_CALL scaled magnitude_of(double x, double y)
 {
     const whole a = whole_of(x), b = whole_of(y);
     return make_scaled(td_mul64((double)a.m, (double)b.m), a.q + b.q);
 }
 
 /* |x| y for a finite x, rounded. */
-TD_DEVICE scaled times(double x, scaled y)
+TD_DEVICE_CALL scaled times(double x, scaled y)
 {
     const whole a = whole_of(x);
     return make_scaled(td_mul64((double)a.m, y.x), a.q + y.e);
 }
 
 /* To 2^-52; what is below 2^-1000 of the larger scale is nothing. */
-TD_DEVICE scaled add_scaled(scaled a, scaled b)
+TD_DEVICE_CALL scaled add_scaled(scaled a, scaled b)
 {
     if (a.x == 0.0) return b;
     if (b.x == 0.0) return a;
@@ -69,7 +69,7 @@ TD_DEVICE scaled add_scaled(scaled a, scaled b)
 TD_DEVICE double exp2_within(int e) { return td_exp2_64(max(-1000, min(800, e))); }
 
 /* a / b, and 0 for 0 / 0. */
-TD_DEVICE double ratio_of(scaled a, scaled b)
+TD_DEVICE_CALL double ratio_of(scaled a, scaled b)
 {
     return a.x == 0.0 ? 0.0 : a.x / b.x * exp2_within(a.e - b.e);
 }

@@ -8,7 +8,7 @@
 #include "element.h"
 #include "scaled.h"
 
-enum { WINDOW = 16 };
+enum { WINDOW = 8 };
 
 /* Words for alpha times any sum, beta C and C together: exponents from -3222 to 3019, and room for
  * carries. */

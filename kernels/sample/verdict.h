@@ -15,7 +15,7 @@ struct verdict {
 /* ---- errors ---- */
 
 /* |by| times a sum, in words that count 2^low. */
-TD_DEVICE td_exact multiply_sum(double by, int low, int words, shared_sum &sum)
+TD_DEVICE_CALL td_exact multiply_sum(double by, int low, int words, shared_sum &sum)
 {
     const whole w = whole_of(by);
     td_exact x = {sum.total, 1, words, low};
@@ -27,12 +27,13 @@ TD_DEVICE td_exact multiply_sum(double by, int low, int words, shared_sum &sum)
 /* x + y or x - y, of the same words. */
 TD_DEVICE void add_words(const td_exact *x, const td_exact *y, bool is_negative)
 {
+    TD_ROLLED
     for (int i = 0; i < x->words; i++) x->word[i] += is_negative ? -y->word[i] : y->word[i];
     td_exact_carry(x);
 }
 
 /* x + a b or x - a b. */
-TD_DEVICE void add_product(const td_exact *x, double a, double b, bool is_negative)
+TD_DEVICE_CALL void add_product(const td_exact *x, double a, double b, bool is_negative)
 {
     const whole u = whole_of(a), v = whole_of(b);
     if (u.m != 0 && v.m != 0)
@@ -41,7 +42,7 @@ TD_DEVICE void add_product(const td_exact *x, double a, double b, bool is_negati
 }
 
 /* x + a or x - a. */
-TD_DEVICE void add_number(const td_exact *x, double a, bool is_negative)
+TD_DEVICE_CALL void add_number(const td_exact *x, double a, bool is_negative)
 {
     const whole u = whole_of(a);
     const td_exact_term term = {u.m, 0};
@@ -59,6 +60,7 @@ TD_DEVICE scaled find_error(const element &at, sample_shared &shared)
         const td_exact y = multiply_sum(at.by[1], range.low, words, shared.sum[1]);
         add_words(&x, &y, is_negative != whole_of(at.by[1]).is_negative);
     }
+    TD_ROLLED
     for (int i = 0; i < 2; i++) add_product(&x, at.beta[i], at.before[i], is_negative);
     add_number(&x, at.after, !is_negative);
     const td_exact_number error = td_exact_read(&x);
@@ -69,8 +71,10 @@ TD_DEVICE scaled find_error(const element &at, sample_shared &shared)
 TD_DEVICE scaled size_of(const td_sample &s, const element &at, const scaled *products)
 {
     scaled size = make_scaled(0.0, 0);
+    TD_ROLLED
     for (int i = 0; i < at.sums; i++)
         size = add_scaled(size, s.is_solve ? products[i] : times(at.by[i], products[i]));
+    TD_ROLLED
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
             if (i == j || s.is_solve)
@@ -95,6 +99,7 @@ TD_DEVICE scaled loss_below_range(const td_sample &s, const element &at)
 {
     const double terms = (double)(is_plain(s) ? at.k : 4 * at.k) + 1.0;
     scaled loss = make_scaled(at.has_scalars ? 8.0 : 2.0, -1075);
+    TD_ROLLED
     for (int i = 0; i < at.sums; i++)
         loss = add_scaled(loss, times(s.is_solve ? 1.0 : at.by[i], make_scaled(terms, -1075)));
     if (s.is_solve && is_finite(at.diagonal))
@@ -154,6 +159,7 @@ TD_DEVICE verdict judge_special(const td_sample &s, const element &at, const sam
     verdict v = {false, true, false, 0.0, 0.0, s.bound};
     double wanted = 0.0;
     if (leaves_specials(s)) return v;
+    TD_ROLLED
     for (int i = 0; i < at.sums; i++) {
         const double value = special_value(shared.sum[i].specials), by = at.by[i];
         v.is_left_out |= value == 0.0 && by == by && !is_finite(by);
@@ -173,6 +179,7 @@ TD_DEVICE bool must_be_finite(const td_sample &s, const element &at, const scale
 {
     const scaled end = make_scaled(1.0, s.is_solve ? 1020 : 1023);
     bool is_small = ratio_of(size, end) < 1.0;
+    TD_ROLLED
     for (int i = 0; i < at.sums; i++) is_small &= ratio_of(products[i], end) < 1.0;
     if (!s.is_solve) return is_small;
     return is_small && !s.is_native && is_finite(at.diagonal) && at.diagonal != 0.0 &&
@@ -185,6 +192,7 @@ TD_DEVICE verdict judge_finite(const td_sample &s, const element &at, const doub
 {
     verdict v = {false, false, false, 0.0, 0.0, bound_of(s, at, shared)};
     scaled products[2];
+    TD_ROLLED
     for (int i = 0; i < at.sums; i++)
         products[i] =
             make_scaled(magnitude[i], has_products(shared.sum[i]) ? shared.sum[i].high : 0);
