@@ -181,6 +181,10 @@ static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
         cost->bytes *= apart;
         cost->int8 *= apart;
     }
+    if (p->routine == TD_TRIANGULAR_PRODUCT && !of.is_complex) {
+        cost->bytes *= td_tuned_triangle_bytes;
+        cost->int8 *= 0.5; /* zeros are passed over */
+    }
 }
 
 TD_COST(ozaki2) { count_residues(p, td_moduli_of(p, false, parameter), cost); }
