@@ -251,14 +251,15 @@ template <class elements> TD_DEVICE int shifted_log(const elements &e, int i, ui
     return td_log_of64(bits) + TD_LOG * e.shift(i);
 }
 
-/* ---- elements that are normal numbers of which the lower half is not 0 ---- */
+/* ---- elements that are normal numbers of which the lower half is not 0, or zeros ---- */
 
-/* False if there are others: then the rest is of no use. Leaves the upper halves of magnitudes. */
-template <bool has_shifts, class elements>
+/* False if there are others: then the rest is of no use; without has_zeros zeros are others, too.
+ * Leaves the upper halves of magnitudes. */
+template <bool has_shifts, bool has_zeros, class elements>
 TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], summary *s)
 {
     uint32_t least = ~0u, most = 0, least_low = ~0u;
-    int peak = INT32_MIN, logs = 0, low = TD_NO_LOW;
+    int peak = INT32_MIN, logs = 0, low = TD_NO_LOW, zeros = 0;
     uint64_t bits[PER_THREAD];
     e.load_all(bits);
     TD_UNROLL
@@ -266,20 +267,25 @@ TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], s
         const uint32_t lower = (uint32_t)bits[i];
         const int shift = has_shifts ? e.shift(i) : 0;
         high[i] = upper_half(bits[i]);
-        least = min(least, high[i]);
+        const bool is_zero = has_zeros && (high[i] | lower) == 0;
+        const int log = (int)(high[i] >> 12) + TD_LOG * shift,
+                  own_low = (int)(high[i] >> 20) + shift + __ffs((int)lower);
+        least = min(least, is_zero ? ~0u : high[i]);
         most = max(most, high[i]);
-        least_low = min(least_low, lower);
-        const int log = (int)(high[i] >> 12) + TD_LOG * shift;
-        peak = max(peak, log);
+        least_low = min(least_low, is_zero ? ~0u : lower);
+        peak = max(peak, is_zero ? INT32_MIN : log);
         logs += log;
-        low = min(low, (int)(high[i] >> 20) + shift + __ffs((int)lower));
+        low = min(low, is_zero ? (int)TD_NO_LOW : own_low);
+        zeros += is_zero;
     }
-    *s = {peak + LOG_OF_ZERO, low - 1076, 0, logs + PER_THREAD * LOG_OF_ZERO};
+    *s = has_zeros && zeros == PER_THREAD
+             ? summary{TD_LOG * NO_TOP, TD_NO_LOW, PER_THREAD, 0}
+             : summary{peak + LOG_OF_ZERO, low - 1076, zeros, logs + PER_THREAD * LOG_OF_ZERO};
     return least >= 1u << 20 && most < 0x7ffu << 20 && least_low != 0;
 }
 
 /* What is cut off is never 0. */
-template <bool has_shifts, class elements>
+template <bool has_shifts, bool has_zeros, class elements>
 TD_DEVICE sums_of_chunk sums_of_full(const uint32_t (&high)[PER_THREAD], const elements &e, int top)
 {
     sums_of_chunk sums = {0, 0};
@@ -287,14 +293,15 @@ TD_DEVICE sums_of_chunk sums_of_full(const uint32_t (&high)[PER_THREAD], const e
     for (int i = 0; i < PER_THREAD; i++) {
         const int shift = has_shifts ? e.shift(i) : 0;
         const int drop = min(9 + 1023 + top - ((int)(high[i] >> 20) + shift), 31);
-        const uint32_t magnitude = (((high[i] & 0xfffffu) | 1u << 20) >> drop) + 1;
+        const uint32_t magnitude =
+            has_zeros && high[i] == 0 ? 0 : (((high[i] & 0xfffffu) | 1u << 20) >> drop) + 1;
         sums.magnitudes += magnitude;
         sums.squares += magnitude * magnitude;
     }
     return sums;
 }
 
-/* ---- elements that are normal numbers or zero, without shifts: no branches ---- */
+/* ---- elements that are normal numbers or zero: no branches ---- */
 
 template <class elements>
 TD_DEVICE void load_magnitudes(const elements &e, uint64_t (&bits)[PER_THREAD])
@@ -312,29 +319,40 @@ TD_DEVICE bool are_normal(const uint64_t *bits)
     return normal;
 }
 
-/* The last PER_THREAD - count elements are past the end of k. */
-TD_DEVICE summary summarise_normal(const uint64_t *bits, int count)
+/* A normal element's logarithm; of a zero without a shift it is LOG_OF_ZERO. */
+template <bool has_shifts, class elements>
+TD_DEVICE int log_of_normal(const elements &e, int i, uint64_t bits)
 {
-    summary s = {LOG_OF_ZERO, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
+    return (int)(bits >> 44) + LOG_OF_ZERO + (has_shifts ? TD_LOG * e.shift(i) : 0);
+}
+
+/* The last PER_THREAD - count elements are past the end of k: zeros without shifts. */
+template <bool has_shifts, class elements>
+TD_DEVICE summary summarise_normal(const elements &e, const uint64_t *bits)
+{
+    const int none = has_shifts ? TD_LOG * NO_TOP : (int)LOG_OF_ZERO, count = e.count;
+    summary s = {none, TD_NO_LOW, count - PER_THREAD, (count - PER_THREAD) * LOG_OF_ZERO};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
-        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
-        s.peak = max(s.peak, log);
+        const int log = log_of_normal<has_shifts>(e, i, bits[i]),
+                  low = low_of(bits[i]) + (has_shifts ? e.shift(i) : 0);
+        s.peak = max(s.peak, has_shifts && bits[i] == 0 ? none : log);
         s.logs += log;
         s.zeros += bits[i] == 0;
-        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low_of(bits[i]));
+        s.low = min(s.low, bits[i] == 0 ? (int)TD_NO_LOW : low);
     }
-    s.peak = s.peak == LOG_OF_ZERO ? TD_LOG * NO_TOP : s.peak;
+    s.peak = s.peak == none ? TD_LOG * NO_TOP : s.peak;
     return s;
 }
 
-TD_DEVICE sums_of_chunk sums_of_normal(const uint64_t *bits, int top)
+template <bool has_shifts, class elements>
+TD_DEVICE sums_of_chunk sums_of_normal(const elements &e, const uint64_t *bits, int top)
 {
     sums_of_chunk sums = {0, 0};
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++) {
         const uint64_t m = (bits[i] & 0xfffffffffffffull) | 1ull << 52;
-        const int log = (int)(bits[i] >> 44) + LOG_OF_ZERO;
+        const int log = log_of_normal<has_shifts>(e, i, bits[i]);
         const uint32_t magnitude = bits[i] == 0 ? 0 : magnitude_of(m, log, top);
         sums.magnitudes += magnitude;
         sums.squares += magnitude * magnitude;
@@ -398,11 +416,12 @@ TD_DEVICE int height_of(uint64_t magnitude)
     return field == 0x7ff ? 0 : field - 1023 - NO_EXPONENT;
 }
 
-/* A part of a line's chunk: what it is, and the upper halves of magnitudes if they are full. */
+/* A part of a line's chunk: what it is, and the upper halves of magnitudes if all of them are full,
+ * or all but zeros. */
 struct part_of_chunk {
     summary own;
     uint32_t high[PER_THREAD];
-    bool is_full, is_normal;
+    bool is_full, is_full_or_zero, is_normal;
 };
 
 /* Parts that are not full. least: the smallest height. */
@@ -421,18 +440,18 @@ template <bool has_shifts, class elements> TD_DEVICE other_part summarise_other(
     TD_UNROLL
     for (int i = 0; i < PER_THREAD; i++)
         if (i < e.count) part.least = min(part.least, height_of(bits[i]));
-    part.is_normal = !has_shifts && are_normal(bits);
-    part.own = part.is_normal ? summarise_normal(bits, e.count) : summarise_any(e);
+    part.is_normal = are_normal(bits);
+    part.own = part.is_normal ? summarise_normal<has_shifts>(e, bits) : summarise_any(e);
     return part;
 }
 
-template <class elements>
+template <bool has_shifts, class elements>
 TD_DEVICE sums_of_chunk sum_other(const elements &e, bool is_normal, int top)
 {
     uint64_t bits[PER_THREAD];
     if (!is_normal) return sums_of_any(e, top);
     load_magnitudes(e, bits);
-    return sums_of_normal(bits, top);
+    return sums_of_normal<has_shifts>(e, bits, top);
 }
 
 /* The same out of the way of what is usual: blocks that measure little wait for each piece of code
@@ -442,10 +461,10 @@ TD_DEVICE_CALL other_part summarise_other_away(const elements e)
 {
     return summarise_other<has_shifts>(e);
 }
-template <class elements>
+template <bool has_shifts, class elements>
 TD_DEVICE_CALL sums_of_chunk sum_other_away(const elements e, bool is_normal, int top)
 {
-    return sum_other(e, is_normal, top);
+    return sum_other<has_shifts>(e, is_normal, top);
 }
 
 /* Returns the smallest height of an operand's elements. */
@@ -453,17 +472,22 @@ template <bool has_shifts, class elements>
 TD_DEVICE int summarise_part(const elements &e, part_of_chunk &part)
 {
     other_part other;
-    part.is_full = e.count == PER_THREAD && summarise_full<has_shifts>(e, part.high, &part.own);
+    part.is_full =
+        e.count == PER_THREAD && summarise_full<has_shifts, false>(e, part.high, &part.own);
     if (part.is_full) {
         uint32_t least = ~0u;
         TD_UNROLL
         for (int i = 0; i < PER_THREAD; i++) least = min(least, part.high[i]);
         return (int)(least >> 20) - 1023 - NO_EXPONENT;
     }
-    if constexpr (elements::IS_OPERAND)
+    if constexpr (elements::IS_OPERAND) {
         other = summarise_other_away<has_shifts>(e);
-    else
+    } else {
+        part.is_full_or_zero =
+            e.count == PER_THREAD && summarise_full<has_shifts, true>(e, part.high, &part.own);
+        if (part.is_full_or_zero) return 0;
         other = summarise_other<has_shifts>(e);
+    }
     part.own = other.own;
     part.is_normal = other.is_normal;
     return other.least;
@@ -475,12 +499,14 @@ TD_DEVICE sums_of_chunk sum_part(const elements &e, const part_of_chunk &part, c
 {
     const int top = all.peak >> 8;
     if (all.low == TD_SPECIAL) return {0, 0};
-    if (part.is_full) return sums_of_full<has_shifts>(part.high, e, top);
+    if (part.is_full) return sums_of_full<has_shifts, false>(part.high, e, top);
     if (top == NO_TOP) return {0, 0};
-    if constexpr (elements::IS_OPERAND)
-        return sum_other_away(e, part.is_normal, top);
-    else
-        return sum_other(e, part.is_normal, top);
+    if constexpr (elements::IS_OPERAND) {
+        return sum_other_away<has_shifts>(e, part.is_normal, top);
+    } else {
+        if (part.is_full_or_zero) return sums_of_full<has_shifts, true>(part.high, e, top);
+        return sum_other<has_shifts>(e, part.is_normal, top);
+    }
 }
 
 /* What is added to the exponents of a tile's elements, part by part. */
@@ -522,7 +548,7 @@ TD_DEVICE void measure_lines_of_tile(const uint64_t *tile, int line0, int lines,
     const int count = left / (2 * PARTS) * 2 + min(2, max(0, left % (2 * PARTS) - 2 * part));
     const tile_elements<along> mine(tile, line0 + own, part, count,
                                     has_shifts ? shifts.of[part] : NULL);
-    part_of_chunk seen;
+    part_of_chunk seen = {};
     summarise_part<has_shifts>(mine, seen);
     const summary all = join_parts(seen.own);
     const sums_of_chunk sums = add_parts(sum_part<has_shifts>(mine, seen, all));
