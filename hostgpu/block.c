@@ -27,16 +27,27 @@ static size_t stack_stride(void) { return stack_bytes() + PAGE; }
 
 static bool acquire_stacks(hostgpu_worker *w)
 {
-    size_t stride = stack_stride();
     char *stacks;
 
     if (w->stacks) return true;
-    stacks = mmap(NULL, stride * HOSTGPU_MAX_THREADS, PROT_READ | PROT_WRITE,
+    stacks = mmap(NULL, stack_stride() * HOSTGPU_MAX_THREADS, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED) return false;
-    for (size_t i = 0; i < HOSTGPU_MAX_THREADS; i++) mprotect(stacks + i * stride, PAGE, PROT_NONE);
     w->stacks = stacks;
     return true;
+}
+
+/* The stack of the worker's next fiber. Its guard page is made at its first use and stays: most
+ * launches have far fewer fibers than HOSTGPU_MAX_THREADS, and a guard page costs a system call. */
+static char *next_stack(hostgpu_worker *w)
+{
+    char *guard = w->stacks + w->fiber_count * stack_stride();
+
+    if (w->fiber_count == w->guard_count) {
+        mprotect(guard, PAGE, PROT_NONE);
+        w->guard_count++;
+    }
+    return guard + PAGE;
 }
 
 static void run_threads(void);
@@ -46,7 +57,7 @@ static void run_threads(void);
 static hostgpu_fiber *create_fiber(hostgpu_worker *w)
 {
     hostgpu_fiber *fiber = &w->fiber[w->fiber_count];
-    char *stack = w->stacks + w->fiber_count * stack_stride() + PAGE;
+    char *stack = next_stack(w);
 
     w->fiber_count++;
     hostgpu_fiber_create(fiber, stack, stack_bytes(), run_threads);

@@ -9,30 +9,38 @@
 /* Longest wait, in milliseconds. */
 enum { PATIENCE = 10000 };
 
-static atomic_int at_work; /* threads that are between begin and end */
+static atomic_int at_work; /* calls between begin and end */
+/* Those of this thread: a product that a callback has left by longjmp or an exception has no end,
+ * and the thread that ends the process does not wait for its own. */
+static __thread int own;
 static atomic_bool is_ending;
 static pthread_t last; /* the thread that ends the process */
 
 /* A thread that comes too late stays here: the process ends meanwhile. */
 void hostgpu_begin_blas(void)
 {
+    own++;
     atomic_fetch_add(&at_work, 1);
     if (!atomic_load(&is_ending) || pthread_equal(pthread_self(), last)) return;
     atomic_fetch_sub(&at_work, 1);
     for (;;) (void)pause();
 }
 
-void hostgpu_end_blas(void) { atomic_fetch_sub(&at_work, 1); }
+void hostgpu_end_blas(void)
+{
+    own--;
+    atomic_fetch_sub(&at_work, 1);
+}
 
 __attribute__((destructor)) static void wait_for_others(void)
 {
     last = pthread_self();
     atomic_store(&is_ending, true);
-    for (int i = 0; i < PATIENCE && atomic_load(&at_work) > 0; i++) (void)usleep(1000);
+    for (int i = 0; i < PATIENCE && atomic_load(&at_work) > own; i++) (void)usleep(1000);
 }
 
 /* A child has none of its parent's other threads. */
-static void forget_others(void) { atomic_store(&at_work, 0); }
+static void forget_others(void) { atomic_store(&at_work, own); }
 
 __attribute__((constructor)) static void watch_forks(void)
 {

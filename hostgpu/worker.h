@@ -76,7 +76,8 @@ typedef struct {
     hostgpu_fiber fiber[HOSTGPU_MAX_THREADS];
     hostgpu_fiber *idle[HOSTGPU_MAX_THREADS]; /* between threads: may be given another */
     unsigned fiber_count, idle_count;
-    char *stacks; /* HOSTGPU_MAX_THREADS of them, each above a guard page */
+    char *stacks;         /* HOSTGPU_MAX_THREADS of them, each above its guard page ... */
+    unsigned guard_count; /* ... of which the first so many have been made */
 
     shared_array shared[HOSTGPU_MAX_SHARED_ARRAYS];
     unsigned shared_count;
