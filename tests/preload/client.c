@@ -161,7 +161,7 @@ static bool is_expected(const job *j, int z)
     return is_equal;
 }
 
-/* The reference, which takes longer than the call, is computed for a C that has changed alone. */
+/* The reference is computed for a C that has changed alone. */
 static const char *describe_c(const job *j)
 {
     bool is_same = true, is_damaged = false;
