@@ -167,8 +167,8 @@ TD_DEVICE factors factors_of(const term_pair &t, int part, int which, bool is_ne
     return r;
 }
 
-/* Calls work(a, b, takes_part) for the real products of sum number `sum` that the thread has, where
- * matrices are stored in some form. A complex term has two, its mirror image two more. */
+/* Calls work(a, b, takes_part) for the thread's real products of sum number `sum`, where matrices
+ * are stored in some form. A complex term has two real products, its mirror image two more. */
 template <class function>
 TD_DEVICE void each_folded(const td_sample &s, const element &at, int sum, function work)
 {
@@ -187,7 +187,8 @@ TD_DEVICE void each_folded(const td_sample &s, const element &at, int sum, funct
     }
 }
 
-/* The same in any form. Terms that are stored in full are loaded some steps ahead. */
+/* Does what each_folded does, for matrices that are stored in any form. Terms of matrices that are
+ * stored in full are loaded AHEAD steps before their use. */
 template <class function>
 TD_DEVICE void each_product(const td_sample &s, const element &at, int sum, function work)
 {
