@@ -253,8 +253,8 @@ template <class elements> TD_DEVICE int shifted_log(const elements &e, int i, ui
 
 /* ---- elements that are normal numbers of which the lower half is not 0, or zeros ---- */
 
-/* Returns false if there are other elements, and then leaves nothing of use in *s. Without has_zeros
- * zeros are other elements, too. Leaves the upper halves of magnitudes in high[]. */
+/* Returns false if there are other elements, and then leaves nothing of use in *s. Zeros are other
+ * elements unless has_zeros. Leaves the upper halves of magnitudes in high[]. */
 template <bool has_shifts, bool has_zeros, class elements>
 TD_DEVICE bool summarise_full(const elements &e, uint32_t (&high)[PER_THREAD], summary *s)
 {
