@@ -3,6 +3,7 @@
 #include "lower.h"
 
 #include "../engines/model/cost.h"
+#include "../engines/model/dgemm_model.h"
 #include "../engines/lu/limits.h"
 #include "../engines/model/prices.h"
 #include "../engines/model/solve_model.h"
@@ -141,6 +142,23 @@ static td_decision choose_reproducibly(const td_options *o, const td_problem *p)
     return d;
 }
 
+/* cuBLAS's products in place of its update of a triangle. */
+static const td_way native_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
+
+/* The same if they are good enough, unless the best of the modes gains by them what a mode must
+ * gain by native calls; then that. */
+static const td_way *faster_products(const td_options *o, const td_problem *p,
+                                     const td_model *model, const td_way *best, double *seconds)
+{
+    const double by_products = is_performant(o) ? td_model_dgemm(model, p) : -1.0;
+    const td_forecast forecast = {best->text, by_products, *seconds};
+    if (!td_policy_serves(&native_products, by_products, o->accuracy, p->k) ||
+        !is_slower(model, forecast))
+        return best;
+    *seconds = by_products;
+    return &native_products;
+}
+
 /* The fastest of all that are good enough. */
 td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_model *model)
 {
@@ -155,15 +173,16 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
             (best == 0 || seconds[i] < seconds[best]))
             best = i;
     if (best == 0) return td_policy_native(td_reason_accuracy);
-    const td_forecast forecast = {way[best].text, seconds[0], seconds[best]};
+    const td_way *fastest = faster_products(o, p, model, &way[best], &seconds[best]);
+    const td_forecast forecast = {fastest->text, seconds[0], seconds[best]};
     const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
     if (is_performant(o) && native_serves && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
-    td_parameter parameter = way[best].parameter;
-    if (way[best].engine->takes_prices) parameter.prices = td_prices_of(model, way[best].engine, p);
-    return (td_decision){.engine = way[best].engine,
+    td_parameter parameter = fastest->parameter;
+    if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
+    return (td_decision){.engine = fastest->engine,
                          .parameter = parameter,
-                         .text = way[best].text,
+                         .text = fastest->text,
                          .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
                          .forecast = forecast};
 }

@@ -104,6 +104,10 @@ td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_par
 /* No mode: its routines are the same in all but native. */
 extern const td_engine td_engine_lu;
 
+/* No mode, either: what mode auto makes of an update of a triangle where cuBLAS's own routine is
+ * slower than its products (dgemm/engine.c). */
+extern const td_engine td_engine_dgemm;
+
 /* All modes, in the order `tandem modes` prints them; ends with NULL. */
 extern const td_engine *const td_engines[];
 

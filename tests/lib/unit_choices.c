@@ -120,6 +120,55 @@ static void no_device_changes_reproducible_choices(void **state)
     assert_string_equal(decide(H200, "df", "fp64", "reproducible", &p).text, "df");
 }
 
+/* An update of one triangle of order n with k terms. */
+static td_problem update(td_kind kind, int64_t n, int64_t k)
+{
+    td_problem p = product(n, n, k, 1);
+    p.kind = kind;
+    p.m = 0;
+    return p;
+}
+
+/* cuBLAS's own routine has few blocks where C is small: its products are faster where k is long. */
+static void auto_makes_narrow_updates_of_products(void **state)
+{
+    static const struct {
+        const char *card, *mode, *accuracy, *strategy;
+        td_kind kind;
+        int64_t n, k;
+        const char *text;
+    } rows[] = {
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_KX, 512, 200000, "dgemm"},
+        {H200, "auto", "40", "auto", TD_RANK_K, 256, 16384, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 512, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 64, 200000, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 1024, 200000, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 8192, 512, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_2K, 512, 200000, "native"},
+        {H200, "auto", "fp64", "eager", TD_RANK_K, 512, 200000, "ozaki2"},
+        {H200, "auto", "fp64", "reproducible", TD_RANK_K, 512, 200000, "ozaki2"},
+        {H200, "auto", "faithful", "auto", TD_RANK_K, 512, 200000, "faithful"},
+        {H200, "native", "fp64", "auto", TD_RANK_K, 512, 200000, "native"},
+        {H200, "ozaki2", "fp64", "auto", TD_RANK_K, 512, 200000, "ozaki2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const td_problem p = update(rows[i].kind, rows[i].n, rows[i].k);
+        const td_decision d =
+            decide(rows[i].card, rows[i].mode, rows[i].accuracy, rows[i].strategy, &p);
+        if (strcmp(d.text, rows[i].text) != 0)
+            fail_msg("row %zu: %s for %s (%.3g s, native %.3g s)", i, d.text, rows[i].text,
+                     d.forecast.emulated, d.forecast.native);
+        if (strcmp(d.text, "dgemm") != 0) continue;
+        assert_ptr_equal(d.engine, &td_engine_dgemm);
+        assert_ptr_equal(d.choice, td_choice_fastest);
+        assert_string_equal(d.forecast.mode, "dgemm");
+        assert_true(d.forecast.emulated < (1.0 - TD_POLICY_MARGIN) * d.forecast.native);
+    }
+}
+
 /* What mode auto hands down: binary64 is a way out where a device is fast at it. */
 static void prices_follow_the_device(void **state)
 {
@@ -305,6 +354,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
         cmocka_unit_test(no_device_changes_reproducible_choices),
+        cmocka_unit_test(auto_makes_narrow_updates_of_products),
         cmocka_unit_test(prices_follow_the_device),
         cmocka_unit_test(choices_are_good_over_the_calls_of_programs),
         cmocka_unit_test(choices_are_good_enough),

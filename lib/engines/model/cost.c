@@ -69,16 +69,31 @@ static double native_share(const td_problem *p)
     }
 }
 
+/* True of updates of rank k that were timed, as far as their order goes: real ones. */
+static bool is_timed_update(const td_problem *p)
+{
+    return (p->routine == TD_RANK_K || p->routine == TD_RANK_KX) && !p->is_paired &&
+           (double)p->n >= td_tuned_native_update_order;
+}
+
+/* Blocks of a tile of C that can run at a time: pieces that cuBLAS cuts a long k into, where C has
+ * few tiles. It does not seem to cut updates. */
+static double native_blocks(const td_problem *p)
+{
+    const double shortest = 256.0;
+    if (is_timed_update(p)) return td_tuned_native_update_blocks;
+    return fmax(1.0, (double)p->k / shortest);
+}
+
 TD_COST(native)
 {
-    enum { SHORT = 256 }; /* pieces that cuBLAS cuts a long k into, where C has few tiles */
     const sizes s = sizes_of(p);
     (void)parameter;
     cost->launches = 2.0; /* one, and cuBLAS's own time on the host */
     cost->is_one = true;
     cost->bytes = bytes_of(p, &s);
     cost->matrix64 = operations_of(&s, 64.0, 8.0) / native_share(p);
-    cost->blocks = tiles_of(&s, 64.0) * fmax(1.0, s.k / SHORT);
+    cost->blocks = tiles_of(&s, 64.0) * native_blocks(p);
 }
 
 /* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
