@@ -131,6 +131,12 @@ note_rounded(const td_scaling &scaling, const chunks_of_line<THREADS / lines> &c
  * or both. */
 enum { PLAIN = 1, AGAIN = 2 };
 
+/* Lines of an operand that are read. */
+TD_HOST_DEVICE int lines_read(const td_measure &p, int which)
+{
+    return which == 1 && p.is_gram ? 0 : p.operand[which].lines;
+}
+
 /* The lines of a block: the threads of its first group have one each; those of other groups share
  * the chunks of the same lines. Grid: blocks over the lines from line_first on, 1, member * 2 +
  * operand. */
@@ -141,19 +147,34 @@ template <int lines> struct block_lines {
     TD_INSIDE block_lines(const td_measure &p, int line_first)
         : which((int)blockIdx.z % 2), batch((int)blockIdx.z / 2), group((int)threadIdx.x / lines),
           in_strip((int)blockIdx.x * lines + (int)threadIdx.x % lines), line(line_first + in_strip),
-          exists(line < p.operand[which].lines), counts(exists && group == 0)
+          exists(line < lines_read(p, which)), counts(exists && group == 0)
     {
     }
 
     TD_INSIDE bool has_any(const td_measure &p) const
     {
-        return line - (int)threadIdx.x % lines < p.operand[which].lines;
+        return line - (int)threadIdx.x % lines < lines_read(p, which);
     }
 
-    /* The place of the thread's record in td_measure.line. */
-    TD_INSIDE int64_t record(const td_measure &p) const
+    /* The place of the thread's record among those of lines that are read. */
+    TD_INSIDE int64_t place(const td_measure &p) const
     {
         return (int64_t)batch * p.operand[which].lines + line;
+    }
+
+    /* The thread's record, and the same of neighbours, in td_measure.line or line_again. */
+    TD_INSIDE td_line *records(const td_measure &p, td_line *const *of) const
+    {
+        return of[which] + place(p) * alike(p);
+    }
+    TD_INSIDE int alike(const td_measure &p) const { return which == 0 ? max(p.neighbours, 1) : 1; }
+
+    /* Stores the thread's record for all lines that have it. */
+    TD_INSIDE void store(const td_measure &p, td_line *const *to, const td_line &made) const
+    {
+        if (!counts) return;
+        for (int i = 0; i < alike(p); i++) records(p, to)[i] = made;
+        if (p.is_gram) to[1][place(p)] = made;
     }
 
     /* The thread's share of its line's chunks, which begin at `strip`. */
@@ -203,18 +224,19 @@ static __global__ void __launch_bounds__(THREADS)
     TD_SHARED(line_parts<lines>, parts, );
     const block_lines<lines> own(p, line_first);
     if (!own.has_any(p) || td_scalar_value(p.alpha) == 0.0) return;
-    td_line *const to = &p.line[own.which][own.record(p)];
     if (passes & PLAIN) {
         const td_line made = make_records<lines>(p, own, chunks, false, parts);
-        if (own.counts) *to = made;
-        if (p.extremes) see_records(p.scaling, own, made, &p.extremes[own.batch].of[own.which]);
+        own.store(p, p.line, made);
+        for (int o = own.which; p.extremes && o <= (p.is_gram ? 1 : own.which); o++)
+            see_records(p.scaling, own, made, &p.extremes[own.batch].of[o]);
     }
     if (!(passes & AGAIN) || !p.shifted[own.batch]) return;
     __syncthreads();
     const td_line again = make_records<lines>(p, own, chunks, true, parts);
-    if (own.counts) p.line_again[own.which][own.record(p)] = again;
+    own.store(p, p.line_again, again);
     if (p.extremes) see_records(p.scaling, own, again, &p.extremes[own.batch].again[own.which]);
-    close_lines<lines>(p, own.which, own.batch, own.counts ? *to : again, again, own.counts);
+    close_lines<lines>(p, own.which, own.batch, own.counts ? *own.records(p, p.line) : again, again,
+                       own.counts);
 }
 
 /* ---- tiles ---- */
@@ -234,7 +256,7 @@ static tiles tiles_of(const td_measure *p, int line_first, int lines)
     const int chunks = (int)((p->operand[0].k + TD_CHUNK - 1) / TD_CHUNK);
     int strips[2];
     for (int o = 0; o < 2; o++)
-        strips[o] = td_tiles(max(0, min(lines, p->operand[o].lines - line_first)));
+        strips[o] = td_tiles(max(0, min(lines, lines_read(*p, o) - line_first)));
     const int member = chunks * (strips[0] + strips[1]);
     return {line_first,
             chunks * strips[0],
@@ -549,8 +571,8 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
  * strip has all lines, records of both are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
-    const int lines = max(p->operand[0].lines, p->operand[1].lines);
-    const bool together = lines <= p->strip_lines;
+    const int lines = max(lines_read(*p, 0), lines_read(*p, 1));
+    const bool together = lines <= p->strip_lines && !p->is_gram;
     cudaError_t error = cudaSuccess;
     for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
         const int count = min(p->strip_lines, lines - first);
@@ -583,7 +605,7 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
     if (error != cudaSuccess) return error;
     if (p->route == TD_MEASURE_WHOLE) return td_measure_whole_run(p, stream);
     error = measure_strips(p, false, stream);
-    return error == cudaSuccess ? measure_strips(p, true, stream) : error;
+    return error == cudaSuccess && !p->is_gram ? measure_strips(p, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

@@ -62,6 +62,14 @@ typedef struct {
 
 typedef struct {
     td_view operand[2];
+
+    /* Lines that are not read, as they have the magnitudes of others: these lines' records are
+     * stored for them. Of op(A), operand[0] has the first of so many neighbours, which are alike
+     * (0 and 1: all lines). is_gram: op(B) has as many lines as operand[0] and the same magnitudes,
+     * so that no shift is of use. Neither if lines are measured whole. */
+    int neighbours;
+    bool is_gram;
+
     td_scalar alpha;
     int64_t batch_first;
     int batch;

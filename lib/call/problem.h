@@ -90,6 +90,10 @@ typedef struct {
      * op(A) and op(B) stand along k in memory, and the region counts complex elements. */
     bool is_paired;
 
+    /* Of a product that stands for another: op(B)' has op(A)'s lines, or those of the terms' first
+     * parts if it is_paired, but for the signs of elements. */
+    bool is_gram;
+
     /* Of a product of plain real lines: what is read and written to unfold its factors. */
     double unfolded_bytes;
 

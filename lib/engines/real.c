@@ -19,9 +19,29 @@ bool td_is_in_place(const td_problem *product, int which)
     return x->array ? x->array == product->c.array : x->data && x->data == product->c.data;
 }
 
+static bool are_same(const td_matrix *x, const td_matrix *y)
+{
+    return x->data == y->data && x->array == y->array && x->ld == y->ld && x->stride == y->stride;
+}
+
+bool td_is_gram(const td_problem *p)
+{
+    return p->is_gram ||
+           (!p->is_paired && p->m == p->n && are_same(&p->a, &p->b) &&
+            (p->op_a == TD_OP_N) != (p->op_b == TD_OP_N) && p->form_a.storage == TD_STORED_FULL &&
+            p->form_b.storage == TD_STORED_FULL && !td_problem_has_rest(p));
+}
+
+bool td_has_lines_of_a(const td_problem *p)
+{
+    return p->type == TD_COMPLEX_BINARY64 && p->op_a == TD_OP_N && p->op_b == TD_OP_C &&
+           td_is_gram(p);
+}
+
 bool td_is_unfolded(const td_problem *product, int which)
 {
     const td_form *form = which ? &product->form_b : &product->form_a;
+    if (which == 1 && td_has_lines_of_a(product)) return false;
     if (form->storage != TD_STORED_FULL || td_problem_has_rest(product) ||
         td_is_in_place(product, which))
         return true;
@@ -54,9 +74,10 @@ static double bytes_of_unfolding(const td_problem *p, int which)
 void td_real_product(const td_problem *product, td_problem *real)
 {
     *real = *product;
+    real->is_gram = td_is_gram(product);
     real->unfolded_bytes = bytes_of_unfolding(product, 0) + bytes_of_unfolding(product, 1);
     if (td_is_unfolded(product, 0)) real->op_a = TD_OP_T;
-    if (td_is_unfolded(product, 1)) real->op_b = TD_OP_N;
+    if (td_is_unfolded(product, 1) || td_has_lines_of_a(product)) real->op_b = TD_OP_N;
     real->form_a = real->form_b = (td_form){0};
     real->rest_a = real->rest_b = (td_matrix){0};
     if (product->adds_mirror)

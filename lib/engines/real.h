@@ -15,8 +15,16 @@ bool td_is_in_place(const td_problem *product, int which);
 
 /* True if factor A (0) or B (1) of a lowered product has to be written out before an engine can
  * read it: it is stored in a triangle, joined of two, or complex and not a pair of columns as it
- * is, or it is C itself. */
+ * is, or it is C itself. Not if td_has_lines_of_a. */
 bool td_is_unfolded(const td_problem *product, int which);
+
+/* True if op(B)' has op(A)'s elements but for signs, of a product of lines as they are or of one
+ * that td_real_product made: each of their lines needs to be looked at once. */
+bool td_is_gram(const td_problem *p);
+
+/* True of a complex product of a matrix with its own conjugate transpose, of which op(B)'s lines
+ * are every other one of op(A)'s that are written out: (re, -im) of each term. */
+bool td_has_lines_of_a(const td_problem *product);
 
 /* True if a call is a product that engines cannot run as it is: a factor is to be unfolded, or its
  * matrices are complex. */

@@ -169,6 +169,15 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_prob
     }
 }
 
+/* The lines that a factor is written out as. */
+static td_matrix unfolded(const unfolding *u, int which)
+{
+    const int64_t lines = u->factor[which].lines, ld = u->factor[which].ld;
+    return (td_matrix){.data = u->workspace + u->factor[which].at,
+                       .ld = ld,
+                       .stride = u->factor[which].members == 1 ? 0 : lines * ld};
+}
+
 /* The product of the unfolded lines of members z .. */
 static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64_t z, int batch)
 {
@@ -182,13 +191,11 @@ static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64
     }
     for (int i = 0; i < 2; i++) {
         td_matrix *const x = i ? &real.b : &real.a;
-        if (u->factor[i].is_unfolded)
-            *x = (td_matrix){
-                .data = u->workspace + u->factor[i].at,
-                .ld = u->factor[i].ld,
-                .stride = u->factor[i].members == 1 ? 0 : u->factor[i].lines * u->factor[i].ld};
-        else
-            *x = members_from(x, z, sizeof(double));
+        *x = u->factor[i].is_unfolded ? unfolded(u, i) : members_from(x, z, sizeof(double));
+    }
+    if (td_has_lines_of_a(u->p)) {
+        real.b = real.a;
+        real.b.ld *= 2;
     }
     set_scalars(u, s, &real);
     return real;

@@ -1,5 +1,6 @@
-/* check_lines.c - lines that are measured whole, and what follows from them, against the same by
- * tiles: records, choices, scales and shifts, bit for bit. */
+/* check_lines.c - lines that are measured whole, or of which some have the records of others, and
+ * what follows from them, against all lines by tiles: records, choices, scales and shifts, bit for
+ * bit. */
 #include "../support/test.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "../support/random.h"
 #include "support/device.h"
 
-enum { MOST_BUFFERS = 44, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
+enum { MOST_BUFFERS = 66, KINDS = 11, GUARD = 3, ALIGNED_GUARD = 4 };
 
 typedef struct {
     int64_t lines[2], k, ld[2];
@@ -21,12 +22,20 @@ typedef struct {
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
     bool begins_early; /* td_measure.begins_early */
+
+    /* Real lines 2i and 2i + 1 of operand 0, along k, are (re, -im) and (im, re) of complex terms.
+     * Operand 1 is the first of each pair, or, without pairs, operand 0, with other signs. */
+    bool has_pairs, is_gram;
 } lines_case;
+
+/* How lines are measured: whole, by tiles, or by tiles where lines have no records of others. */
+typedef enum { WHOLE, TILES, SHARED } way;
 
 static struct {
     void *buffer[MOST_BUFFERS];
     int count;
-    double *host[2]; /* what was uploaded */
+    double *host[2], *device[2]; /* what was uploaded, and where to */
+    int64_t elements[2];
 } memory;
 
 /* Filled with 0xa5. */
@@ -75,6 +84,28 @@ static double number(test_random *r, int kind, int64_t i, int64_t l, int which)
     }
 }
 
+/* Where an element is in memory.host. */
+static int64_t place_of(const lines_case *c, int which, int z, int64_t i, int64_t l)
+{
+    const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which];
+    return (c->is_aligned ? ALIGNED_GUARD : GUARD) + z * outer * inner +
+           (c->along[which] ? i * inner + l : l * inner + i);
+}
+
+static double uploaded(const lines_case *c, int which, int z, int64_t i, int64_t l)
+{
+    return memory.host[which][place_of(c, which, z, i, l)];
+}
+
+/* Element l of line i of a member, where lines before may have been made. */
+static double element(const lines_case *c, int which, int z, int64_t i, int64_t l, test_random *r)
+{
+    if (which == 0 && c->has_pairs && i % 2) return -uploaded(c, 0, z, i - 1, l ^ 1);
+    if (which == 1 && c->is_gram)
+        return (l % 3 ? 1 : -1) * uploaded(c, 0, z, c->has_pairs ? 2 * i : i, l);
+    return number(r, z == 1 ? 0 : c->kind[which], i, l, which);
+}
+
 static td_matrix upload(const lines_case *c, int which, test_random *r)
 {
     const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which],
@@ -83,15 +114,16 @@ static td_matrix upload(const lines_case *c, int which, test_random *r)
     double *pointers[8];
     CHECK(host, "out of memory");
     for (int64_t e = 0; e < size * c->batch + guard; e++) host[e] = NAN; /* not to be read */
+    memory.host[which] = host;
     for (int z = 0; z < c->batch; z++)
         for (int64_t i = 0; i < c->lines[which]; i++)
             for (int64_t l = 0; l < c->k; l++)
-                host[guard + z * size + (c->along[which] ? i * inner + l : l * inner + i)] =
-                    number(r, z == 1 ? 0 : c->kind[which], i, l, which);
+                host[place_of(c, which, z, i, l)] = element(c, which, z, i, l, r);
     device = reserve((size * c->batch + guard) * 8);
     CHECK_CUDA(
         cudaMemcpy(device, host, (size_t)(size * c->batch + guard) * 8, cudaMemcpyHostToDevice));
-    memory.host[which] = host;
+    memory.device[which] = device;
+    memory.elements[which] = size * c->batch + guard;
     for (int z = 0; z < c->batch; z++) pointers[z] = device + guard + z * size;
     if (!c->is_pointers) return (td_matrix){.data = device + guard, .ld = inner, .stride = size};
     void *const array = reserve((int64_t)sizeof pointers);
@@ -108,7 +140,30 @@ typedef struct {
     unsigned long long *planes;
 } result;
 
-static result run(const lines_case *c, const td_view *operand, bool whole)
+/* Has the records of lines made of others, and fills the lines that are not to be read with NaN. */
+static void share(const lines_case *c, td_measure *measure)
+{
+    for (int o = 0; o < 2; o++) {
+        double *const poisoned = malloc((size_t)memory.elements[o] * sizeof(double));
+        CHECK(poisoned, "out of memory");
+        memcpy(poisoned, memory.host[o], (size_t)memory.elements[o] * sizeof(double));
+        for (int z = 0; z < c->batch; z++)
+            for (int64_t i = 0; i < c->lines[o]; i++)
+                for (int64_t l = 0; l < c->k; l++)
+                    if (o ? c->is_gram : c->has_pairs && i % 2)
+                        poisoned[place_of(c, o, z, i, l)] = NAN;
+        CHECK_CUDA(cudaMemcpy(memory.device[o], poisoned,
+                              (size_t)memory.elements[o] * sizeof(double), cudaMemcpyHostToDevice));
+        free(poisoned);
+    }
+    measure->is_gram = c->is_gram;
+    if (!c->has_pairs) return;
+    measure->neighbours = 2;
+    measure->operand[0].lines /= 2;
+    measure->operand[0].line_step *= 2;
+}
+
+static result run(const lines_case *c, const td_view *operand, way how)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
                   extremes = c->batch * (int64_t)sizeof(td_extremes),
@@ -120,10 +175,11 @@ static result run(const lines_case *c, const td_view *operand, bool whole)
     td_measure measure = {.operand = {operand[0], operand[1]},
                           .alpha.value.binary64 = 1.0,
                           .batch = c->batch,
-                          .route = whole && c->k <= TD_SHORT_K        ? TD_MEASURE_WHOLE
+                          .route = how == WHOLE && c->k <= TD_SHORT_K ? TD_MEASURE_WHOLE
                                    : td_tma_exists() && c->is_aligned ? TD_MEASURE_TMA
                                                                       : TD_MEASURE_THREADS,
                           .counts_rounded = c->counted != 0,
+                          .has_parts = c->has_pairs,
                           .strip_lines = (int)strip,
                           .shift = of.shift,
                           .shifted = of.shifted,
@@ -161,6 +217,7 @@ static result run(const lines_case *c, const td_view *operand, bool whole)
             c->k, &choose.rule);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
+    if (how == SHARED) share(c, &measure);
     CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
     return of;
 }
@@ -181,13 +238,6 @@ static void compare(const char *what, const lines_case *c, const void *got, cons
               c->kind[1], c->along[0], c->along[1], c->by_digits ? ", digits" : "",
               c->is_pointers ? ", pointers" : "");
     free(both);
-}
-
-static double uploaded(const lines_case *c, int which, int z, int64_t i, int64_t l)
-{
-    const int64_t outer = c->along[which] ? c->lines[which] : c->k, inner = c->ld[which];
-    return memory.host[which][(c->is_aligned ? ALIGNED_GUARD : GUARD) + z * outer * inner +
-                              (c->along[which] ? i * inner + l : l * inner + i)];
 }
 
 /* True if x 2^scale, x finite, is no whole number. */
@@ -274,6 +324,17 @@ static void take_rounded(const lines_case *c, const result *of, bool looks)
     }
 }
 
+static void compare_all(const lines_case *c, const result *got, const result *want)
+{
+    compare("shifted", c, got->shifted, want->shifted, c->batch * 4);
+    compare("shift", c, got->shift, want->shift, c->batch * c->k * 2);
+    for (int o = 0; o < 2; o++)
+        compare(o ? "column" : "row", c, got->line[o], want->line[o],
+                c->lines[o] * c->batch * (int64_t)sizeof(td_line));
+    compare("choice", c, got->choice, want->choice, c->batch * (int64_t)sizeof(td_choice));
+    compare("planes", c, got->planes, want->planes, 8);
+}
+
 /* Returns how many members are shifted. */
 static int check(const lines_case *c, uint64_t seed)
 {
@@ -287,18 +348,16 @@ static int check(const lines_case *c, uint64_t seed)
                                .k_step = c->along[o] ? 1 : c->ld[o],
                                .k = c->k,
                                .lines = (int)c->lines[o]};
-    const result got = run(c, operand, true), want = run(c, operand, false);
-    device_check_clean("measuring lines");
-    if (c->counted) take_rounded(c, &got, false);
+    const result want = run(c, operand, TILES);
     if (c->counted) take_rounded(c, &want, true);
-    compare("shifted", c, got.shifted, want.shifted, c->batch * 4);
-    compare("shift", c, got.shift, want.shift, c->batch * c->k * 2);
-    for (int o = 0; o < 2; o++)
-        compare(o ? "column" : "row", c, got.line[o], want.line[o],
-                c->lines[o] * c->batch * (int64_t)sizeof(td_line));
-    compare("choice", c, got.choice, want.choice, c->batch * (int64_t)sizeof(td_choice));
-    compare("planes", c, got.planes, want.planes, 8);
-    CHECK_CUDA(cudaMemcpy(shifted, got.shifted, (size_t)c->batch * 4, cudaMemcpyDeviceToHost));
+    for (way how = WHOLE; how <= SHARED; how++) {
+        if (how == TILES || (how == SHARED && !c->has_pairs && !c->is_gram)) continue;
+        const result got = run(c, operand, how);
+        device_check_clean("measuring lines");
+        if (c->counted) take_rounded(c, &got, how == SHARED);
+        compare_all(c, &got, &want);
+    }
+    CHECK_CUDA(cudaMemcpy(shifted, want.shifted, (size_t)c->batch * 4, cudaMemcpyDeviceToHost));
     for (int z = 0; z < c->batch; z++) count += shifted[z] != 0;
     free_all();
     return count;
@@ -306,6 +365,23 @@ static int check(const lines_case *c, uint64_t seed)
 
 static int cases = 400;
 static uint64_t first_seed = 1;
+
+/* Gives a third of all cases lines that have others' records. */
+static void share_some(lines_case *c, test_random *r)
+{
+    c->has_pairs = random_int(r, 0, 5) == 0;
+    c->is_gram = random_int(r, 0, 5) == 0;
+    if (c->has_pairs) {
+        c->k += c->k % 2;
+        c->along[0] = true;
+        c->lines[0] += c->lines[0] % 2;
+    }
+    if (c->is_gram) {
+        c->lines[1] = c->has_pairs ? c->lines[0] / 2 : c->lines[0];
+        c->along[1] = c->along[0];
+    }
+    for (int o = 0; o < 2; o++) c->ld[o] = (c->along[o] ? c->k : c->lines[o]) + random_int(r, 0, 3);
+}
 
 static void random_cases(void **unused)
 {
@@ -329,6 +405,7 @@ static void random_cases(void **unused)
         }
         c.by_digits &= !c.counted;
         c.begins_early = random_int(&r, 0, 2) != 0;
+        share_some(&c, &r);
         shifted += check(&c, seed);
     }
     test_note("%d cases, %d members shifted, %d lines rounded in part, %d looked at", cases,
@@ -371,7 +448,11 @@ static void boxes(void **unused)
                         .along = {i / 2 % 2, i / 4 % 2},
                         .counted = i % 3 == 1 ? TD_EXACT_MODULI : 0,
                         .is_aligned = true,
-                        .begins_early = i % 2 != 0};
+                        .begins_early = i % 2 != 0,
+                        .is_gram = i >= 6,
+                        .has_pairs = i >= 4};
+        if (c.has_pairs) c.along[0] = true;
+        if (c.is_gram) c.lines[1] = c.lines[0] / 2;
         for (int o = 0; o < 2; o++) c.ld[o] = (c.along[o] ? k : c.lines[o]) + 2 * (i % 2);
         check(&c, 20000 + (uint64_t)i);
     }

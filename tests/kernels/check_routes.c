@@ -22,6 +22,7 @@ typedef struct {
     const char *mode;
     int batch;
     bool is_long; /* sanitizers pass over it */
+    bool is_gram; /* op(B)' is op(A): B is a copy first, and A itself for every forced row */
 } routed;
 
 #define PRODUCT(data_, a, b, m_, n_, k_, guard_, alpha_, beta_)                                    \
@@ -30,20 +31,24 @@ typedef struct {
         .pad_c = 2, .guard = guard_, .alpha = alpha_, .beta = beta_, .seed = m_ + n_ + k_          \
     }
 
-/* On a device with the tensor memory accelerator the third and the last two have operands that it
- * can copy, the last one tiles for pairs of blocks; the fourth and fifth have slices of k. */
+/* On a device with the tensor memory accelerator the third, the tenth and the last two have
+ * operands that it can copy, the last one tiles for pairs of blocks; the fourth and fifth have
+ * slices of k. */
 static const routed products[] = {
-    {PRODUCT("both signs", N, N, 130, 70, 100, 1, 1.0, 0.0), "ozaki2", 1, false},
-    {PRODUCT("wide 2", T, N, 65, 129, 190, 1, -1.5, 0.5), "ozaki2", 2, false},
-    {PRODUCT("both signs", N, T, 192, 256, 128, 2, 1.0, 1.0), "ozaki2:14", 2, false},
-    {PRODUCT("both signs", T, N, 64, 8, 8200, 1, 1.0, 0.0), "ozaki2", 1, true},
-    {PRODUCT("cancelling", N, N, 40, 9, 33000, 1, 2.0, -1.0), "ozaki2", 1, true},
-    {PRODUCT("both signs", N, N, 200, 40, 64, 1, 1.0, 0.25), "ozaki2:18", 1, false},
-    {PRODUCT("both signs", N, T, 129, 65, 70, 1, 0.75, 0.0), "faithful", 2, false},
-    {PRODUCT("cancelling", T, T, 70, 70, 200, 1, 1.0, -1.0), "faithful", 1, false},
-    {PRODUCT("both signs", N, N, 200, 130, 144, 1, 1.0, 0.5), "fp64", 2, false},
-    {PRODUCT("wide 2", T, N, 64, 256, 144, 2, -1.0, 0.0), "fp64", 1, false},
-    {PRODUCT("both signs", T, N, 832, 832, 144, 2, 1.0, 0.0), "fp64", 1, true},
+    {PRODUCT("both signs", N, N, 130, 70, 100, 1, 1.0, 0.0), "ozaki2", 1, false, false},
+    {PRODUCT("wide 2", T, N, 65, 129, 190, 1, -1.5, 0.5), "ozaki2", 2, false, false},
+    {PRODUCT("both signs", N, T, 192, 256, 128, 2, 1.0, 1.0), "ozaki2:14", 2, false, false},
+    {PRODUCT("both signs", T, N, 64, 8, 8200, 1, 1.0, 0.0), "ozaki2", 1, true, false},
+    {PRODUCT("cancelling", N, N, 40, 9, 33000, 1, 2.0, -1.0), "ozaki2", 1, true, false},
+    {PRODUCT("both signs", N, N, 200, 40, 64, 1, 1.0, 0.25), "ozaki2:18", 1, false, false},
+    {PRODUCT("both signs", N, T, 129, 65, 70, 1, 0.75, 0.0), "faithful", 2, false, false},
+    {PRODUCT("cancelling", T, T, 70, 70, 200, 1, 1.0, -1.0), "faithful", 1, false, false},
+    {PRODUCT("wide 2", N, T, 130, 130, 190, 1, -1.5, 0.5), "ozaki2", 2, false, true},
+    {PRODUCT("both signs", T, N, 192, 192, 128, 2, 1.0, 1.0), "ozaki2", 1, false, true},
+    {PRODUCT("both signs", N, T, 65, 65, 70, 1, 0.75, 0.0), "faithful", 2, false, true},
+    {PRODUCT("both signs", N, N, 200, 130, 144, 1, 1.0, 0.5), "fp64", 2, false, false},
+    {PRODUCT("wide 2", T, N, 64, 256, 144, 2, -1.0, 0.0), "fp64", 1, false, false},
+    {PRODUCT("both signs", T, N, 832, 832, 144, 2, 1.0, 0.0), "fp64", 1, true, false},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -90,6 +95,9 @@ typedef struct {
 static prepared prepare(const routed *r)
 {
     prepared s = {.p = problem_make(&r->of)};
+    for (int64_t j = 0; r->is_gram && j < s.p.a.cols; j++)
+        for (int64_t i = 0; i < s.p.a.rows; i++)
+            *matrix_at(&s.p.b, i, j) = *matrix_at(&s.p.a, i, j);
     s.engine = td_engine_parse(r->mode, &s.parameter);
     CHECK(s.engine, "there is no %s", r->mode);
     s.to[0] = device_upload(&s.p.a);
@@ -150,6 +158,7 @@ static void check_product(const routed *r)
 {
     prepared s = prepare(r);
     result want = run(r, &s, 0, "the chosen route");
+    if (r->is_gram) s.gemm.b = s.gemm.a;
     for (int row = 0; row < TD_ROUTE_ROWS; row++) {
         const uint64_t without = without_others(row);
         const td_route_row *own = &td_route_rows[row];
@@ -222,7 +231,8 @@ static void routes_are_logged_once(void **unused)
 {
     (void)unused;
     char name[] = "check_routes.XXXXXX", line[TD_ROUTE_TEXT + 64], text[TD_ROUTE_TEXT];
-    const routed r = {PRODUCT("both signs", N, N, 31, 17, 65, 1, 1.0, 0.0), "ozaki2", 1, false};
+    const routed r = {PRODUCT("both signs", N, N, 31, 17, 65, 1, 1.0, 0.0), "ozaki2", 1, false,
+                      false};
     const int descriptor = mkstemp(name);
     CHECK(descriptor >= 0, "no temporary file");
     close(descriptor);

@@ -8,6 +8,7 @@
 #include "../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
+#include "../real.h"
 #include "../tiler.h"
 #include "slices.h"
 
@@ -39,6 +40,20 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     }
     product->mode->scheme->choose(product->parameter, p->k, &choose.rule);
     return choose;
+}
+
+/* Has lines measured that have magnitudes of their own. A line of complex terms has two real ones
+ * of the same: (re, -im) and (im, re). */
+static void share_records(const td_ozaki_product *product, td_measure *measure)
+{
+    td_view *const a = &measure->operand[0];
+    if (measure->route == TD_MEASURE_WHOLE) return;
+    measure->is_gram =
+        td_is_gram(product->p) && product->p->is_paired == product->parameter.is_complex;
+    if (!measure->has_parts) return;
+    measure->neighbours = 2;
+    a->lines /= 2;
+    a->line_step *= 2;
 }
 
 /* How the lines of batch members z ... are measured, for a rule to choose by. */
@@ -76,6 +91,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         measure.line[o] = (td_line *)(at + plan->line[o]);
         measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
     }
+    share_records(product, &measure);
     return measure;
 }
 
