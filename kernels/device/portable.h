@@ -47,6 +47,9 @@
  *       call the function where TD_KEEPS_CALLS is defined
  *   TD_INSIDE
  *       the same before a member function's type
+ *   TD_UNCHECKED
+ *       on the host alone, before an inner loop's function that reads arrays of its parameters'
+ *       sizes: sanitizers do not look at each element
  *   td_uniform(x)
  *       x, an int that is the same in all threads of the warp, which all take part: then the
  *       compiler knows it too
@@ -177,9 +180,11 @@ static __device__ __forceinline__ void td_begin_kernel()
 
 #define TD_HAS_CUDA_DEVICE 0
 #if defined(TD_KEEPS_CALLS)
-#define TD_INSIDE inline
+#define TD_INSIDE    inline
+#define TD_UNCHECKED __attribute__((no_sanitize("address", "undefined")))
 #else
 #define TD_INSIDE inline __attribute__((always_inline))
+#define TD_UNCHECKED
 #endif
 #define TD_DEVICE      static TD_INSIDE
 #define TD_HOST_DEVICE static TD_INSIDE

@@ -178,7 +178,8 @@ template <int count> TD_DEVICE void widen(int16_t (&to)[count], const int8_t *fr
     for (int l = 0; l < count; l++) to[l] = from[l];
 }
 
-template <int count> TD_DEVICE int32_t dot(const int16_t (&x)[count], const int16_t (&y)[count])
+template <int count>
+TD_UNCHECKED TD_DEVICE int32_t dot(const int16_t (&x)[count], const int16_t (&y)[count])
 {
     int32_t sum = 0;
     TD_UNROLL_N(1)

@@ -421,7 +421,7 @@ static void lengths(void **unused)
     static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
                                  129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
     for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i += test_is_sanitized() ? 3 : 1) {
             const int k = depths[d];
             lines_case c = {.lines = {9, 16},
                             .k = k,
@@ -462,6 +462,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths),
                                        cmocka_unit_test(boxes)};
+    if (test_is_sanitized()) cases = 90;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;

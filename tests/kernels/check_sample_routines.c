@@ -318,7 +318,7 @@ int main(int argc, char **argv)
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     int failed = cmocka_run_group_tests_name("the first fault", first, sampled_set_up, NULL);
-    for (; (sampled_mode = mode_after(sampled_mode)); sampled_round++)
+    for (; sampled_next_mode(); sampled_round++)
         failed += cmocka_run_group_tests_name(sampled_mode->name, tests, NULL, NULL);
     sampled_tear_down(NULL);
     return failed;

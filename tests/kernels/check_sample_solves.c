@@ -220,7 +220,7 @@ int main(void)
     device_require();
     sampled_set_up(NULL);
     sampled_block_rows = TD_SOLVE_LEAST_ROWS;
-    for (; (sampled_mode = mode_after(sampled_mode)); sampled_round++)
+    for (; sampled_next_mode(); sampled_round++)
         failed += cmocka_run_group_tests_name(sampled_mode->name, tests, NULL, NULL);
     sampled_tear_down(NULL);
     return failed;

@@ -118,6 +118,13 @@ bool sampled_stands_for_others(void)
     return mode_stands_for_others(sampled_mode) || sampled_mode->is_binary64;
 }
 
+bool sampled_next_mode(void)
+{
+    do sampled_mode = mode_after(sampled_mode);
+    while (sampled_mode && test_is_sanitized() && !sampled_stands_for_others());
+    return sampled_mode != NULL;
+}
+
 /* ---- what errors are ---- */
 
 quad magnitude(quad x) { return x < 0 ? -x : x; }

@@ -25,6 +25,10 @@ extern char sampled_log[], sampled_file[];
 /* True if the mode stands for its family. */
 bool sampled_stands_for_others(void);
 
+/* Sets the mode to the one after it; false after the last. Where sanitizers make everything slow
+ * there are those alone that stand for their families. */
+bool sampled_next_mode(void);
+
 /* ---- calls ---- */
 
 /* What is done between the call and what looks at it; spoil NULL: nothing. */
