@@ -4,6 +4,7 @@
 #include <math.h>
 
 enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
+enum { FEWEST_MODULI = 2 }; /* of products whose lines are not rounded */
 
 enum { TILE = REF_TILE, FEW = REF_FEW };
 
@@ -122,6 +123,25 @@ static int moduli_by_lines(const ref_work *w)
             ref_level(w->ozaki->is_complex, count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2))
             return count;
     return 0;
+}
+
+/* True if so many moduli round no line. */
+static bool rounds_nothing(const ref_work *w, int count)
+{
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < w->side[o].lines; i++) {
+            const ref_line *r = &w->side[o].line[i];
+            if (ref_is_counted(r) && ref_scale_of(w, count, r) + r->low < 0) return false;
+        }
+    return true;
+}
+
+/* Where so many moduli round no line, the fewest that do not: X is the same. */
+static int without_more(const ref_work *w, int count)
+{
+    for (int fewer = FEWEST_MODULI; fewer < count; fewer++)
+        if (rounds_nothing(w, fewer)) return fewer;
+    return count;
 }
 
 /* Certificates, with the scales that lines have */
@@ -273,7 +293,7 @@ static int64_t cost_of_modulus(const ref_work *w)
 static int choose_moduli(ref_work *w)
 {
     const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
-    const int by_lines = moduli_by_lines(w);
+    const int by_lines = without_more(w, moduli_by_lines(w));
     int64_t least = 64 * tiles * FEW * binary64_cost(w), modulus;
     int best = 0;
     w->is_estimated = !by_lines;
