@@ -220,13 +220,19 @@ def allowed(a, b):
     return np.maximum(51 * LOG - log_k // 2, 52 * LOG - terms)
 
 
+def apart(a, b):
+    """True where no block of k has numbers of both lines' groups."""
+    met = blocks(a).astype(int) @ blocks(b).astype(int).T > 0
+    return ~np.repeat(np.repeat(met, GROUP, 0)[:len(a.x)], GROUP, 1)[:, :len(b.x)]
+
+
 def certified(a, b, moduli, logs, loss):
     """logs: of abs(A)abs(B), at most; of what X may be off."""
     scales = LOG * (a.scale(moduli)[:, None] + b.scale(moduli)[None])
     log_k = log_below(a.x.shape[1])[0]
     by_means = a.mean[:, None] + b.mean[None] + scales >= 51 * LOG - 3 * log_k // 2 + loss
     by_estimate = logs + scales >= allowed(a, b) + loss
-    return by_means | by_estimate | loses_nothing(a, b, moduli)
+    return by_means | by_estimate | loses_nothing(a, b, moduli) | apart(a, b)
 
 
 def tiles_of(flags):
@@ -316,6 +322,17 @@ def loss_by_elements(a, b, moduli):
     fixed = [np.abs(s.scaled(s.scale(moduli))) for s in (a, b)]
     off = [np.where(x == np.rint(x), 0.0, np.minimum(x, 0.5)) for x in fixed]
     return log2(off[0] @ (fixed[1] + off[1]).T + fixed[0] @ off[1].T)
+
+
+def loss_by_blocks(a, b, moduli):
+    """As today, but of each block of k only where both lines' groups have numbers."""
+    sums, inside = [], []
+    for s in (a, b):
+        x = np.abs(s.scaled(s.scale(moduli)))
+        sums.append(np.add.reduceat(x, np.arange(0, x.shape[1], STAGE), axis=1))
+        inside.append(np.repeat(blocks(s), GROUP, axis=0)[:len(x)].astype(np.float64))
+    off = [inside[0] @ sums[1].T, sums[0] @ inside[1].T]
+    return log2((off[0] + off[1]) / 2 + a.x.shape[1] / 4)
 
 
 def loss_by_lines(a, b, moduli):
@@ -440,6 +457,8 @@ def rules(a, b):
         lambda N: certified(*lines, N, product, loss_of_today(*lines, N)), *lines)
     yield "loss by lines", *cheapest(
         lambda N: certified(*lines, N, logs, loss_by_lines(*lines, N)), *lines)
+    yield "loss by blocks", *cheapest(
+        lambda N: certified(*lines, N, logs, loss_by_blocks(*lines, N)), *lines)
     yield "loss by elements", *cheapest(
         lambda N: certified(*lines, N, logs, loss_by_elements(*lines, N)), *lines)
     yield "both exact", *cheapest(
