@@ -1,13 +1,14 @@
 """What ozaki2 decides for matrices of bench/real_kinds.py, and what other rules would decide.
 
-    moduli.py [--out FILE] [--kind PART-OF-A-TITLE] [--file FILE] [N ...]
+    moduli.py [--today] [--out FILE] [--kind PART-OF-A-TITLE] [--file FILE] [N ...]
 
-Each kind is made in sizes of about N x N (default 1024). `today` repeats the definition of
-docs/numerics.md in whole numbers: shifts along k, lines, scales, certificates, choice. The other
-rows change one rule each, in binary64, and say what would follow. A row has the moduli, the
-elements that are left to repairs, and the cost in moduli of a tile: moduli, repairs, and CRTs that
-are added where k is cut. --file reads matrices from a file of three int64 (m, n, k), then A and B
-in binary64, column-major. It needs NumPy, and pyscf for chemistry."""
+Each kind is made in sizes of about N x N (default 1024). The row `today` of a kind repeats the
+definition of docs/numerics.md in whole numbers: shifts along k, lines, scales, certificates, choice.
+The other rows, which --today leaves out, change one rule each and say what would follow. A row has
+the moduli (0: all of C in binary64), the elements that are left to repairs, and the cost of a tile
+in moduli: these, repairs, and CRTs that are added where k is cut. --file reads matrices from a file
+of three int64 (m, n, k), then A and B in binary64, column-major. It needs NumPy, and pyscf for
+chemistry."""
 import argparse
 import csv
 import math
@@ -20,7 +21,7 @@ TILE, FEW, UNIT = 64, 8, 64
 GROUP, STAGE = 64, 128  # blocks of zeros: lines, elements of k
 MODULI = (256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
           223, 217, 211, 199, 197, 193, 191, 181, 179, 173)
-LEAST, MOST, BINARY64 = 14, 20, 24
+FEWEST, LEAST, MOST, BINARY64 = 2, 14, 20, 24
 NOTHING = -(1 << 28)
 
 
@@ -47,11 +48,13 @@ def log_above(x):
     return log_below(x) + np.where(x & (x - np.uint64(1)), 2, 0)
 
 
-def level(moduli):
-    """Of 8 moduli or more: floor(256 ((log2(P - 1) - 1) / 2 - 2^-16)) - 1."""
-    product = math.prod(MODULI[:moduli]) - 1
-    bits = product.bit_length() - 60
-    return math.floor(LOG * ((math.log2(product >> bits) + bits - 1) / 2 - 2.0 ** -16)) - 1
+def level(moduli, k):
+    """The logarithm of the largest norm of a line that is rounded to whole numbers."""
+    product = math.prod(MODULI[:moduli])
+    if moduli >= 8:
+        return math.floor(LOG * ((math.log2(product - 1) - 1) / 2 - 2.0 ** -16)) - 1
+    room = math.isqrt(product * 65535 // 131072) - math.isqrt((k + 3) // 4 - 1) - 1
+    return int(log_below(room)[0]) if room > 0 else -LOG
 
 
 # ---- lines: kernels/measure ----
@@ -113,7 +116,11 @@ class Lines:
         return np.minimum(np.floor(np.abs(self.scaled(-self.unit()))), 127.0)
 
     def scale(self, moduli):
-        return (level(moduli) - self.norm) // LOG
+        return (level(moduli, self.x.shape[1]) - self.norm) // LOG
+
+    def is_exact(self, moduli):
+        """True of lines that so many moduli do not round."""
+        return self.zero | (self.scale(moduli) + self.low >= 0)
 
     def part(self, first, end):
         return Lines(self.x[:, first:end], self.shift[first:end])
@@ -121,10 +128,7 @@ class Lines:
 
 def shifts_of_maxima(a, b):
     """d_l, by the largest exponents; zeros where none are needed."""
-    def tops(x):
-        exponent = np.where(x != 0, np.frexp(x)[1] - 1, NOTHING).max(0)
-        return exponent
-    top_a, top_b = tops(a), tops(b)
+    top_a, top_b = (np.where(x != 0, np.frexp(x)[1] - 1, NOTHING).max(0) for x in (a, b))
     both = (top_a > NOTHING) & (top_b > NOTHING)
     apart = np.where(both, top_b - top_a, 0)
     if not both.any() or apart[both].max() - apart[both].min() <= 16:
@@ -209,8 +213,8 @@ def loss_of_today(a, b, moduli):
 
 
 def loses_nothing(a, b, moduli):
-    exact = [s.zero | (s.scale(moduli) + s.low >= 0) for s in (a, b)]
-    return exact[0][:, None] & exact[1][None] | a.zero[:, None] | b.zero[None]
+    exact = a.is_exact(moduli)[:, None] & b.is_exact(moduli)[None]
+    return exact | a.zero[:, None] | b.zero[None]
 
 
 def allowed(a, b):
@@ -220,10 +224,11 @@ def allowed(a, b):
     return np.maximum(51 * LOG - log_k // 2, 52 * LOG - terms)
 
 
-def apart(a, b):
-    """True where no block of k has numbers of both lines' groups."""
+def if_they_meet(a, b, logs):
+    """logs, but as much as any needs where no block of k has numbers of both lines' groups."""
     met = blocks(a).astype(int) @ blocks(b).astype(int).T > 0
-    return ~np.repeat(np.repeat(met, GROUP, 0)[:len(a.x)], GROUP, 1)[:, :len(b.x)]
+    met = np.repeat(np.repeat(met, GROUP, 0)[:len(a.x)], GROUP, 1)[:, :len(b.x)]
+    return np.where(met | (a.x.shape[1] > 16384), logs, -NOTHING)
 
 
 def certified(a, b, moduli, logs, loss):
@@ -232,7 +237,7 @@ def certified(a, b, moduli, logs, loss):
     log_k = log_below(a.x.shape[1])[0]
     by_means = a.mean[:, None] + b.mean[None] + scales >= 51 * LOG - 3 * log_k // 2 + loss
     by_estimate = logs + scales >= allowed(a, b) + loss
-    return by_means | by_estimate | loses_nothing(a, b, moduli) | apart(a, b)
+    return by_means | by_estimate | loses_nothing(a, b, moduli)
 
 
 def tiles_of(flags):
@@ -255,12 +260,12 @@ def share_of_blocks(a, b):
     return (16 + 48 * met // (len(one) * len(blocks(a)) * len(blocks(b)))) / 64
 
 
-def cheapest(certify, a, b, extra=0.0, least=None):
+def cheapest(certify, a, b, extra=0.0):
     """(moduli or 0, elements left, cost) of what costs least; certify(N) is a matrix of flags."""
     m, n = len(a.x), len(b.x)
     share = share_of_blocks(a, b)
     best = 0, m * n, float(BINARY64)
-    for moduli in range(least or least_moduli(m, n, a.x.shape[1]), MOST + 1):
+    for moduli in range(least_moduli(m, n, a.x.shape[1]), MOST + 1):
         left = ~certify(moduli)
         tiles = tiles_of(left)
         cost = share * (moduli + extra) + BINARY64 * np.minimum(tiles, FEW).mean() / FEW
@@ -282,25 +287,28 @@ def by_lines(a, b):
     most = []
     for s in (a, b):
         spread = np.where(s.zero, -(1 << 20), spread_of(s))
-        exact = s.scale(least) + s.low >= 0
-        most.append((np.where(exact, -(1 << 20), spread).max(), spread.max()))
+        most.append((np.where(s.is_exact(least), -(1 << 20), spread).max(), spread.max()))
     spread = max(most[0][0] + most[1][1], most[0][1] + most[1][0])
+    for moduli in range(FEWEST, least):
+        if a.is_exact(moduli).all() and b.is_exact(moduli).all():
+            return moduli
     for moduli in range(least, least + (3 if k <= 2048 else 2)):
-        if spread < level(moduli) - 52 * LOG + 3 * log_k // 2:
+        if spread < level(moduli, k) - 52 * LOG + 3 * log_k // 2:
             return moduli
     return 0
 
 
 def units(a, b, logs):
-    return logs + LOG * (a.unit()[:, None] + b.unit()[None])
+    return if_they_meet(a, b, logs + LOG * (a.unit()[:, None] + b.unit()[None]))
 
 
-def choice_of(a, b, logs=None):
-    """As the definition has it, of lines."""
+def choice_of(a, b):
+    """As the definition has it."""
     moduli = by_lines(a, b)
     if moduli:
-        return moduli, 0, moduli * share_of_blocks(a, b)
-    logs = units(a, b, estimate_of(a, b)) if logs is None else logs
+        left = ~certified(a, b, moduli, NOTHING, loss_of_today(a, b, moduli))
+        return moduli, int(left.sum()), moduli * share_of_blocks(a, b)
+    logs = units(a, b, estimate_of(a, b))
     return cheapest(lambda n: certified(a, b, n, logs, loss_of_today(a, b, n)), a, b)
 
 
@@ -314,7 +322,8 @@ def log2(x):
 def product_of_magnitudes(a, b):
     """The logarithm of abs(A)abs(B), to binary64's accuracy."""
     one, other = (np.abs(s.scaled(-(s.norm // LOG))) for s in (a, b))
-    return log2(one @ other.T) + LOG * ((a.norm // LOG)[:, None] + (b.norm // LOG)[None])
+    logs = log2(one @ other.T) + LOG * ((a.norm // LOG)[:, None] + (b.norm // LOG)[None])
+    return if_they_meet(a, b, logs)
 
 
 def loss_by_elements(a, b, moduli):
@@ -337,26 +346,20 @@ def loss_by_blocks(a, b, moduli):
 
 def loss_by_lines(a, b, moduli):
     """As `faithful` has it: of lines that are rounded, by how many of their elements are."""
-    exact, count = [], []
-    for s in (a, b):
-        exact.append(s.zero | (s.scale(moduli) + s.low >= 0))
-        count.append(np.where(exact[-1], NOTHING, log2(np.maximum(s.count, 1)) / 2))
-    of_a = np.minimum((b.total + LOG * b.scale(moduli))[None] + 0 * count[0][:, None],
-                      count[0][:, None] + (b.norm + LOG * b.scale(moduli))[None])
-    of_b = np.minimum((a.total + LOG * a.scale(moduli))[:, None] + 0 * count[1][None],
-                      count[1][None] + (a.norm + LOG * a.scale(moduli))[:, None])
-    both = LOG * np.log2(np.exp2(np.where(exact[0][:, None], -1e4, of_a / LOG - 1)) +
-                         np.exp2(np.where(exact[1][None], -1e4, of_b / LOG - 1)) +
-                         a.x.shape[1] / 4)
-    return np.ceil(both)
+    def of_rounding(s, other):
+        count = log2(np.maximum(s.count, 1))[:, None] / 2
+        scale = LOG * other.scale(moduli)
+        units = np.exp2(np.minimum(other.total + scale, count + other.norm + scale) / LOG - 1)
+        return np.where(s.is_exact(moduli)[:, None], 0, units)
+
+    return np.ceil(log2(of_rounding(a, b) + of_rounding(b, a).T + a.x.shape[1] / 4))
 
 
 def segments(a, b, logs, count, order=None):
     """k cut in parts with scales of their own; sums are joined in binary64."""
     k = a.x.shape[1]
     if order is not None:
-        a = Lines(a.x[:, order], a.shift[order])
-        b = Lines(b.x[:, order], b.shift[order])
+        a, b = (Lines(s.x[:, order], s.shift[order]) for s in (a, b))
     ends = [round(k * i / count / STAGE) * STAGE if i < count else k for i in range(count + 1)]
     parts = [(a.part(f, e), b.part(f, e)) for f, e in zip(ends, ends[1:]) if f < e]
     room = allowed(a, b)
@@ -428,26 +431,18 @@ def dropped_blocks(a, b, product):
 def whole_moduli(a, b):
     """The fewest moduli by which A' B' is exact with equal levels, and with any."""
     bits = [int(np.where(s.zero, 0, s.norm - LOG * s.low).max()) for s in (a, b)]
-    logs, found = 0.0, []
-    for count in range(1, MOST + 1):
-        logs += math.log2(MODULI[count - 1])
-        half = LOG * (logs - 1) / 2 - 1
-        found.append((count, half >= max(bits) + 1, 2 * half >= sum(bits) + 4))
-    equal = next((c for c, fits, _ in found if fits), 0)
-    return equal, next((c for c, _, fits in found if fits), 0)
+    levels = [(count, level(count, a.x.shape[1])) for count in range(FEWEST, MOST + 1)]
+    return (next((count for count, most in levels if most >= max(bits)), 0),
+            next((count for count, most in levels if 2 * most >= sum(bits)), 0))
 
 
-CRT = 2.0  # moduli that as many more CRTs and sums cost, of a product with k = 4096
+CRT = 2.0  # moduli that a CRT more and its sums cost, of a product with k = 4096
 
 
-def rules(a, b):
-    """Yields (rule, moduli, elements left, cost)."""
-    m, n, k = len(a), len(b), a.shape[1]
-    lines = lines_of_today(a, b)
+def rules(a, b, lines):
+    """Yields (rule, moduli, elements left, cost) of other rules."""
+    k = a.shape[1]
     logs = units(*lines, estimate_of(*lines))
-    yield "today", *choice_of(*lines, logs)
-    yield "estimate", *cheapest(
-        lambda N: certified(*lines, N, logs, loss_of_today(*lines, N)), *lines)
     plain = measured(a, b, np.zeros(k, dtype=np.int64))
     yield "no shifts", *choice_of(*plain)
     flat = measured(a, b, balanced(a, b, lines))
@@ -468,7 +463,7 @@ def rules(a, b):
         yield f"{count} segments", *cheapest(segments(*lines, logs, count), *lines, crts)
         order = np.argsort(lines[0].shift - np.frexp(np.abs(b).max(0))[1], kind="stable")
         yield f"{count} sorted segments", *cheapest(
-            segments(*lines, logs[:, :], count, order), *lines, crts)
+            segments(*lines, logs, count, order), *lines, crts)
     more = scales_by_products(*lines, product)
     yield "scales by abs(A)abs(B)", *cheapest(with_more(*lines, more, logs), *lines)
     by_group, by_tile = moduli_by_group(*lines, logs)
@@ -503,15 +498,9 @@ def kinds(arguments):
                 yield title, size, lambda make=make: own_shape(np, *make(matrices), used)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("sizes", nargs="*", type=int, metavar="N")
-    parser.add_argument("--out", help="a CSV file")
-    parser.add_argument("--kind", default="", help="a part of a title")
-    parser.add_argument("--file", help="matrices, instead of kinds")
-    arguments = parser.parse_args()
-    out = csv.writer(open(arguments.out, "w", newline="") if arguments.out else sys.stdout)
-    out.writerow(["kind", "size", "m", "n", "k", "rule", "moduli", "left", "cost"])
+def tabulate(arguments, file):
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(["kind", "size", "m", "n", "k", "rule", "moduli", "left", "cost"])
     for title, size, make in kinds(arguments):
         try:
             a, b = make()
@@ -519,10 +508,27 @@ def main():
             print(f"moduli: {title}: left out: {reason}", file=sys.stderr)
             continue
         a, b = np.ascontiguousarray(a), np.ascontiguousarray(b.T)
-        for rule, moduli, left, cost in rules(a, b):
-            cost = round(cost, 2) if cost != "" else ""
-            out.writerow([title, size, len(a), len(b), a.shape[1], rule, moduli, left, cost])
-            sys.stdout.flush()
+        lines = lines_of_today(a, b)
+        rows = [("today", *choice_of(*lines)), *([] if arguments.today else rules(a, b, lines))]
+        for rule, moduli, left, cost in rows:
+            cost = round(float(cost), 2) if cost != "" else ""
+            table.writerow([title, size, len(a), len(b), a.shape[1], rule, moduli, left, cost])
+        file.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sizes", nargs="*", type=int, metavar="N")
+    parser.add_argument("--today", action="store_true", help="no other rules")
+    parser.add_argument("--out", help="a CSV file")
+    parser.add_argument("--kind", default="", help="a part of a title")
+    parser.add_argument("--file", help="matrices, instead of kinds")
+    arguments = parser.parse_args()
+    if not arguments.out:
+        tabulate(arguments, sys.stdout)
+        return
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        tabulate(arguments, file)
 
 
 if __name__ == "__main__":
