@@ -3,12 +3,12 @@
     moduli.py [--today] [--out FILE] [--kind PART-OF-A-TITLE] [--file FILE] [N ...]
 
 Each kind is made in sizes of about N x N (default 1024). The row `today` of a kind repeats the
-definition of docs/numerics.md in whole numbers: shifts along k, lines, scales, certificates, choice.
-The other rows, which --today leaves out, change one rule each and say what would follow. A row has
-the moduli (0: all of C in binary64), the elements that are left to repairs, and the cost of a tile
-in moduli: these, repairs, and CRTs that are added where k is cut. --file reads matrices from a file
-of three int64 (m, n, k), then A and B in binary64, column-major. It needs NumPy, and pyscf for
-chemistry."""
+definition of docs/numerics.md in whole numbers: shifts along k, lines, scales, certificates and
+choice. Other rows, which --today leaves out, change one rule each and say what would follow; where
+lines alone decide, rules about elements have none. A row has the moduli (0: all of C in binary64),
+the elements that are left to repairs, and the cost of a tile in moduli: these, repairs, and CRTs
+that are added where k is cut. --file reads matrices from a file of three int64 (m, n, k), then A
+and B in binary64, column-major. It needs NumPy, and pyscf for chemistry."""
 import argparse
 import csv
 import math
@@ -105,15 +105,15 @@ class Lines:
         self.norm = LOG * (most - 11) + (log_above(np.maximum(square, 1)) + 1) // 2
         self.total = LOG * (most - 11) + log_above(np.maximum(total, 1))
 
-    def unit(self):
-        return self.typical // LOG - 4
+    def unit(self, finer=0):
+        return self.typical // LOG - 4 - finer
 
     def scaled(self, exponents):
         """Elements times the line's power of two, shifts included, in binary64."""
         return np.ldexp(self.x, np.clip(exponents[:, None] + self.shift[None], -2000, 2000))
 
-    def magnitudes(self):
-        return np.minimum(np.floor(np.abs(self.scaled(-self.unit()))), 127.0)
+    def magnitudes(self, finer):
+        return np.minimum(np.floor(np.abs(self.scaled(-self.unit(finer)))), 127.0)
 
     def scale(self, moduli):
         return (level(moduli, self.x.shape[1]) - self.norm) // LOG
@@ -185,12 +185,12 @@ def least_moduli(m, n, k):
     return LEAST + (m * n <= 1 << 22 and k > 2048)
 
 
-def estimate_of(a, b):
-    """The logarithm of abs(A)abs(B) in units of both lines, at most."""
+def estimate_of(a, b, finer=0):
+    """The logarithm of abs(A)abs(B), at most; units of lines are 2^-finer of today's."""
     k = a.x.shape[1]
     sums = -(-k // 16384)
     length = (-(-k // sums) + 63) // 64 * 64
-    u, v = a.magnitudes(), b.magnitudes()
+    u, v = a.magnitudes(finer), b.magnitudes(finer)
     eighths = 0.0
     for first in range(0, k, length):
         s = u[:, first:first + length] @ v[:, first:first + length].T
@@ -198,7 +198,8 @@ def estimate_of(a, b):
         eighths = eighths + np.ldexp(np.floor(np.ldexp(s, 3 - e)), e)
     m, e = np.frexp(eighths)
     log = LOG * (e - 4) + np.floor(LOG * (2 * m - 1)).astype(np.int64)
-    return np.where(eighths > 0, log, NOTHING)
+    units = a.unit(finer)[:, None] + b.unit(finer)[None]
+    return if_they_meet(a, b, np.where(eighths > 0, log + LOG * units, NOTHING))
 
 
 def add_logs(x, y):
@@ -260,7 +261,7 @@ def share_of_blocks(a, b):
     return (16 + 48 * met // (len(one) * len(blocks(a)) * len(blocks(b)))) / 64
 
 
-def cheapest(certify, a, b, extra=0.0):
+def cheapest(certify, a, b):
     """(moduli or 0, elements left, cost) of what costs least; certify(N) is a matrix of flags."""
     m, n = len(a.x), len(b.x)
     share = share_of_blocks(a, b)
@@ -268,7 +269,7 @@ def cheapest(certify, a, b, extra=0.0):
     for moduli in range(least_moduli(m, n, a.x.shape[1]), MOST + 1):
         left = ~certify(moduli)
         tiles = tiles_of(left)
-        cost = share * (moduli + extra) + BINARY64 * np.minimum(tiles, FEW).mean() / FEW
+        cost = share * moduli + BINARY64 * np.minimum(tiles, FEW).mean() / FEW
         if cost < best[2]:
             best = moduli, int(left.sum()), cost
         if not left.any():
@@ -298,17 +299,13 @@ def by_lines(a, b):
     return 0
 
 
-def units(a, b, logs):
-    return if_they_meet(a, b, logs + LOG * (a.unit()[:, None] + b.unit()[None]))
-
-
 def choice_of(a, b):
     """As the definition has it."""
     moduli = by_lines(a, b)
     if moduli:
         left = ~certified(a, b, moduli, NOTHING, loss_of_today(a, b, moduli))
         return moduli, int(left.sum()), moduli * share_of_blocks(a, b)
-    logs = units(a, b, estimate_of(a, b))
+    logs = estimate_of(a, b)
     return cheapest(lambda n: certified(a, b, n, logs, loss_of_today(a, b, n)), a, b)
 
 
@@ -398,15 +395,16 @@ def with_more(a, b, more, logs):
 
 
 def moduli_by_group(a, b, logs):
-    """The mean number of moduli of a tile, if each group of lines has a level of its own."""
+    """The mean number of moduli of a tile, if each group of lines has a level of its own, and if
+    each tile has; two elements of a tile are left for nothing."""
     needed = np.full(logs.shape, MOST + 1)
     for moduli in range(MOST, LEAST - 1, -1):
         needed[certified(a, b, moduli, logs, loss_of_today(a, b, moduli))] = moduli
     m, n = needed.shape
     wide = np.pad(needed, ((0, -m % TILE), (0, -n % TILE)))
     tiles = wide.reshape(-(-m // TILE), TILE, -(-n // TILE), TILE).transpose(0, 2, 1, 3)
-    ranked = np.sort(tiles.reshape(*tiles.shape[:2], -1), axis=2)
-    tile = np.minimum(ranked[:, :, -3], MOST)  # two of a tile cost as much as six moduli
+    ranked = np.partition(tiles.reshape(*tiles.shape[:2], -1), -3, axis=2)
+    tile = np.minimum(ranked[:, :, -3], MOST)
     rows, columns = tile.max(1), tile.max(0)
     return float(((rows[:, None] + columns[None]) / 2).mean()), float(tile.mean())
 
@@ -442,12 +440,20 @@ CRT = 2.0  # moduli that a CRT more and its sums cost, of a product with k = 409
 def rules(a, b, lines):
     """Yields (rule, moduli, elements left, cost) of other rules."""
     k = a.shape[1]
-    logs = units(*lines, estimate_of(*lines))
     plain = measured(a, b, np.zeros(k, dtype=np.int64))
     yield "no shifts", *choice_of(*plain)
     flat = measured(a, b, balanced(a, b, lines))
     yield "balanced shifts", *choice_of(*flat)
-    product = product_of_magnitudes(*lines)
+    equal, any_levels = whole_moduli(*lines)
+    yield "exact, equal levels", equal, 0, equal or ""
+    yield "exact, any levels", any_levels, 0, any_levels or ""
+    if by_lines(*lines):
+        return
+    logs, product = estimate_of(*lines), product_of_magnitudes(*lines)
+    for finer in (1, 2, 3, 4):
+        by_finer = estimate_of(*lines, finer)
+        yield f"units 2^-{finer}", *cheapest(
+            lambda N: certified(*lines, N, by_finer, loss_of_today(*lines, N)), *lines)
     yield "exact abs(A)abs(B)", *cheapest(
         lambda N: certified(*lines, N, product, loss_of_today(*lines, N)), *lines)
     yield "loss by lines", *cheapest(
@@ -460,10 +466,11 @@ def rules(a, b, lines):
         lambda N: certified(*lines, N, product, loss_by_elements(*lines, N)), *lines)
     for count in (2, 4):
         crts = CRT * 4096 / k * (count - 1)
-        yield f"{count} segments", *cheapest(segments(*lines, logs, count), *lines, crts)
+        in_turn = cheapest(segments(*lines, logs, count), *lines)
+        yield f"{count} segments", *in_turn[:2], in_turn[2] + crts
         order = np.argsort(lines[0].shift - np.frexp(np.abs(b).max(0))[1], kind="stable")
-        yield f"{count} sorted segments", *cheapest(
-            segments(*lines, logs, count, order), *lines, crts)
+        by_size = cheapest(segments(*lines, logs, count, order), *lines)
+        yield f"{count} sorted segments", *by_size[:2], by_size[2] + crts
     more = scales_by_products(*lines, product)
     yield "scales by abs(A)abs(B)", *cheapest(with_more(*lines, more, logs), *lines)
     by_group, by_tile = moduli_by_group(*lines, logs)
@@ -472,9 +479,6 @@ def rules(a, b, lines):
     met, matter = dropped_blocks(*lines, product)
     yield "blocks with numbers", round(met, 3), "", ""
     yield "blocks that matter", round(matter, 3), "", ""
-    equal, asymmetric = whole_moduli(*lines)
-    yield "exact, equal levels", equal, 0, equal or ""
-    yield "exact, any levels", asymmetric, 0, asymmetric or ""
 
 
 def from_file(path):

@@ -26,8 +26,8 @@ typedef struct {
     td_choice candidate[TD_CHOICES];
     td_prices prices; /* by which the estimate chooses a candidate, or binary64 for all of C */
 
-    /* The numbers of moduli below those of all candidates, from least_of_fewer on, and their levels:
-     * the first that rounds no line is taken, as X is the same as with more. */
+    /* The numbers of moduli below those of all candidates, from least_of_fewer on, have these
+     * levels: the first that rounds no line is taken, as X is the same as with more. */
     int fewer, least_of_fewer;
     int32_t level_of_fewer[TD_FEWER];
 

@@ -137,12 +137,14 @@ static void matrices_of_programs(void **unused)
         }
 }
 
-/* Factors of a discretised equation: a band of numbers whose sizes spread. */
+/* Factors of a discretised equation: a band of numbers, so small at its edge that lines are
+ * rounded. */
 static double band(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     (void)k;
     const double x = random_normal(r);
-    return llabs(l - line) > 20 ? 0.0 : x * exp(2.0 * random_normal(r));
+    const int64_t away = llabs(l - line);
+    return away > 20 ? 0.0 : away == 20 ? ldexp(x, -60) : x;
 }
 
 /* The same by blocks of lines in the other order. */
@@ -165,7 +167,7 @@ static void bands_that_do_not_meet(void **unused)
             test_note("%s: %d, %d repaired", names[n], seen.parameter, (int)seen.repaired);
             if (n > 0) continue; /* slices certify less */
             CHECK(seen.parameter > 0, "all is left to binary64");
-            CHECK(seen.repaired < of[i].m * of[i].n / 4, "%d of %d repaired", (int)seen.repaired,
+            CHECK(seen.repaired < of[i].m * of[i].n / 2, "%d of %d repaired", (int)seen.repaired,
                   (int)(of[i].m * of[i].n));
         }
 }
@@ -368,14 +370,10 @@ static void lines_choose(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_of_programs),
-        cmocka_unit_test(bands_that_do_not_meet),
-        cmocka_unit_test(tiles_open_in_patterns),
-        cmocka_unit_test(all_are_left_to_scaled_sums),
-        cmocka_unit_test(all_of_larger_products),
-        cmocka_unit_test(what_the_estimate_does_not_see),
-        cmocka_unit_test(sums_in_parts),
-        cmocka_unit_test(of_larger_products),
+        cmocka_unit_test(matrices_of_programs),   cmocka_unit_test(bands_that_do_not_meet),
+        cmocka_unit_test(tiles_open_in_patterns), cmocka_unit_test(all_are_left_to_scaled_sums),
+        cmocka_unit_test(all_of_larger_products), cmocka_unit_test(what_the_estimate_does_not_see),
+        cmocka_unit_test(sums_in_parts),          cmocka_unit_test(of_larger_products),
         cmocka_unit_test(lines_choose),
     };
     device_require();

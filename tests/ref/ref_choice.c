@@ -311,8 +311,7 @@ static int64_t cost_of_modulus(const ref_work *w)
     if (length_of_sum(k) < k) return 64;
     for (int64_t l = 0; l < k; l += STAGE, stages++)
         met += blocks_with_numbers(w, 0, l) * blocks_with_numbers(w, 1, l);
-    return 16 +
-           48 * met / (stages * groups_of(w->p->m) * groups_of(w->p->n));
+    return 16 + 48 * met / (stages * groups_of(w->p->m) * groups_of(w->p->n));
 }
 
 /* The number that costs least. */
