@@ -192,13 +192,14 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
     if (error == cudaSuccess) error = td_multiprocessors(&multiprocessors);
     for (const auto &one : finish_kernels) {
         /* What is seldom needed has few blocks: they end sooner. */
-        dim3 grid = one.least <= least ? td_grid_of_tiles(finish->target, 1, batch)
-                                       : td_grid_of_turns(finish->target, 1, batch);
+        const bool is_usual = one.least <= least && one.most >= least;
+        dim3 grid = is_usual ? td_grid_of_tiles(finish->target, 1, batch)
+                             : td_grid_of_turns(finish->target, 1, batch);
         const int places = max(1, one.blocks * multiprocessors / batch);
         if (one.blocks) grid.x = min(grid.x, (unsigned)places);
         if (one.kind == finish->kind && one.is_limbs == (product->crt == TD_CRT_LIMBS) &&
-            one.is_complex == product->is_complex && one.least <= most && one.most >= least &&
-            error == cudaSuccess)
+            one.is_complex == product->is_complex && one.least <= most &&
+            (one.most >= least || least < most) && error == cudaSuccess)
             error = TD_LAUNCH_NEXT(one.kernel, grid, TD_FINISH_THREADS, one.bytes, stream, *product,
                                    *finish, units_of(finish->target, grid.x, product->crt),
                                    one.least, one.most);

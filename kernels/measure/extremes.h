@@ -7,9 +7,9 @@
 #include "scale.h"
 
 /* What td_line_extremes has: the largest looseness, and that of lines that their scale rounds; the
- * largest exponent, and the largest of those of lowest bits with the other sign, as lines are and
- * as td_binary64_scale has them; whether any line is special. */
-enum { ALL, ROUNDED, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
+ * largest width; the largest exponent, and the largest of those of lowest bits with the other sign,
+ * as lines are and as td_binary64_scale has them; whether any line is special. */
+enum { ALL, ROUNDED, WIDTH, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
 
 /* All numbers of td_line_extremes are above NO_LINE. */
 enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
@@ -22,9 +22,13 @@ TD_DEVICE int looseness_of(const td_line &line)
     return max(0, ((line.norm + line.sum) >> 1) - line.mean);
 }
 
+/* The logarithm of a line's norm in units of its lowest bit: of the norm that it has as a line of
+ * whole numbers. A scale by a level of so much or more rounds no element. */
+TD_DEVICE int width_of(const td_line &line) { return line.norm - TD_LOG * line.low; }
+
 /* What a thread has seen of some lines. */
 struct seen_of_lines {
-    int of[TD_EXTREMES] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
+    int of[TD_EXTREMES] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
 
     TD_INSIDE void add(const td_scaling &scaling, const td_line &line)
     {
@@ -33,6 +37,7 @@ struct seen_of_lines {
         of[ALL] = max(of[ALL], looseness_of(line));
         if (td_scale_of(scaling, line) + line.low < 0)
             of[ROUNDED] = max(of[ROUNDED], looseness_of(line));
+        of[WIDTH] = max(of[WIDTH], width_of(line));
         of[PEAK] = max(of[PEAK], line.peak >> 8);
         of[DEPTH] = max(of[DEPTH], -line.low);
         of[SCALED_DEPTH] = max(of[SCALED_DEPTH], -line.low - td_binary64_scale(line));

@@ -370,12 +370,29 @@ TD_DEVICE subtile_min_moduli certify_elements(const td_estimate &p, const tile_e
     return found;
 }
 
-/* Writes the number of the first candidate that certifies each element of a subtile; returns how
- * many elements each candidate leaves, a byte for each. */
-TD_DEVICE uint64_t certify_subtile(const td_estimate &p, const tile_lines &lines,
+/* True if the lines of op(A) and of op(B) of a tile may have numbers other than 0 at the same
+ * elements of k: if not, A' B' is 0 there, which any candidate makes exactly. */
+TD_DEVICE bool may_meet(const td_estimate &p, int tile)
+{
+    static_assert((int)TD_TILE == (int)TD_LINE_GROUP, "a tile has the lines of two groups");
+    const td_target &target = p.target;
+    const int m_tiles = td_tiles(target.m), member = (int)blockIdx.z;
+    const int64_t k = p.choose.measured.k,
+                  a = td_nonzero_place(target.m, k, member, tile % m_tiles, 0),
+                  b = td_nonzero_place(target.n, k, member, tile / m_tiles, 0);
+    uint32_t both = !p.nonzero[0];
+    for (int w = 0; w < td_nonzero_words(k) && !both; w++)
+        both = p.nonzero[0][a + w] & p.nonzero[1][b + w];
+    return both != 0;
+}
+
+/* Writes the number of the first candidate that certifies each element of a tile's subtile; returns
+ * how many elements each candidate leaves, a byte for each. */
+TD_DEVICE uint64_t certify_subtile(const td_estimate &p, int tile, const tile_lines &lines,
                                    const tile_subtile &of)
 {
-    const subtile_min_moduli found = certify_elements(p, tile_elements(p, lines, of), of.inside);
+    subtile_min_moduli found = certify_elements(p, tile_elements(p, lines, of), of.inside);
+    if (found.left && !may_meet(p, tile)) found = {};
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
         if (of.rows > 0 && j < of.columns)

@@ -14,6 +14,9 @@ enum { TD_NEEDS_NOTHING = -(1 << 30) };
 /* The most candidates that there are to choose from. */
 enum { TD_CHOICES = 7 };
 
+/* The most numbers of moduli that are only for lines that they do not round. */
+enum { TD_FEWER = 14 };
+
 typedef struct {
     /* number of moduli, or of slices; 0: all of C is left to the repair kernels */
     int32_t parameter;

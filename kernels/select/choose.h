@@ -7,14 +7,15 @@
 
 /* The extremes of an operand's lines (../measure/extremes.h); NO_LINE where there are none. */
 struct extremes {
-    int all, rounded, peak, depth, scaled_depth;
+    int all, rounded, width, peak, depth, scaled_depth;
     bool has_special;
 };
 TD_DEVICE extremes extremes_of(const td_line_extremes &seen)
 {
     const int32_t *above = seen.above;
-    return {above[ALL] + NO_LINE,   above[ROUNDED] + NO_LINE,      above[PEAK] + NO_LINE,
-            above[DEPTH] + NO_LINE, above[SCALED_DEPTH] + NO_LINE, above[SPECIAL] != 0};
+    return {above[ALL] + NO_LINE,  above[ROUNDED] + NO_LINE, above[WIDTH] + NO_LINE,
+            above[PEAK] + NO_LINE, above[DEPTH] + NO_LINE,   above[SCALED_DEPTH] + NO_LINE,
+            above[SPECIAL] != 0};
 }
 
 /* What binary64 has for sums of all lines of both operands. */
@@ -37,6 +38,18 @@ TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
     return i;
 }
 
+/* Sets a choice that rounds no line to the fewest moduli that round none: X is the same. width: the
+ * largest of all lines. */
+TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
+{
+    int i = 0;
+    while (i < p.fewer && p.level_of_fewer[i] < width) i++;
+    if (i == p.fewer) return;
+    choice->parameter = p.least_of_fewer + i;
+    choice->level = p.level_of_fewer[i];
+    choice->need = TD_NEEDS_NOTHING;
+}
+
 /* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
  * of op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
 TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
@@ -50,6 +63,7 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
     if (i < p.candidates_of_lines) {
         choice = p.candidate[i];
         choice.is_estimated = 0;
+        take_fewer(p, max(of[0].width, of[1].width), &choice);
     }
     choice.room = room_of(of[0], of[1], k);
     return choice;

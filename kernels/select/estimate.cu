@@ -73,7 +73,7 @@ TD_DEVICE unsigned certify_tiles(const td_estimate &p)
     for (; tile < tiles; own ^= 1) {
         const int after = first_tile(target, next + step);
         const uint64_t left =
-            certify_subtile(p, state[own].lines, take_tile(p, tile, fetched[own]));
+            certify_subtile(p, tile, state[own].lines, take_tile(p, tile, fetched[own]));
         count_left(state[own], left);
         fetch_tile(p, after, tiles, fetched[own]);
         td_async_copy_wait<1>();

@@ -26,6 +26,11 @@ typedef struct {
     td_choice candidate[TD_CHOICES];
     td_prices prices; /* by which the estimate chooses a candidate, or binary64 for all of C */
 
+    /* The numbers of moduli below those of all candidates, from least_of_fewer on, have these
+     * levels: the first that rounds no line is taken, as X is the same as with more. */
+    int fewer, least_of_fewer;
+    int32_t level_of_fewer[TD_FEWER];
+
     /* A pair of lines counts as certified with a candidate if their looseness
      * (../measure/extremes.h) adds up to less than level - so much. */
     int level_of_pair;

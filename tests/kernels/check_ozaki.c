@@ -222,6 +222,65 @@ static void exact_zeros(void **unused)
     }
 }
 
+/* Whole numbers */
+
+/* Makes an operand whole numbers below 2^bits, every third of them 0, and all of its first line the
+ * largest: two such lines have the product of their norms. */
+static void set_whole(problem *p, int which, int bits)
+{
+    test_matrix *const x = which ? &p->b : &p->a;
+    const bool by_columns = which ? p->of.op_b == TANDEM_OP_N : p->of.op_a != TANDEM_OP_N;
+    const int64_t lines = which ? p->of.n : p->of.m;
+    const double most = ldexp(1.0, bits) - 1.0;
+    for (int64_t i = 0; i < lines; i++)
+        for (int64_t l = 0; l < p->of.k; l++) {
+            double *const at = by_columns ? matrix_at(x, l, i) : matrix_at(x, i, l);
+            *at = i == 0 ? most : (i + l) % 3 == 0 ? 0.0 : floor(ldexp(*at, bits));
+        }
+}
+
+/* Returns how many moduli a product of numbers of so many bits takes, which is checked to be as the
+ * definition has it. */
+static int whole_product(product of, int bits_a, int bits_b, bool is_special)
+{
+    const mode m = mode_of_family("ozaki2");
+    problem p = problem_make(&of);
+    set_whole(&p, 0, bits_a);
+    set_whole(&p, 1, bits_b);
+    if (is_special) *matrix_at(&p.a, p.a.rows / 2, p.a.cols / 2) = INFINITY;
+    test_matrix got = checked_compute(&m, &p), want = matrix_copy(&p.c);
+    const ref_gemm gemm = problem_gemm(&p, &want);
+    ref_account account = mode_product(&m, &gemm);
+    const int moduli = account.parameter, counted = (int)checked_counters(&m, &p).planes;
+    checked_compare(&m, &p, &got, &want);
+    CHECK(counted == moduli, "%d and %d bits: %d moduli, not %d: %s", bits_a, bits_b, counted,
+          moduli, product_text(&of));
+    ref_account_free(&account);
+    matrix_free(&got);
+    matrix_free(&want);
+    problem_free(&p);
+    return moduli;
+}
+
+/* Lines that few moduli do not round have the same X by these as by more. */
+static void whole_numbers_take_fewer(void **unused)
+{
+    (void)unused;
+    static const int depths[] = {1, 64, 300, 2049};
+    unsigned parameters = 0;
+    for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
+        for (int bits = 1; bits <= 53; bits += test_is_sanitized() ? 7 : d % 2 ? 3 : 1) {
+            product of = product_varied("uniform", 70 - d, 67 + d, depths[d], bits + d);
+            const int moduli = whole_product(of, bits, bits, bits % 5 == 0);
+            parameters |= 1u << moduli;
+            if (bits > 20) continue;
+            CHECK(whole_product(of, 1, bits, false) == moduli, "by one operand alone");
+            CHECK(moduli <= 3 + bits / 3, "%d bits take %d moduli", bits, moduli);
+        }
+    CHECK((parameters & 0x7fff) == 0x7ffc || test_is_sanitized(), "not every number: %x",
+          parameters);
+}
+
 /* So many lines of a few elements that a block makes more records at a time. */
 static void many_short_lines(void **unused)
 {
@@ -320,8 +379,9 @@ static void blocks_of_zeros(void **unused)
 static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
                               int64_t k)
 {
-    static const char *const data[] = {"both signs", "wide 4", "scattered", "circulant", "zeros"};
-    enum { MEMBERS = 5, MOST_COPIES = 13 };
+    static const char *const data[] = {"both signs", "wide 4", "scattered",
+                                       "circulant",  "zeros",  "integers"};
+    enum { MEMBERS = 6, MOST_COPIES = 13 };
     const int batch = copies * MEMBERS;
     const mode m = mode_of_family(name);
     td_parameter parameter;
@@ -419,6 +479,7 @@ int main(void)
         cmocka_unit_test(extreme_residues),
         cmocka_unit_test(defaults_are_as_good_as_binary64),
         cmocka_unit_test(exact_zeros),
+        cmocka_unit_test(whole_numbers_take_fewer),
         cmocka_unit_test(many_short_lines),
         cmocka_unit_test(blocks_of_zeros),
         cmocka_unit_test(members_choose_for_themselves),

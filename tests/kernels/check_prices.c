@@ -121,7 +121,7 @@ static void binary64_at_any_price(void **unused)
         of.beta = 0.0;
         problem p = problem_make(&of);
         outcome r = run(&p, dear_binary64, 0);
-        CHECK(r.counted.planes >= 14, "%d moduli: %s", (int)r.counted.planes, product_text(&of));
+        CHECK(r.counted.planes > 0, "all in binary64: %s", product_text(&of));
         check_errors(&p, &r.c);
         matrix_free(&r.c);
         problem_free(&p);

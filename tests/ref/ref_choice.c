@@ -4,6 +4,7 @@
 #include <math.h>
 
 enum { LOG = REF_LOG, MAX_MODULI = REF_MAX_MODULI, LEAST_MODULI = 14, INT8_SLICES = 8 };
+enum { FEWEST_MODULI = 2 }; /* of products whose lines are not rounded */
 
 enum { TILE = REF_TILE, FEW = REF_FEW };
 
@@ -124,6 +125,25 @@ static int moduli_by_lines(const ref_work *w)
     return 0;
 }
 
+/* True if so many moduli round no line. */
+static bool rounds_nothing(const ref_work *w, int count)
+{
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < w->side[o].lines; i++) {
+            const ref_line *r = &w->side[o].line[i];
+            if (ref_is_counted(r) && ref_scale_of(w, count, r) + r->low < 0) return false;
+        }
+    return true;
+}
+
+/* Where so many moduli round no line, the fewest that do not: X is the same. */
+static int without_more(const ref_work *w, int count)
+{
+    for (int fewer = FEWEST_MODULI; fewer < count; fewer++)
+        if (rounds_nothing(w, fewer)) return fewer;
+    return count;
+}
+
 /* Certificates, with the scales that lines have */
 
 static bool is_certified_by_means(const ref_work *w, const ref_line *a, const ref_line *b)
@@ -196,6 +216,40 @@ static bool is_certified(const ref_work *w, const ref_line *a, const ref_line *b
            log + LOG * (a->scale + b->scale + unit_of(a) + unit_of(b)) >= need;
 }
 
+/* Blocks */
+
+/* True if any number of these lines and elements of k is not 0; those of special lines do not
+ * count. */
+static bool has_numbers(const ref_side *s, int64_t line, int64_t l, int64_t k)
+{
+    for (int64_t i = line; i < smaller(line + GROUP, s->lines); i++)
+        for (int64_t e = l; e < smaller(l + STAGE, k); e++)
+            if (ref_is_counted(&s->line[i]) && ref_at(s, i, e) != 0.0) return true;
+    return false;
+}
+
+static int64_t groups_of(int64_t lines) { return (lines + GROUP - 1) / GROUP; }
+
+/* True if no stage of k has numbers of both groups of lines that begin at i and j: all products of
+ * these lines are 0, exactly. */
+static bool is_apart(const ref_work *w, int64_t i, int64_t j)
+{
+    const int64_t k = w->p->k;
+    if (length_of_sum(k) < k) return false;
+    for (int64_t l = 0; l < k; l += STAGE)
+        if (has_numbers(&w->side[0], i, l, k) && has_numbers(&w->side[1], j, l, k)) return false;
+    return true;
+}
+
+static void set_apart(ref_work *w)
+{
+    const int64_t m = w->p->m, n = w->p->n;
+    w->apart = ref_allocate(groups_of(m) * groups_of(n), sizeof *w->apart);
+    for (int64_t j = 0; j < n; j += GROUP)
+        for (int64_t i = 0; i < m; i += GROUP)
+            w->apart[j / GROUP * groups_of(m) + i / GROUP] = is_apart(w, i, j);
+}
+
 /* Choice */
 
 /* The least parameter that certifies an element, which special ones do not ask for; or one more
@@ -205,6 +259,7 @@ static int needed(const ref_work *w, int64_t i, int64_t j, int least, int most)
     ref_line a = w->side[0].line[i], b = w->side[1].line[j];
     int64_t log = 0;
     if (a.is_special || b.is_special) return least;
+    if (w->is_estimated && w->apart[j / GROUP * groups_of(w->p->m) + i / GROUP]) return least;
     const bool has_estimate = w->is_estimated && estimate(w, i, j, &log);
     for (int count = least; count <= most; count++) {
         a.scale = ref_scale_of(w, count, &a);
@@ -217,6 +272,7 @@ static int needed(const ref_work *w, int64_t i, int64_t j, int least, int most)
 static void set_needed(ref_work *w, int least, int most)
 {
     if (w->is_estimated) set_magnitudes(w);
+    if (w->is_estimated) set_apart(w);
     for (int64_t j = 0; j < w->p->n; j++)
         for (int64_t i = 0; i < w->p->m; i++)
             w->needed[i + j * w->p->m] = needed(w, i, j, least, most);
@@ -238,16 +294,6 @@ static int64_t count_open(const ref_work *w, int count)
     return all;
 }
 
-/* True if any number of these lines and elements of k is not 0; those of special lines do not
- * count. */
-static bool has_numbers(const ref_side *s, int64_t line, int64_t l, int64_t k)
-{
-    for (int64_t i = line; i < smaller(line + GROUP, s->lines); i++)
-        for (int64_t e = l; e < smaller(l + STAGE, k); e++)
-            if (ref_is_counted(&s->line[i]) && ref_at(s, i, e) != 0.0) return true;
-    return false;
-}
-
 /* Blocks of an operand that have numbers other than 0 in a stage of k. */
 static int64_t blocks_with_numbers(const ref_work *w, int which, int64_t l)
 {
@@ -265,15 +311,14 @@ static int64_t cost_of_modulus(const ref_work *w)
     if (length_of_sum(k) < k) return 64;
     for (int64_t l = 0; l < k; l += STAGE, stages++)
         met += blocks_with_numbers(w, 0, l) * blocks_with_numbers(w, 1, l);
-    return 16 +
-           48 * met / (stages * ((w->p->m + GROUP - 1) / GROUP) * ((w->p->n + GROUP - 1) / GROUP));
+    return 16 + 48 * met / (stages * groups_of(w->p->m) * groups_of(w->p->n));
 }
 
 /* The number that costs least. */
 static int choose_moduli(ref_work *w)
 {
     const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
-    const int by_lines = moduli_by_lines(w);
+    const int by_lines = without_more(w, moduli_by_lines(w));
     int64_t least = 64 * tiles * FEW * binary64_cost(w), modulus;
     int best = 0;
     w->is_estimated = !by_lines;

@@ -17,6 +17,8 @@ typedef struct {
     int parameter;
     bool is_estimated; /* abs(A)abs(B) is, and decides */
     bool in_binary64;  /* all of C is to be sums in binary64 */
+    bool *apart;       /* [tile of columns][of rows], if is_estimated: no block of k has numbers of
+                          both groups of lines */
     int *needed;       /* [column][row]: the least parameter that certifies an element */
     bool *is_dense;    /* [column][row]: left, and in a tile of many such elements */
     int8_t *digits[2]; /* [line][slice][k], of int8 slices */

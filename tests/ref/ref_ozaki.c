@@ -256,6 +256,7 @@ static void clear(ref_work *w)
         free(w->magnitude[o]);
         free(w->raised[o]);
     }
+    free(w->apart);
     free(w->needed);
     free(w->is_dense);
     free(w->side[0].shift);

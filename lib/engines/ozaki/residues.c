@@ -122,22 +122,36 @@ static const td_prices complex_prices = {.binary64 = 2 * 24 * MODULUS_PRICE,
 /* One modulus more than the fewest costs less than the estimate, and two more for k up to this. */
 enum { TWO_MORE_K = 2048 };
 
+static int level_of(td_parameter parameter, int moduli, int64_t k)
+{
+    return parameter.is_complex ? td_complex_level(moduli, k) : td_level(moduli, k);
+}
+
+static void choose_fewer(td_parameter parameter, int64_t k, td_rule *c)
+{
+    if (parameter.is_given) return;
+    c->fewer = base_moduli(parameter) - TD_MIN_MODULI;
+    c->least_of_fewer = TD_MIN_MODULI;
+    for (int i = 0; i < c->fewer; i++)
+        c->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
+}
+
 static void choose(td_parameter parameter, int64_t k, td_rule *c)
 {
     c->scale = TD_SCALE_BY_NORM;
     c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
     for (int i = 0; i < c->candidates; i++) {
-        const int moduli = base_moduli(parameter) + i,
-                  level = parameter.is_complex ? td_complex_level(moduli, k) : td_level(moduli, k);
+        const int moduli = base_moduli(parameter) + i;
         c->candidate[i] =
             (td_choice){.parameter = moduli,
-                        .level = level,
+                        .level = level_of(parameter, moduli, k),
                         .need = parameter.is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
                         .need_of_estimate = td_scheme_need_of_estimate(k),
                         .is_estimated = !parameter.is_given,
                         .number = i,
                         .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
+    choose_fewer(parameter, k, c);
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
     c->level_of_pair = TD_LOG + td_scheme_need(k);
     c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);

@@ -73,7 +73,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
     return c;
 }
 
-int64_t checked_repairs(const mode *m, const problem *p)
+td_counters checked_counters(const mode *m, const problem *p)
 {
     td_counters *counters, counted = {0};
     CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
@@ -82,7 +82,12 @@ int64_t checked_repairs(const mode *m, const problem *p)
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
     matrix_free(&c);
     device_free(counters);
-    return (int64_t)counted.repaired;
+    return counted;
+}
+
+int64_t checked_repairs(const mode *m, const problem *p)
+{
+    return (int64_t)checked_counters(m, p).repaired;
 }
 
 void checked_compare(const mode *m, const problem *p, const test_matrix *got,

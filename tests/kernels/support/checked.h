@@ -17,6 +17,9 @@ test_matrix checked_compute(const mode *m, const problem *p);
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters);
 
+/* What the library counts of it. */
+td_counters checked_counters(const mode *m, const problem *p);
+
 /* How many elements of it are repaired, by the library's own count. */
 int64_t checked_repairs(const mode *m, const problem *p);
 
