@@ -3,17 +3,18 @@
     real_data.py run --out FOLDER [--modes MODE,...] [--tandem TANDEM] [--hostgpu] [N ...]
 
 Each kind (real_kinds.py) is made in sizes of about N x N (default 4096), and multiplied by the
-cublasDgemm that programs find, which is Tandem's, and by cuBLAS's own, in turn. `run` starts a
-process for each mode, by `tandem run`, or where LD_PRELOAD names Tandem's library already, with
-that. It prints a table for each size: native's median time and, for each mode, the ratio to it,
+cublasDgemm that programs find, which is Tandem's, and by cuBLAS's own, in turn. `run` starts two
+processes for each mode, by `tandem run`, or where LD_PRELOAD names Tandem's library already, with
+that: one that is timed, and one that multiplies once for the report, which would take time of its
+own. It prints a table for each size: native's median time and, for each mode, the ratio to it,
 what ran, the most moduli, and the elements repaired in a call. FOLDER gets the same as
 real_data.csv, with the largest error of some elements over |A||B|; a drawing, real_data.svg, if
 there is gnuplot; and each mode's own CSV and report. A kind that does not fit into memory, or whose
 packages are missing, is left out, which is said.
 
-    real_data.py measure --csv FILE [N ...]
+    real_data.py measure [--csv FILE] [N ...]
 
-is what runs in such a process. It needs NumPy, uses CuPy where that is installed, and for chemistry
+is what runs in such a process; without FILE nothing is timed. It needs NumPy, uses CuPy where that is installed, and for chemistry
 pyscf."""
 import argparse
 import csv
@@ -160,6 +161,16 @@ def free_unused(xp):
         xp.get_default_memory_pool().free_all_blocks()
 
 
+def multiply_once(xp, device, make, matrices, used):
+    a, b = own_shape(xp, *make(matrices), used)
+    free_unused(xp)
+    (m, k), n = a.shape, b.shape[1]
+    c = xp.zeros((m, n), order="F")
+    result = device.address(c)
+    device.multiply(device.found, device.put(a), device.put(b), result, m, n, k)
+    device.fetch(result, c)
+
+
 def measure_kind(xp, device, make, matrices, used):
     a, b = own_shape(xp, *make(matrices), used)
     free_unused(xp)
@@ -168,25 +179,37 @@ def measure_kind(xp, device, make, matrices, used):
             f"{times[0] / times[1]:.4f}", *(f"{error:.2e}" for error in errors)]
 
 
-def measure(sizes, path):
+def all_kinds(sizes, work):
+    """Calls work(size, title, xp, device, make, matrices, used) for each kind in each size."""
     try:
         from real_kinds import KINDS, Matrices, xp
     except ImportError as reason:
         sys.exit(f"real_data: {reason}")
     device, used = Device(xp), set()
+    for size in sizes:
+        matrices = Matrices(size)
+        for title, make in KINDS.items():
+            try:
+                work(size, title, xp, device, make, matrices, used)
+            except (ImportError, MemoryError) as reason:
+                print(f"real_data: {title}, n = {size}: left out: {reason}", file=sys.stderr)
+            device.release()
+            free_unused(xp)
+
+
+def measure(sizes, path):
+    if path is None:
+        all_kinds(sizes, lambda size, title, *kind: multiply_once(*kind))
+        return
     with open(path, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(MEASURED)
-        for size in sizes:
-            matrices = Matrices(size)
-            for title, make in KINDS.items():
-                try:
-                    table.writerow([size, title, *measure_kind(xp, device, make, matrices, used)])
-                    file.flush()
-                except (ImportError, MemoryError) as reason:
-                    print(f"real_data: {title}, n = {size}: left out: {reason}", file=sys.stderr)
-                device.release()
-                free_unused(xp)
+
+        def write(size, title, *kind):
+            table.writerow([size, title, *measure_kind(*kind)])
+            file.flush()
+
+        all_kinds(sizes, write)
 
 
 # ---- run: a process for each mode, and what they say together ----
@@ -201,24 +224,34 @@ def find_tandem(named):
     sys.exit(f"real_data: no launcher tandem at {', '.join(places)}: name it by --tandem")
 
 
-def run_mode(arguments, mode):
-    """Measures under a mode: FOLDER/MODE.csv and FOLDER/MODE.json."""
-    stem = arguments.out / mode
-    report = stem.with_name(mode + ".json")
-    report.unlink(missing_ok=True)
-    work = [sys.executable, __file__, "measure", "--csv", f"{stem}.csv", *map(str, arguments.sizes)]
+def run_process(arguments, mode, report, options, **streams):
+    """Measures under a mode, with a report unless that is None."""
+    work = [sys.executable, __file__, "measure", *options, *map(str, arguments.sizes)]
     # cuBLAS's own function is looked up in its library, for which Tandem's would stand otherwise.
     environment = dict(os.environ) | {"TANDEM_DLSYM": "off"}
     if "tandem" in environment.get("LD_PRELOAD", "") and not arguments.tandem:
-        environment |= {"TANDEM_MODE": mode, "TANDEM_REPORT": str(report)}
+        environment |= {"TANDEM_MODE": mode} | ({"TANDEM_REPORT": str(report)} if report else {})
     else:
         host = ["--hostgpu"] if arguments.hostgpu else []
-        work = [find_tandem(arguments.tandem), "run", *host, "--mode", mode,
-                "--report", str(report), "--", *work]
-    status = subprocess.run(work, env=environment, check=False).returncode
-    if status or not report.exists():
-        reason = f"status {status}" if status else f"no report {report}"
-        sys.exit(f"real_data: mode {mode} failed: {reason}")
+        told = ["--report", str(report)] if report else []
+        work = [find_tandem(arguments.tandem), "run", *host, "--mode", mode, *told, "--", *work]
+    ended = subprocess.run(work, env=environment, check=False, **streams)
+    if ended.returncode or (report and not report.exists()):
+        reason = f"status {ended.returncode}" if ended.returncode else f"no report {report}"
+        sys.exit(f"{ended.stderr or ''}real_data: mode {mode} failed: {reason}")
+    return ended
+
+
+def run_mode(arguments, mode):
+    """Measures under a mode: FOLDER/MODE.csv, and FOLDER/MODE.json, for which nothing is timed."""
+    report = arguments.out / f"{mode}.json"
+    report.unlink(missing_ok=True)
+    run_process(arguments, mode, report, [])
+    timed = run_process(arguments, mode, None, ["--csv", str(arguments.out / f"{mode}.csv")],
+                        stderr=subprocess.PIPE, text=True)
+    for line in timed.stderr.splitlines():
+        if "left out" not in line:  # that has been said
+            print(line, file=sys.stderr)
 
 
 def report_lines(path):
@@ -311,7 +344,7 @@ def main():
         action = actions.add_parser(name)
         action.add_argument("sizes", nargs="*", type=size, metavar="N")
         if name == "measure":
-            action.add_argument("--csv", required=True, metavar="FILE")
+            action.add_argument("--csv", metavar="FILE")
             continue
         action.add_argument("--out", required=True, type=pathlib.Path, metavar="FOLDER")
         action.add_argument("--modes", default=["auto", "ozaki2"], metavar="MODE,...",
