@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void device_require(void)
 {
@@ -17,6 +18,13 @@ void device_require(void)
     if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) exit(1);
     printf("device: %s\n", properties.name);
     fflush(stdout);
+}
+
+bool device_is_host(void)
+{
+    struct cudaDeviceProp properties;
+    return cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
+           strncmp(properties.name, "Tandem host device", 18) == 0;
 }
 
 double *device_upload(const test_matrix *m)

@@ -2,6 +2,8 @@
 #ifndef SUPPORT_DEVICE_H
 #define SUPPORT_DEVICE_H
 
+#include <stdbool.h>
+
 #include <cuda_runtime_api.h>
 
 #include "../../support/matrix.h"
@@ -15,6 +17,9 @@
 
 /* Ends the program with TEST_SKIPPED if there is no device; says which it is otherwise. */
 void device_require(void);
+
+/* True of the host device, whose cuBLAS is OpenBLAS. */
+bool device_is_host(void);
 
 /* The whole storage of a host matrix, guards included; device_data gives the first element. */
 double *device_upload(const test_matrix *m);
