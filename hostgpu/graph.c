@@ -1,6 +1,7 @@
 /* graph.c - graphs, their nodes and executables. An executable is a list of work in an order that
  * the graph allows; with HOSTGPU_SEED another one each time, so that a dependency that is missing
- * shows. */
+ * shows. The work of a conditional node's body follows the node, and is passed over if its
+ * condition is 0. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +46,12 @@ static void drop(hostgpu_work *work)
     free(work);
 }
 
-static bool is_memory(const hostgpu_work *work)
+/* Nodes that allocate, free or ask a condition: their graph has one executable at a time, no clone,
+ * and is nobody's child. */
+static bool is_single(const hostgpu_work *work)
 {
-    return work->type == cudaGraphNodeTypeMemAlloc || work->type == cudaGraphNodeTypeMemFree;
+    return work->type == cudaGraphNodeTypeMemAlloc || work->type == cudaGraphNodeTypeMemFree ||
+           work->type == cudaGraphNodeTypeConditional;
 }
 
 /* ---- sets of nodes ---- */
@@ -101,6 +105,7 @@ static void destroy_graph(cudaGraph_t graph)
     }
     hostgpu_nodes_clear(&graph->nodes);
     hostgpu_objects_release(&graph->objects);
+    drop(graph->condition);
     graph->mark = 0;
     free(graph);
 }
@@ -164,12 +169,12 @@ static cudaGraph_t copy_graph(cudaGraph_t graph)
     return NULL;
 }
 
-static bool has_memory(cudaGraph_t graph)
+static bool has_single(cudaGraph_t graph)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
 
-        if (node->child ? has_memory(node->child) : is_memory(node->work)) return true;
+        if (node->work ? is_single(node->work) : has_single(node->child)) return true;
     }
     return false;
 }
@@ -213,7 +218,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
 {
     if (!clone || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
-    if (has_memory(graph)) return hostgpu_record(cudaErrorNotSupported);
+    if (has_single(graph)) return hostgpu_record(cudaErrorNotSupported);
     *clone = copy_graph(graph);
     return hostgpu_record(*clone ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -242,7 +247,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
 {
     if (!node || !are_nodes_of(graph, needs, count) || !hostgpu_is_graph(child) || child == graph)
         return hostgpu_record(cudaErrorInvalidValue);
-    if (has_memory(child)) return hostgpu_record(cudaErrorNotSupported);
+    if (has_single(child)) return hostgpu_record(cudaErrorNotSupported);
     return add_asked(node, graph, needs, count, NULL, copy_graph(child));
 }
 
@@ -277,7 +282,60 @@ cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *g
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
 {
     if (!node || !type) return hostgpu_record(cudaErrorInvalidValue);
-    *type = node->child ? cudaGraphNodeTypeGraph : node->work->type;
+    *type = node->work ? node->work->type : cudaGraphNodeTypeGraph;
+    return cudaSuccess;
+}
+
+/* ---- conditions ---- */
+
+/* What a conditional node asks. A handle is the address. */
+typedef struct {
+    unsigned value, at_launch;
+    bool begins_anew; /* each launch begins with at_launch */
+} condition;
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+                                             unsigned at_launch, unsigned flags)
+{
+    const condition asked = {at_launch, at_launch, flags == cudaGraphCondAssignDefault};
+
+    if (!handle || !hostgpu_is_graph(graph) || flags > cudaGraphCondAssignDefault)
+        return hostgpu_record(cudaErrorInvalidValue);
+    if (graph->condition) return hostgpu_record(cudaErrorNotSupported);
+    graph->condition =
+        hostgpu_work_create(cudaGraphNodeTypeConditional, NULL, &asked, sizeof asked, NULL);
+    if (!graph->condition) return hostgpu_record(cudaErrorMemoryAllocation);
+    *handle = (cudaGraphConditionalHandle)(uintptr_t)graph->condition->arguments;
+    return cudaSuccess;
+}
+
+static bool is_condition_of(cudaGraph_t graph, cudaGraphConditionalHandle handle)
+{
+    return graph->condition &&
+           handle == (cudaGraphConditionalHandle)(uintptr_t)graph->condition->arguments;
+}
+
+/* Of nodes, conditional ones of one body. */
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *needs,
+                             const cudaGraphEdgeData *data, size_t count,
+                             struct cudaGraphNodeParams *asked)
+{
+    hostgpu_work *work;
+    cudaError_t error;
+
+    (void)data;
+    if (!node || !asked || !are_nodes_of(graph, needs, count))
+        return hostgpu_record(cudaErrorInvalidValue);
+    if (asked->type != cudaGraphNodeTypeConditional ||
+        asked->conditional.type != cudaGraphCondTypeIf || asked->conditional.size != 1)
+        return hostgpu_record(cudaErrorNotSupported);
+    if (!is_condition_of(graph, asked->conditional.handle))
+        return hostgpu_record(cudaErrorInvalidValue);
+    work = graph->condition;
+    graph->condition = NULL;
+    error = add_asked(node, graph, needs, count, work, create_graph());
+    if (error) return error;
+    asked->conditional.phGraph_out = &(*node)->child;
     return cudaSuccess;
 }
 
@@ -329,15 +387,28 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGrap
 
 static bool add_step(cudaGraphExec_t e, hostgpu_work *work)
 {
-    hostgpu_work **grown = realloc(e->step, (e->steps + 1) * sizeof(hostgpu_work *));
+    hostgpu_step *grown = realloc(e->step, (e->steps + 1) * sizeof(hostgpu_step));
 
     if (!grown) return false;
     e->step = grown;
-    e->step[e->steps++] = work;
+    e->step[e->steps++] = (hostgpu_step){work, 0};
     return true;
 }
 
 static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph);
+
+/* The steps of a node without those that it needs. */
+static cudaError_t order_own(cudaGraphExec_t e, cudaGraphNode_t node)
+{
+    const size_t before = e->steps;
+    cudaError_t error;
+
+    if (node->work && !add_step(e, node->work)) return cudaErrorMemoryAllocation;
+    if (!node->child) return cudaSuccess;
+    error = order_graph(e, node->child);
+    if (node->work) e->step[before].body = e->steps - before - 1;
+    return error;
+}
 
 /* The node's steps, after those of all nodes that it needs. */
 static cudaError_t order_node(cudaGraphExec_t e, cudaGraphNode_t node)
@@ -350,9 +421,7 @@ static cudaError_t order_node(cudaGraphExec_t e, cudaGraphNode_t node)
     for (size_t i = 0; i < node->needs.count && !error; i++)
         error = order_node(e, node->needs.node[i]);
     node->visit = VISITED;
-    if (error) return error;
-    if (node->child) return order_graph(e, node->child);
-    return add_step(e, node->work) ? cudaSuccess : cudaErrorMemoryAllocation;
+    return error ? error : order_own(e, node);
 }
 
 static bool is_ready(cudaGraphNode_t node)
@@ -388,15 +457,14 @@ static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph)
     return error;
 }
 
-/* Nodes that allocate or free may be in one executable at a time. */
-static bool claim_memory(cudaGraphExec_t e, bool claims)
+static bool claim_single(cudaGraphExec_t e, bool claims)
 {
     for (size_t i = 0; i < e->steps; i++) {
-        if (!is_memory(e->step[i])) continue;
-        if (claims && atomic_load(&e->step[i]->is_claimed)) return false;
+        if (!is_single(e->step[i].work)) continue;
+        if (claims && atomic_load(&e->step[i].work->is_claimed)) return false;
     }
     for (size_t i = 0; i < e->steps; i++)
-        if (is_memory(e->step[i])) atomic_store(&e->step[i]->is_claimed, claims);
+        if (is_single(e->step[i].work)) atomic_store(&e->step[i].work->is_claimed, claims);
     return true;
 }
 
@@ -409,23 +477,29 @@ static void destroy_executable(cudaGraphExec_t e)
     free(e);
 }
 
+/* Has the executable do what the graph says now. */
+static cudaError_t copy_steps(cudaGraphExec_t e, cudaGraph_t graph)
+{
+    e->graph = copy_graph(graph);
+    return e->graph ? order_graph(e, e->graph) : cudaErrorMemoryAllocation;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
                                  unsigned long long flags)
 {
     cudaGraphExec_t e;
-    cudaError_t error = cudaErrorMemoryAllocation;
+    cudaError_t error;
 
     if (!executable || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
     *executable = NULL;
     e = calloc(1, sizeof *e);
-    if (!e) return hostgpu_record(error);
+    if (!e) return hostgpu_record(cudaErrorMemoryAllocation);
     e->mark = EXECUTABLE_MARK;
     e->flags = flags;
     e->random = hostgpu_get_settings()->seed;
     e->is_shuffled = e->random != 0;
-    e->graph = copy_graph(graph);
-    if (e->graph) error = order_graph(e, e->graph);
-    if (!error && !claim_memory(e, true)) error = cudaErrorNotSupported;
+    error = copy_steps(e, graph);
+    if (!error && !claim_single(e, true)) error = cudaErrorNotSupported;
     if (!error) error = hostgpu_enter(&e->life);
     if (error)
         destroy_executable(e);
@@ -452,9 +526,47 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t e, unsigned long long *flags)
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
 {
     if (!is_executable(e)) return hostgpu_record(cudaErrorInvalidValue);
-    (void)claim_memory(e, false);
+    (void)claim_single(e, false);
     destroy_executable(e);
     return cudaSuccess;
+}
+
+static bool are_alike(const struct CUgraphExec_st *one, const struct CUgraphExec_st *other)
+{
+    if (one->steps != other->steps) return false;
+    for (size_t i = 0; i < one->steps; i++)
+        if (one->step[i].work->type != other->step[i].work->type ||
+            one->step[i].body != other->step[i].body)
+            return false;
+    return true;
+}
+
+/* In the order in which nodes were added, for graphs whose nodes are of the same types. */
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo *info)
+{
+    struct CUgraphExec_st fresh = {0};
+    cudaError_t error;
+    bool is_alike;
+
+    if (!is_executable(e) || !hostgpu_is_graph(graph) || !info)
+        return hostgpu_record(cudaErrorInvalidValue);
+    error = copy_steps(&fresh, graph);
+    is_alike = !error && are_alike(e, &fresh);
+    *info = (cudaGraphExecUpdateResultInfo){
+        .result = is_alike ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged};
+    if (is_alike) {
+        const struct CUgraphExec_st old = *e;
+
+        e->graph = fresh.graph;
+        e->step = fresh.step;
+        fresh.graph = old.graph;
+        fresh.step = old.step;
+    }
+    destroy_graph(fresh.graph);
+    free(fresh.step);
+    if (!error && !is_alike) error = cudaErrorGraphExecUpdateFailure;
+    return hostgpu_record(error);
 }
 
 cudaGraphNode_t hostgpu_graph_add_executable(cudaGraph_t graph, cudaGraphExec_t e,
@@ -477,13 +589,40 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t e, cudaStream_t stream)
 }
 HOSTGPU_ALSO(cudaGraphUpload, _ptsz);
 
+static condition *condition_of(hostgpu_work *work)
+{
+    return work->type == cudaGraphNodeTypeConditional ? (condition *)(void *)work->arguments : NULL;
+}
+
+static void set_conditions(cudaGraphExec_t e)
+{
+    for (size_t i = 0; i < e->steps; i++) {
+        condition *asked = condition_of(e->step[i].work);
+
+        if (asked && asked->begins_anew) asked->value = asked->at_launch;
+    }
+}
+
+/* Whether the body is to be run, of what has one. */
+static bool is_wanted(hostgpu_work *work)
+{
+    const condition *asked = condition_of(work);
+
+    return !asked || asked->value;
+}
+
 static cudaError_t run(void *executable)
 {
     cudaGraphExec_t e = *(cudaGraphExec_t *)executable;
     cudaError_t error = cudaSuccess;
 
-    for (size_t i = 0; i < e->steps && !error; i++)
-        if (e->step[i]->run) error = e->step[i]->run(e->step[i]->arguments);
+    set_conditions(e);
+    for (size_t i = 0; i < e->steps && !error; i++) {
+        hostgpu_work *work = e->step[i].work;
+
+        if (work->run) error = work->run(work->arguments);
+        if (!is_wanted(work)) i += e->step[i].body;
+    }
     return error;
 }
 

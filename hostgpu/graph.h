@@ -9,7 +9,7 @@ struct hostgpu_work {
     enum cudaGraphNodeType type;
     hostgpu_action *run; /* NULL: nothing */
     void (*release)(void *arguments);
-    atomic_bool is_claimed; /* memory: by an executable */
+    atomic_bool is_claimed; /* memory and conditions: by an executable */
     _Alignas(64) unsigned char arguments[];
 };
 
@@ -29,16 +29,23 @@ struct CUgraph_st {
     unsigned mark;
     hostgpu_nodes nodes; /* in the order in which they were added */
     hostgpu_objects *objects;
+    hostgpu_work *condition; /* whose handle has no node yet; or NULL */
 };
 
 struct CUgraphNode_st {
     cudaGraph_t graph;
     hostgpu_work *work; /* or ... */
-    cudaGraph_t child;
+    cudaGraph_t child;  /* a graph of its own; a conditional node, which has both, has its body */
     hostgpu_nodes needs;
     cudaGraphNode_t copy; /* while its graph is being copied */
     enum { NOT_VISITED, BEING_VISITED, VISITED } visit;
 };
+
+/* Work, and how many steps behind it are its body. */
+typedef struct {
+    hostgpu_work *work;
+    size_t body;
+} hostgpu_step;
 
 struct CUgraphExec_st {
     unsigned mark;
@@ -48,7 +55,7 @@ struct CUgraphExec_st {
     bool is_shuffled;
     uint64_t random;   /* state of that */
     cudaGraph_t graph; /* a copy, whose work the steps are */
-    hostgpu_work **step;
+    hostgpu_step *step;
     size_t steps;
 };
 

@@ -199,6 +199,14 @@ inline cudaError_t launch(const char *name, void (*kernel)(Parameters...), dim3 
 
 } // namespace hostgpu
 
+/* ---- graphs ---- */
+
+/* A handle is the address of the condition's value (graph.c). */
+inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value)
+{
+    *reinterpret_cast<unsigned *>(static_cast<uintptr_t>(handle)) = value;
+}
+
 /* ---- the runtime's functions on kernels, which in C++ take the kernel itself ---- */
 
 template <typename Kernel>

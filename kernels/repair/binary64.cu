@@ -360,6 +360,19 @@ TD_DEVICE bool makes_all(const td_repair &p)
     return p.makes_all || td_uniform(td_room_for_all(p.target)) == TD_ROOM;
 }
 
+/* Counts all of a member, which somebody else has made. */
+TD_DEVICE void count_member(const td_repair &p)
+{
+    const td_target &target = p.target;
+    if (blockIdx.x > 0 || threadIdx.x > 0) return;
+    if (p.repaired)
+        atomicAdd(p.repaired,
+                  (unsigned long long)td_region_blocks(&target.region, target.m, target.n, 1, 1));
+    if (p.tiles)
+        atomicAdd(p.tiles, (unsigned long long)td_region_blocks(&target.region, target.m, target.n,
+                                                                TD_TILE, TD_TILE));
+}
+
 /* Grid: blocks over open tiles, 1, batch member; clusters of passage::BLOCKS. Does nothing where
  * the device has no such copies: it has no static shared memory there. */
 template <class passage>
@@ -372,7 +385,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         td_begin_kernel();
         double *const slabs = td_first_box(dynamic);
         const int tiles = p.binary64.tiles;
-        if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
+        if (p.has_whole && td_uniform(td_room_for_all(p.target)) == TD_ROOM)
+            count_member(p);
+        else if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
             each_tile<1>(p.target, tiles, [&](int tile) { scale_tile(p.target, tile, tiles); });
         else if (makes_all(p))
             each_tile<passage::BLOCKS>(p.target, tiles, [&](int tile) {

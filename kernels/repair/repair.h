@@ -33,6 +33,10 @@ typedef struct {
     unsigned long long *repaired; /* counts elements; NULL: not counted */
     unsigned long long *tiles;    /* counts tiles that binary64 makes as a whole; or NULL */
 
+    /* Members of which binary64 makes every element as it is (TD_ROOM) are there already. They
+     * count as if they were made here. */
+    int has_whole;
+
     /* td_binary64_run alone: every element of C is made, and there are no masks. Nothing is known
      * of the lines then. */
     int makes_all;

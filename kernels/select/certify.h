@@ -452,7 +452,7 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
                    sum = (unsigned)prices.sums,
                    estimate = p.is_sample ? (unsigned)prices.estimate : 0;
-    uint64_t least = elements * (unsigned)prices.binary64;
+    uint64_t least = elements * (unsigned)(prices.native ? prices.native : prices.binary64);
     td_choice best = p.choose.rule.candidate[0];
     best.parameter = 0;
     best.number = -1;

@@ -9,6 +9,11 @@
  * data of which no block of zeros is passed over, and stand for all that residues take. */
 typedef struct {
     int32_t binary64; /* the tile's sums in binary64 */
+
+    /* What a tile is of cuBLAS's own product, which makes C if all of it is left to binary64; 0:
+     * binary64 tiles do. */
+    int32_t native;
+
     int32_t sums;     /* TD_FEW exact sums, of one element each */
     int32_t few;      /* residues modulo TD_COMMON_MODULI numbers */
     int32_t more;     /* each further modulus */

@@ -180,6 +180,7 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
         return keep_native(td_reason_slower, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
+    if (!is_performant(o) || !native_serves) parameter.prices.native = 0;
     return (td_decision){.engine = fastest->engine,
                          .parameter = parameter,
                          .text = fastest->text,
@@ -265,6 +266,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
     td_problem largest;
     if (way->engine->takes_prices && td_solve_largest(p, d.cut.block_rows, &largest))
         d.parameter.prices = td_prices_of(model, way->engine, &largest);
+    d.parameter.prices.native = 0; /* each part is smaller than the last one */
     return d;
 }
 

@@ -29,6 +29,7 @@ typedef struct td_device {
     size_t workspace_bytes;   /* a rank's share of a quarter of what the first call found free */
     cudaMemPool_t pool;       /* the GPU's, which no reset touches */
     struct td_cublas *cublas; /* of ../engines/ozaki/cublas.c */
+    struct td_branches *branches; /* of ../engines/ozaki/branch.c */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */
     cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */

@@ -56,8 +56,15 @@ TD_PROVEN(fp64)
     return (td_sample_bound){(4.0 * sqrt((double)k) + 1.0) * unit, last_rounding};
 }
 
-/* With a number of moduli or slices nothing is certified. */
-TD_PROVEN(certified) { return parameter.is_given ? nothing() : td_proven_fp64(parameter, k); }
+/* With a number of moduli or slices nothing is certified. Native products may stand for others. */
+TD_PROVEN(certified)
+{
+    if (parameter.is_given) return nothing();
+    const td_sample_bound certified = td_proven_fp64(parameter, k);
+    if (parameter.prices.native == 0) return certified;
+    const td_sample_bound native = td_proven_native(parameter, k);
+    return native.relative > certified.relative ? native : certified;
+}
 
 TD_PROVEN(faithful)
 {

@@ -11,6 +11,14 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
     return o;
 }
 
+td_matrix td_lines_from(const td_problem *p, int which, int64_t first)
+{
+    const td_view lines = td_view_of(p, which, first, 0);
+    td_matrix from = lines.matrix;
+    from.data = (double *)from.data + lines.offset;
+    return from;
+}
+
 td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks)
 {
     const td_region region = td_problem_region(p);

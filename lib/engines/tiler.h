@@ -20,6 +20,9 @@ static inline size_t td_reserve(size_t *end, int64_t bytes)
 /* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
 td_view td_view_of(const td_problem *p, int which, int64_t first, int lines);
 
+/* The matrix whose first elements are those of lines first .. of operand 0 or 1. */
+td_matrix td_lines_from(const td_problem *p, int which, int64_t first);
+
 /* The elements of C of one part; masks as in td_target. */
 td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks);
 

@@ -58,6 +58,128 @@ static void test_circles_are_refused(void **state)
     expect_success(cudaGraphDestroy(graph));
 }
 
+/* ---- conditions ---- */
+
+static cudaGraphNode_t only_node(cudaGraph_t graph)
+{
+    cudaGraphNode_t node = NULL;
+    size_t count = 1;
+
+    expect_success(cudaGraphGetNodes(graph, &node, &count));
+    assert_int_equal(count, 1);
+    return node;
+}
+
+/* A condition, and what of another stream is done where it holds. */
+static cudaGraphNode_t add_condition(cudaGraph_t graph, cudaGraphConditionalHandle handle,
+                                     const cudaGraphNode_t *needs, size_t count, cudaGraph_t *body)
+{
+    struct cudaGraphNodeParams asked = {.type = cudaGraphNodeTypeConditional};
+    cudaGraphNode_t node = NULL;
+
+    asked.conditional.handle = handle;
+    asked.conditional.type = cudaGraphCondTypeIf;
+    asked.conditional.size = 1;
+    expect_success(cudaGraphAddNode(&node, graph, needs, NULL, count, &asked));
+    *body = asked.conditional.phGraph_out[0];
+    return node;
+}
+
+/* If *x is positive, y[0] <- factor y[0] + 1, then x[1] <- x[1] + 1. */
+static cudaGraph_t conditional_graph(double factor)
+{
+    cudaGraphConditionalHandle handle = 0;
+    cudaGraph_t graph = NULL, body = NULL, ended = NULL;
+    cudaGraphNode_t node;
+
+    expect_success(load_condition());
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_condition(handle, x, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    node = only_node(graph);
+    node = add_condition(graph, handle, &node, 1, &body);
+    expect_success(cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_update(factor, 1, 1, y, stream));
+    expect_success(launch_update(1, 1, 1, x + 1, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_update(1, 1, 1, x + 2, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    return graph;
+}
+
+static void expect_values(double y0, double x1, double x2)
+{
+    assert_true(y[0] == y0);
+    assert_true(x[1] == x1);
+    assert_true(x[2] == x2);
+}
+
+static void test_a_condition(void **state)
+{
+    cudaGraph_t graph = conditional_graph(2), other = conditional_graph(3), clone = NULL;
+    cudaGraphExec_t executable = NULL, second = NULL;
+    cudaGraphExecUpdateResultInfo info;
+    enum cudaGraphNodeType type;
+    cudaGraphNode_t nodes[3];
+    size_t count = 3;
+
+    (void)state;
+    y[0] = 5;
+    expect_success(cudaGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 3);
+    expect_success(cudaGraphNodeGetType(nodes[1], &type));
+    assert_int_equal(type, cudaGraphNodeTypeConditional);
+    expect_error(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_error(cudaGraphInstantiate(&second, graph, 0), cudaErrorNotSupported);
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(5, 0, 1);
+    x[0] = 1;
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(11, 1, 2);
+    expect_success(cudaGraphExecUpdate(executable, other, &info));
+    expect_success(cudaGraphDestroy(other));
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(34, 2, 3);
+    x[0] = 0;
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(34, 2, 4);
+
+    begin(cudaStreamCaptureModeGlobal);
+    other = end();
+    expect_error(cudaGraphExecUpdate(executable, other, &info), cudaErrorGraphExecUpdateFailure);
+    assert_int_equal(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+    expect_success(cudaGraphDestroy(other));
+    expect_success(cudaGraphExecDestroy(executable));
+}
+
+/* One that no kernel sets has its default at each launch. */
+static void test_a_condition_by_default(void **state)
+{
+    cudaGraphConditionalHandle handle = 0, second = 0;
+    cudaGraph_t graph = NULL, body = NULL, ended = NULL;
+
+    (void)state;
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    expect_error(cudaGraphConditionalHandleCreate(&second, graph, 1, 0), cudaErrorNotSupported);
+    (void)add_condition(graph, handle, NULL, 0, &body);
+    expect_success(cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_condition(handle, x, stream)); /* to 0: for this launch alone */
+    expect_success(launch_update(1, 1, 1, y, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    run(graph, 3);
+    assert_true(y[0] == 3);
+}
+
 /* ---- memory and objects of graphs ---- */
 
 /* What one capture allocates and frees. */
@@ -182,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CAPTURE_TEST(test_clones_and_children),
         CAPTURE_TEST(test_circles_are_refused),
+        CAPTURE_TEST(test_a_condition),
+        CAPTURE_TEST(test_a_condition_by_default),
         CAPTURE_TEST(test_memory_of_a_graph),
         CAPTURE_TEST(test_only_its_own_memory),
         CAPTURE_TEST(test_user_objects),

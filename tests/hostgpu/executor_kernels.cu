@@ -454,3 +454,20 @@ cudaError_t launch_other_update(double factor, double x, int n, double *y, cudaS
 {
     return TD_LAUNCH(update<1>, (n + 31) / 32, 32, 0, stream, factor, x, n, y);
 }
+
+__global__ void ask(cudaGraphConditionalHandle handle, const double *x)
+{
+    cudaGraphSetConditional(handle, *x > 0.0);
+}
+
+cudaError_t launch_condition(cudaGraphConditionalHandle handle, const double *x,
+                             cudaStream_t stream)
+{
+    return TD_LAUNCH(ask, 1, 1, 0, stream, handle, x);
+}
+
+cudaError_t load_condition(void)
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, ask);
+}

@@ -84,6 +84,11 @@ cudaError_t launch_exchange(int has_barrier, int *out);
 cudaError_t launch_update(double factor, double x, int n, double *y, cudaStream_t stream);
 cudaError_t launch_other_update(double factor, double x, int n, double *y, cudaStream_t stream);
 
+/* Sets a graph's condition to whether *x is positive; loads that kernel. */
+cudaError_t launch_condition(cudaGraphConditionalHandle handle, const double *x,
+                             cudaStream_t stream);
+cudaError_t load_condition(void);
+
 #ifdef __cplusplus
 }
 #endif

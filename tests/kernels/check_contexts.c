@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include "../../lib/cuda/device.h"
 #include "support/checked.h"
 #include "support/device.h"
 #include "support/modes.h"
@@ -12,12 +13,28 @@
 static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 70,   66, 130, 1, 2, 3, 1,
                            1.5,          -0.5,        61,          false};
 
+/* What a context keeps for native products that data ask for: the same C in every context. */
+static void check_branch(void)
+{
+    static test_matrix first;
+    const product left = product_varied("zeros", 150, 70, 200, 1);
+    mode m = mode_of_family("ozaki2");
+    m.prices = (td_prices){1, 1, 1, 14 * 64, 64, 64, 1};
+    problem p = problem_make(&left);
+    test_matrix c = checked_compute_within(&m, &p, td_device_current()->workspace_bytes, NULL);
+    if (!first.storage) first = matrix_copy(&c);
+    CHECK(matrix_difference(&c, &first) == -1, "another C in another context");
+    matrix_free(&c);
+    problem_free(&p);
+}
+
 /* Where everything is slow, one of each family: they keep things in the same places. */
 static void check_modes(void)
 {
     const mode *m = NULL;
     while ((m = mode_after(m)))
         if (!test_is_sanitized() || mode_stands_for_others(m)) checked_product(m, &of);
+    check_branch();
     device_check_clean("products");
 }
 

@@ -8,6 +8,7 @@
 
 #include "cmocka_all.h"
 #include "lib/call/policy.h"
+#include "lib/engines/model/prices.h"
 #include "predicted.h"
 
 static const char *replayed;
@@ -182,7 +183,36 @@ static void prices_follow_the_device(void **state)
         assert_true(prices.more < prices.few / 8 && prices.sums > prices.binary64);
         const double binary64 = (double)prices.binary64 / prices.few;
         assert_true(is_slow ? binary64 > 10.0 : binary64 > 1.2 && binary64 < 1.8);
+        assert_true(prices.native > 0 && prices.native <= prices.binary64);
     }
+}
+
+/* cuBLAS's product may stand for ours where native products may, and are long enough. */
+static void native_products_have_a_price(void **state)
+{
+    const td_problem large = product(4096, 4096, 4096, 1), small = product(1536, 1536, 1536, 1);
+    (void)state;
+    assert_true(decide(H200, "auto", "40", "auto", &large).parameter.prices.native > 0);
+    assert_int_equal(decide(H200, "auto", "fp64", "eager", &large).parameter.prices.native, 0);
+    assert_int_equal(decide(H200, "auto", "fp64", "eager", &small).parameter.prices.native, 0);
+    assert_int_equal(decide(H200, "auto", "fp64", "reproducible", &large).parameter.prices.native,
+                     0);
+    assert_int_equal(decide(H200, "ozaki2", "fp64", "auto", &large).parameter.prices.native, 0);
+    const td_model model = model_of(H200);
+    assert_int_equal(td_prices_of(&model, &td_engine_ozaki2, &small).native, 0);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &large).native > 0);
+}
+
+/* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */
+static void native_products_have_their_own_bound(void **state)
+{
+    td_parameter parameter = {.count = 14};
+    (void)state;
+    const double ours = td_engine_ozaki2.proven(parameter, 4096).relative;
+    parameter.prices.native = 1;
+    assert_true(ours < 260.0 * 0x1p-53);
+    assert_true(td_engine_ozaki2.proven(parameter, 4096).relative == 4097.0 * 0x1p-53);
+    assert_true(td_engine_ozaki2.proven(parameter, 4).relative == 9.0 * 0x1p-53);
 }
 
 /* One kind of call in a replay, and its microseconds in each mode that was timed. */
@@ -356,6 +386,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_device_changes_reproducible_choices),
         cmocka_unit_test(auto_makes_narrow_updates_of_products),
         cmocka_unit_test(prices_follow_the_device),
+        cmocka_unit_test(native_products_have_a_price),
+        cmocka_unit_test(native_products_have_their_own_bound),
         cmocka_unit_test(choices_are_good_over_the_calls_of_programs),
         cmocka_unit_test(choices_are_good_enough),
         cmocka_unit_test(named_modes_are_weighed_if_asked),

@@ -54,23 +54,14 @@ static size_t plan(void *of, size_t limit)
 
 /* ---- running ---- */
 
-/* Lines first .. of op(A) or op(B). */
-static td_matrix lines_from(const td_problem *p, int which, int64_t first)
-{
-    const td_view lines = td_view_of(p, which, first, 0);
-    td_matrix from = lines.matrix;
-    from.data = (double *)from.data + lines.offset;
-    return from;
-}
-
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
     const update *u = of;
     const td_part rows = td_dgemm_rows(u->p, part);
     td_problem product = td_dgemm_product(u->p, &rows);
     (void)touched;
-    product.a = lines_from(u->p, 0, rows.i);
-    product.b = lines_from(u->p, 1, rows.j);
+    product.a = td_lines_from(u->p, 0, rows.i);
+    product.b = td_lines_from(u->p, 1, rows.j);
     product.c = (td_matrix){.data = u->workspace + u->t, .ld = rows.m};
     if (!td_cublas_multiply64(u->device, &product, u->workspace + u->cublas, u->sizes.cublas_bytes))
         return cudaErrorUnknown;

@@ -111,7 +111,8 @@ bool td_cublas_ready(td_device *device)
     return ready;
 }
 
-/* Pedantic: no TF32, no sums of bfloat16 products, whatever the environment asks for. */
+/* Panels' products are exact, so no TF32 and no sums of bfloat16 products will do, whatever the
+ * environment asks for. */
 static const struct {
     cudaDataType_t in, out;
     cublasComputeType_t compute;
@@ -167,7 +168,7 @@ static cublasStatus_t enqueue_binary64(cublasHandle_t handle, const functions *f
     return f->multiply(handle, op_of(p->op_a), op_of(p->op_b), (int)p->m, (int)p->n, (int)p->k,
                        &p->alpha.value.binary64, p->a.data, CUDA_R_64F, (int)p->a.ld, 0, p->b.data,
                        CUDA_R_64F, (int)p->b.ld, 0, &p->beta.value.binary64, p->c.data, CUDA_R_64F,
-                       (int)p->c.ld, 0, 1, CUBLAS_COMPUTE_64F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
+                       (int)p->c.ld, 0, 1, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
 }
 
 static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const work *w)

@@ -2,9 +2,12 @@
  * numbers, cuts the product into parts that fit the workspace, has a scheme multiply each, and
  * repairs. The parts change no bit of C: what is decided is decided for whole operands, and every
  * sum is exact. */
+#include <limits.h>
+
 #include "../../../kernels/residue/moduli.h"
 #include "second.h"
 #include "bound.h"
+#include "branch.h"
 #include "../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
@@ -248,6 +251,44 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
     return td_dense_part_run(&dense);
 }
 
+/* ---- native products ---- */
+
+/* What cuBLAS counts, with scalars on the host. */
+static bool is_countable(const td_problem *p)
+{
+    const int64_t most = INT_MAX;
+    return p->m <= most && p->n <= most && p->k <= most && p->a.ld <= most && p->b.ld <= most &&
+           p->c.ld <= most && !p->alpha.device && !p->beta.device;
+}
+
+/* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
+ * such a branch could neither be cloned nor be a child of another. */
+static bool may_be_native(const td_ozaki_product *product)
+{
+    const td_problem *p = product->p;
+    return product->parameter.prices.native > 0 && !product->is_captured && p->batch == 1 &&
+           td_problem_region(p).kind == TD_REGION_ALL && !p->a.array && is_countable(p) &&
+           td_branch_ready(product->device);
+}
+
+/* Enqueues cuBLAS's product of a part, for the device to run if the data ask for it. The planes,
+ * which have been multiplied, are its workspace. False: Tandem's own sums are to be taken. */
+static bool run_native(const td_ozaki_product *product, const td_part *part,
+                       const td_scheme_part *s)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    td_problem native = *product->p;
+    if (product->parameter.prices.native == 0) return false;
+    native.m = part->m;
+    native.n = part->n;
+    native.a = td_lines_from(product->p, 0, part->i);
+    native.b = td_lines_from(product->p, 1, part->j);
+    native.c.data = (double *)native.c.data + s->finish.target.c_offset;
+    return td_branch_multiply64(
+        product->device, &native, &s->finish.target, s->workspace,
+        (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
+}
+
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
     const td_ozaki_product *product = of;
@@ -264,6 +305,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
     if (error != cudaSuccess) return error;
     const td_repair repair = {
+        .has_whole = run_native(product, part, &s),
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
@@ -305,6 +347,7 @@ static td_run_status run_product(td_ozaki_product *product, size_t limit)
     if (status != TD_RUN_DONE) return status;
     product->workspace = workspace.memory;
     product->is_captured = workspace.block || workspace.is_lent;
+    if (!may_be_native(product)) product->parameter.prices.native = 0;
     status = td_run_parts(p, &product->plan.part, &steps);
     td_workspace_release(&workspace, p->stream);
     return status;
