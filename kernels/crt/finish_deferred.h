@@ -63,12 +63,18 @@ TD_DEVICE void finish_deferred_octets(const td_residue_product &product, const t
               together = tiles > warps ? 2 : 1;
     const uint64_t *const word = reinterpret_cast<const uint64_t *>(product.deferred.word) +
                                  blockIdx.z * (int64_t)tiles * (OCTET_WORDS / 2) + lane;
+    const auto is_fused = [&](int tile) {
+        return tile < tiles &&
+               td_region_meets(&finish.target.region, tile % rows * TD_FUSED_SIDE,
+                               tile / rows * TD_FUSED_SIDE, TD_FUSED_SIDE, TD_FUSED_SIDE);
+    };
     TD_UNROLL_N(1)
     for (int first = together * ((int)(blockIdx.x * blockDim.x + threadIdx.x) / 32); first < tiles;
          first += together * warps) {
-        const bool has_second = together > 1 && first + 1 < tiles;
-        const uint64_t own[2] = {word[(int64_t)first * (OCTET_WORDS / 2)],
-                                 has_second ? word[(int64_t)(first + 1) * (OCTET_WORDS / 2)] : 0};
+        const auto word_of = [&](int tile) -> uint64_t {
+            return is_fused(tile) ? word[(int64_t)tile * (OCTET_WORDS / 2)] : 0;
+        };
+        const uint64_t own[2] = {word_of(first), together > 1 ? word_of(first + 1) : 0};
         int all[2];
         const int before[2] = {count_before(__popcll((long long)own[0]), &all[0]),
                                count_before(__popcll((long long)own[1]), &all[1])};
@@ -83,7 +89,8 @@ TD_DEVICE void finish_deferred_octets(const td_residue_product &product, const t
             const int tile = first + second,
                       row = tile % rows * TD_FUSED_SIDE + at[second].row + number % OCTET,
                       column = tile / rows * TD_FUSED_SIDE + at[second].column;
-            if (number < elements && row < finish.target.m)
+            if (number < elements && row < finish.target.m &&
+                td_region_has(&finish.target.region, row, column))
                 finish_deferred_element<set>(product, finish, row, column);
             __syncwarp();
         }
@@ -101,7 +108,8 @@ TD_DEVICE void finish_deferred_tiles(const td_residue_product &product, const td
         product.deferred.tile + blockIdx.z * (int64_t)fused_tiles;
     const auto is_deferred = [&](int tile) {
         const int rows = td_tiles(target.m), row = tile % rows, column = tile / rows;
-        return is_tile_deferred[column / PER_SIDE * fused_rows + row / PER_SIDE] != 0;
+        return td_region_meets(&target.region, row * TD_TILE, column * TD_TILE, TD_TILE, TD_TILE) &&
+               is_tile_deferred[column / PER_SIDE * fused_rows + row / PER_SIDE] != 0;
     };
     const int all = td_tiles(target.m) * td_tiles(target.n), step = (int)gridDim.x;
     TD_UNROLL_N(1)

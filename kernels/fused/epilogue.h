@@ -79,18 +79,37 @@ TD_DEVICE void scale_pairs(const td_target &target, const double2 (&c0)[TOGETHER
                          td_axpby(alpha, pairs.pair[i].y, beta, &c0[i].y)};
 }
 
-/* Of a tile that is not whole, or that does not stand right: so many rows from c's on, if any. */
-TD_DEVICE void store_elements(const td_target &target, int rows, double *c,
+/* Rows from `first` on, and before `end`, of a column. */
+struct row_range {
+    int first, end;
+
+    TD_INSIDE bool has(int row) const { return first <= row && row < end; }
+};
+
+/* The rows that C has of a column, and of these the region, counted from `row` on. */
+TD_DEVICE row_range rows_of_column(const td_target &target, int row, int column)
+{
+    const td_region &region = target.region;
+    const int64_t diagonal = column - region.below;
+    int64_t first = 0, end = target.m;
+    if (region.kind == TD_REGION_LOWER) first = min(max(first, diagonal), end);
+    if (region.kind == TD_REGION_UPPER) end = min(end, max(diagonal + 1, first));
+    return {(int)first - row, (int)end - row};
+}
+
+/* Of a tile that is not whole, or that does not stand right: the rows from c's on that are of the
+ * range. */
+TD_DEVICE void store_elements(const td_target &target, const row_range &rows, double *c,
                               const shared_pairs &pairs)
 {
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++) {
-        const int rest = rows - APART * i;
-        double *const at = c + APART * i;
+        const int row = APART * i;
+        double *const at = c + row;
         if (pairs.deferred >> i & 1) continue;
-        if (rest > 0) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
-        if (rest > 1) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
+        if (rows.has(row)) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
+        if (rows.has(row + 1)) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
     }
 }
 
@@ -150,8 +169,9 @@ TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int numb
 {
     const td_target &target = task.finish.target;
     const octet_place at = place_in_tile(own, number);
-    if (task.tile.at.column + at.column < target.n)
-        store_elements(target, target.m - task.tile.at.row - row_of_pairs(at),
+    const int row = task.tile.at.row + row_of_pairs(at), column = task.tile.at.column + at.column;
+    if (column < target.n)
+        store_elements(target, rows_of_column(target, row, column),
                        place_of_pairs(target, own, number), pairs);
 }
 

@@ -9,9 +9,9 @@
  * one on each multiprocessor. */
 #include "fused.h"
 
-#include "../igemm/work_tiles.h"
 #include "../device/warp.h"
 #include "epilogue.h"
+#include "order.h"
 #include "planes.h"
 
 static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
@@ -39,9 +39,6 @@ namespace
 
 /* ---- tiles ---- */
 
-/* As high as the tiles of all multiprocessors at a time are wide, or so. */
-enum { GROUP_ROWS = 12 };
-
 /* What members there are: a bit for each number of moduli of such, and one for all others. */
 enum { OTHER_MEMBERS = 1 << (TD_MOST_RESIDENT + 1 - TD_COMMON_MODULI) };
 TD_DEVICE unsigned kind_of_moduli(int moduli) { return 1u << (moduli - TD_COMMON_MODULI); }
@@ -66,15 +63,12 @@ TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, fu
 template <int moduli, class function>
 TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
 {
-    const int rows = fused_tiles_along(p.m), columns = fused_tiles_along(p.n),
-              of_member = rows * columns;
+    const tile_order order = order_of(p);
+    const int of_member = count_of(order);
     each_number<moduli>(p, are_alike, of_member, [&](int number, int member) {
-        tile_place at = {0, member, 0, 0};
-        td_tile_of(number - member * of_member, rows, columns, &at.row, &at.column, GROUP_ROWS);
-        at.number = member * of_member + at.column * rows + at.row;
-        at.row *= SIDE;
-        at.column *= SIDE;
-        work(at);
+        const tile_index at = index_of(order, number - member * of_member);
+        work({(member * order.columns + at.column) * order.rows + at.row, member, at.row * SIDE,
+              at.column * SIDE});
     });
 }
 
@@ -82,8 +76,7 @@ TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
 template <int moduli> TD_DEVICE int count_tiles(const td_panels &p, bool are_alike)
 {
     int count = 0;
-    each_number<moduli>(p, are_alike, fused_tiles_along(p.m) * fused_tiles_along(p.n),
-                        [&](int, int) { count++; });
+    each_number<moduli>(p, are_alike, count_of(order_of(p)), [&](int, int) { count++; });
     return count;
 }
 
@@ -165,7 +158,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
                           target.c_offset + at.row + (int64_t)at.column * target.c.ld;
         const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
         const bool is_wide = (reinterpret_cast<uintptr_t>(c) & 15) == 0 && (target.c.ld & 1) == 0 &&
-                             at.row + SIDE <= target.m && at.column + SIDE <= target.n;
+                             at.row + SIDE <= target.m && at.column + SIDE <= target.n &&
+                             td_region_holds(&target.region, at.row, at.column, SIDE, SIDE);
         td_worst_line worst[2];
         td_barrier_wait(&barrier.empty[0], to.parity);
         if (beta != 0.0) fetch_early(target, at, c);
@@ -307,7 +301,7 @@ cudaError_t td_resident_run(const td_panels *p, const td_residue_product *produc
     if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
         !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
         return cudaErrorNotSupported;
-    const int64_t tiles = tiles_of(p->m, p->n, p->batch),
+    const int64_t tiles = td_region_blocks(&p->region, p->m, p->n, SIDE, SIDE) * p->batch,
                   places = most_blocks ? min(most_blocks, multiprocessors) : multiprocessors;
     return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min(places, tiles), THREADS, SHARED, stream, a,
                           b, *p, *product, *finish);

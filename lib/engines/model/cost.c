@@ -191,11 +191,6 @@ static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
         bytes_of(p, &s) + (s.a + s.b) * 8.0 + split * (8.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
     cost->int8 = share * moduli * operations_of(&s, 128.0, 128.0);
     cost->blocks = moduli * tiles_of(&s, 128.0) * pieces;
-    if (p->region != TD_REGION_ALL && p->k <= TD_FUSED_MOST_K) {
-        const double apart = 1.0 + td_tuned_triangle_apart * fmin(1.0, 512.0 / s.k);
-        cost->bytes *= apart;
-        cost->int8 *= apart;
-    }
     if (p->routine == TD_TRIANGULAR_PRODUCT && !of.is_complex) {
         cost->bytes *= td_tuned_triangle_bytes;
         cost->int8 *= 0.5; /* zeros are passed over */

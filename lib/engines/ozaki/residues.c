@@ -181,7 +181,8 @@ static td_route route_of(const td_scheme_part *part, int64_t k_count)
         .is_complex = part->parameter.is_complex,
         .kind = part->finish.kind,
         .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
-        .has_unwanted = part->wanted.of || target->region.kind != TD_REGION_ALL,
+        .has_unwanted = part->wanted.of != NULL,
+        .region = target->region,
         .terms = part->terms,
     };
     td_route_set_product(&c);

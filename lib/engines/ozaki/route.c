@@ -246,13 +246,19 @@ static double cost_of_two_tiles(const td_route_case *c)
 
 /* ---- fused or apart ---- */
 
+/* True if tiles on the diagonal of a triangle have as many rows of it as columns. */
+static bool is_even(const td_region *region)
+{
+    return region->kind == TD_REGION_ALL || region->row_shift == 0;
+}
+
 /* Members of the fewest moduli, in one pass, which C's own kernel finishes by pairs. */
 static bool can_fuse(const td_route_case *c)
 {
     return c->least <= TD_COMMON_MODULI && c->most >= TD_COMMON_MODULI && is_narrow(c) &&
            c->kind == TD_FINISH_ROUND && c->k <= c->k_pass && c->depth <= TD_FUSED_MOST_K &&
-           slices_of(c) == 1 && !c->has_unwanted && c->terms.device.has_wgmma &&
-           c->route.of[TD_STAGE_CRT] != TD_CRT_LIMBS;
+           slices_of(c) == 1 && !c->has_unwanted && is_even(&c->region) &&
+           c->terms.device.has_wgmma && c->route.of[TD_STAGE_CRT] != TD_CRT_LIMBS;
 }
 
 /* Microseconds over those of two kernels. Of these one makes residues that the other reads; their
@@ -260,8 +266,9 @@ static bool can_fuse(const td_route_case *c)
  * Tiles of the one kernel take longer for each element of k. */
 static double cost_of_fused(const td_route_case *c)
 {
-    const double tiles = (double)(td_ceil_div(c->rows, TD_FUSED_SIDE) *
-                                  td_ceil_div(c->n, TD_FUSED_SIDE) * c->batch) /
+    const double tiles = (double)(td_region_blocks(&c->region, c->rows, c->n, TD_FUSED_SIDE,
+                                                   TD_FUSED_SIDE) *
+                                  c->batch) /
                          c->terms.device.multiprocessors,
                  k = (double)c->depth,
                  of_k = c->reads_c ? td_tuned_fused_k_reads_c : td_tuned_fused_k;
@@ -505,7 +512,7 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
         .is_complex = parameter.is_complex,
         .kind = kind,
         .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
-        .has_unwanted = p->region != TD_REGION_ALL,
+        .region = td_problem_region(p),
         .terms = td_route_terms_of(p, parameter, device),
     };
     td_route_set_product(&c);

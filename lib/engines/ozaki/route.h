@@ -69,7 +69,8 @@ typedef struct {
     bool is_complex;        /* moduli are those of complex products, two int8 products each */
     td_finish_kind kind;
     bool reads_c;      /* beta may be other than 0 */
-    bool has_unwanted; /* only some tiles of C are wanted */
+    bool has_unwanted; /* only some tiles of the region are wanted */
+    td_region region;  /* of C */
 
     td_panel_type type;  /* of the int8 product of this pass */
     int64_t rows, depth; /* its rows of C and elements of k, padded */
