@@ -76,13 +76,14 @@ static bool is_timed_update(const td_problem *p)
            (double)p->n >= td_tuned_native_update_order;
 }
 
-/* Blocks of a tile of C that can run at a time: pieces that cuBLAS cuts a long k into, where C has
- * few tiles. It does not seem to cut updates. */
-static double native_blocks(const td_problem *p)
+/* Blocks that can run at a time: cuBLAS cuts a long k into pieces, where C has few tiles. It does
+ * not seem to cut that of updates so. */
+static double native_blocks(const td_problem *p, const sizes *s)
 {
     const double shortest = 256.0;
-    if (is_timed_update(p)) return td_tuned_native_update_blocks;
-    return fmax(1.0, (double)p->k / shortest);
+    if (is_timed_update(p))
+        return s->batch * (td_tuned_native_update_blocks + s->n / td_tuned_native_update_rows);
+    return tiles_of(s, 64.0) * fmax(1.0, s->k / shortest);
 }
 
 TD_COST(native)
@@ -93,7 +94,7 @@ TD_COST(native)
     cost->is_one = true;
     cost->bytes = bytes_of(p, &s);
     cost->matrix64 = operations_of(&s, 64.0, 8.0) / native_share(p);
-    cost->blocks = tiles_of(&s, 64.0) * native_blocks(p);
+    cost->blocks = native_blocks(p, &s);
 }
 
 /* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
