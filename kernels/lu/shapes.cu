@@ -1,5 +1,5 @@
-/* shapes.cu - THE tables of kernel shapes, as bench/lu_shapes.py prints them: by type and order, the
- * fastest that was measured for 10000 matrices on an H200, from
+/* shapes.cu - THE tables of kernel shapes, as bench/lu_shapes.py prints them: by type and order,
+ * the fastest that was measured for 10000 matrices on an H200, from
  * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on them. */
 #include "factor.h"
 
@@ -58,8 +58,8 @@ int td_lu_shape_of(td_lu_type type, int n)
     return TD_LU_SHARED_1;
 }
 
-/* Up to so many rows, the vectors in shared memory that a block has, TD_LU_MOST for all of a matrix,
- * and the lanes that share one: as measured for 10000 inverses on an H100, and printed from
+/* Up to so many rows, the vectors in shared memory that a block has, TD_LU_MOST for all of a
+ * matrix, and the lanes that share one: as measured for 10000 inverses on an H100, and printed from
  * docs/results/h100-2026-11-27/lu_shapes.csv. */
 enum { BLOCKS_OF_TYPE = 8 };
 static const struct {
