@@ -150,26 +150,45 @@ static bool print_time(bench *b, lu_routine routine, const char *shape, double n
     return true;
 }
 
+static bool run_shape(bench *b, lu_routine routine, int shape, const char *text, int runs,
+                      double native)
+{
+    double seconds;
+    return lu_work_time(&b->work, routine, shape, runs, &seconds) &&
+           print_time(b, routine, text, native, seconds);
+}
+
+static bool run_factor_shapes(bench *b, int runs, double native)
+{
+    static const char *const shapes[] = {"lanes 8",    "lanes 16",   "lanes 24",   "lanes 32",
+                                         "lanes 36",   "lanes 48",   "warp",       "shared",
+                                         "shared + 1", "shared + 2", "shared + 3", "pairs",
+                                         "pairs + 1",  "pairs + 2",  "pairs + 3"};
+    for (int shape = 0; shape < (int)TD_LU_SHAPES; shape++)
+        if (td_lu_shape_fits(b->work.type, b->work.n, shape) &&
+            !run_shape(b, LU_GETRF, shape, shapes[shape], runs, native))
+            return false;
+    return true;
+}
+
+/* "VECTORS x LANES", of a block. */
+static bool run_inverse_shapes(bench *b, int runs, double native)
+{
+    const int most = td_lu_most_lanes(b->work.type);
+    char text[TABLE_WIDTH];
+    for (int lanes = 1; lanes <= most; lanes += most > 1 ? most - 1 : 1)
+        for (int together = 32; together < b->work.n + 32; together += 32) {
+            snprintf(text, sizeof text, "%d x %d", together, lanes);
+            if (!run_shape(b, LU_GETRI, lanes * LU_LANES + together, text, runs, native))
+                return false;
+        }
+    return true;
+}
+
 static bool run_shapes(bench *b, lu_routine routine, int runs, double native)
 {
-    static const char *const factor_shapes[] = {
-        "lanes 8",    "lanes 16", "lanes 24",  "lanes 32",   "lanes 36",
-        "lanes 48",   "warp",     "shared",    "shared + 1", "shared + 2",
-        "shared + 3", "pairs",    "pairs + 1", "pairs + 2",  "pairs + 3"};
-    const lu_work *w = &b->work;
-    double seconds;
-    char text[TABLE_WIDTH];
-    if (routine == LU_MATINV) return true;
-    const bool factors = routine == LU_GETRF;
-    for (int shape = factors ? 0 : 32; shape < (factors ? (int)TD_LU_SHAPES : 257);
-         shape += factors ? 1 : 32) {
-        if (factors ? !td_lu_shape_fits(w->type, w->n, shape) : shape >= w->n + 32) continue;
-        snprintf(text, sizeof text, factors ? "%s" : "%.0s%d", factor_shapes[shape % TD_LU_SHAPES],
-                 shape);
-        if (!lu_work_time(&b->work, routine, shape, runs, &seconds)) return false;
-        if (!print_time(b, routine, text, native, seconds)) return false;
-    }
-    return true;
+    if (routine == LU_GETRF) return run_factor_shapes(b, runs, native);
+    return routine != LU_GETRI || run_inverse_shapes(b, runs, native);
 }
 
 static bool run_problem(bench *b, td_lu_type type, int n, int batch)
@@ -185,9 +204,7 @@ static bool run_problem(bench *b, td_lu_type type, int n, int batch)
             !lu_work_time(&b->work, routine, -1, runs, &seconds) ||
             !print_time(b, routine, "table", native, seconds))
             return false;
-        if (b->options->shapes && routine != LU_GETRS && routine != LU_TRSM &&
-            !run_shapes(b, routine, runs, native))
-            return false;
+        if (b->options->shapes && !run_shapes(b, routine, runs, native)) return false;
     }
     return true;
 }

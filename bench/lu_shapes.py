@@ -4,7 +4,7 @@ usage: lu_shapes.py FILE.csv
 
 For each type the fastest shape of each order; of shapes within NEAR of each other, that of the order before. It holds to halfway
 to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for. First shapes of
-factors, then threads of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest.
+factors, then vectors and lanes of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest.
 """
 
 import csv
@@ -20,8 +20,9 @@ def read(path, routine):
         for row in csv.DictReader(line for line in lines if not line.startswith("#")):
             if row["routine"] == routine and row["shape"] != "table":
                 shape = row["shape"]
-                if shape.isdigit() and int(shape) >= int(row["n"]):
-                    shape = "MOST"
+                together, is_of_vectors, lanes = shape.partition(" x ")
+                if is_of_vectors and int(together) >= int(row["n"]):
+                    shape = "TD_LU_MOST x " + lanes
                 times.setdefault(row["type"], {}).setdefault(int(row["n"]), {})[shape] = float(row["ms"])
     return times
 
@@ -44,7 +45,10 @@ def ranges(chosen):
 
 
 def name_of(shape):
-    return shape if shape.isdigit() else "TD_LU_" + shape.upper().replace(" + ", "_").replace(" ", "_")
+    together, is_of_vectors, lanes = shape.partition(" x ")
+    if is_of_vectors:
+        return "{%s, %s}" % (together, lanes)
+    return "TD_LU_" + shape.upper().replace(" + ", "_").replace(" ", "_")
 
 
 def main():

@@ -165,7 +165,8 @@ static bool call_tandem(lu_work *w, lu_routine routine, int shape)
                        .ldb = n,
                        .batch = w->batch,
                        .pivots = w->other_pivots};
-    p.threads = shape < 0 ? 0 : shape;
+    p.together = shape < 0 ? 0 : shape % LU_LANES;
+    p.lanes = shape < 0 ? 0 : shape / LU_LANES;
     switch (routine) {
     case LU_GETRF:
         CHECK_CUDA(td_lu_factor(&factors, NULL));

@@ -34,9 +34,9 @@ bool lu_work_prepare(lu_work *w, td_lu_type type, int n, int batch);
 size_t lu_number_bytes(td_lu_type type);
 
 /* The time of one call in seconds, from events: the median of runs after one that warms up, its
- * inputs restored before each. shape: as td_lu_factors has it, or the threads of a block for other
- * routines; LU_CUBLAS: cuBLAS's own. */
-enum { LU_CUBLAS = -2 };
+ * inputs restored before each. shape: as td_lu_factors has it, or for other routines the vectors of
+ * a block and LU_LANES times the lanes that share one; LU_CUBLAS: cuBLAS's own. */
+enum { LU_CUBLAS = -2, LU_LANES = 1000 };
 bool lu_work_time(lu_work *w, lu_routine routine, int shape, int runs, double *seconds);
 
 /* Matrices whose pivots or info are not cuBLAS's. */

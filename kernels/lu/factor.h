@@ -7,7 +7,18 @@
 
 /* The fastest shape, from bench/lu. */
 int td_lu_shape_of(td_lu_type type, int n);
-int td_lu_threads_of(td_lu_type type, int n); /* vectors of a block */
+
+/* Vectors in shared memory: how many a block has, and how many lanes share one. */
+typedef struct {
+    int together, lanes;
+} td_lu_arrangement;
+td_lu_arrangement td_lu_arrangement_of(td_lu_type type, int n);
+
+/* The lanes that share a vector where more than one does: complex ones have the work for it. */
+template <class number> constexpr int td_lu_most_lanes_of()
+{
+    return !td_is_complex<number>::value ? 1 : td_lu_is_wide<number>::value ? 4 : 2;
+}
 
 /* of(0), the 0 being a number of the type. */
 template <class function> auto td_lu_with_number(td_lu_type type, function of)

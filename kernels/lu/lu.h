@@ -86,9 +86,12 @@ typedef struct {
     double alpha_re, alpha_im; /* of the matrices' type */
     const void *device_alpha;  /* in device memory, in place of these; or NULL */
 
-    int threads; /* of a block: 0 as the table says */
+    /* Of a block: vectors that it has, and the lanes that share one, 1 or as many as
+     * td_lu_most_lanes says. 0: as the table says. */
+    int together, lanes;
 } td_lu_vectors;
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream);
+int td_lu_most_lanes(td_lu_type type);
 
 /* C = A^-1 with one kernel, for n to TD_LU_MOST_INVERTED; info as td_lu_factor's. A stays as it
  * is. */

@@ -1,6 +1,6 @@
-/* shapes.cu - THE table of kernel shapes: by type and order, the fastest that was measured for
- * 10000 matrices on an H200, as bench/lu_shapes.py prints it from
- * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on it. */
+/* shapes.cu - THE tables of kernel shapes, as bench/lu_shapes.py prints them: by type and order,
+ * the fastest that was measured for 10000 matrices on an H200, from
+ * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on them. */
 #include "factor.h"
 
 enum { SHAPES_OF_TYPE = 12 };
@@ -58,23 +58,48 @@ int td_lu_shape_of(td_lu_type type, int n)
     return TD_LU_SHARED_1;
 }
 
-/* Up to so many rows, the threads of a block that has vectors in shared memory, in the same way:
- * TD_LU_MOST for all of a matrix. */
-enum { THREADS_OF_TYPE = 2 };
+/* Up to so many rows, the vectors in shared memory that a block has, TD_LU_MOST for all of a
+ * matrix, and the lanes that share one: as measured for 10000 inverses on an H100, and printed from
+ * docs/results/h100-2026-11-27/lu_shapes.csv. */
+enum { BLOCKS_OF_TYPE = 8 };
 static const struct {
-    int to, threads;
-} vectors[TD_LU_TYPES][THREADS_OF_TYPE] = {
-    [TD_LU_S] = {{240, TD_LU_MOST}, {TD_LU_MOST, 96}},
-    [TD_LU_D] = {{TD_LU_MOST, TD_LU_MOST}},
-    [TD_LU_C] = {{TD_LU_MOST, TD_LU_MOST}},
-    [TD_LU_Z] = {{TD_LU_MOST, TD_LU_MOST}},
+    int to;
+    td_lu_arrangement block;
+} blocks[TD_LU_TYPES][BLOCKS_OF_TYPE] = {
+    [TD_LU_S] = {{168, {TD_LU_MOST, 1}},
+                 {192, {64, 1}},
+                 {232, {TD_LU_MOST, 1}},
+                 {TD_LU_MOST, {64, 1}}},
+    [TD_LU_D] = {{104, {TD_LU_MOST, 1}},
+                 {120, {64, 1}},
+                 {168, {TD_LU_MOST, 1}},
+                 {176, {64, 1}},
+                 {TD_LU_MOST, {TD_LU_MOST, 1}}},
+    [TD_LU_C] = {{88, {TD_LU_MOST, 1}},
+                 {104, {TD_LU_MOST, 2}},
+                 {136, {64, 2}},
+                 {152, {32, 2}},
+                 {168, {TD_LU_MOST, 2}},
+                 {192, {64, 2}},
+                 {232, {32, 2}},
+                 {TD_LU_MOST, {128, 2}}},
+    [TD_LU_Z] = {{64, {TD_LU_MOST, 1}},
+                 {88, {32, 4}},
+                 {104, {TD_LU_MOST, 4}},
+                 {152, {32, 4}},
+                 {TD_LU_MOST, {TD_LU_MOST, 4}}},
 };
 
-int td_lu_threads_of(td_lu_type type, int n)
+td_lu_arrangement td_lu_arrangement_of(td_lu_type type, int n)
 {
     int i = 0;
-    while (n > vectors[type][i].to) i++;
-    return vectors[type][i].threads;
+    while (n > blocks[type][i].to) i++;
+    return blocks[type][i].block;
+}
+
+int td_lu_most_lanes(td_lu_type type)
+{
+    return td_lu_with_number(type, [](auto zero) { return td_lu_most_lanes_of<decltype(zero)>(); });
 }
 
 cudaError_t td_lu_prepare(void)

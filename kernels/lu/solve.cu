@@ -1,5 +1,5 @@
 /* solve.cu - triangular solutions, solutions from factors, and inverses: vectors in shared memory,
- * one a thread. */
+ * one lane or more for each. */
 #include "inverse.h"
 #include "solve.h"
 
@@ -13,23 +13,24 @@ template <class number> struct vectors {
 
 /* Numbers from one element of the vectors to the next: lanes that read four elements of eight
  * vectors, or one vector, find them in different banks. */
-template <class number> TD_HOST_DEVICE int ld_of(int threads)
+template <class number> TD_HOST_DEVICE int ld_of(int vectors)
 {
-    return threads + (td_lu_is_wide<number>::value ? 4 : 1);
+    return vectors + (td_lu_is_wide<number>::value ? 4 : 1);
 }
 
-template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int threads)
+template <class number> TD_HOST_DEVICE int vectors_bytes(int n, int vectors, int depth)
 {
-    return td_solver_bytes<number>(n) + n * ld_of<number>(threads) * (int)sizeof(number) +
+    return td_solver_bytes<number>(n, depth) + n * ld_of<number>(vectors) * (int)sizeof(number) +
            n * (int)sizeof(int) + n;
 }
 
-template <class number> TD_DEVICE vectors<number> lay_out(char *shared, int n)
+template <class number>
+TD_DEVICE vectors<number> lay_out(char *shared, int n, int together, int depth)
 {
     vectors<number> v;
-    v.solver = td_solver_at<number>(shared);
-    v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n));
-    v.ld = ld_of<number>((int)blockDim.x);
+    v.solver = td_solver_at<number>(shared, depth);
+    v.of = reinterpret_cast<number *>(shared + td_solver_bytes<number>(n, depth));
+    v.ld = ld_of<number>(together);
     v.pivots = reinterpret_cast<int *>(v.of + n * v.ld);
     v.rows = reinterpret_cast<uint8_t *>(v.pivots + n);
     return v;
@@ -122,18 +123,27 @@ template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, i
     return most ? n - (int)most + 1 : 0;
 }
 
-/* Blocks of blockDim.x vectors, those of a matrix next to each other. */
-template <class number>
-static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(const td_lu_vectors p)
+/* Threads of a block, and blocks of which registers suffice for a lane's rows of a strip. */
+template <int lanes> constexpr int most_threads() { return lanes == 1 ? 256 : 512; }
+template <class number, int lanes> constexpr int least_blocks()
+{
+    return lanes == 1 && !td_lu_is_wide<number>::value ? 2 : 1;
+}
+
+/* Blocks of vectors, those of a matrix next to each other; so many lanes share one. */
+template <class number, int lanes>
+static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<number, lanes>()))
+    solve_kernel(const td_lu_vectors p, int depth)
 {
     TD_DYNAMIC_SHARED(char, shared);
-    const vectors<number> v = lay_out<number>(shared, p.n);
-    const int groups = (p.vectors + (int)blockDim.x - 1) / (int)blockDim.x;
+    const int together = (int)blockDim.x / lanes;
+    const vectors<number> v = lay_out<number>(shared, p.n, together, depth);
+    const int groups = (p.vectors + together - 1) / together;
     const int member = (int)blockIdx.x / groups, group = (int)blockIdx.x % groups;
-    const int n = p.n, tid = (int)threadIdx.x, first = group * (int)blockDim.x;
+    const int n = p.n, tid = (int)threadIdx.x, first = group * together;
     const number *a = static_cast<const number *>(p.a[member]);
     block_of_vectors<number> b = {static_cast<number *>(p.b[member]), 1, p.ldb, first,
-                                  min((int)blockDim.x, p.vectors - first)};
+                                  min(together, p.vectors - first)};
     if (p.is_right) b.element_step = p.ldb, b.vector_step = 1;
     b.b += first * b.vector_step;
 
@@ -148,7 +158,7 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
     }
     const number alpha = alpha_of<number>(p);
     load_vectors(p, v, b, alpha);
-    number *mine = v.of + tid;
+    const int vector = td_sharing<lanes>::vector_of_block();
     const int passes = is_triangle ? (td_is_zero(alpha) ? 0 : 1) : 2;
     TD_ROLLED
     for (int pass = 0; pass < passes;
@@ -156,8 +166,8 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
         const bool is_upper = is_triangle ? p.is_upper : (pass == 0) != (p.op == TD_LU_N);
         const bool is_unit = is_triangle ? p.is_unit : !is_upper;
         const auto t = td_lu_triangle_of(a, p.lda, n, is_upper, is_unit, p.op, p.is_right);
-        td_substitute<true>(v.solver, t, n, mine, v.ld,
-                            is_inverse && pass == 0 ? (first + tid) / 32 * 32 : 0);
+        td_substitute<lanes>(v.solver, t, n, v.of + vector, v.ld,
+                             is_inverse && pass == 0 ? (first + vector) / 32 * 32 : 0);
     }
     __syncthreads();
     store_vectors(p, v, b);
@@ -169,23 +179,48 @@ static __global__ void __launch_bounds__(TD_SOLVE_MOST_THREADS) solve_kernel(con
 
 /* ---- launches ---- */
 
-template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, cudaStream_t stream)
+enum { LEAST_DEPTH = TD_SOLVE_ROWS };
+
+/* Columns of a strip: the most with which as many blocks fit a multiprocessor as with the least, or
+ * ENOUGH. `most`: bytes of shared memory that a block may have. */
+template <class number> static int depth_for(int n, int together, int most)
+{
+    enum { ENOUGH = 4 };
+    const int blocks = min(most / vectors_bytes<number>(n, together, LEAST_DEPTH), (int)ENOUGH);
+    int depth = TD_SOLVE_MOST_DEPTH;
+    while (depth > LEAST_DEPTH && most / vectors_bytes<number>(n, together, depth) < blocks)
+        depth -= TD_SOLVE_ROWS;
+    return depth;
+}
+
+template <class number, int lanes>
+static cudaError_t launch_shared(const td_lu_vectors *p, int together, cudaStream_t stream)
 {
     int most = 0;
-    cudaError_t error = td_block_shared_bytes(&most);
+    const cudaError_t error = td_block_shared_bytes(&most);
     if (error != cudaSuccess) return error;
-    int threads = p->threads ? p->threads : td_lu_threads_of(p->type, p->n);
-    threads = min(min(threads, (int)TD_SOLVE_MOST_THREADS), (p->vectors + 31) / 32 * 32);
-    while (threads > 32 && vectors_bytes<number>(p->n, threads) > most) threads -= 32;
-    const int64_t blocks = (int64_t)((p->vectors + threads - 1) / threads) * p->batch;
+    together = min(min(together, most_threads<lanes>() / lanes), (p->vectors + 31) / 32 * 32);
+    while (together > 32 && vectors_bytes<number>(p->n, together, LEAST_DEPTH) > most)
+        together -= 32;
+    const int depth = depth_for<number>(p->n, together, most);
+    const int64_t blocks = (int64_t)((p->vectors + together - 1) / together) * p->batch;
     if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;
-    return TD_LAUNCH(solve_kernel<number>, (unsigned)blocks, (unsigned)threads,
-                     (size_t)vectors_bytes<number>(p->n, threads), stream, *p);
+    return TD_LAUNCH((solve_kernel<number, lanes>), (unsigned)blocks, (unsigned)(together * lanes),
+                     (size_t)vectors_bytes<number>(p->n, together, depth), stream, *p, depth);
+}
+
+template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, cudaStream_t stream)
+{
+    const td_lu_arrangement block = td_lu_arrangement_of(p->type, p->n);
+    const int together = p->together ? p->together : block.together,
+              lanes = p->lanes ? p->lanes : block.lanes;
+    return lanes == 1 ? launch_shared<number, 1>(p, together, stream)
+                      : launch_shared<number, td_lu_most_lanes_of<number>()>(p, together, stream);
 }
 
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
 {
-    if (p->what == td_lu_vectors::TD_VECTORS_INVERSE && p->threads == 0) {
+    if (p->what == td_lu_vectors::TD_VECTORS_INVERSE && p->together == 0 && p->lanes == 0) {
         const cudaError_t error = td_lu_invert_factors(p, stream);
         if (error != cudaErrorInvalidConfiguration) return error;
     }
@@ -193,10 +228,17 @@ cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
                              [&](auto zero) { return launch_solve<decltype(zero)>(p, stream); });
 }
 
+template <class number> static cudaError_t prepare(cudaError_t error)
+{
+    constexpr int lanes = td_lu_most_lanes_of<number>();
+    error = td_allow_shared(error, solve_kernel<number, 1>, INT_MAX);
+    return lanes == 1 ? error : td_allow_shared(error, solve_kernel<number, lanes>, INT_MAX);
+}
+
 cudaError_t td_lu_solve_prepare(void)
 {
-    cudaError_t error = td_allow_shared(cudaSuccess, solve_kernel<float>, INT_MAX);
-    error = td_allow_shared(error, solve_kernel<double>, INT_MAX);
-    error = td_allow_shared(error, solve_kernel<td_complex<float>>, INT_MAX);
-    return td_allow_shared(error, solve_kernel<td_complex<double>>, INT_MAX);
+    cudaError_t error = prepare<float>(cudaSuccess);
+    error = prepare<double>(error);
+    error = prepare<td_complex<float>>(error);
+    return prepare<td_complex<double>>(error);
 }

@@ -92,6 +92,7 @@ WORK = [
     (cupy_work, 1000, 100, np.float64),
     (cupy_work, 10000, 64, np.float64),
     (cupy_work, 1000, 64, np.complex64),
+    (cupy_work, 1000, 128, np.complex128),
 ]
 
 

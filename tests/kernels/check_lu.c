@@ -134,13 +134,15 @@ static void check_inverse(const factored *f, const char *kind)
         .info = info,
     };
     for (int block = 0; block < 2; block++) { /* as the table says, and in shared memory */
-        p.threads = block * (n % 3 + 1) * 32;
+        p.together = block * (n % 3 + 1) * 32;
+        p.lanes = block == 0 ? 0 : n / 2 % 2 ? 1 : td_lu_most_lanes(p.type);
         memset(given.host, 0xff, given.bytes);
         lu_stack_upload(&given);
         CHECK_CUDA(cudaMemset(info, 0xff, (size_t)count * sizeof *info));
         CHECK_CUDA(td_lu_solve(&p, NULL));
         lu_stack_download(&given);
-        snprintf(what, sizeof what, "inverse, %s, %d threads", kind, p.threads);
+        snprintf(what, sizeof what, "inverse, %s, %d vectors by %d lanes", kind, p.together,
+                 p.lanes);
         lu_stack_compare(&given, &wanted, what);
         compare_ints(info, f->info, count, "info of the inverse", &f->a);
     }

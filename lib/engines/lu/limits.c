@@ -4,10 +4,10 @@ const char td_reason_order[] = "order beyond the kernels'";
 const char td_reason_faster[] = "cuBLAS is faster";
 const char td_reason_plain[] = "not a batch of small matrices";
 
-/* Orders for which the kernels were faster than cuBLAS 13.1 on an H200, for 1, 10, 100, 1000 and
- * 10000 matrices, and for triangles for 1000 and 10000 (docs/lu.md,
- * docs/results/h200-2026-11-22-lu2 and h200-2026-11-23-lu6). By type: binary32, binary64, and
- * complex ones. */
+/* Orders for which the kernels were faster than cuBLAS 13.1 on an H200 or H100, for 1, 10, 100,
+ * 1000 and 10000 matrices, and for triangles for 2000 and 10000 (docs/lu.md,
+ * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6 and h100-2026-11-27). By type: binary32,
+ * binary64, and complex ones. */
 typedef struct {
     int from, to;
 } orders;
@@ -15,10 +15,10 @@ typedef struct {
 enum { S, D, C, Z, TYPES };
 
 static const orders factor[TYPES] = {{5, 256}, {5, 256}, {5, 256}, {5, 256}};
-static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 192}};
-static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 192}};
+static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 256}};
+static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 256}};
 static const orders whole[TYPES] = {{4, 32}, {4, 32}, {4, 32}, {4, 32}};
-static const orders triangular[TYPES] = {{32, 160}, {48, 112}, {33, 64}, {1, 0}};
+static const orders triangular[TYPES] = {{32, 160}, {48, 104}, {33, 192}, {64, 192}};
 enum { LEAST_TRIANGLES = 2000 };
 
 static int type_index(td_type type)
