@@ -176,8 +176,9 @@ static bool run_inverse_shapes(bench *b, int runs, double native)
 {
     const int most = td_lu_most_lanes(b->work.type);
     char text[TABLE_WIDTH];
-    for (int lanes = 1; lanes <= most; lanes += most > 1 ? most - 1 : 1)
+    for (int shares = 0; shares < (most > 1 ? 2 : 1); shares++)
         for (int together = 32; together < b->work.n + 32; together += 32) {
+            const int lanes = shares ? most : 1;
             snprintf(text, sizeof text, "%d x %d", together, lanes);
             if (!run_shape(b, LU_GETRI, lanes * LU_LANES + together, text, runs, native))
                 return false;

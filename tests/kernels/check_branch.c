@@ -65,23 +65,11 @@ static td_run_status run_priced(const td_problem *call, td_prices prices, size_t
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }
 
-/* What a run has left in device memory; nothing but C was written. */
-static test_matrix result_of(const placed *x)
-{
-    test_matrix c = matrix_copy(&x->p.c);
-    device_check_clean(product_text(&x->p.of));
-    device_download(&c, x->c);
-    const int64_t damage = matrix_damage(&c);
-    CHECK(damage == -1, "element %d outside C was written: %s", (int)damage,
-          product_text(&x->p.of));
-    return c;
-}
-
 static test_matrix run_whole(const placed *x, td_prices prices, size_t limit)
 {
     CHECK(run_priced(&x->call, prices, limit, NULL) == TD_RUN_DONE, "refused: %s",
           product_text(&x->p.of));
-    return result_of(x);
+    return checked_result(&x->p, x->c);
 }
 
 static test_matrix by_cublas(const product *of)
@@ -92,7 +80,7 @@ static test_matrix by_cublas(const product *of)
     CHECK(td_cublas_ready(td_device_current()), "no cuBLAS");
     CHECK(td_cublas_multiply64(td_device_current(), &x.call, workspace, TD_CUBLAS_WORKSPACE),
           "refused: %s", product_text(of));
-    test_matrix c = result_of(&x);
+    test_matrix c = checked_result(&x.p, x.c);
     CHECK_CUDA(cudaFree(workspace));
     free_placed(&x);
     return c;
@@ -119,14 +107,7 @@ static void expect_equal(const product *of, const test_matrix *got, test_matrix 
 static void expect_sums(const product *of, const test_matrix *got)
 {
     problem p = problem_make(of);
-    const ref_gemm gemm = problem_gemm(&p, &p.c);
-    const double bound = ((double)of->k + 2.5) * 0x1p-53;
-    for (int64_t j = 0; j < of->n; j += 7)
-        for (int64_t i = 0; i < of->m; i += 3) {
-            const ref_distance d = ref_measure(&gemm, i, j, *matrix_at(got, i, j));
-            CHECK(d.error <= bound, "C(%d, %d) errs by %s: %s", (int)i, (int)j, test_power(d.error),
-                  product_text(of));
-        }
+    checked_errors(&p, got, ((double)of->k + 2.5) * 0x1p-53);
     problem_free(&p);
 }
 
@@ -152,7 +133,7 @@ static void all_is_native(void **unused)
         CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
         CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
               product_text(&of));
-        test_matrix c = result_of(&x);
+        test_matrix c = checked_result(&x.p, x.c);
         CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
         CHECK(counted.planes == 0 && counted.repaired == (unsigned long long)(of.m * of.n) &&
                   counted.tiles == 6,
@@ -288,7 +269,7 @@ static void threads_do_not_matter(void **unused)
               (int)workers[t].status);
         for (int i = 0; i < PRODUCTS; i++) {
             placed *x = &workers[t].of[i];
-            test_matrix c = result_of(x);
+            test_matrix c = checked_result(&x->p, x->c);
             expect_native(&x->p.of, &c);
             matrix_free(&c);
             free_placed(x);
@@ -314,7 +295,7 @@ static void captured_sums_are_ours(void **unused)
     CHECK_CUDA(cudaGraphInstantiate(&executable, clone, 0));
     CHECK_CUDA(cudaGraphLaunch(executable, stream));
     CHECK_CUDA(cudaStreamSynchronize(stream));
-    test_matrix c = result_of(&x);
+    test_matrix c = checked_result(&x.p, x.c);
     expect_equal(&of, &c, by_fp64(&of), "fp64");
     matrix_free(&c);
     CHECK_CUDA(cudaGraphExecDestroy(executable));

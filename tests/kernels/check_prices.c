@@ -59,17 +59,7 @@ static void check_equal(const problem *p, const test_matrix *got, const test_mat
 /* Every element is as good as the mode promises: errors of 4 sqrt(k) 2^-53 and some roundings. */
 static void check_errors(const problem *p, const test_matrix *got)
 {
-    const product *of = &p->of;
-    test_matrix before = matrix_copy(&p->c);
-    const ref_gemm gemm = problem_gemm(p, &before);
-    for (int64_t j = 0; j < of->n; j += 7)
-        for (int64_t i = 0; i < of->m; i += 3) {
-            const ref_distance d = ref_measure(&gemm, i, j, *matrix_at(got, i, j));
-            const double bound = (4.0 * sqrt((double)of->k) + 3.5) * 0x1p-53;
-            CHECK(d.error <= bound, "C(%d, %d) errs by %s: %s", (int)i, (int)j, test_power(d.error),
-                  product_text(of));
-        }
-    matrix_free(&before);
+    checked_errors(p, got, (4.0 * sqrt((double)p->of.k) + 3.5) * 0x1p-53);
 }
 
 static const char *const kinds[] = {"uniform", "both signs", "wide 2", "zeros", "integers"};

@@ -1,8 +1,6 @@
 /* engine.c - the update of a triangle by cuBLAS's own products, where its routine for triangles is
  * slower than these: columns of C, without scalars, go to the workspace, and from there those
  * elements to C that are in the triangle. Sums are native ones; their order is cuBLAS's. */
-#include <limits.h>
-
 #include "../../../kernels/repair/join.h"
 #include "../model/cost.h"
 #include "../ozaki/cublas.h"
@@ -69,12 +67,6 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     return td_join_run(&target, product.c.data, u->p->stream);
 }
 
-/* What an int of cuBLAS counts; batches are no updates. */
-static bool is_countable(const td_problem *p)
-{
-    return p->batch == 1 && p->k <= INT_MAX && p->a.ld <= INT_MAX && p->b.ld <= INT_MAX;
-}
-
 static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
@@ -82,7 +74,7 @@ static td_run_status run(const td_problem *p, td_parameter parameter, td_device 
     td_workspace workspace;
     (void)parameter, (void)counters;
     if (td_problem_only_scales(p)) return td_scale_parts(p);
-    if (!is_countable(p)) return TD_RUN_TOO_LARGE;
+    if (!td_cublas_counts(p)) return TD_RUN_TOO_LARGE;
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     td_run_status status = td_workspace_acquire(&workspace, device, p, workspace_limit, plan, &u);
     if (status != TD_RUN_DONE) return status;

@@ -1,5 +1,6 @@
 #include "cublas.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -206,6 +207,11 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
                     .workspace = panels->workspace,
                     .workspace_bytes = panels->workspace_bytes};
     return multiply(device, &w);
+}
+
+bool td_cublas_counts(const td_problem *p)
+{
+    return p->batch == 1 && p->k <= INT_MAX && p->a.ld <= INT_MAX && p->b.ld <= INT_MAX;
 }
 
 bool td_cublas_multiply64(td_device *device, const td_problem *p, void *workspace,

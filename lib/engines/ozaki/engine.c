@@ -8,6 +8,7 @@
 #include "second.h"
 #include "bound.h"
 #include "branch.h"
+#include "cublas.h"
 #include "../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
@@ -253,22 +254,14 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
 
 /* ---- native products ---- */
 
-/* What cuBLAS counts, with scalars on the host. */
-static bool is_countable(const td_problem *p)
-{
-    const int64_t most = INT_MAX;
-    return p->m <= most && p->n <= most && p->k <= most && p->a.ld <= most && p->b.ld <= most &&
-           p->c.ld <= most && !p->alpha.device && !p->beta.device;
-}
-
 /* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
  * such a branch could neither be cloned nor be a child of another. */
 static bool may_be_native(const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
-    return product->parameter.prices.native > 0 && !product->is_captured && p->batch == 1 &&
-           td_problem_region(p).kind == TD_REGION_ALL && !p->a.array && is_countable(p) &&
-           td_branch_ready(product->device);
+    return product->parameter.prices.native > 0 && !product->is_captured &&
+           p->region == TD_REGION_ALL && !p->a.array && !p->alpha.device && !p->beta.device &&
+           td_cublas_counts(p) && p->c.ld <= INT_MAX && td_branch_ready(product->device);
 }
 
 /* Enqueues cuBLAS's product of a part, for the device to run if the data ask for it. The planes,
@@ -304,8 +297,8 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     error = product->mode->scheme->finish(&s);
     if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
     if (error != cudaSuccess) return error;
+    const bool has_whole = run_native(product, part, &s);
     const td_repair repair = {
-        .has_whole = run_native(product, part, &s),
         .operand = {s.fixed.operand[0], s.fixed.operand[1]},
         .target = s.finish.target,
         .kind = TD_REPAIR_EXACT,
@@ -314,6 +307,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .takes_dense = has_dense,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
+        .has_whole = has_whole,
         .line = {s.finish.line[0], s.finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
         .shift = s.fixed.shift,

@@ -16,22 +16,36 @@ static tandem_status run(const mode *m, const problem *p, double *a, double *b, 
                         device_data(&p->c, c), p->c.ld, NULL);
 }
 
-/* What a product has left in device memory; nothing but C. */
-static void download_clean(const problem *p, test_matrix *c, const double *from)
+test_matrix checked_result(const problem *p, const double *from)
 {
+    test_matrix c = matrix_copy(&p->c);
     device_check_clean(product_text(&p->of));
-    device_download(c, from);
-    const int64_t damage = matrix_damage(c);
+    device_download(&c, from);
+    const int64_t damage = matrix_damage(&c);
     CHECK(damage == -1, "element %d outside C was written: %s", (int)damage, product_text(&p->of));
+    return c;
+}
+
+void checked_errors(const problem *p, const test_matrix *got, double bound)
+{
+    const product *of = &p->of;
+    test_matrix before = matrix_copy(&p->c);
+    const ref_gemm gemm = problem_gemm(p, &before);
+    for (int64_t j = 0; j < of->n; j += 7)
+        for (int64_t i = 0; i < of->m; i += 3) {
+            const ref_distance d = ref_measure(&gemm, i, j, *matrix_at(got, i, j));
+            CHECK(d.error <= bound, "C(%d, %d) errs by %s: %s", (int)i, (int)j, test_power(d.error),
+                  product_text(of));
+        }
+    matrix_free(&before);
 }
 
 test_matrix checked_compute(const mode *m, const problem *p)
 {
-    test_matrix c = matrix_copy(&p->c);
-    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
+    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&p->c);
     const tandem_status status = run(m, p, a, b, dc);
     CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&p->of));
-    download_clean(p, &c, dc);
+    test_matrix c = checked_result(p, dc);
     device_free(a);
     device_free(b);
     device_free(dc);
@@ -57,8 +71,7 @@ td_problem checked_call(const problem *p, double *a, double *b, double *c)
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters)
 {
-    test_matrix c = matrix_copy(&p->c);
-    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&c);
+    double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&p->c);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m->name, &parameter);
     parameter.prices = m->prices;
@@ -66,7 +79,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
     CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, counters) ==
               TD_RUN_DONE,
           "%s in %zu bytes failed: %s", m->name, limit, product_text(&p->of));
-    download_clean(p, &c, dc);
+    test_matrix c = checked_result(p, dc);
     device_free(a);
     device_free(b);
     device_free(dc);

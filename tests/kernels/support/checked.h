@@ -10,6 +10,12 @@
 /* The call of a product whose matrices are in device memory, as device_upload has them. */
 td_problem checked_call(const problem *p, double *a, double *b, double *c);
 
+/* C that a product has left at `from` in device memory; nothing beside it was written. */
+test_matrix checked_result(const problem *p, const double *from);
+
+/* Fails the test if one of some elements errs by more than that of |alpha||A||B| + |beta||C|. */
+void checked_errors(const problem *p, const test_matrix *got, double bound);
+
 /* C as tandem_dgemm computes it; the borders are checked. */
 test_matrix checked_compute(const mode *m, const problem *p);
 
