@@ -324,6 +324,26 @@ static void scalars_on_the_device(void **unused)
     free_placed(&x);
 }
 
+/* Addresses of B and C in device memory, as batched calls of one member have them: of a complex
+ * one A is unfolded, and its address is known. */
+static void addresses_on_the_device(void **unused)
+{
+    (void)unused;
+    const product of = with_zeros(4);
+    placed x = place_problem(&of);
+    void **addresses;
+    CHECK_CUDA(cudaMalloc((void **)&addresses, 2 * sizeof(void *)));
+    CHECK_CUDA(cudaMemcpy(addresses, (void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *),
+                          cudaMemcpyHostToDevice));
+    x.call.b = (td_matrix){.array = addresses, .ld = x.call.b.ld};
+    x.call.c = (td_matrix){.array = addresses + 1, .ld = x.call.c.ld};
+    test_matrix c = run_whole(&x, free_native, 0);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaFree((void *)addresses));
+    free_placed(&x);
+}
+
 /* Only a triangle's elements are written, which cuBLAS's product would not know. */
 static void triangles_are_ours(void **unused)
 {
@@ -346,12 +366,13 @@ static void triangles_are_ours(void **unused)
 
 int main(void)
 {
+    /* A product that cuBLAS refused would leave no branch to the tests behind it. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_native),          cmocka_unit_test(nothing_is_native),
-        cmocka_unit_test(parts_are_native),       cmocka_unit_test(special_values),
-        cmocka_unit_test(streams_take_turns),     cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(captured_sums_are_ours), cmocka_unit_test(scalars_on_the_device),
-        cmocka_unit_test(triangles_are_ours),
+        cmocka_unit_test(addresses_on_the_device), cmocka_unit_test(scalars_on_the_device),
+        cmocka_unit_test(triangles_are_ours),      cmocka_unit_test(captured_sums_are_ours),
+        cmocka_unit_test(all_is_native),           cmocka_unit_test(nothing_is_native),
+        cmocka_unit_test(parts_are_native),        cmocka_unit_test(special_values),
+        cmocka_unit_test(streams_take_turns),      cmocka_unit_test(threads_do_not_matter),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);

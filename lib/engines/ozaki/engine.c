@@ -259,9 +259,11 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
 static bool may_be_native(const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
+    const bool is_on_host = !p->a.array && !p->b.array && !p->c.array && !p->alpha.device &&
+                            !p->beta.device; /* what cuBLAS is told */
     return product->parameter.prices.native > 0 && !product->is_captured &&
-           p->region == TD_REGION_ALL && !p->a.array && !p->alpha.device && !p->beta.device &&
-           td_cublas_counts(p) && p->c.ld <= INT_MAX && td_branch_ready(product->device);
+           p->region == TD_REGION_ALL && is_on_host && td_cublas_counts(p) && p->c.ld <= INT_MAX &&
+           td_branch_ready(product->device);
 }
 
 /* Enqueues cuBLAS's product of a part, for the device to run if the data ask for it. The planes,
