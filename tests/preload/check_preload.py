@@ -24,6 +24,10 @@ stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 names = subprocess.run([launcher, "modes", "--names"], capture_output=True, text=True, check=True).stdout.split()
 # Emulated ones; ozaki1 and ozaki-sgemm, which are slow here, differ from ozaki2 in nothing that a program meets.
 MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "ozaki-sgemm")] + ["ozaki2:9"]
+# These make every call; the others, whose kernels have tests of their own, each another fourth of the operations, sizes and
+# special values of every function.
+THOROUGH = MODES if hostgpu is None or "TEST_EVERYTHING" in os.environ else ["df", "ozaki2"]
+STRIDE = 4
 ORDINARY = ["df", "70", "35", "50"]
 
 
@@ -35,6 +39,11 @@ def run(program, arguments=(), tandem=True, shim=(), **variables):
     return subprocess.run(
         [program, *arguments], env=environment, capture_output=True, text=True, check=False
     )
+
+
+def everything(mode):
+    """The client's arguments for all calls that a mode gets."""
+    return [mode] if mode in THOROUGH else [mode, str(STRIDE), str(MODES.index(mode) % STRIDE)]
 
 
 def parse(text):
@@ -73,7 +82,7 @@ class Preload(unittest.TestCase):
         cls.plain = run(client, ["df"], tandem=False)
         cls.native = run(client, ["df"], TANDEM_MODE="native", TANDEM_REPORT=cls.path("native"))
         cls.emulated = {
-            mode: run(client, [mode], TANDEM_MODE=mode, TANDEM_REPORT=cls.path(mode)) for mode in MODES
+            mode: run(client, everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=cls.path(mode)) for mode in MODES
         }
 
     @classmethod
@@ -120,8 +129,11 @@ class Preload(unittest.TestCase):
         plain = parse(self.plain.stdout)
         for mode, process in self.emulated.items():
             lines = parse(process.stdout)
-            self.assertEqual(list(plain), list(lines))
-            for name, parts in plain.items():
+            if mode in THOROUGH:
+                self.assertEqual(list(plain), list(lines))
+            self.assertGreater(len(lines), len(plain) // STRIDE)
+            for name in lines:
+                parts = plain[name]
                 with self.subTest(mode=mode, call=name):
                     if " plain arithmetic, " in name:
                         self.assertEqual(parts[1], "c other")
@@ -172,7 +184,7 @@ class Preload(unittest.TestCase):
         for mode in ("native", "df", "faithful", "ozaki2:9"):
             with self.subTest(mode):
                 path = self.path("verified-" + mode)
-                process = run(client, ["df" if mode == "native" else mode], TANDEM_MODE=mode, TANDEM_REPORT=path,
+                process = run(client, ["df"] if mode == "native" else everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=path,
                               TANDEM_VERIFY="sample:5")
                 self.assert_ran(process)
                 self.assertEqual(said(process), [])

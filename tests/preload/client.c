@@ -22,6 +22,8 @@
 
 static const char *expected; /* the mode that C is compared with */
 
+static int stride = 1, turn; /* of the cases that take turns every stride-th runs */
+
 enum { BATCH = 3, THREADS = 2, REPETITIONS = 8 };
 
 /* A product, or BATCH of them, on host and device. */
@@ -252,6 +254,8 @@ static void job_run(job *j, const setting *how, const char *name)
     job_free(j);
 }
 
+static bool has_turn(void) { return turn++ % stride == 0; }
+
 static product ordinary(void)
 {
     return (product){.data = "both signs",
@@ -280,6 +284,7 @@ static void run_operations(const form *f, const setting *how)
 {
     static const char letters[] = "NTC";
     for (int ops = 0; ops < 9; ops++) {
+        if (!has_turn()) continue;
         char name[64];
         product of = ordinary();
         job j;
@@ -301,6 +306,7 @@ static void run_sizes(const form *f, const setting *how)
     static const double scalars[][2] = {{0.0, 0.5}, {1.5, 0.0}, {0.0, 0.0}, {-1.0, 1.0}};
     char name[64];
     for (int i = 0; i < 5; i++) {
+        if (!has_turn()) continue;
         product of = ordinary();
         of.m = sizes[i][0], of.n = sizes[i][1], of.k = sizes[i][2];
         snprintf(name, sizeof name, "size %d x %d x %d %s", sizes[i][0], sizes[i][1], sizes[i][2],
@@ -308,6 +314,7 @@ static void run_sizes(const form *f, const setting *how)
         run_plain(f, how, &of, name);
     }
     for (int i = 0; i < 4; i++) {
+        if (!has_turn()) continue;
         product of = ordinary();
         of.alpha = scalars[i][0], of.beta = scalars[i][1];
         snprintf(name, sizeof name, "scalars %g %g %s", of.alpha, of.beta,
@@ -322,6 +329,7 @@ static void run_special(const form *f, const setting *how)
     static const double values[] = {NAN, INFINITY, -INFINITY};
     static const char *const places[] = {"A", "B", "C", "A and B", "alpha", "beta"};
     for (int i = 0; i < 18; i++) {
+        if (!has_turn()) continue;
         char name[64];
         const double value = values[i % 3];
         const int where = i / 3;
@@ -532,7 +540,8 @@ static void run_one(const setting *how, int m, int n, int k)
     run_plain(&forms[0], how, &of, "one");
 }
 
-/* client MODE [M N K]: everything, or one product of that size. */
+/* client MODE [M N K]: everything, or one product of that size. client MODE STRIDE FIRST: of the
+ * operations, sizes and special values every STRIDE-th. */
 int main(int argc, char **argv)
 {
     static const ref_gemm empty;
@@ -554,6 +563,11 @@ int main(int argc, char **argv)
         {handles[1], streams[1], false, true},  {handles[2], streams[2], false, false},
         {handles[2], streams[2], true, false},
     };
+    if (argc == 4) {
+        stride = atoi(argv[2]);
+        turn = stride - atoi(argv[3]);
+        if (stride < 1 || turn < 1) return 2;
+    }
     if (argc == 5) {
         run_one(&ways[0], atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
     } else {

@@ -64,6 +64,8 @@ char *test_read_file(const char *path)
     return text;
 }
 
+bool test_takes_everything(void) { return getenv("TEST_EVERYTHING") != NULL; }
+
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)
 {
     if (argc > 1) *cases = atoi(argv[1]);

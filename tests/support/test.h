@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,10 @@ static inline int test_is_sanitized(void)
 
 /* How many of so many random cases run: sanitizers look for what a tenth of them shows. */
 static inline int test_cases(int count) { return test_is_sanitized() ? count / 10 : count; }
+
+/* True if TEST_EVERYTHING is in the environment, as `scripts/test --all` has it: a test then leaves
+ * out nothing. Otherwise it may leave out what takes a path of the code that others take, too. */
+bool test_takes_everything(void);
 
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
