@@ -111,6 +111,7 @@ static void extreme_slices(void **unused)
     static const int depths[] = {4096, 16385, 131071, 131072, 131073};
     const double digits = 0x1.01fdfdfdfdfep+0;
     for (int i = 0; i < 5; i++) {
+        if (i == 2 && !test_takes_everything()) continue; /* the next one's passes, less a term */
         if (test_is_sanitized() && i != 4) continue;
         check_constants("ozaki1:7", depths[i], digits, digits);
         check_constants("ozaki1:8", depths[i], -digits, digits);
@@ -133,10 +134,11 @@ static void extreme_residues(void **unused)
     for (int turn = 0; turn < 8; turn++) {
         const int residue = (127 << turn | 127 >> (8 - turn)) & 255;
         const double a = residue, b = residue + 255.0 * 1001.0;
-        check_constants("ozaki2:14", 133145, a, a);
-        if (turn % 4 == 0) check_constants("ozaki2:6", 133145, -a, b);
+        check_constants("ozaki2:6", 133145, -a, b);
+        if (turn % 4 == 0 || test_takes_everything()) check_constants("ozaki2:14", 133145, a, a);
     }
     for (int i = 0; i < 5; i++) {
+        if (i % 2 && !test_takes_everything()) continue;
         check_constants("ozaki2:20", depths[i], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
         if (i != 2 && i != 4) continue; /* the same sums */
         check_constants("ozaki2", depths[i], -1.0, 0x1.fffffp0);
@@ -270,6 +272,7 @@ static void whole_numbers_take_fewer(void **unused)
     unsigned parameters = 0;
     for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
         for (int bits = 1; bits <= 53; bits += test_is_sanitized() ? 7 : d % 2 ? 3 : 1) {
+            if (d == 2 && bits % 4 != 1 && !test_takes_everything()) continue;
             product of = product_varied("uniform", 70 - d, 67 + d, depths[d], bits + d);
             const int moduli = whole_product(of, bits, bits, bits % 5 == 0);
             parameters |= 1u << moduli;
@@ -343,7 +346,8 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
               product_text(of));
     ref_account account = mode_product(&m, &gemm);
     static const int limits[] = {28, 25, 22, 20}; /* the last one is too little for long lines */
-    for (int i = 0; i < (of->k < 8192 ? 4 : 3); i += test_is_sanitized() ? 2 : 1) {
+    const bool is_brief = test_is_sanitized() || !test_takes_everything();
+    for (int i = is_brief && of->k % 2 ? 1 : 0; i < (of->k < 8192 ? 4 : 3); i += is_brief ? 2 : 1) {
         test_matrix got = checked_compute_within(&m, &p, (size_t)1 << limits[i], NULL);
         checked_compare(&m, &p, &got, &want);
         matrix_free(&got);
