@@ -106,5 +106,6 @@ cudaError_t td_lu_prepare(void)
 {
     cudaError_t error = td_lu_factor_prepare();
     if (error == cudaSuccess) error = td_lu_invert_prepare();
+    if (error == cudaSuccess) error = td_lu_strips_prepare();
     return error == cudaSuccess ? td_lu_solve_prepare() : error;
 }

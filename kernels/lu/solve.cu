@@ -113,16 +113,6 @@ TD_DEVICE void store_vectors(const td_lu_vectors &p, const vectors<number> &v,
     });
 }
 
-/* The number, from 1, of the first 0 on the diagonal. One warp. */
-template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, int n)
-{
-    unsigned first = 0;
-    for (int i = (int)threadIdx.x % 32; i < n; i += 32)
-        if (first == 0 && td_is_zero(a[i * (lda + 1)])) first = (unsigned)(n - i);
-    const unsigned most = td_lanes_max<32>(first);
-    return most ? n - (int)most + 1 : 0;
-}
-
 /* Threads of a block, and blocks of which registers suffice for a lane's rows of a strip. */
 template <int lanes> constexpr int most_threads() { return lanes == 1 ? 256 : 512; }
 template <class number, int lanes> constexpr int least_blocks()
@@ -172,7 +162,7 @@ static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<nu
     __syncthreads();
     store_vectors(p, v, b);
     if (is_inverse && p.info && group == 0 && tid < 32) {
-        const int info = first_zero(a, p.lda, n);
+        const int info = td_lu_first_zero(a, p.lda, n);
         if (tid == 0) p.info[member] = info;
     }
 }
@@ -221,7 +211,8 @@ template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, 
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
 {
     if (p->what == td_lu_vectors::TD_VECTORS_INVERSE && p->together == 0 && p->lanes == 0) {
-        const cudaError_t error = td_lu_invert_factors(p, stream);
+        cudaError_t error = td_lu_invert_factors(p, stream);
+        if (error == cudaErrorInvalidConfiguration) error = td_lu_invert_strips(p, stream);
         if (error != cudaErrorInvalidConfiguration) return error;
     }
     return td_lu_with_number(p->type,
