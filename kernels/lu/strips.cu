@@ -39,7 +39,7 @@ template <class number> struct strip_triangle {
 TD_DEVICE int own_row(int i) { return (int)threadIdx.x % 32 / 4 + 8 * i; }
 TD_DEVICE int own_vector(int j) { return j / 2 * 8 + (int)threadIdx.x % 4 * 2 + j % 2; }
 
-/* A warp's rows of the columns of a strip, less whose product with solved rows its own are due. */
+/* What a warp's rows of the triangle have in the columns of a strip. */
 template <class number> struct strip_factor {
     number of[ROWS][2];
 
@@ -146,10 +146,15 @@ TD_DEVICE void solve_strip(number (&s)[2][8], number (&solved)[ROWS][strip_memor
 {
     const int lane = (int)threadIdx.x % 32;
     number x[ROWS];
-    TD_UNROLL
-    for (int i = 0; i < 2; i++) TD_UNROLL
-    for (int j = 0; j < 8; j++)
-        solved[is_upper ? (int)ROWS - 1 - own_row(i) : own_row(i)][own_vector(j)] = s[i][j];
+    const auto for_own = [&](auto work) {
+        TD_UNROLL
+        for (int i = 0; i < 2; i++) TD_UNROLL
+        for (int j = 0; j < 8; j++) {
+            const int e = is_upper ? (int)ROWS - 1 - own_row(i) : own_row(i);
+            work(s[i][j], solved[e][own_vector(j)]);
+        }
+    };
+    for_own([](const number &own, number &shared) { shared = own; });
     td_async_copy_wait<0>();
     __syncwarp();
     TD_UNROLL
@@ -166,10 +171,7 @@ TD_DEVICE void solve_strip(number (&s)[2][8], number (&solved)[ROWS][strip_memor
         for (int j = k + 1; j < ROWS; j++) x[j] = td_minus(x[j], triangle[k][j], x[k]);
     }
     __syncwarp();
-    TD_UNROLL
-    for (int i = 0; i < 2; i++) TD_UNROLL
-    for (int j = 0; j < 8; j++)
-        s[i][j] = solved[is_upper ? (int)ROWS - 1 - own_row(i) : own_row(i)][own_vector(j)];
+    for_own([](number &own, const number &shared) { own = shared; });
 }
 
 /* One triangle, from its strip `from` on in the order of elimination. */
