@@ -35,32 +35,43 @@ template <class real> struct strip_vectors {
     }
 };
 
-/* Which strips are solved in either pass. Where shared memory has no barriers, the block waits. */
+/* Which halves of strips are solved in either pass. Where shared memory has no barriers, the block
+ * waits for the second. */
 struct strip_gates {
-    uint64_t solved[2][MOST_STRIPS];
+    uint64_t solved[2][MOST_STRIPS][2];
 
     TD_INSIDE void start()
     {
 #if HAS_BARRIERS
-        if (threadIdx.x < 2 * MOST_STRIPS) td_barrier_start(solved[0] + threadIdx.x, 1);
+        const int strips = (int)blockDim.x / 32, strip = (int)threadIdx.x / 4;
+        if (strip < strips)
+            td_barrier_start(&solved[threadIdx.x / 2 % 2][strip][threadIdx.x % 2], 1);
 #endif
     }
-    TD_INSIDE void open(int pass, int strip)
+    TD_INSIDE void open(int pass, int strip, int half)
     {
         __syncwarp();
 #if HAS_BARRIERS
-        if (threadIdx.x % 32 == 0) td_barrier_arrive(&solved[pass][strip]);
+        if (threadIdx.x % 32 == 0) td_barrier_arrive(&solved[pass][strip][half]);
 #else
-        (void)pass, (void)strip;
+        (void)pass, (void)strip, (void)half;
 #endif
     }
-    TD_INSIDE void wait(int pass, int strip, bool is_due)
+    TD_INSIDE void wait_for_first(int pass, int strip, bool is_due)
     {
 #if HAS_BARRIERS
-        if (is_due) td_barrier_wait(&solved[pass][strip], 0);
+        if (is_due) td_barrier_wait(&solved[pass][strip][0], 0);
 #else
         (void)pass, (void)strip, (void)is_due;
         __syncthreads();
+#endif
+    }
+    TD_INSIDE void wait_for_second(int pass, int strip)
+    {
+#if HAS_BARRIERS
+        td_barrier_wait(&solved[pass][strip][1], 0);
+#else
+        (void)pass, (void)strip;
 #endif
     }
 };
@@ -155,11 +166,12 @@ template <class real> struct strip_factor {
         TD_UNROLL
         for (int e = 0; e < AHEAD; e++) load(e);
     }
+    template <int half>
     TD_INSIDE void subtract(strip_sums<real> &s, const strip_vectors<real> &solved)
     {
         enum { RUN = 16 / sizeof(real) };
         TD_UNROLL
-        for (int e = 0; e < ROWS; e++) {
+        for (int e = half * ROWS / 2; e < (half + 1) * ROWS / 2; e++) {
             real x[2][8];
             TD_UNROLL
             for (int part = 0; part < 2; part++) TD_UNROLL
@@ -192,32 +204,33 @@ struct strip_terms {
         for (int step = 0; step < STEPS; step++) TD_UNROLL
         for (int e = 0; e < 4; e++) of[step][e] = columns.at(2 * step + e / 2, e % 2 * BELOW);
     }
-    TD_INSIDE void turn_signs(bool is_due)
+    template <int half> TD_INSIDE void turn_signs(bool is_due)
     {
         TD_UNROLL
-        for (int step = 0; step < STEPS; step++) TD_UNROLL
+        for (int step = half * STEPS / 2; step < (half + 1) * STEPS / 2; step++) TD_UNROLL
         for (int e = 0; e < 4; e++)
             of[step][e] = td_from_bits64(td_bits64(of[step][e]) ^ (uint64_t)is_due << 63);
     }
-    template <int part>
+    template <int half, int part>
     TD_INSIDE void subtract_part(double (&s)[2][8], const strip_vectors<double> &solved) const
     {
         enum { LD = strip_vectors<double>::LD, PART = strip_vectors<double>::PART };
         const int lane = (int)threadIdx.x % 32;
         const double *const x = solved.of + (lane + part) % 2 * PART + lane % 4 / 2 * LD + lane / 4;
         TD_UNROLL
-        for (int step = 0; step < STEPS; step++) TD_UNROLL
+        for (int step = half * STEPS / 2; step < (half + 1) * STEPS / 2; step++) TD_UNROLL
         for (int j = 0; j < 8; j += 2) {
             const double y[2] = {x[4 * step * LD + 4 * j], x[(4 * step + 2) * LD + 4 * j]};
             td_lu_mma(s[0][j], s[0][j + 1], s[1][j], s[1][j + 1], of[step], y);
         }
     }
+    template <int half>
     TD_INSIDE void subtract(strip_sums<double> &s, const strip_vectors<double> &solved)
     {
-        turn_signs((int)threadIdx.x % 2 == 0);
-        subtract_part<0>(s.of[0], solved);
-        turn_signs((int)threadIdx.x % 2 == 1);
-        subtract_part<1>(s.of[1], solved);
+        turn_signs<half>((int)threadIdx.x % 2 == 0);
+        subtract_part<half, 0>(s.of[0], solved);
+        turn_signs<half>((int)threadIdx.x % 2 == 1);
+        subtract_part<half, 1>(s.of[1], solved);
     }
 };
 
@@ -246,9 +259,9 @@ TD_DEVICE void fetch_triangle(td_complex<real> (&to)[ROWS][ROWS], const strip_tr
 /* The lane's vector of a strip: in registers, where every reciprocal is of a diagonal that was not
  * scaled. */
 template <bool is_upper, class real>
-TD_DEVICE void solve_vector(strip_vectors<real> &solved,
-                            const td_complex<real> (&triangle)[ROWS][ROWS],
-                            const td_diagonal<td_complex<real>> *diagonal)
+TD_DEVICE void
+solve_vector(strip_vectors<real> &solved, const td_complex<real> (&triangle)[ROWS][ROWS],
+             const td_diagonal<td_complex<real>> *diagonal, strip_gates &gates, int own)
 {
     const int lane = (int)threadIdx.x % 32;
     td_complex<real> x[ROWS];
@@ -258,16 +271,18 @@ TD_DEVICE void solve_vector(strip_vectors<real> &solved,
     for (int k = 0; k < ROWS; k++) {
         if (is_upper) x[k] = td_times(x[k], diagonal[ROWS - 1 - k].reciprocal);
         solved.set(k, lane, x[k]);
+        if (k == ROWS / 2 - 1) gates.open(is_upper, own, 0);
         TD_UNROLL
         for (int j = k + 1; j < ROWS; j++) x[j] = td_minus(x[j], triangle[k][j], x[k]);
     }
+    gates.open(is_upper, own, 1);
 }
 
 /* The same in shared memory: for diagonals near the ends of the exponents' range. */
 template <class real>
-TD_DEVICE void solve_scaled_vector(strip_vectors<real> &solved,
-                                   const td_complex<real> (&triangle)[ROWS][ROWS],
-                                   const td_diagonal<td_complex<real>> *diagonal)
+TD_DEVICE void
+solve_scaled_vector(strip_vectors<real> &solved, const td_complex<real> (&triangle)[ROWS][ROWS],
+                    const td_diagonal<td_complex<real>> *diagonal, strip_gates &gates, int own)
 {
     const int lane = (int)threadIdx.x % 32;
     TD_ROLLED
@@ -279,25 +294,27 @@ TD_DEVICE void solve_scaled_vector(strip_vectors<real> &solved,
         for (int j = k + 1; j < ROWS; j++)
             solved.set(j, lane, td_minus(solved.get(j, lane), triangle[k][j], x));
     }
+    gates.open(1, own, 0);
+    gates.open(1, own, 1);
 }
 
 /* The warp's own rows: by way of shared memory, where a lane has a vector. */
 template <class real>
-TD_DEVICE void solve_strip(strip_sums<real> &s, strip_vectors<real> &solved,
-                           const td_complex<real> (&triangle)[ROWS][ROWS],
-                           const td_diagonal<td_complex<real>> *diagonal, bool is_upper)
+TD_DEVICE void solve_strip(strip_sums<real> &s, strip_memory<real> &memory, int own, bool is_upper)
 {
+    strip_vectors<real> &solved = memory.strips[own];
+    const auto &triangle = memory.triangle[own % 2];
+    const auto *const diagonal = memory.diagonal + own * (int)ROWS;
     const int turned = is_upper ? (int)ROWS - 1 : 0; /* row e is row e ^ turned */
     s.for_own([&](int i, int j, int e, int v) { solved.set(e ^ turned, v, s.get(i, j)); });
     td_async_copy_wait<0>();
     __syncwarp();
     if (!is_upper)
-        solve_vector<false>(solved, triangle, diagonal);
+        solve_vector<false>(solved, triangle, diagonal, memory.gates, own);
     else if (__any_sync(~0u, diagonal[threadIdx.x % ROWS].shift != 0))
-        solve_scaled_vector(solved, triangle, diagonal);
+        solve_scaled_vector(solved, triangle, diagonal, memory.gates, own);
     else
-        solve_vector<true>(solved, triangle, diagonal);
-    __syncwarp();
+        solve_vector<true>(solved, triangle, diagonal, memory.gates, own);
     s.for_own([&](int i, int j, int e, int v) { s.set(i, j, solved.get(e ^ turned, v)); });
 }
 
@@ -316,12 +333,13 @@ TD_DEVICE void pass_strips(strip_sums<real> &s, strip_memory<real> &memory,
         typename strip_factor_of<real>::type factor(t, strip, own);
         if (is_next) fetch_triangle(memory.triangle[own % 2], t, own);
         if (is_due) factor.load();
-        if (now >= from) memory.gates.wait(t.is_upper, strip, is_due);
-        if (is_due) factor.subtract(s, memory.strips[strip]);
-        if (!is_next) continue;
-        solve_strip(s, memory.strips[own], memory.triangle[own % 2],
-                    memory.diagonal + own * (int)ROWS, t.is_upper);
-        memory.gates.open(t.is_upper, own);
+        if (now >= from) memory.gates.wait_for_first(t.is_upper, strip, is_due);
+        if (is_due) {
+            factor.template subtract<0>(s, memory.strips[strip]);
+            memory.gates.wait_for_second(t.is_upper, strip);
+            factor.template subtract<1>(s, memory.strips[strip]);
+        }
+        if (is_next) solve_strip(s, memory, own, t.is_upper);
     }
 }
 
