@@ -39,8 +39,9 @@ template <class function> auto td_lu_with_number(td_lu_type type, function of)
  * order. */
 cudaError_t td_lu_invert_factors(const td_lu_vectors *p, cudaStream_t stream);
 
-/* Inverses by strips of rows: cudaErrorInvalidConfiguration if real ones. */
-cudaError_t td_lu_invert_strips(const td_lu_vectors *p, cudaStream_t stream);
+/* Vectors in strips of rows (strips.cu); whether the table says so, or the caller. */
+cudaError_t td_lu_solve_strips(const td_lu_vectors *p, cudaStream_t stream);
+bool td_lu_takes_strips(const td_lu_vectors *p);
 
 cudaError_t td_lu_factor_prepare(void);
 cudaError_t td_lu_invert_prepare(void);

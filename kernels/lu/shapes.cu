@@ -97,6 +97,17 @@ td_lu_arrangement td_lu_arrangement_of(td_lu_type type, int n)
     return blocks[type][i].block;
 }
 
+/* Orders from which strips were faster than these, by what is made of 10000 matrices on an H100. */
+static const int least_strips[] = {[td_lu_vectors::TD_VECTORS_INVERSE] = 37,
+                                   [td_lu_vectors::TD_VECTORS_SOLUTION] = 37,
+                                   [td_lu_vectors::TD_VECTORS_TRIANGLE] = 37};
+
+bool td_lu_takes_strips(const td_lu_vectors *p)
+{
+    if (p->lanes) return p->lanes == TD_LU_STRIPS;
+    return p->together == 0 && p->n >= least_strips[p->what] && td_lu_has_strips(p->type);
+}
+
 int td_lu_most_lanes(td_lu_type type)
 {
     return td_lu_with_number(type, [](auto zero) { return td_lu_most_lanes_of<decltype(zero)>(); });

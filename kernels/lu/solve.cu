@@ -59,32 +59,12 @@ TD_DEVICE void for_elements(const block_of_vectors<number> &b, int n, function w
     }
 }
 
-/* alpha, which is 1 where the problem has none. */
-template <class number> TD_DEVICE number alpha_of(const td_lu_vectors &p)
-{
-    typedef typename td_real_of<number>::type real;
-    if (p.what != td_lu_vectors::TD_VECTORS_TRIANGLE) return td_number<number>(1);
-    if (p.device_alpha) return *static_cast<const number *>(p.device_alpha);
-    if constexpr (td_is_complex<number>::value)
-        return {(real)p.alpha_re, (real)p.alpha_im};
-    else
-        return (real)p.alpha_re;
-}
-
-template <class number> TD_DEVICE bool is_one(number a)
-{
-    if constexpr (td_is_complex<number>::value)
-        return a.re == 1 && a.im == 0;
-    else
-        return a == 1;
-}
-
 template <class number>
 TD_DEVICE void load_vectors(const td_lu_vectors &p, const vectors<number> &v,
                             const block_of_vectors<number> &b, number alpha)
 {
     const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op == TD_LU_N;
-    const bool is_zero = td_is_zero(alpha), scales = !is_one(alpha);
+    const bool is_zero = td_is_zero(alpha), scales = !td_lu_is_one(alpha);
     for (int i = (int)threadIdx.x; i < p.n * v.ld; i += (int)blockDim.x)
         v.of[i] = td_number<number>(0);
     __syncthreads();
@@ -146,7 +126,7 @@ static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<nu
         td_lu_find_rows(v.pivots, n, tid, (int)blockDim.x, v.rows);
         __syncthreads();
     }
-    const number alpha = alpha_of<number>(p);
+    const number alpha = td_lu_alpha<number>(p);
     load_vectors(p, v, b, alpha);
     const int vector = td_sharing<lanes>::vector_of_block();
     const int passes = is_triangle ? (td_is_zero(alpha) ? 0 : 1) : 2;
@@ -211,10 +191,10 @@ template <class number> static cudaError_t launch_solve(const td_lu_vectors *p, 
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
 {
     if (p->what == td_lu_vectors::TD_VECTORS_INVERSE && p->together == 0 && p->lanes == 0) {
-        cudaError_t error = td_lu_invert_factors(p, stream);
-        if (error == cudaErrorInvalidConfiguration) error = td_lu_invert_strips(p, stream);
+        const cudaError_t error = td_lu_invert_factors(p, stream);
         if (error != cudaErrorInvalidConfiguration) return error;
     }
+    if (td_lu_takes_strips(p)) return td_lu_solve_strips(p, stream);
     return td_lu_with_number(p->type,
                              [&](auto zero) { return launch_solve<decltype(zero)>(p, stream); });
 }
