@@ -12,6 +12,10 @@ namespace
 
 typedef td_complex<double> number;
 
+/* What a kernel makes: inverses, or solutions of systems that are not transposed; or whatever the
+ * problem says. */
+enum strip_kind { INVERSES, SOLUTIONS, ANY };
+
 enum { ROWS = 16, VECTORS = 32, MOST_STRIPS = TD_LU_MOST / ROWS, PASSES = 2 };
 
 /* A strip of the vectors, by rows in the order of elimination: real parts, then imaginary ones.
@@ -263,6 +267,15 @@ template <bool is_any> struct strip_at_work {
     strip_gates &gates;
     int pass, strip;
 
+    TD_INSIDE strip_at_work(strip_memory &memory, strip_vectors &own,
+                            const strip_triangle<is_any> &t, int strip_)
+        : vectors(own), triangle(memory.triangle[strip_ % 2]),
+          diagonal(memory.diagonal + strip_ * (int)ROWS), step(t.is_reversed ? -1 : 1),
+          turned(t.is_reversed ? (int)ROWS - 1 : 0), gates(memory.gates), pass(t.pass),
+          strip(strip_)
+    {
+        diagonal += turned;
+    }
     TD_INSIDE const td_diagonal<number> &diagonal_of(int k) const
     {
         return diagonal[is_any ? k * step : -k];
@@ -327,21 +340,12 @@ TD_DEVICE void pass_strips(strip_sums &s, strip_memory &memory, strip_vectors *v
 {
     const int strips = (int)blockDim.x / 32, own = td_uniform((int)threadIdx.x / 32);
     const int turn = t.is_reversed ? strips - 1 - own : own;
-    const int turned = t.is_reversed ? (int)ROWS - 1 : 0;
-    const strip_at_work<is_any> w = {vectors[own],
-                                     memory.triangle[own % 2],
-                                     memory.diagonal + own * (int)ROWS + turned,
-                                     t.is_reversed ? -1 : 1,
-                                     turned,
-                                     memory.gates,
-                                     t.pass,
-                                     own};
     TD_ROLLED
     for (int now = from - 1; now < strips; now++) {
         const int strip = t.is_reversed ? strips - 1 - now : now;
         const bool is_due = now >= from && turn > now, is_next = turn == now + 1;
         strip_of_warp terms;
-        if (is_next) fetch_triangle(w.triangle, t, own);
+        if (is_next) fetch_triangle(memory.triangle[own % 2], t, own);
         if (is_due) terms.load(t, strip, own);
         if (now >= from) memory.gates.wait_for_first(t.pass, strip, is_due);
         if (is_due) {
@@ -349,15 +353,12 @@ TD_DEVICE void pass_strips(strip_sums &s, strip_memory &memory, strip_vectors *v
             memory.gates.wait_for_second(t.pass, strip);
             terms.template subtract<1>(s, vectors[strip], t.is_conjugate());
         }
-        if (is_next) solve_strip(s, w, t);
+        if (is_next) solve_strip(s, strip_at_work<is_any>(memory, vectors[own], t, own), t);
     }
 }
 
 /* What a block makes: vectors from `first` on of a matrix. */
 struct strip_work {
-    const number *a;
-    number *b;
-    int64_t element_step, vector_step; /* of B */
     int member, first, missing;
 
     TD_INSIDE strip_work(const td_lu_vectors &p)
@@ -365,9 +366,10 @@ struct strip_work {
         const int groups = (p.vectors + VECTORS - 1) / VECTORS;
         member = (int)blockIdx.x / groups, first = (int)blockIdx.x % groups * VECTORS;
         missing = (int)blockDim.x / 32 * ROWS - p.n;
-        a = static_cast<const number *>(p.a[member]);
-        b = static_cast<number *>(p.b[member]);
-        element_step = p.is_right ? p.ldb : 1, vector_step = p.is_right ? 1 : p.ldb;
+    }
+    TD_INSIDE const number *a(const td_lu_vectors &p) const
+    {
+        return static_cast<const number *>(p.a[member]);
     }
     /* work(i, j, row, vector) for the lane's own that are in B. */
     template <class function> TD_INSIDE void for_own(const td_lu_vectors &p, function work) const
@@ -379,11 +381,28 @@ struct strip_work {
     }
 };
 
+/* Where B has an element of a vector. */
+template <strip_kind kind> struct strip_sides {
+    number *b;
+    int64_t element_step, vector_step;
+
+    TD_INSIDE strip_sides(const strip_work &w, const td_lu_vectors &p)
+        : b(static_cast<number *>(p.b[w.member])), element_step(1), vector_step(p.ldb)
+    {
+        if (kind == ANY && p.is_right) element_step = p.ldb, vector_step = 1;
+    }
+    TD_INSIDE number &at(int row, int vector) const
+    {
+        return b[(kind == ANY ? row * element_step : row) + vector * vector_step];
+    }
+};
+
 /* Reads what all warps need: exchanges of rows, and reciprocals of the diagonal. */
 TD_DEVICE void begin(strip_memory &memory, const strip_work &w, const td_lu_vectors &p)
 {
     const int n = p.n, tid = (int)threadIdx.x, threads = (int)blockDim.x;
     const bool is_triangle = p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
+    const number *const a = w.a(p);
     memory.gates.start();
     if (!is_triangle)
         td_lu_read_pivots(p.pivots ? p.pivots + (int64_t)w.member * n : nullptr, n, tid, threads,
@@ -391,7 +410,7 @@ TD_DEVICE void begin(strip_memory &memory, const strip_work &w, const td_lu_vect
     for (int i = tid; i < n + w.missing; i += threads) {
         td_inverse<number> inverse = {td_number<number>(0), 0};
         if (i >= w.missing && !(is_triangle && p.is_unit)) {
-            const number x = w.a[(i - w.missing) * ((int64_t)p.lda + 1)];
+            const number x = a[(i - w.missing) * ((int64_t)p.lda + 1)];
             inverse = td_invert(p.op == TD_LU_C_OP ? td_conjugate(x) : x);
         }
         memory.diagonal[i].reciprocal = inverse.of;
@@ -402,61 +421,61 @@ TD_DEVICE void begin(strip_memory &memory, const strip_work &w, const td_lu_vect
     __syncthreads();
 }
 
+template <strip_kind kind>
 TD_DEVICE void load(strip_sums &s, const strip_work &w, const td_lu_vectors &p,
                     const strip_memory &memory, number alpha)
 {
-    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
-    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op == TD_LU_N;
-    const bool is_zero = td_is_zero(alpha), scales = !td_lu_is_one(alpha);
+    const bool is_permuted = kind == SOLUTIONS;
+    const strip_sides<kind> sides(w, p);
     s.for_own([&](int i, int j, int, int) { s.set(i, j, td_number<number>(0)); });
-    if (is_zero) return;
+    if (kind == ANY && td_is_zero(alpha)) return;
     w.for_own(p, [&](int i, int j, int row, int vector) {
-        if (is_inverse) {
+        if (kind == INVERSES) {
             s.set(i, j, td_number<number>(row == vector));
         } else {
             const int of_b = is_permuted ? memory.rows[row] : row;
-            const number x = w.b[of_b * w.element_step + vector * w.vector_step];
-            s.set(i, j, scales ? td_times(alpha, x) : x);
+            const number x = sides.at(of_b, vector);
+            s.set(i, j, kind == ANY && !td_lu_is_one(alpha) ? td_times(alpha, x) : x);
         }
     });
 }
 
+template <strip_kind kind>
 TD_DEVICE void store(const strip_sums &s, const strip_work &w, const td_lu_vectors &p,
                      const strip_memory &memory)
 {
-    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
-    const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op != TD_LU_N;
+    const bool is_permuted = kind == ANY && p.what == td_lu_vectors::TD_VECTORS_SOLUTION;
+    const strip_sides<kind> sides(w, p);
     w.for_own(p, [&](int i, int j, int row, int vector) {
         const int to = is_permuted ? memory.rows[row] : row;
-        const int to_vector = is_inverse ? memory.rows[vector] : vector;
-        w.b[to * w.element_step + to_vector * w.vector_step] = s.get(i, j);
+        const int to_vector = kind == INVERSES ? memory.rows[vector] : vector;
+        sides.at(to, to_vector) = s.get(i, j);
     });
 }
 
-template <bool is_any>
+template <strip_kind kind>
 static __global__ void __launch_bounds__(MOST_STRIPS * 32, 1) solve_strips(const td_lu_vectors p)
 {
 #if TD_LU_HAS_MMA || !defined(__CUDA_ARCH__)
     TD_SHARED(strip_memory, memory, );
     TD_DYNAMIC_SHARED(strip_vectors, vectors);
     const strip_work w(p);
-    const bool is_inverse = p.what == td_lu_vectors::TD_VECTORS_INVERSE;
-    const number alpha = td_lu_alpha<number>(p);
+    const bool is_triangle = kind == ANY && p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
+    const number alpha = kind == ANY ? td_lu_alpha<number>(p) : td_number<number>(1);
     begin(memory, w, p);
 
     strip_sums s;
-    load(s, w, p, memory, alpha);
-    const int passes =
-        p.what != td_lu_vectors::TD_VECTORS_TRIANGLE ? (int)PASSES : !td_is_zero(alpha);
+    load<kind>(s, w, p, memory, alpha);
+    const int passes = is_triangle ? !td_is_zero(alpha) : (int)PASSES;
     TD_ROLLED
     for (int pass = 0; pass < passes; pass++) { /* of factors L, then U; transposed: U, then L */
-        const int least = is_inverse && pass == 0 ? w.first : 0;
-        const strip_triangle<is_any> t(w.a, p, pass, w.missing, least);
+        const int least = kind == INVERSES && pass == 0 ? w.first : 0;
+        const strip_triangle<kind == ANY> t(w.a(p), p, pass, w.missing, least);
         pass_strips(s, memory, vectors, t, least > 0 ? (least + w.missing) / ROWS : 0);
     }
-    store(s, w, p, memory);
-    if (is_inverse && p.info && w.first == 0 && threadIdx.x < 32) {
-        const int info = td_lu_first_zero(w.a, p.lda, p.n);
+    store<kind>(s, w, p, memory);
+    if (kind == INVERSES && p.info && w.first == 0 && threadIdx.x < 32) {
+        const int info = td_lu_first_zero(w.a(p), p.lda, p.n);
         if (threadIdx.x == 0) p.info[w.member] = info;
     }
 #endif
@@ -467,7 +486,7 @@ static __global__ void __launch_bounds__(MOST_STRIPS * 32, 1) solve_strips(const
 bool td_lu_has_strips(td_lu_type type)
 {
 #if TD_HAS_CUDA_DEVICE
-    return type == TD_LU_Z && td_has_code<solve_strips<false>>();
+    return type == TD_LU_Z && td_has_code<solve_strips<INVERSES>>();
 #else
     return type == TD_LU_Z;
 #endif
@@ -479,16 +498,22 @@ cudaError_t td_lu_solve_strips(const td_lu_vectors *p, cudaStream_t stream)
     const unsigned strips = (unsigned)((p->n + ROWS - 1) / ROWS);
     const size_t bytes = strips * sizeof(strip_vectors);
     if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;
-    if (p->what == td_lu_vectors::TD_VECTORS_TRIANGLE || p->op != TD_LU_N)
-        return TD_LAUNCH(solve_strips<true>, (unsigned)blocks, strips * 32, bytes, stream, *p);
-    return TD_LAUNCH(solve_strips<false>, (unsigned)blocks, strips * 32, bytes, stream, *p);
+    const auto launch = [&](auto kernel) {
+        return TD_LAUNCH(kernel, (unsigned)blocks, strips * 32, bytes, stream, *p);
+    };
+    if (p->what == td_lu_vectors::TD_VECTORS_INVERSE) return launch(solve_strips<INVERSES>);
+    return p->what == td_lu_vectors::TD_VECTORS_SOLUTION && p->op == TD_LU_N
+               ? launch(solve_strips<SOLUTIONS>)
+               : launch(solve_strips<ANY>);
 }
 
-template <bool is_any> static cudaError_t prepare(cudaError_t error)
+template <strip_kind kind> static cudaError_t prepare(cudaError_t error)
 {
-    error = td_load(error, solve_strips<is_any>);
-    return td_lu_has_strips(TD_LU_Z) ? td_allow_shared(error, solve_strips<is_any>, INT_MAX)
-                                     : error;
+    error = td_load(error, solve_strips<kind>);
+    return td_lu_has_strips(TD_LU_Z) ? td_allow_shared(error, solve_strips<kind>, INT_MAX) : error;
 }
 
-cudaError_t td_lu_strips_prepare(void) { return prepare<true>(prepare<false>(cudaSuccess)); }
+cudaError_t td_lu_strips_prepare(void)
+{
+    return prepare<ANY>(prepare<SOLUTIONS>(prepare<INVERSES>(cudaSuccess)));
+}
