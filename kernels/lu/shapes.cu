@@ -97,10 +97,11 @@ td_lu_arrangement td_lu_arrangement_of(td_lu_type type, int n)
     return blocks[type][i].block;
 }
 
-/* Orders from which strips were faster than these, by what is made of 10000 matrices on an H100. */
-static const int least_strips[] = {[td_lu_vectors::TD_VECTORS_INVERSE] = 37,
-                                   [td_lu_vectors::TD_VECTORS_SOLUTION] = 37,
-                                   [td_lu_vectors::TD_VECTORS_TRIANGLE] = 37};
+/* Orders from which strips were faster than these, by what is made, as measured for 10000 matrices
+ * on an H100 (docs/results/h100-2026-11-27-strips). */
+static const int least_strips[] = {[td_lu_vectors::TD_VECTORS_INVERSE] = 44,
+                                   [td_lu_vectors::TD_VECTORS_SOLUTION] = 33,
+                                   [td_lu_vectors::TD_VECTORS_TRIANGLE] = 33};
 
 bool td_lu_takes_strips(const td_lu_vectors *p)
 {

@@ -43,7 +43,8 @@ struct strip_gates {
     {
 #if TD_LU_HAS_MMA
         const int tid = (int)threadIdx.x, strip = tid / 4;
-        if (strip < (int)blockDim.x / 32) td_barrier_start(&solved[tid / 2 % 2][strip][tid % 2], 1);
+        if (strip < (int)blockDim.x / 32)
+            td_barrier_start(&solved[tid / 2 % 2][strip][tid % 2], 32);
 #endif
     }
     /* What the warp wrote of this half is there for all. */
@@ -51,7 +52,7 @@ struct strip_gates {
     {
         __syncwarp();
 #if TD_LU_HAS_MMA
-        if (threadIdx.x % 32 == 0) td_barrier_arrive(&solved[pass][strip][half]);
+        td_barrier_arrive(&solved[pass][strip][half]);
 #else
         (void)pass, (void)strip, (void)half;
 #endif
@@ -84,6 +85,10 @@ struct strip_memory {
     uint8_t rows[TD_LU_MOST]; /* of A, by position */
 };
 
+/* A lane has rows lane_row(i) of a strip, and vectors lane_vector(j). */
+TD_DEVICE int lane_row(int i) { return (int)threadIdx.x % 32 / 4 + 8 * i; }
+TD_DEVICE int lane_vector(int j) { return j / 2 * 8 + (int)threadIdx.x % 4 * 2 + j % 2; }
+
 /* A triangle whose last row is the last of a strip: `missing` rows come before its first. Unless
  * kernels are of any triangle, it is L in the first pass, and U in the second, of factors that are
  * not transposed. Rows and columns are counted as A's ascend, whatever the order of elimination. */
@@ -115,15 +120,23 @@ template <bool is_any> struct strip_triangle {
     {
         return strip * (int)ROWS + (is_reversed ? (int)ROWS - 1 - e : e) - missing;
     }
+    /* The lane's row i of a strip. Of rows that are missing the elements do not matter, but those of
+     * any triangle might lie before its first. */
+    TD_INSIDE int own_row(int strip, int i) const
+    {
+        const int row = strip * (int)ROWS + lane_row(i) - missing;
+        return is_any ? max(row, 0) : row;
+    }
+    /* How far from the lane's first row its second is, in elements. */
+    TD_INSIDE int64_t rows_below(int strip) const
+    {
+        return is_any ? (own_row(strip, 1) - own_row(strip, 0)) * rows_apart : 8;
+    }
     TD_INSIDE const number *element(int row, int k) const
     {
         return a + (is_any ? row * rows_apart + k * columns_apart : row + k * columns_apart);
     }
 };
-
-/* A lane has rows own_row(i) of a strip, and vectors own_vector(j). */
-TD_DEVICE int own_row(int i) { return (int)threadIdx.x % 32 / 4 + 8 * i; }
-TD_DEVICE int own_vector(int j) { return j / 2 * 8 + (int)threadIdx.x % 4 * 2 + j % 2; }
 
 /* The real and imaginary parts of a lane's rows of a strip. */
 struct strip_sums {
@@ -137,7 +150,7 @@ struct strip_sums {
     {
         TD_UNROLL
         for (int i = 0; i < 2; i++) TD_UNROLL
-        for (int j = 0; j < 8; j++) work(i, j, own_row(i), own_vector(j));
+        for (int j = 0; j < 8; j++) work(i, j, lane_row(i), lane_vector(j));
     }
 };
 
@@ -152,17 +165,17 @@ struct strip_terms {
     TD_INSIDE void load(const strip_triangle<is_any> &t, int strip, int own_strip)
     {
         const int lane = (int)threadIdx.x % 32, by = t.is_reversed ? -2 : 2;
-        const int k = t.at(strip, lane % 4 / 2),
-                  row = own_strip * (int)ROWS + own_row(0) - t.missing;
-        const double *const x[2] = {
-            reinterpret_cast<const double *>(t.element(max(row, 0), k)) + lane % 2,
-            reinterpret_cast<const double *>(t.element(max(row + 8, 0), k)) + lane % 2};
+        const int k = t.at(strip, lane % 4 / 2);
+        const double *x =
+            reinterpret_cast<const double *>(t.element(t.own_row(own_strip, 0), k)) + lane % 2;
+        const double *below = x + 2 * t.rows_below(own_strip);
         const int64_t step = 2 * by * t.columns_apart; /* in real numbers */
         TD_UNROLL
-        for (int column = 0; column < 2 * STEPS; column++) TD_UNROLL
-        for (int i = 0; i < 2; i++)
-            of[column / 2][column % 2 * 2 + i] =
-                k + column * by >= t.least ? x[i][column * step] : 0.0;
+        for (int column = 0; column < 2 * STEPS; column++, x += step, below += step) {
+            const bool counts = k + column * by >= t.least;
+            of[column / 2][column % 2 * 2] = counts ? *x : 0.0;
+            of[column / 2][column % 2 * 2 + 1] = counts ? *below : 0.0;
+        }
     }
     template <int half> TD_INSIDE void turn_signs(bool is_due)
     {
@@ -203,8 +216,7 @@ struct strip_factor {
     {
         for (int e = 0; e < ROWS; e++)
             for (int i = 0; i < 2; i++) {
-                const int row = max(own_strip * (int)ROWS + own_row(i) - t.missing, 0);
-                const int k = t.at(strip, e);
+                const int row = t.own_row(own_strip, i), k = t.at(strip, e);
                 of[e][i] = k >= t.least ? *t.element(row, k) : td_number<number>(0);
             }
     }
@@ -320,6 +332,7 @@ template <bool is_any>
 TD_DEVICE void solve_strip(strip_sums &s, const strip_at_work<is_any> &w,
                            const strip_triangle<is_any> &t)
 {
+    __syncwarp(); /* after the last pass */
     s.for_own([&](int i, int j, int e, int v) { w.vectors.set(e ^ w.turned, v, s.get(i, j)); });
     wait_for_triangle(w.triangle, t, w.strip);
     __syncwarp();
