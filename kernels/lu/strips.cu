@@ -120,8 +120,8 @@ template <bool is_any> struct strip_triangle {
     {
         return strip * (int)ROWS + (is_reversed ? (int)ROWS - 1 - e : e) - missing;
     }
-    /* The lane's row i of a strip. What a missing row has does not matter; that of any triangle might
-     * lie outside A. */
+    /* The lane's row i of a strip. What a missing row has does not matter, but of any triangle it
+     * might lie outside A. */
     TD_INSIDE int own_row(int strip, int i) const
     {
         const int row = strip * (int)ROWS + lane_row(i) - missing;
