@@ -275,7 +275,8 @@ template <bool is_any> struct strip_at_work {
     strip_vectors &vectors;
     number (&triangle)[ROWS][ROWS];
     const td_diagonal<number> *diagonal; /* of the first row in the order of elimination */
-    int step, turned; /* of the diagonal; row e of the strip is row e ^ turned in that order */
+    int step;                            /* from a row of the diagonal to the next in that order */
+    int turned;                          /* row e of the strip is row e ^ turned in that order */
     strip_gates &gates;
     int pass, strip;
 
