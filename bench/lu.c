@@ -171,9 +171,12 @@ static bool run_factor_shapes(bench *b, int runs, double native)
     return true;
 }
 
-/* "VECTORS x LANES", of a block. */
+/* "strips", and "VECTORS x LANES", of a block. */
 static bool run_inverse_shapes(bench *b, int runs, double native)
 {
+    if (td_lu_has_strips(b->work.type) &&
+        !run_shape(b, LU_GETRI, TD_LU_STRIPS * LU_LANES, "strips", runs, native))
+        return false;
     const int most = td_lu_most_lanes(b->work.type);
     char text[TABLE_WIDTH];
     for (int shares = 0; shares < (most > 1 ? 2 : 1); shares++)

@@ -4,7 +4,8 @@ usage: lu_shapes.py FILE.csv
 
 For each type the fastest shape of each order; of shapes within NEAR of each other, that of the order before. It holds to halfway
 to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for. First shapes of
-factors, then vectors and lanes of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest.
+factors, then vectors and lanes of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest. From
+which order strips are faster than these is another table there.
 """
 
 import csv
@@ -18,7 +19,7 @@ def read(path, routine):
     times = {}
     with open(path) as lines:
         for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-            if row["routine"] == routine and row["shape"] != "table":
+            if row["routine"] == routine and row["shape"] not in ("table", "strips"):
                 shape = row["shape"]
                 together, is_of_vectors, lanes = shape.partition(" x ")
                 if is_of_vectors and int(together) >= int(row["n"]):

@@ -1,18 +1,13 @@
-/* graph.c - graphs, their nodes and executables. An executable is a list of work in an order that
- * the graph allows; with HOSTGPU_SEED another one each time, so that a dependency that is missing
- * shows. The work of a conditional node's body follows the node, and is passed over if its
- * condition is 0. */
+/* graph.c - graphs, their nodes and what nodes do. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudart_internal.h"
 #include "graph.h"
-#include "settings.h"
 
 /* Graphs hold graphs, and nodes need nodes: NOLINTBEGIN(misc-no-recursion) */
 
-#define GRAPH_MARK      0x67726170u
-#define EXECUTABLE_MARK 0x65786563u
+#define GRAPH_MARK 0x67726170u
 
 /* ---- work ---- */
 
@@ -48,7 +43,7 @@ static void drop(hostgpu_work *work)
 
 /* Nodes that allocate, free or ask a condition: their graph has one executable at a time, no clone,
  * and is nobody's child. */
-static bool is_single(const hostgpu_work *work)
+bool hostgpu_is_single(const hostgpu_work *work)
 {
     return work->type == cudaGraphNodeTypeMemAlloc || work->type == cudaGraphNodeTypeMemFree ||
            work->type == cudaGraphNodeTypeConditional;
@@ -92,13 +87,13 @@ static cudaGraph_t create_graph(void)
     return graph;
 }
 
-static void destroy_graph(cudaGraph_t graph)
+void hostgpu_graph_destroy(cudaGraph_t graph)
 {
     if (!graph) return;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
 
-        destroy_graph(node->child);
+        hostgpu_graph_destroy(node->child);
         drop(node->work);
         hostgpu_nodes_clear(&node->needs);
         free(node);
@@ -128,7 +123,7 @@ static cudaGraphNode_t add_node(cudaGraph_t graph, hostgpu_work *work, cudaGraph
     if (node) hostgpu_nodes_clear(&node->needs);
     free(node);
     drop(work);
-    destroy_graph(child);
+    hostgpu_graph_destroy(child);
     return NULL;
 }
 
@@ -146,7 +141,7 @@ static bool copy_needs(hostgpu_nodes *target, const hostgpu_nodes *needs)
 }
 
 /* Nodes, work shared, and the graph's objects retained; NULL without memory. */
-static cudaGraph_t copy_graph(cudaGraph_t graph)
+cudaGraph_t hostgpu_graph_copy(cudaGraph_t graph)
 {
     cudaGraph_t copy = create_graph();
     const hostgpu_nodes none = {NULL, 0};
@@ -154,7 +149,7 @@ static cudaGraph_t copy_graph(cudaGraph_t graph)
 
     for (size_t i = 0; i < graph->nodes.count && done; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
-        cudaGraph_t child = node->child ? copy_graph(node->child) : NULL;
+        cudaGraph_t child = node->child ? hostgpu_graph_copy(node->child) : NULL;
 
         node->copy = add_node(copy, node->work ? share(node->work) : NULL, child, &none);
         done = node->copy != NULL;
@@ -165,8 +160,14 @@ static cudaGraph_t copy_graph(cudaGraph_t graph)
         done = copy_needs(&node->copy->needs, &node->needs);
     }
     if (done) return copy;
-    destroy_graph(copy);
+    hostgpu_graph_destroy(copy);
     return NULL;
+}
+
+cudaGraphNode_t hostgpu_graph_add_executable(cudaGraph_t graph, cudaGraphExec_t e,
+                                             const hostgpu_nodes *needs)
+{
+    return add_node(graph, NULL, hostgpu_graph_copy(e->graph), needs);
 }
 
 static bool has_single(cudaGraph_t graph)
@@ -174,12 +175,12 @@ static bool has_single(cudaGraph_t graph)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
 
-        if (node->work ? is_single(node->work) : has_single(node->child)) return true;
+        if (node->work ? hostgpu_is_single(node->work) : has_single(node->child)) return true;
     }
     return false;
 }
 
-static void clear_visits(cudaGraph_t graph)
+void hostgpu_graph_clear_visits(cudaGraph_t graph)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.node[i]->visit = NOT_VISITED;
 }
@@ -194,7 +195,7 @@ static void visit_all_before(cudaGraphNode_t node)
 bool hostgpu_graph_leads_to(cudaGraph_t graph, const hostgpu_nodes *nodes,
                             const hostgpu_nodes *ends)
 {
-    clear_visits(graph);
+    hostgpu_graph_clear_visits(graph);
     for (size_t i = 0; i < ends->count; i++) visit_all_before(ends->node[i]);
     for (size_t i = 0; i < nodes->count; i++)
         if (!nodes->node[i]->visit) return false;
@@ -211,7 +212,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags)
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
     if (!hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
-    destroy_graph(graph);
+    hostgpu_graph_destroy(graph);
     return cudaSuccess;
 }
 
@@ -219,7 +220,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
 {
     if (!clone || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
     if (has_single(graph)) return hostgpu_record(cudaErrorNotSupported);
-    *clone = copy_graph(graph);
+    *clone = hostgpu_graph_copy(graph);
     return hostgpu_record(*clone ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
@@ -248,7 +249,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
     if (!node || !are_nodes_of(graph, needs, count) || !hostgpu_is_graph(child) || child == graph)
         return hostgpu_record(cudaErrorInvalidValue);
     if (has_single(child)) return hostgpu_record(cudaErrorNotSupported);
-    return add_asked(node, graph, needs, count, NULL, copy_graph(child));
+    return add_asked(node, graph, needs, count, NULL, hostgpu_graph_copy(child));
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -288,16 +289,10 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *t
 
 /* ---- conditions ---- */
 
-/* What a conditional node asks. A handle is the address. */
-typedef struct {
-    unsigned value, at_launch;
-    bool begins_anew; /* each launch begins with at_launch */
-} condition;
-
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
                                              unsigned at_launch, unsigned flags)
 {
-    const condition asked = {at_launch, at_launch, flags == cudaGraphCondAssignDefault};
+    const hostgpu_condition asked = {at_launch, at_launch, flags == cudaGraphCondAssignDefault};
 
     if (!handle || !hostgpu_is_graph(graph) || flags > cudaGraphCondAssignDefault)
         return hostgpu_record(cudaErrorInvalidValue);
@@ -382,258 +377,5 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGrap
     if (!from || edges < *count) *count = edges;
     return cudaSuccess;
 }
-
-/* ---- executables ---- */
-
-static bool add_step(cudaGraphExec_t e, hostgpu_work *work)
-{
-    hostgpu_step *grown = realloc(e->step, (e->steps + 1) * sizeof(hostgpu_step));
-
-    if (!grown) return false;
-    e->step = grown;
-    e->step[e->steps++] = (hostgpu_step){work, 0};
-    return true;
-}
-
-static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph);
-
-/* The steps of a node without those that it needs. */
-static cudaError_t order_own(cudaGraphExec_t e, cudaGraphNode_t node)
-{
-    const size_t before = e->steps;
-    cudaError_t error;
-
-    if (node->work && !add_step(e, node->work)) return cudaErrorMemoryAllocation;
-    if (!node->child) return cudaSuccess;
-    error = order_graph(e, node->child);
-    if (node->work) e->step[before].body = e->steps - before - 1;
-    return error;
-}
-
-/* The node's steps, after those of all nodes that it needs. */
-static cudaError_t order_node(cudaGraphExec_t e, cudaGraphNode_t node)
-{
-    cudaError_t error = cudaSuccess;
-
-    if (node->visit == VISITED) return cudaSuccess;
-    if (node->visit == BEING_VISITED) return cudaErrorInvalidValue; /* a circle */
-    node->visit = BEING_VISITED;
-    for (size_t i = 0; i < node->needs.count && !error; i++)
-        error = order_node(e, node->needs.node[i]);
-    node->visit = VISITED;
-    return error ? error : order_own(e, node);
-}
-
-static bool is_ready(cudaGraphNode_t node)
-{
-    for (size_t i = 0; i < node->needs.count; i++)
-        if (!node->needs.node[i]->visit) return false;
-    return !node->visit;
-}
-
-/* Any of the nodes that are ready; NULL if none is. */
-static cudaGraphNode_t pick_ready(cudaGraphExec_t e, cudaGraph_t graph)
-{
-    const size_t count = graph->nodes.count;
-
-    e->random = e->random * 6364136223846793005u + 1442695040888963407u;
-    for (size_t i = 0; i < count; i++) {
-        cudaGraphNode_t node = graph->nodes.node[((size_t)(e->random >> 33) + i) % count];
-
-        if (is_ready(node)) return node;
-    }
-    return NULL;
-}
-
-static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph)
-{
-    cudaError_t error = cudaSuccess;
-    cudaGraphNode_t node;
-
-    clear_visits(graph);
-    while (e->is_shuffled && !error && (node = pick_ready(e, graph))) error = order_node(e, node);
-    for (size_t i = 0; i < graph->nodes.count && !error; i++)
-        error = order_node(e, graph->nodes.node[i]); /* nothing is left but in order, or a circle */
-    return error;
-}
-
-static bool claim_single(cudaGraphExec_t e, bool claims)
-{
-    for (size_t i = 0; i < e->steps; i++) {
-        if (!is_single(e->step[i].work)) continue;
-        if (claims && atomic_load(&e->step[i].work->is_claimed)) return false;
-    }
-    for (size_t i = 0; i < e->steps; i++)
-        if (is_single(e->step[i].work)) atomic_store(&e->step[i].work->is_claimed, claims);
-    return true;
-}
-
-static void destroy_executable(cudaGraphExec_t e)
-{
-    if (!e) return;
-    destroy_graph(e->graph);
-    free(e->step);
-    e->mark = 0;
-    free(e);
-}
-
-/* Has the executable do what the graph says now. */
-static cudaError_t copy_steps(cudaGraphExec_t e, cudaGraph_t graph)
-{
-    e->graph = copy_graph(graph);
-    return e->graph ? order_graph(e, e->graph) : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
-                                 unsigned long long flags)
-{
-    cudaGraphExec_t e;
-    cudaError_t error;
-
-    if (!executable || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
-    *executable = NULL;
-    e = calloc(1, sizeof *e);
-    if (!e) return hostgpu_record(cudaErrorMemoryAllocation);
-    e->mark = EXECUTABLE_MARK;
-    e->flags = flags;
-    e->random = hostgpu_get_settings()->seed;
-    e->is_shuffled = e->random != 0;
-    error = copy_steps(e, graph);
-    if (!error && !claim_single(e, true)) error = cudaErrorNotSupported;
-    if (!error) error = hostgpu_enter(&e->life);
-    if (error)
-        destroy_executable(e);
-    else
-        *executable = e;
-    return hostgpu_record(error);
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph_t graph,
-                                          unsigned long long flags)
-{
-    return cudaGraphInstantiate(executable, graph, flags);
-}
-
-static bool is_executable(cudaGraphExec_t e) { return e && e->mark == EXECUTABLE_MARK; }
-
-cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t e, unsigned long long *flags)
-{
-    if (!is_executable(e) || !flags) return hostgpu_record(cudaErrorInvalidValue);
-    *flags = e->flags;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
-{
-    if (!is_executable(e)) return hostgpu_record(cudaErrorInvalidValue);
-    (void)claim_single(e, false);
-    destroy_executable(e);
-    return cudaSuccess;
-}
-
-static bool are_alike(const struct CUgraphExec_st *one, const struct CUgraphExec_st *other)
-{
-    if (one->steps != other->steps) return false;
-    for (size_t i = 0; i < one->steps; i++)
-        if (one->step[i].work->type != other->step[i].work->type ||
-            one->step[i].body != other->step[i].body)
-            return false;
-    return true;
-}
-
-/* In the order in which nodes were added, for graphs whose nodes are of the same types. */
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo *info)
-{
-    struct CUgraphExec_st fresh = {0};
-    cudaError_t error;
-    bool is_alike;
-
-    if (!is_executable(e) || !hostgpu_is_graph(graph) || !info)
-        return hostgpu_record(cudaErrorInvalidValue);
-    error = copy_steps(&fresh, graph);
-    is_alike = !error && are_alike(e, &fresh);
-    *info = (cudaGraphExecUpdateResultInfo){
-        .result = is_alike ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged};
-    if (is_alike) {
-        const struct CUgraphExec_st old = *e;
-
-        e->graph = fresh.graph;
-        e->step = fresh.step;
-        fresh.graph = old.graph;
-        fresh.step = old.step;
-    }
-    destroy_graph(fresh.graph);
-    free(fresh.step);
-    if (!error && !is_alike) error = cudaErrorGraphExecUpdateFailure;
-    return hostgpu_record(error);
-}
-
-cudaGraphNode_t hostgpu_graph_add_executable(cudaGraph_t graph, cudaGraphExec_t e,
-                                             const hostgpu_nodes *needs)
-{
-    return add_node(graph, NULL, copy_graph(e->graph), needs);
-}
-
-static cudaError_t check_launch(cudaGraphExec_t e, cudaStream_t stream)
-{
-    if (!is_executable(e)) return cudaErrorInvalidValue;
-    if (!hostgpu_is_stream(stream) || !hostgpu_is_alive(e->life))
-        return cudaErrorInvalidResourceHandle;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphUpload(cudaGraphExec_t e, cudaStream_t stream)
-{
-    return hostgpu_record(check_launch(e, stream));
-}
-HOSTGPU_ALSO(cudaGraphUpload, _ptsz);
-
-static condition *condition_of(hostgpu_work *work)
-{
-    return work->type == cudaGraphNodeTypeConditional ? (condition *)(void *)work->arguments : NULL;
-}
-
-static void set_conditions(cudaGraphExec_t e)
-{
-    for (size_t i = 0; i < e->steps; i++) {
-        condition *asked = condition_of(e->step[i].work);
-
-        if (asked && asked->begins_anew) asked->value = asked->at_launch;
-    }
-}
-
-/* Whether the body is to be run, of what has one. */
-static bool is_wanted(hostgpu_work *work)
-{
-    const condition *asked = condition_of(work);
-
-    return !asked || asked->value;
-}
-
-static cudaError_t run(void *executable)
-{
-    cudaGraphExec_t e = *(cudaGraphExec_t *)executable;
-    cudaError_t error = cudaSuccess;
-
-    set_conditions(e);
-    for (size_t i = 0; i < e->steps && !error; i++) {
-        hostgpu_work *work = e->step[i].work;
-
-        if (work->run) error = work->run(work->arguments);
-        if (!is_wanted(work)) i += e->step[i].body;
-    }
-    return error;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t stream)
-{
-    cudaError_t error = check_launch(e, stream);
-
-    if (!error)
-        error = hostgpu_enqueue(stream, cudaGraphNodeTypeGraph, run, &e, sizeof(cudaGraphExec_t));
-    return hostgpu_record(error);
-}
-HOSTGPU_ALSO(cudaGraphLaunch, _ptsz);
 
 /* NOLINTEND(misc-no-recursion) */

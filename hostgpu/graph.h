@@ -1,4 +1,4 @@
-/* graph.h - what graphs are made of, shared by graph.c and graph_memory.c. */
+/* graph.h - what graphs are made of, shared by graph.c, graph_exec.c and graph_memory.c. */
 #ifndef HOSTGPU_GRAPH_H
 #define HOSTGPU_GRAPH_H
 
@@ -40,6 +40,23 @@ struct CUgraphNode_st {
     cudaGraphNode_t copy; /* while its graph is being copied */
     enum { NOT_VISITED, BEING_VISITED, VISITED } visit;
 };
+
+/* What a conditional node asks. A handle is the address. */
+typedef struct {
+    unsigned value, at_launch;
+    bool begins_anew; /* each launch begins with at_launch */
+} hostgpu_condition;
+
+/* graph.c: nodes, work shared, and the graph's objects retained; NULL without memory. */
+cudaGraph_t hostgpu_graph_copy(cudaGraph_t graph);
+void hostgpu_graph_destroy(cudaGraph_t graph);
+
+/* Before nodes are visited, of this graph alone. */
+void hostgpu_graph_clear_visits(cudaGraph_t graph);
+
+/* Nodes that allocate, free or ask a condition: their graph has one executable at a time, no clone,
+ * and is nobody's child. */
+bool hostgpu_is_single(const hostgpu_work *work);
 
 /* Work, and how many steps behind it are its body. */
 typedef struct {

@@ -39,8 +39,13 @@ template <class function> auto td_lu_with_number(td_lu_type type, function of)
  * order. */
 cudaError_t td_lu_invert_factors(const td_lu_vectors *p, cudaStream_t stream);
 
+/* Vectors in strips of rows (strips.cu); whether the table says so, or the caller. */
+cudaError_t td_lu_solve_strips(const td_lu_vectors *p, cudaStream_t stream);
+bool td_lu_takes_strips(const td_lu_vectors *p);
+
 cudaError_t td_lu_factor_prepare(void);
 cudaError_t td_lu_invert_prepare(void);
 cudaError_t td_lu_solve_prepare(void);
+cudaError_t td_lu_strips_prepare(void);
 
 #endif

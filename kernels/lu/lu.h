@@ -87,11 +87,16 @@ typedef struct {
     const void *device_alpha;  /* in device memory, in place of these; or NULL */
 
     /* Of a block: vectors that it has, and the lanes that share one, 1 or as many as
-     * td_lu_most_lanes says. 0: as the table says. */
+     * td_lu_most_lanes says; or TD_LU_STRIPS lanes, a warp for each strip of rows, if the type has
+     * strips. 0: as the table says. */
     int together, lanes;
 } td_lu_vectors;
+enum { TD_LU_STRIPS = 32 };
 cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream);
 int td_lu_most_lanes(td_lu_type type);
+
+/* True if the current device has strips of that type. */
+bool td_lu_has_strips(td_lu_type type);
 
 /* C = A^-1 with one kernel, for n to TD_LU_MOST_INVERTED; info as td_lu_factor's. A stays as it
  * is. */

@@ -97,6 +97,18 @@ td_lu_arrangement td_lu_arrangement_of(td_lu_type type, int n)
     return blocks[type][i].block;
 }
 
+/* Orders from which strips were faster than these, by what is made, as measured for 10000 matrices
+ * on an H100 (docs/results/h100-2026-11-27-strips). */
+static const int least_strips[] = {[td_lu_vectors::TD_VECTORS_INVERSE] = 44,
+                                   [td_lu_vectors::TD_VECTORS_SOLUTION] = 33,
+                                   [td_lu_vectors::TD_VECTORS_TRIANGLE] = 33};
+
+bool td_lu_takes_strips(const td_lu_vectors *p)
+{
+    if (p->lanes) return p->lanes == TD_LU_STRIPS;
+    return p->together == 0 && p->n >= least_strips[p->what] && td_lu_has_strips(p->type);
+}
+
 int td_lu_most_lanes(td_lu_type type)
 {
     return td_lu_with_number(type, [](auto zero) { return td_lu_most_lanes_of<decltype(zero)>(); });
@@ -106,5 +118,6 @@ cudaError_t td_lu_prepare(void)
 {
     cudaError_t error = td_lu_factor_prepare();
     if (error == cudaSuccess) error = td_lu_invert_prepare();
+    if (error == cudaSuccess) error = td_lu_strips_prepare();
     return error == cudaSuccess ? td_lu_solve_prepare() : error;
 }

@@ -59,32 +59,12 @@ TD_DEVICE void for_elements(const block_of_vectors<number> &b, int n, function w
     }
 }
 
-/* alpha, which is 1 where the problem has none. */
-template <class number> TD_DEVICE number alpha_of(const td_lu_vectors &p)
-{
-    typedef typename td_real_of<number>::type real;
-    if (p.what != td_lu_vectors::TD_VECTORS_TRIANGLE) return td_number<number>(1);
-    if (p.device_alpha) return *static_cast<const number *>(p.device_alpha);
-    if constexpr (td_is_complex<number>::value)
-        return {(real)p.alpha_re, (real)p.alpha_im};
-    else
-        return (real)p.alpha_re;
-}
-
-template <class number> TD_DEVICE bool is_one(number a)
-{
-    if constexpr (td_is_complex<number>::value)
-        return a.re == 1 && a.im == 0;
-    else
-        return a == 1;
-}
-
 template <class number>
 TD_DEVICE void load_vectors(const td_lu_vectors &p, const vectors<number> &v,
                             const block_of_vectors<number> &b, number alpha)
 {
     const bool is_permuted = p.what == td_lu_vectors::TD_VECTORS_SOLUTION && p.op == TD_LU_N;
-    const bool is_zero = td_is_zero(alpha), scales = !is_one(alpha);
+    const bool is_zero = td_is_zero(alpha), scales = !td_lu_is_one(alpha);
     for (int i = (int)threadIdx.x; i < p.n * v.ld; i += (int)blockDim.x)
         v.of[i] = td_number<number>(0);
     __syncthreads();
@@ -111,16 +91,6 @@ TD_DEVICE void store_vectors(const td_lu_vectors &p, const vectors<number> &v,
         const int vector = is_inverse ? v.rows[b.first + i] : b.first + i;
         b.b[row * b.element_step + (vector - b.first) * b.vector_step] = v.of[k * v.ld + i];
     });
-}
-
-/* The number, from 1, of the first 0 on the diagonal. One warp. */
-template <class number> TD_DEVICE int first_zero(const number *a, int64_t lda, int n)
-{
-    unsigned first = 0;
-    for (int i = (int)threadIdx.x % 32; i < n; i += 32)
-        if (first == 0 && td_is_zero(a[i * (lda + 1)])) first = (unsigned)(n - i);
-    const unsigned most = td_lanes_max<32>(first);
-    return most ? n - (int)most + 1 : 0;
 }
 
 /* Threads of a block, and blocks of which registers suffice for a lane's rows of a strip. */
@@ -156,7 +126,7 @@ static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<nu
         td_lu_find_rows(v.pivots, n, tid, (int)blockDim.x, v.rows);
         __syncthreads();
     }
-    const number alpha = alpha_of<number>(p);
+    const number alpha = td_lu_alpha<number>(p);
     load_vectors(p, v, b, alpha);
     const int vector = td_sharing<lanes>::vector_of_block();
     const int passes = is_triangle ? (td_is_zero(alpha) ? 0 : 1) : 2;
@@ -172,7 +142,7 @@ static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<nu
     __syncthreads();
     store_vectors(p, v, b);
     if (is_inverse && p.info && group == 0 && tid < 32) {
-        const int info = first_zero(a, p.lda, n);
+        const int info = td_lu_first_zero(a, p.lda, n);
         if (tid == 0) p.info[member] = info;
     }
 }
@@ -224,6 +194,7 @@ cudaError_t td_lu_solve(const td_lu_vectors *p, cudaStream_t stream)
         const cudaError_t error = td_lu_invert_factors(p, stream);
         if (error != cudaErrorInvalidConfiguration) return error;
     }
+    if (td_lu_takes_strips(p)) return td_lu_solve_strips(p, stream);
     return td_lu_with_number(p->type,
                              [&](auto zero) { return launch_solve<decltype(zero)>(p, stream); });
 }

@@ -63,6 +63,26 @@ template <class number> struct td_diagonal {
     int shift;
 };
 
+/* alpha, which is 1 where the problem has none. */
+template <class number> TD_DEVICE number td_lu_alpha(const td_lu_vectors &p)
+{
+    typedef typename td_real_of<number>::type real;
+    if (p.what != td_lu_vectors::TD_VECTORS_TRIANGLE) return td_number<number>(1);
+    if (p.device_alpha) return *static_cast<const number *>(p.device_alpha);
+    if constexpr (td_is_complex<number>::value)
+        return {(real)p.alpha_re, (real)p.alpha_im};
+    else
+        return (real)p.alpha_re;
+}
+
+template <class number> TD_DEVICE bool td_lu_is_one(number a)
+{
+    if constexpr (td_is_complex<number>::value)
+        return a.re == 1 && a.im == 0;
+    else
+        return a == 1;
+}
+
 /* What a block needs of a triangle in shared memory. */
 template <class number> struct td_solver {
     td_strip_column<number> *stages; /* TD_SOLVE_STAGES of `depth` columns */

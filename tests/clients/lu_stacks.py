@@ -81,6 +81,10 @@ def cupy_work(count, n, dtype):
     a = cupy.asarray(a_host)
     ms, inverse = median_ms(lambda: cupy.linalg.inv(a), cupy.cuda.Device().synchronize)
     yield "cupy.linalg.inv", ms, product_residual(a_host, cupy.asnumpy(inverse), identity(a_host)), None
+    b_host = matrices(count, n, dtype, n // 2)
+    b = cupy.asarray(b_host)
+    ms, x = median_ms(lambda: cupy.linalg.solve(a, b), cupy.cuda.Device().synchronize)
+    yield "cupy.linalg.solve", ms, product_residual(a_host, cupy.asnumpy(x), b_host), None
 
 
 WORK = [
@@ -93,6 +97,7 @@ WORK = [
     (cupy_work, 10000, 64, np.float64),
     (cupy_work, 1000, 64, np.complex64),
     (cupy_work, 1000, 128, np.complex128),
+    (cupy_work, 10000, 64, np.complex128),
 ]
 
 

@@ -110,6 +110,38 @@ static void check_shape(const factored *f, int shape, const char *kind)
     lu_stack_free(&given);
 }
 
+/* The ways of making vectors: as the table says, in shared memory and, where there are some, in
+ * strips. */
+static int ways_of(td_lu_type type) { return 2 + td_lu_has_strips(type); }
+
+static void take_way(td_lu_vectors *p, int way)
+{
+    p->together = way == 1 ? (p->n % 3 + 1) * 32 : 0;
+    p->lanes = way == 0       ? 0
+               : way == 2     ? TD_LU_STRIPS
+               : p->n / 2 % 2 ? 1
+                              : td_lu_most_lanes(p->type);
+}
+
+/* Makes the vectors in every way in `given`, which has the right-hand sides, and compares. */
+static void check_vectors(td_lu_vectors p, lu_stack *given, const lu_stack *wanted,
+                          const char *kind)
+{
+    char what[80];
+    void *const sides = malloc(given->bytes);
+    memcpy(sides, given->host, given->bytes);
+    for (int way = 0; way < ways_of(p.type); way++) {
+        take_way(&p, way);
+        memcpy(given->host, sides, given->bytes);
+        lu_stack_upload(given);
+        CHECK_CUDA(td_lu_solve(&p, NULL));
+        lu_stack_download(given);
+        snprintf(what, sizeof what, "%s, %d vectors by %d lanes", kind, p.together, p.lanes);
+        lu_stack_compare(given, wanted, what);
+    }
+    free(sides);
+}
+
 static void check_inverse(const factored *f, const char *kind)
 {
     char what[80];
@@ -133,9 +165,8 @@ static void check_inverse(const factored *f, const char *kind)
         .pivots = f->has_pivots ? pivots : NULL,
         .info = info,
     };
-    for (int block = 0; block < 2; block++) { /* as the table says, and in shared memory */
-        p.together = block * (n % 3 + 1) * 32;
-        p.lanes = block == 0 ? 0 : n / 2 % 2 ? 1 : td_lu_most_lanes(p.type);
+    for (int way = 0; way < ways_of(p.type); way++) {
+        take_way(&p, way);
         memset(given.host, 0xff, given.bytes);
         lu_stack_upload(&given);
         CHECK_CUDA(cudaMemset(info, 0xff, (size_t)count * sizeof *info));
@@ -166,7 +197,7 @@ static void check_inverse(const factored *f, const char *kind)
 
 static void check_solution(const factored *f, td_lu_operation op, int vectors, const char *kind)
 {
-    char what[80];
+    char what[60];
     const int n = f->a.rows, count = f->a.count;
     test_random random = random_start(seed++);
     lu_stack given = lu_stack_make(f->a.type, n, vectors, 2, count);
@@ -191,10 +222,8 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
         .what = TD_VECTORS_SOLUTION,
         .pivots = f->has_pivots ? pivots : NULL,
     };
-    CHECK_CUDA(td_lu_solve(&p, NULL));
-    lu_stack_download(&given);
     snprintf(what, sizeof what, "solution, operation %d, %s", op, kind);
-    lu_stack_compare(&given, &wanted, what);
+    check_vectors(p, &given, &wanted, what);
     device_free(pivots);
     lu_stack_free(&given);
     lu_stack_free(&wanted);
@@ -274,7 +303,7 @@ static void seldom_steps(void **unused)
 static void check_triangle(td_lu_type type, int n, int vectors, int bits, double complex alpha,
                            bool on_device)
 {
-    char what[80];
+    char what[40];
     test_random random = random_start(seed++);
     const td_lu_operation op = (td_lu_operation)(bits >> 3 & 3);
     const bool is_upper = bits & 1, is_unit = bits & 2, is_right = bits & 4;
@@ -316,10 +345,8 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
         .alpha_im = cimag(lu_get(&scalar, 0, 0, 0)),
         .device_alpha = on_device ? scalar.device : NULL,
     };
-    CHECK_CUDA(td_lu_solve(&p, NULL));
-    lu_stack_download(&given);
     snprintf(what, sizeof what, "triangle, bits %x", bits);
-    lu_stack_compare(&given, &wanted, what);
+    check_vectors(p, &given, &wanted, what);
     lu_stack_free(&a);
     lu_stack_free(&given);
     lu_stack_free(&wanted);

@@ -6,8 +6,8 @@ const char td_reason_plain[] = "not a batch of small matrices";
 
 /* Orders for which the kernels were faster than cuBLAS 13.1 on an H200 or H100, for 1, 10, 100,
  * 1000 and 10000 matrices, and for triangles for 2000 and 10000 (docs/lu.md,
- * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6 and h100-2026-11-27). By type: binary32,
- * binary64, and complex ones. */
+ * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6, h100-2026-11-27 and
+ * h100-2026-11-27-strips). By type: binary32, binary64, and complex ones. */
 typedef struct {
     int from, to;
 } orders;
@@ -18,7 +18,7 @@ static const orders factor[TYPES] = {{5, 256}, {5, 256}, {5, 256}, {5, 256}};
 static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 256}};
 static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 256}};
 static const orders whole[TYPES] = {{4, 32}, {4, 32}, {4, 32}, {4, 32}};
-static const orders triangular[TYPES] = {{32, 160}, {48, 104}, {33, 192}, {64, 192}};
+static const orders triangular[TYPES] = {{32, 160}, {48, 104}, {33, 192}, {33, 256}};
 enum { LEAST_TRIANGLES = 2000 };
 
 static int type_index(td_type type)
