@@ -37,7 +37,7 @@ def programs(folder, data):
     return [
         ("lu_solve west0479", [lu_solve, "--json", os.path.join(data, "west0479.mtx")]),
         ("lu_solve random 512", [lu_solve, "--json", "--random", "512"]),
-        ("gemm_time 512", [gemm_time, "--json", "512"]),
+        ("gemm_time 512", [gemm_time, "--json", "--reps", "3", "512"]),
     ]
 
 
