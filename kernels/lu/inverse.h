@@ -92,16 +92,6 @@ TD_DEVICE void td_lu_find_rows(const int *pivots, int n, int thread, int threads
     }
 }
 
-/* The number, from 1, of the first 0 on the diagonal. One warp. */
-template <class number> TD_DEVICE int td_lu_first_zero(const number *a, int64_t lda, int n)
-{
-    unsigned first = 0;
-    for (int i = (int)threadIdx.x % 32; i < n; i += 32)
-        if (first == 0 && td_is_zero(a[i * (lda + 1)])) first = (unsigned)(n - i);
-    const unsigned most = td_lanes_max<32>(first);
-    return most ? n - (int)most + 1 : 0;
-}
-
 /* x[i] becomes x[i - by], and the last come first. */
 template <int by, class number, int vectors, int columns>
 TD_DEVICE void td_lu_shift(number (&x)[vectors][columns])

@@ -133,18 +133,14 @@ static __global__ void __launch_bounds__(most_threads<lanes>(), (least_blocks<nu
     TD_ROLLED
     for (int pass = 0; pass < passes;
          pass++) { /* of factors L, then U; for A's transpose the other way round */
-        const bool is_upper = is_triangle ? p.is_upper : (pass == 0) != (p.op == TD_LU_N);
-        const bool is_unit = is_triangle ? p.is_unit : !is_upper;
-        const auto t = td_lu_triangle_of(a, p.lda, n, is_upper, is_unit, p.op, p.is_right);
+        const td_lu_pass now = td_lu_pass_of(p, pass);
+        const auto t = td_lu_triangle_of(a, p.lda, n, now.is_upper, now.is_unit, p.op, p.is_right);
         td_substitute<lanes>(v.solver, t, n, v.of + vector, v.ld,
                              is_inverse && pass == 0 ? (first + vector) / 32 * 32 : 0);
     }
     __syncthreads();
     store_vectors(p, v, b);
-    if (is_inverse && p.info && group == 0 && tid < 32) {
-        const int info = td_lu_first_zero(a, p.lda, n);
-        if (tid == 0) p.info[member] = info;
-    }
+    if (is_inverse && group == 0) td_lu_tell_info(p, a, member);
 }
 
 /* ---- launches ---- */

@@ -63,6 +63,30 @@ template <class number> struct td_diagonal {
     int shift;
 };
 
+/* The triangle of a pass: of factors L and then U, of their transposes U and then L. */
+typedef struct {
+    bool is_upper, is_unit;
+} td_lu_pass;
+TD_DEVICE td_lu_pass td_lu_pass_of(const td_lu_vectors &p, int pass)
+{
+    if (p.what == td_lu_vectors::TD_VECTORS_TRIANGLE) return {p.is_upper, p.is_unit};
+    const bool is_upper = (pass == 0) != (p.op == TD_LU_N);
+    return {is_upper, !is_upper};
+}
+
+/* info of an inverse, if it is asked for: the number, from 1, of the first 0 on the diagonal, or
+ * 0. */
+template <class number>
+TD_DEVICE void td_lu_tell_info(const td_lu_vectors &p, const number *a, int member)
+{
+    unsigned first = 0;
+    if (!p.info || threadIdx.x >= 32) return;
+    for (int i = (int)threadIdx.x; i < p.n; i += 32)
+        if (first == 0 && td_is_zero(a[i * ((int64_t)p.lda + 1)])) first = (unsigned)(p.n - i);
+    const unsigned most = td_lanes_max<32>(first);
+    if (threadIdx.x == 0) p.info[member] = most ? p.n - (int)most + 1 : 0;
+}
+
 /* alpha, which is 1 where the problem has none. */
 template <class number> TD_DEVICE number td_lu_alpha(const td_lu_vectors &p)
 {

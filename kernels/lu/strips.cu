@@ -91,30 +91,27 @@ TD_DEVICE int lane_vector(int j) { return j / 2 * 8 + (int)threadIdx.x % 4 * 2 +
 
 /* A triangle whose last row is the last of a strip: `missing` rows come before its first. Unless
  * kernels are of any triangle, it is L in the first pass, and U in the second, of factors that are
- * not transposed. Rows and columns are counted as A's ascend, whatever the order of elimination. */
+ * not transposed: the compiler knows what follows. Rows and columns are counted as A's ascend,
+ * whatever the order of elimination. */
 template <bool is_any> struct strip_triangle {
     const number *a;
     int64_t rows_apart, columns_apart;
     int pass, missing, least; /* columns before `least` count as zeros */
-    bool is_reversed, has_ones, has_conjugates;
+    bool is_reversed, is_unit, is_conjugate;
 
     TD_INSIDE strip_triangle(const number *of, const td_lu_vectors &p, int pass_, int missing_,
                              int least_)
         : a(of), rows_apart(1), columns_apart(p.lda), pass(pass_), missing(missing_), least(least_),
-          is_reversed(pass_ > 0), has_ones(pass_ == 0), has_conjugates(false)
+          is_reversed(pass_ > 0), is_unit(!is_reversed), is_conjugate(false)
     {
         if (!is_any) return;
-        const bool is_triangle = p.what == td_lu_vectors::TD_VECTORS_TRIANGLE;
-        const bool is_upper = is_triangle ? p.is_upper : (pass == 0) != (p.op == TD_LU_N);
+        const td_lu_pass now = td_lu_pass_of(p, pass);
         const bool is_transposed = (p.op != TD_LU_N) != p.is_right;
         if (is_transposed) rows_apart = p.lda, columns_apart = 1;
-        is_reversed = is_upper != is_transposed;
-        has_ones = is_triangle ? p.is_unit : !is_upper;
-        has_conjugates = p.op == TD_LU_C_OP;
+        is_reversed = now.is_upper != is_transposed;
+        is_unit = now.is_unit;
+        is_conjugate = p.op == TD_LU_C_OP;
     }
-    TD_INSIDE bool is_unit() const { return is_any ? has_ones : !is_reversed; }
-    TD_INSIDE bool is_conjugate() const { return is_any && has_conjugates; }
-
     /* The row of A, from -missing on, of element e of a strip, in the order of elimination. */
     TD_INSIDE int at(int strip, int e) const
     {
@@ -130,11 +127,11 @@ template <bool is_any> struct strip_triangle {
     /* How far from the lane's first row its second is, in elements. */
     TD_INSIDE int64_t rows_below(int strip) const
     {
-        return is_any ? (own_row(strip, 1) - own_row(strip, 0)) * rows_apart : 8;
+        return (own_row(strip, 1) - own_row(strip, 0)) * rows_apart;
     }
     TD_INSIDE const number *element(int row, int k) const
     {
-        return a + (is_any ? row * rows_apart + k * columns_apart : row + k * columns_apart);
+        return a + (row * rows_apart + k * columns_apart);
     }
 };
 
@@ -264,7 +261,7 @@ TD_DEVICE void wait_for_triangle(number (&to)[ROWS][ROWS], const strip_triangle<
                                  int strip)
 {
     td_async_copy_wait<0>();
-    if (t.is_conjugate())
+    if (t.is_conjugate)
         for_triangle(to, t, strip, [](number &element, const number *, bool) {
             element = td_conjugate(element);
         });
@@ -337,7 +334,7 @@ TD_DEVICE void solve_strip(strip_sums &s, const strip_at_work<is_any> &w,
     s.for_own([&](int i, int j, int e, int v) { w.vectors.set(e ^ w.turned, v, s.get(i, j)); });
     wait_for_triangle(w.triangle, t, w.strip);
     __syncwarp();
-    if (t.is_unit())
+    if (t.is_unit)
         w.template solve<false>();
     else if (__any_sync(~0u, w.diagonal_of((int)threadIdx.x % ROWS).shift != 0))
         w.solve_scaled();
@@ -346,12 +343,13 @@ TD_DEVICE void solve_strip(strip_sums &s, const strip_at_work<is_any> &w,
     s.for_own([&](int i, int j, int e, int v) { s.set(i, j, w.vectors.get(e ^ w.turned, v)); });
 }
 
-/* One triangle, from its strip `from` on in the order of elimination. Two triangles on the diagonal
+/* One triangle, from the strip on that has its least column. Two triangles on the diagonal
  * are in memory: that of a strip that is being solved, and that of the next. */
 template <bool is_any>
 TD_DEVICE void pass_strips(strip_sums &s, strip_memory &memory, strip_vectors *vectors,
-                           const strip_triangle<is_any> &t, int from)
+                           const strip_triangle<is_any> &t)
 {
+    const int from = (t.least + t.missing) / ROWS; /* 0 if none counts as zeros */
     const int strips = (int)blockDim.x / 32, own = td_uniform((int)threadIdx.x / 32);
     const int turn = t.is_reversed ? strips - 1 - own : own;
     TD_ROLLED
@@ -363,9 +361,9 @@ TD_DEVICE void pass_strips(strip_sums &s, strip_memory &memory, strip_vectors *v
         if (is_due) terms.load(t, strip, own);
         if (now >= from) memory.gates.wait_for_first(t.pass, strip, is_due);
         if (is_due) {
-            terms.template subtract<0>(s, vectors[strip], t.is_conjugate());
+            terms.template subtract<0>(s, vectors[strip], t.is_conjugate);
             memory.gates.wait_for_second(t.pass, strip);
-            terms.template subtract<1>(s, vectors[strip], t.is_conjugate());
+            terms.template subtract<1>(s, vectors[strip], t.is_conjugate);
         }
         if (is_next) solve_strip(s, strip_at_work<is_any>(memory, vectors[own], t, own), t);
     }
@@ -407,7 +405,7 @@ template <strip_kind kind> struct strip_sides {
     }
     TD_INSIDE number &at(int row, int vector) const
     {
-        return b[(kind == ANY ? row * element_step : row) + vector * vector_step];
+        return b[row * element_step + vector * vector_step];
     }
 };
 
@@ -485,13 +483,10 @@ static __global__ void __launch_bounds__(MOST_STRIPS * 32, 1) solve_strips(const
     for (int pass = 0; pass < passes; pass++) { /* of factors L, then U; transposed: U, then L */
         const int least = kind == INVERSES && pass == 0 ? w.first : 0;
         const strip_triangle<kind == ANY> t(w.a(p), p, pass, w.missing, least);
-        pass_strips(s, memory, vectors, t, least > 0 ? (least + w.missing) / ROWS : 0);
+        pass_strips(s, memory, vectors, t);
     }
     store<kind>(s, w, p, memory);
-    if (kind == INVERSES && p.info && w.first == 0 && threadIdx.x < 32) {
-        const int info = td_lu_first_zero(w.a(p), p.lda, p.n);
-        if (threadIdx.x == 0) p.info[w.member] = info;
-    }
+    if (kind == INVERSES && w.first == 0) td_lu_tell_info(p, w.a(p), w.member);
 #endif
 }
 
