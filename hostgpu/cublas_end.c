@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Longest wait, in milliseconds. */
@@ -20,13 +19,7 @@ static atomic_bool is_ending;
 static atomic_int forks; /* threads that fork */
 static pthread_t last;   /* the thread that ends the process */
 
-/* Without a point of cancellation, unlike a sleep. */
-static void wait_for_forks(void)
-{
-    while (atomic_load(&forks) > 0) (void)sched_yield();
-}
-
-/* A thread that comes while the process ends stays here. */
+/* A thread waits here while another one forks, and stays here while the process ends. */
 void hostgpu_begin_blas(void)
 {
     const bool is_inside = own++ > 0;
@@ -34,7 +27,7 @@ void hostgpu_begin_blas(void)
     atomic_fetch_add(&at_work, 1);
     while (!is_inside && atomic_load(&forks) > 0) {
         atomic_fetch_sub(&at_work, 1);
-        wait_for_forks();
+        (void)sched_yield(); /* unlike a sleep, no point of cancellation */
         atomic_fetch_add(&at_work, 1);
     }
     if (!atomic_load(&is_ending) || pthread_equal(pthread_self(), last)) return;
@@ -48,27 +41,27 @@ void hostgpu_end_blas(void)
     atomic_fetch_sub(&at_work, 1);
 }
 
-__attribute__((destructor)) static void wait_for_others(void)
+static void wait_for_others(void)
 {
-    last = pthread_self();
-    atomic_store(&is_ending, true);
     for (int i = 0; i < PATIENCE && atomic_load(&at_work) > own; i++) (void)usleep(1000);
 }
 
-static int64_t milliseconds(void)
+__attribute__((destructor)) static void end(void)
 {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    last = pthread_self();
+    atomic_store(&is_ending, true);
+    wait_for_others();
 }
 
+/* fork() is no point of cancellation, but a sleep is. */
 static void before_fork(void)
 {
-    const int64_t end = milliseconds() + PATIENCE;
+    int cancel_state;
 
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     atomic_fetch_add(&forks, 1);
-    while (atomic_load(&at_work) > own && milliseconds() < end) (void)sched_yield();
+    wait_for_others();
+    (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
 static void in_parent(void) { atomic_fetch_sub(&forks, 1); }

@@ -41,8 +41,6 @@ static void drop(hostgpu_work *work)
     free(work);
 }
 
-/* Nodes that allocate, free or ask a condition: their graph has one executable at a time, no clone,
- * and is nobody's child. */
 bool hostgpu_is_single(const hostgpu_work *work)
 {
     return work->type == cudaGraphNodeTypeMemAlloc || work->type == cudaGraphNodeTypeMemFree ||
@@ -140,7 +138,6 @@ static bool copy_needs(hostgpu_nodes *target, const hostgpu_nodes *needs)
     return true;
 }
 
-/* Nodes, work shared, and the graph's objects retained; NULL without memory. */
 cudaGraph_t hostgpu_graph_copy(cudaGraph_t graph)
 {
     cudaGraph_t copy = create_graph();
