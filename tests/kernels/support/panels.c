@@ -51,13 +51,16 @@ static int64_t get(const void *from, td_panel_type type, size_t i)
     return type == TD_PANEL_FLOAT ? (int64_t)((const float *)from)[i] : ((const int32_t *)from)[i];
 }
 
+/* Copies from pageable memory may be under way when the call returns, and streams that do not block
+ * do not wait for them. */
 static void *upload(const int64_t *x, size_t count, td_panel_type type, bool is_sum)
 {
     const size_t bytes = count * (is_sum ? sum_bytes : element_bytes)[type];
     void *host = malloc(bytes), *device = NULL;
     for (size_t i = 0; i < count; i++) put(host, type, is_sum, i, x[i]);
     if (cudaMalloc(&device, bytes) != cudaSuccess ||
-        cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice) != cudaSuccess)
+        cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice) != cudaSuccess ||
+        cudaStreamSynchronize(NULL) != cudaSuccess)
         device = NULL;
     free(host);
     return device;
