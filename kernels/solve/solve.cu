@@ -1,29 +1,28 @@
 /* solve.cu - substitution with one diagonal block of a triangle: see solve.h.
  *
  * A block of threads solves for a panel of `vectors` vectors, which it keeps in shared memory, a
- * row of the panel for each row of real numbers. Band after band of T it has the band's triangle in
- * shared memory, too: one warp solves with a tile on the diagonal, a lane for each vector, and all
- * warps take its products away from the band's rows behind. Then all warps take the band's products
- * away from all rows behind, a strip of rows at a time, of which each element of T goes from global
- * memory to the one thread that wants it, while the strip before is multiplied. */
+ * row of the panel for each row of real numbers. A warp has one or two strips of TILE rows of it.
+ * Strips are solved one after another, by a lane for each vector. As soon as half of a strip is
+ * solved, every warp takes its products away from the strips that it has behind; each element of T
+ * goes from global memory to the one thread that wants it. The warp whose strip comes next then
+ * solves it at once: warps wait for halves of strips, not for each other. */
 #include "solve.h"
 
 #include "../device/async_copy.h"
+#include "../device/barrier.h"
 #include "../view/access.h"
 #include "quotient.h"
 #include "strips.h"
 
 enum {
     TILE = TD_SOLVE_TILE,
-    BAND = TD_SOLVE_BAND,
-    TILES = BAND / TILE,
-    TRIANGLE_TILES = TILES * (TILES + 1) / 2,
+    TILES = TD_SOLVE_BAND / TILE, /* strips of a band */
     WARP = SOLVE_WARP,
-    WARPS = 8,
-    THREADS = WARP * WARPS,
-    COLUMN = TILE + 4, /* real numbers of a tile's column, so that columns lie in other banks */
-    BAND_STEPS = BAND / PRODUCT_K,
-    TILE_STEPS = TILE / PRODUCT_K
+    MOST_STRIPS = TD_SOLVE_MOST / TILE,
+    MOST_WARPS = MOST_STRIPS / 2, /* of a block */
+    MOST_THREADS = MOST_WARPS * WARP,
+    COLUMN = TILE + 2, /* real numbers of a tile's column, so that columns lie in other banks */
+    HALVES = TILE / PRODUCT_K
 };
 
 /* ---- sizes of what counts in real numbers, in numbers of T ---- */
@@ -31,10 +30,6 @@ enum {
 template <class number> TD_HOST_DEVICE constexpr int tile_rows()
 {
     return TILE / parts_of<number>();
-}
-template <class number> TD_HOST_DEVICE constexpr int band_rows()
-{
-    return BAND / parts_of<number>();
 }
 
 /* Real numbers of a tile in shared memory. */
@@ -49,12 +44,11 @@ template <class number> TD_HOST_DEVICE int strips_of(int order)
     return (order + tile_rows<number>() - 1) / tile_rows<number>();
 }
 
-/* Bytes of shared memory: a panel, a band's triangle, and its divisors. All of it is dynamic, so
+/* Bytes of shared memory: a panel, and each strip's tile and divisors. All of it is dynamic, so
  * that a kernel may have as much as there is. */
 template <class number> static int bytes_of(int order, int vectors)
 {
-    return (strips_of<number>(order) * TILE * vectors + TRIANGLE_TILES * tile_size<number>() +
-            BAND) *
+    return strips_of<number>(order) * (TILE * vectors + tile_size<number>() + TILE) *
            (int)sizeof(double);
 }
 
@@ -72,46 +66,38 @@ template <class number> TD_DEVICE triangle_part all_of(const td_solve_block &p)
             parts * p.column_step, p.order, p.is_conjugate};
 }
 
-/* Number of the tile in row w and column c of tiles of a band's triangle. */
-TD_DEVICE int tile_at(int w, int c) { return w * (w + 1) / 2 + c; }
-
-/* Begins to copy a band's triangle to shared memory, tile by tile, each [column][row]. Threads that
- * are neighbours read along the one of the two that is contiguous. */
-template <class number>
-TD_DEVICE void fetch_band(const td_solve_block &p, int band, double *triangle)
+/* Begins to copy the strip's tile to shared memory, each [column][row], by a warp. Lanes that are
+ * neighbours read along the one of the two that is contiguous. */
+template <class number> TD_DEVICE void fetch_tile(const td_solve_block &p, int strip, double *tile)
 {
-    constexpr int rows = tile_rows<number>(), together = THREADS / (rows * rows);
+    constexpr int rows = tile_rows<number>();
+    const int lane = (int)threadIdx.x % WARP, first = strip * rows;
     const bool is_along_rows = p.column_step == 1 || p.column_step == -1;
-    const int fast = (int)threadIdx.x % rows, slow = (int)threadIdx.x / rows % rows,
-              row = is_along_rows ? slow : fast, column = is_along_rows ? fast : slow;
     TD_UNROLL
-    for (int n = 0; n < TRIANGLE_TILES; n += together) {
-        const int tile = n + (together > 1 ? (int)threadIdx.x / (rows * rows) : 0),
-                  w = (tile >= 1) + (tile >= 3) + (tile >= 6),
-                  i = band * band_rows<number>() + w * rows + row,
-                  j = band * band_rows<number>() + (tile - tile_at(w, 0)) * rows + column;
-        if (tile < TRIANGLE_TILES && i < p.order && (i > j || (i == j && !p.is_unit)))
-            td_async_copy<(int)sizeof(number)>(triangle + tile * tile_size<number>() +
-                                                   column * COLUMN + row * parts_of<number>(),
-                                               triangle_at<number>(p, i, j));
+    for (int n = 0; n < rows * rows; n += WARP) {
+        const int fast = (n + lane) % rows, slow = (n + lane) / rows,
+                  row = is_along_rows ? slow : fast, column = is_along_rows ? fast : slow;
+        if (first + row < p.order && (row > column || (row == column && !p.is_unit)))
+            td_async_copy<(int)sizeof(number)>(tile + column * COLUMN + row * parts_of<number>(),
+                                               triangle_at<number>(p, first + row, first + column));
     }
-    td_async_copy_commit();
 }
 
-/* The band's row whose divisor the thread has to make; negative: it makes none. The last warps do:
- * they have the fewest strips. */
-template <class number> TD_DEVICE int own_row()
+/* Puts the divisors of a strip's rows into shared memory, by a warp. */
+template <class number>
+TD_DEVICE void find_divisors(const td_solve_block &p, int strip, number *divisors)
 {
-    return (int)threadIdx.x - (THREADS - band_rows<number>());
+    const int row = (int)threadIdx.x % WARP, i = strip * tile_rows<number>() + row;
+    if (row >= tile_rows<number>()) return;
+    number t = td_number<number>(1.0);
+    if (i < p.order && !p.is_unit) t = *triangle_at<number>(p, i, i);
+    divisors[row] = td_divisor(p.is_conjugate ? td_conjugate(t) : t);
 }
 
-/* The element of the diagonal in that row, or 1. */
-template <class number> TD_DEVICE number load_diagonal(const td_solve_block &p, int band)
+/* True if one of a strip's divisors is at an end of the range. */
+template <class number> TD_DEVICE bool is_extreme_strip(const number *divisors)
 {
-    const int row = own_row<number>(), i = band * band_rows<number>() + row;
-    if (row < 0 || i >= p.order || p.is_unit) return td_number<number>(1.0);
-    const number t = *triangle_at<number>(p, i, i);
-    return p.is_conjugate ? td_conjugate(t) : t;
+    return __any_sync(~0u, td_is_zero(divisors[threadIdx.x % tile_rows<number>()])) != 0;
 }
 
 /* ---- the panel: vectors of B in global memory, rows of real numbers in shared memory ---- */
@@ -135,10 +121,9 @@ template <int vectors> TD_DEVICE void get(td_complex<double> &value, const doubl
     value = {x[place_of<vectors>(2 * i, v)], x[place_of<vectors>(2 * i + 1, v)]};
 }
 
-/* Element and vector that number e of so many rows of a panel are: neighbours in memory are
- * neighbours. */
-template <int vectors>
-TD_DEVICE void find_in_panel(const td_solve_block &p, int e, int rows, int *i, int *v)
+/* Row and vector that number e of a strip of a panel are: neighbours in memory are neighbours. */
+template <int rows, int vectors>
+TD_DEVICE void find_in_strip(const td_solve_block &p, int e, int *i, int *v)
 {
     const bool is_along_vectors = p.vector_step == 1;
     *i = is_along_vectors ? e / vectors : e % rows;
@@ -155,42 +140,47 @@ TD_DEVICE bool is_one(td_complex<double> x) { return x.re == 1.0 && x.im == 0.0;
 
 /* Many loads at a time: each has to wait for memory. What is asked of beyond the ends of B is
  * another element's, of which nothing is kept. */
-template <class number, int vectors> TD_DEVICE void load_panel(const td_solve_block &p, double *x)
+template <class number, int vectors>
+TD_DEVICE void load_strip(const td_solve_block &p, int strip, double *x)
 {
-    enum { TOGETHER = 8 };
+    enum {
+        ROWS = tile_rows<number>(),
+        LOADS = ROWS * vectors / WARP,
+        TOGETHER = LOADS > 8 ? 8 : LOADS
+    };
     const number alpha = td_scalar_value<number>(p.alpha);
     const bool is_scaled = p.is_first && !is_one(alpha);
-    const int rows = strips_of<number>(p.order) * tile_rows<number>(), elements = rows * vectors;
-    const int64_t first = blockIdx.x * (int64_t)vectors;
+    const int64_t first_vector = blockIdx.x * (int64_t)vectors;
+    const int lane = (int)threadIdx.x % WARP, first = strip * ROWS;
     TD_UNROLL_N(1)
-    for (int begin = (int)threadIdx.x; begin < elements; begin += TOGETHER * THREADS) {
+    for (int begin = lane; begin < ROWS * vectors; begin += TOGETHER * WARP) {
         number b[TOGETHER];
         int i, v;
         TD_UNROLL
         for (int n = 0; n < TOGETHER; n++) {
-            find_in_panel<vectors>(p, min(begin + n * THREADS, elements - 1), rows, &i, &v);
-            b[n] = *in_memory<number>(p, min(i, p.order - 1), min(first + v, p.count - 1));
+            find_in_strip<ROWS, vectors>(p, begin + n * WARP, &i, &v);
+            b[n] = *in_memory<number>(p, min(first + i, p.order - 1),
+                                      min(first_vector + v, p.count - 1));
         }
         TD_UNROLL
         for (int n = 0; n < TOGETHER; n++) {
-            if (begin + n * THREADS >= elements) break;
-            find_in_panel<vectors>(p, begin + n * THREADS, rows, &i, &v);
-            put<vectors>(x, i, v, is_scaled ? td_times(alpha, b[n]) : b[n]);
+            find_in_strip<ROWS, vectors>(p, begin + n * WARP, &i, &v);
+            put<vectors>(x, first + i, v, is_scaled ? td_times(alpha, b[n]) : b[n]);
         }
     }
 }
 
 template <class number, int vectors>
-TD_DEVICE void store_band(const td_solve_block &p, int band, const double *x)
+TD_DEVICE void store_strip(const td_solve_block &p, int strip, const double *x)
 {
-    constexpr int rows = band_rows<number>();
+    enum { ROWS = tile_rows<number>() };
     const bool is_zero = td_is_zero(td_scalar_value<number>(p.alpha));
     TD_UNROLL
-    for (int n = 0; n < rows * vectors / THREADS; n++) {
+    for (int e = (int)threadIdx.x % WARP; e < ROWS * vectors; e += WARP) {
         int i, v;
         number value = td_number<number>(0.0);
-        find_in_panel<vectors>(p, n * THREADS + (int)threadIdx.x, rows, &i, &v);
-        i += band * rows;
+        find_in_strip<ROWS, vectors>(p, e, &i, &v);
+        i += strip * ROWS;
         const int64_t vector = blockIdx.x * (int64_t)vectors + v;
         if (i >= p.order || vector >= p.count) continue;
         if (!is_zero) get<vectors>(value, x, i, v);
@@ -198,7 +188,59 @@ TD_DEVICE void store_band(const td_solve_block &p, int band, const double *x)
     }
 }
 
-/* ---- a band ---- */
+/* ---- a strip ---- */
+
+/* Barriers in shared memory, one for each half of each strip. Where there are none of that kind,
+ * all warps wait for one strip after another together. */
+typedef uint64_t strip_barriers[MOST_STRIPS][HALVES];
+struct strip_gates {
+    strip_barriers &solved;
+    int passed; /* strips that all warps have waited for together */
+
+    TD_INSIDE strip_gates(strip_barriers &barriers, int strips) : solved(barriers), passed(0)
+    {
+#if TD_SOLVE_HAS_GATES
+        for (int gate = (int)threadIdx.x; gate < strips * HALVES; gate += (int)blockDim.x)
+            td_barrier_start(&solved[gate / HALVES][gate % HALVES], WARP);
+#else
+        (void)strips;
+#endif
+        __syncthreads();
+    }
+    /* What the warp wrote until then is there for all. */
+    TD_INSIDE void open(int strip, int half)
+    {
+        __syncwarp();
+#if TD_SOLVE_HAS_GATES
+        td_barrier_arrive(&solved[strip][half]);
+#else
+        (void)strip, (void)half;
+#endif
+    }
+    TD_INSIDE void wait(int strip, int half)
+    {
+#if TD_SOLVE_HAS_GATES
+        td_barrier_wait(&solved[strip][half], 0);
+#else
+        if (half == 0) pass(strip + 1);
+#endif
+    }
+    /* For a warp that waits for none of so many strips any more. */
+    TD_INSIDE void leave(int strips)
+    {
+#if TD_SOLVE_HAS_GATES
+        (void)strips;
+#else
+        pass(strips);
+#endif
+    }
+
+  private:
+    TD_INSIDE void pass(int strips)
+    {
+        for (; passed < strips; passed++) __syncthreads();
+    }
+};
 
 /* Number i of a tile's column. */
 TD_DEVICE void load_number(double &t, const double *column, int i, bool) { t = column[i]; }
@@ -225,26 +267,39 @@ TD_DEVICE void load_column(td_complex<double> *t, const double *column, int firs
     for (int i = first; i < TILE / 2; i++) load_number(t[i], column, i, is_conjugate);
 }
 
-/* Solves with a tile on the diagonal for vector v of the panel, by one lane; `first` is the tile's
- * first row. All divisors are reciprocals. */
+/* Solves with half of a tile on the diagonal for the lane's vector v, of which it has the strip's
+ * rows; `first` is the strip's first row. All divisors are reciprocals. */
 template <class number, int vectors>
-TD_DEVICE void solve_tile(double *x, int first, int v, const double *tile, const number *divisors,
-                          bool is_conjugate)
+TD_DEVICE void solve_half(number (&own)[tile_rows<number>()], int half, double *x, int first, int v,
+                          const double *tile, const number *divisors, bool is_conjugate)
 {
-    constexpr int rows = tile_rows<number>();
-    number own[rows];
+    enum { ROWS = tile_rows<number>(), COUNT = ROWS / HALVES };
     TD_UNROLL
-    for (int i = 0; i < rows; i++) get<vectors>(own[i], x, first + i, v);
-    TD_UNROLL
-    for (int j = 0; j < rows; j++) {
-        number t[rows];
+    for (int j = half * COUNT; j < (half + 1) * COUNT; j++) {
+        number t[ROWS];
         load_column(t, tile + j * COLUMN, j + 1, is_conjugate);
         own[j] = td_times(own[j], divisors[j]);
+        if ((int)threadIdx.x % WARP < vectors) put<vectors>(x, first + j, v, own[j]);
         TD_UNROLL
-        for (int i = j + 1; i < rows; i++) own[i] = td_minus(own[i], t[i], own[j]);
+        for (int i = j + 1; i < ROWS; i++) own[i] = td_minus(own[i], t[i], own[j]);
     }
+}
+
+template <class number, int vectors>
+TD_DEVICE void solve_tile(double *x, int strip, const double *tile, const number *divisors,
+                          bool is_conjugate, strip_gates &gates)
+{
+    enum { ROWS = tile_rows<number>() };
+    const int v = (int)threadIdx.x % vectors, first = strip * ROWS;
+    number own[ROWS];
     TD_UNROLL
-    for (int i = 0; i < rows; i++) put<vectors>(x, first + i, v, own[i]);
+    for (int i = 0; i < ROWS; i++) get<vectors>(own[i], x, first + i, v);
+    __syncwarp();
+    TD_UNROLL
+    for (int half = 0; half < HALVES; half++) {
+        solve_half<number, vectors>(own, half, x, first, v, tile, divisors, is_conjugate);
+        gates.open(strip, half);
+    }
 }
 
 /* The same for any divisors: number by number in shared memory, as it is seldom wanted. */
@@ -269,173 +324,154 @@ TD_DEVICE_CALL void solve_extreme_tile(double *x, int first, int v, const double
     }
 }
 
-/* Takes the products with a tile's rows of X away from the rows of the band behind: a warp has one
- * strip, and some of its vectors. */
-template <class number, int vectors>
-TD_DEVICE void update_band(const td_solve_block &p, int band, const double *triangle, int tile,
-                           int tiles, double *x)
-{
-    const int warp = td_uniform((int)threadIdx.x / WARP), strips = tiles - 1 - tile,
-              strip = tile + 1 + warp % strips, sharers = (WARPS - 1 - warp % strips) / strips + 1;
-    const triangle_part part = {triangle + tile_at(strip, tile) * tile_size<number>(),
-                                parts_of<number>(), COLUMN, tile_rows<number>(), p.is_conjugate};
-    strip_cursor<number> cursor;
-    strip_step steps[TILE_STEPS];
-    if (warp / strips * PRODUCT_COLUMNS >= vectors) return;
-    cursor.begin(part, 0, 0);
-    TD_UNROLL
-    for (int s = 0; s < TILE_STEPS; s++) cursor.load(steps[s]);
-    TD_UNROLL_N(1)
-    for (int v = warp / strips * PRODUCT_COLUMNS; v < vectors; v += sharers * PRODUCT_COLUMNS) {
-        strip_sums sums[1] = {};
-        TD_UNROLL
-        for (int s = 0; s < TILE_STEPS; s++)
-            multiply<vectors>(sums, steps[s], cursor, x, band * BAND + tile * TILE + s * PRODUCT_K,
-                              v);
-        take_away<vectors>(x, band * BAND + strip * TILE, v, sums);
-    }
-}
+/* A panel's rows and the tiles on the diagonal, in shared memory. */
+template <class number, int vectors> struct solve_memory {
+    double *x, *tiles;
+    number *divisors;
 
-/* Solves with a band's triangle. All threads take part, and meet at the end. */
-template <class number, int vectors>
-TD_DEVICE void solve_band(const td_solve_block &p, int band, const double *triangle,
-                          const number *divisors, bool is_extreme, int tiles, double *x)
-{
-    constexpr int rows = tile_rows<number>();
-    const int warp = td_uniform((int)threadIdx.x / WARP), lane = (int)threadIdx.x % WARP;
-    TD_UNROLL_N(1)
-    for (int tile = 0; tile < tiles; tile++) {
-        const int first = band * band_rows<number>() + tile * rows;
-        const double *const own = triangle + tile_at(tile, tile) * tile_size<number>();
-        const number *const divisor = divisors + tile * rows;
-        if (warp == tile && lane < vectors && !is_extreme)
-            solve_tile<number, vectors>(x, first, lane, own, divisor, p.is_conjugate);
-        if (warp == tile && lane < vectors && is_extreme)
-            solve_extreme_tile<number, vectors>(x, first, lane, own, divisor, p.is_conjugate);
-        __syncthreads();
-        if (tile + 1 == tiles) break;
-        update_band<number, vectors>(p, band, triangle, tile, tiles, x);
-        __syncthreads();
-    }
-}
-
-/* ---- all behind a band ---- */
-
-/* A warp's elements of T that are loaded ahead of their products: its strips one after another,
- * BAND_STEPS steps of each. */
-template <class number, int ahead> struct strip_queue {
-    strip_cursor<number> cursor;
-    strip_step of[ahead];
-
-    TD_INSIDE void begin(const triangle_part &t, int strip, int strips, int band)
+    TD_INSIDE solve_memory(double *shared, int strips)
+        : x(shared), tiles(x + strips * TILE * vectors),
+          divisors(reinterpret_cast<number *>(tiles + strips * tile_size<number>()))
     {
-        if (strip >= strips) return;
-        cursor.begin(t, strip * TILE, band * BAND);
-        TD_UNROLL
-        for (int s = 0; s < ahead; s++) cursor.load(of[s]);
+    }
+    TD_INSIDE double *tile(int strip) const { return tiles + strip * tile_size<number>(); }
+    TD_INSIDE number *divisors_of(int strip) const
+    {
+        return divisors + strip * tile_rows<number>();
     }
 };
 
-/* Takes the products with a band's rows of X away from the strips behind, the queue having been
- * begun. */
-template <class number, int vectors, int ahead>
-TD_DEVICE void update_behind(const triangle_part &t, strip_queue<number, ahead> &queue, int strip,
-                             int strips, int band, double *x)
+/* The strip's rows, whose products with all before have been taken away. */
+template <class number, int vectors>
+TD_DEVICE void solve_strip(const td_solve_block &p, int strip,
+                           const solve_memory<number, vectors> &m, bool is_extreme,
+                           strip_gates &gates)
 {
-    static_assert(ahead <= BAND_STEPS, "no more than a strip is loaded ahead");
+    const int lane = (int)threadIdx.x % WARP;
+    __syncwarp();
+    if (!is_extreme) {
+        solve_tile<number, vectors>(m.x, strip, m.tile(strip), m.divisors_of(strip), p.is_conjugate,
+                                    gates);
+        return;
+    }
+    if (lane < vectors)
+        solve_extreme_tile<number, vectors>(m.x, strip * tile_rows<number>(), lane, m.tile(strip),
+                                            m.divisors_of(strip), p.is_conjugate);
+    for (int half = 0; half < HALVES; half++) gates.open(strip, half);
+}
+
+/* Strip after strip from `from` on and before `to`, which are solved or will be: the warp takes the
+ * products with them away from its own strips, band by band, and strip by strip in a strip's own
+ * band. */
+template <class number, int vectors, int count>
+TD_DEVICE void pass_strips(own_strip<number, vectors> (&own)[count], int from, int to, double *x,
+                           strip_gates &gates)
+{
     TD_UNROLL_N(1)
-    for (; strip < strips; strip += WARPS) {
-        strip_sums sums[vectors / PRODUCT_COLUMNS] = {};
-        const int next = strip + WARPS;
+    for (int strip = from; strip < to; strip++) {
+        strip_step steps[HALVES][count];
         TD_UNROLL
-        for (int s = 0; s < BAND_STEPS; s++) {
-            multiply<vectors>(sums, queue.of[s % ahead], queue.cursor, x,
-                              band * BAND + s * PRODUCT_K, 0);
-            if (s + ahead == BAND_STEPS && next < strips)
-                queue.cursor.begin(t, next * TILE, band * BAND);
-            if (s + ahead < BAND_STEPS || next < strips) queue.cursor.load(queue.of[s % ahead]);
+        for (int half = 0; half < HALVES; half++) TD_UNROLL
+        for (int s = 0; s < count; s++) own[s].cursor.load(steps[half][s]);
+        TD_UNROLL
+        for (int half = 0; half < HALVES; half++) {
+            gates.wait(strip, half);
+            multiply<number, vectors>(own, steps[half], x, strip * TILE + half * PRODUCT_K);
         }
-        take_away<vectors>(x, strip * TILE, 0, sums);
+        TD_UNROLL
+        for (int s = 0; s < count; s++)
+            if (strip % TILES == TILES - 1 || strip / TILES == own[s].at / TILES)
+                own[s].take_away(x);
     }
 }
 
-/* Blocks of threads that a multiprocessor has places for, and steps that are loaded ahead: all of a
- * strip where its products take less time than the loads. */
-TD_HOST_DEVICE constexpr int blocks_of(int vectors) { return vectors == 8 ? 1 : 2; }
-TD_HOST_DEVICE constexpr int ahead_of(int vectors) { return vectors == 8 ? BAND_STEPS : 4; }
-
-/* Grid: panels of so many vectors. The triangle is no kernel's of the call, and is read before the
- * kernels before have ended. */
+/* Grid: panels of so many vectors. A warp has strips warp and, where there are more than warps,
+ * warp + warps; products with the strips before both are taken away from them together. The
+ * triangle is no kernel's of the call, and is read before the kernels before have ended. */
 template <class number, int vectors>
-static __global__
-__launch_bounds__(THREADS, blocks_of(vectors)) void solve_kernel(TD_PARAMETER td_solve_block p)
+static __global__ __launch_bounds__(MOST_THREADS) void solve_kernel(TD_PARAMETER td_solve_block p)
 {
-    TD_DYNAMIC_SHARED(double, x);
-    const int strips = strips_of<number>(p.order), warp = td_uniform((int)threadIdx.x / WARP);
-    const triangle_part t = all_of<number>(p);
-    double *const triangle = x + strips * TILE * vectors;
-    number *const divisors =
-        reinterpret_cast<number *>(triangle + TRIANGLE_TILES * tile_size<number>());
-    strip_queue<number, ahead_of(vectors)> queue = {};
+    TD_DYNAMIC_SHARED(double, shared);
+    TD_SHARED(strip_barriers, barriers, );
+    const int strips = strips_of<number>(p.order), warps = (int)blockDim.x / WARP,
+              first = td_uniform((int)threadIdx.x / WARP), second = first + warps;
+    const solve_memory<number, vectors> m(shared, strips);
 
     td_let_next_begin();
-    fetch_band<number>(p, 0, triangle);
-    number diagonal = load_diagonal<number>(p, 0);
-    td_wait_for_last();
-    load_panel<number, vectors>(p, x);
-    TD_UNROLL_N(1)
-    for (int band = 0; band * TILES < strips; band++) {
-        const int behind = (band + 1) * TILES, tiles = min((int)TILES, strips - band * TILES);
-        const number divisor = td_divisor(diagonal);
-        if (own_row<number>() >= 0) divisors[own_row<number>()] = divisor;
-        td_async_copy_wait<0>();
-        const bool is_extreme = __syncthreads_or(td_is_zero(divisor)) != 0;
-        queue.begin(t, behind + warp, strips, band);
-        solve_band<number, vectors>(p, band, triangle, divisors, is_extreme, tiles, x);
-        if (behind < strips) {
-            fetch_band<number>(p, band + 1, triangle);
-            diagonal = load_diagonal<number>(p, band + 1);
-        }
-        store_band<number, vectors>(p, band, x);
-        update_behind<number, vectors>(t, queue, behind + warp, strips, band, x);
+    for (int strip = first; strip < strips; strip += warps) {
+        fetch_tile<number>(p, strip, m.tile(strip));
+        find_divisors<number>(p, strip, m.divisors_of(strip));
     }
+    td_async_copy_commit();
+    td_wait_for_last();
+    for (int strip = first; strip < strips; strip += warps)
+        load_strip<number, vectors>(p, strip, m.x);
+    td_async_copy_wait<0>();
+    strip_gates gates(barriers, strips);
+
+    const triangle_part t = all_of<number>(p);
+    own_strip<number, vectors> own[2], now[1];
+    const int together = second < strips ? max(first - 1, 0) : 0;
+    own[0].begin(t, first);
+    own[1].begin(t, second);
+    if (together) pass_strips<number, vectors>(own, 0, together, m.x, gates);
+    now[0] = own[0];
+    TD_UNROLL_N(1)
+    for (int strip = first; strip < strips; strip += warps) {
+        const bool is_extreme = is_extreme_strip(m.divisors_of(strip));
+        pass_strips<number, vectors>(now, together, strip, m.x, gates);
+        solve_strip<number, vectors>(p, strip, m, is_extreme, gates);
+        __syncwarp();
+        store_strip<number, vectors>(p, strip, m.x);
+        now[0] = own[1];
+    }
+    gates.leave(strips);
 }
 
 /* ---- launches ---- */
 
-/* The fewest vectors a panel with which all panels have a multiprocessor at the same time; or the
- * most for which there is shared memory. */
-template <class number> static cudaError_t choose_panel(const td_solve_block &p, int *vectors)
+/* Vectors of a panel, and warps of its block. */
+typedef struct {
+    int vectors, warps;
+} panel_shape;
+
+/* The fewest vectors with which all panels have a place on a multiprocessor at the same time, which
+ * has registers for MOST_WARPS warps; or the most for which there is shared memory. A warp has two
+ * strips where a block would have more warps, and where two blocks then have a place. */
+template <class number> static cudaError_t choose_panel(const td_solve_block &p, panel_shape *shape)
 {
-    int multiprocessors = 1, bytes = 0;
+    const int strips = strips_of<number>(p.order), places = max(MOST_WARPS / strips, 1);
+    int multiprocessors = 1, bytes = 0, vectors = p.panel ? p.panel : 8;
     cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error == cudaSuccess) error = td_block_shared_bytes(&bytes);
-    const int64_t wanted = (p.count + multiprocessors - 1) / multiprocessors;
-    *vectors = p.panel ? p.panel : 8;
-    while (!p.panel && *vectors < 32 && *vectors < wanted &&
-           bytes_of<number>(p.order, 2 * *vectors) <= bytes)
-        *vectors *= 2;
+    const int64_t all = (int64_t)multiprocessors * places, wanted = (p.count + all - 1) / all;
+    while (!p.panel && vectors < 32 && vectors < wanted &&
+           bytes_of<number>(p.order, 2 * vectors) <= bytes)
+        vectors *= 2;
+    const bool has_two = strips > MOST_WARPS || (places == 1 && vectors < wanted);
+    *shape = {vectors, has_two ? (strips + 1) / 2 : strips};
     return error;
 }
 
 template <class number, int vectors>
-static cudaError_t launch(const td_solve_block &p, cudaStream_t stream)
+static cudaError_t launch(const td_solve_block &p, int warps, cudaStream_t stream)
 {
     const dim3 grid((unsigned)((p.count + vectors - 1) / vectors));
     const size_t bytes = (size_t)bytes_of<number>(p.order, vectors);
+    const unsigned threads = (unsigned)warps * WARP;
     if (p.is_first)
-        return TD_LAUNCH((solve_kernel<number, vectors>), grid, THREADS, bytes, stream, p);
-    return TD_LAUNCH_NEXT((solve_kernel<number, vectors>), grid, THREADS, bytes, stream, p);
+        return TD_LAUNCH((solve_kernel<number, vectors>), grid, threads, bytes, stream, p);
+    return TD_LAUNCH_NEXT((solve_kernel<number, vectors>), grid, threads, bytes, stream, p);
 }
 
 template <class number> static cudaError_t run(const td_solve_block &p, cudaStream_t stream)
 {
-    int vectors = 0;
-    const cudaError_t error = choose_panel<number>(p, &vectors);
+    panel_shape shape;
+    const cudaError_t error = choose_panel<number>(p, &shape);
     if (error != cudaSuccess) return error;
-    return vectors == 8    ? launch<number, 8>(p, stream)
-           : vectors == 16 ? launch<number, 16>(p, stream)
-                           : launch<number, 32>(p, stream);
+    return shape.vectors == 8    ? launch<number, 8>(p, shape.warps, stream)
+           : shape.vectors == 16 ? launch<number, 16>(p, shape.warps, stream)
+                                 : launch<number, 32>(p, shape.warps, stream);
 }
 
 cudaError_t td_solve_block_run(const td_solve_block *p, cudaStream_t stream)

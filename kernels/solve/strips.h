@@ -13,6 +13,11 @@
 #else
 #define TD_SOLVE_HAS_TENSOR 0
 #endif
+#if TD_HAS_CUDA_DEVICE && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define TD_SOLVE_HAS_GATES 1
+#else
+#define TD_SOLVE_HAS_GATES 0
+#endif
 
 enum { SOLVE_WARP = 32, PRODUCT_K = 8, PRODUCT_COLUMNS = 8 };
 
@@ -95,25 +100,6 @@ template <class number> struct strip_cursor {
     }
 };
 
-/* Adds a step's products with the rows of the panel x from `row` on, a multiple of PRODUCT_K, to
- * the sums for so many times PRODUCT_COLUMNS vectors, of which the first is v. */
-template <int vectors, int count, class number>
-TD_DEVICE void multiply(strip_sums (&sums)[count], const strip_step &step,
-                        const strip_cursor<number> &cursor, const double *x, int row, int v)
-{
-    const int lane = (int)threadIdx.x % SOLVE_WARP;
-    double a[4];
-    TD_UNROLL
-    for (int q = 0; q < 4; q++) a[q] = cursor.element(step.a[q]);
-    TD_UNROLL
-    for (int n = 0; n < count; n++) {
-        const double *const own =
-            x + row * vectors + place_of<vectors>(lane % 4, v + n * PRODUCT_COLUMNS + lane / 4);
-        const double b[2] = {own[0], own[4 * vectors]};
-        td_multiply64(sums[n], a, b);
-    }
-}
-
 #else
 
 /* The columns of a strip for one product. */
@@ -132,36 +118,75 @@ template <class number> struct strip_cursor {
     }
 };
 
-template <int vectors, int count, class number>
-TD_DEVICE void multiply(strip_sums (&sums)[count], const strip_step &step,
-                        const strip_cursor<number> &, const double *x, int row, int first)
-{
-    for (int s = 0; s < 4 * count; s++) {
-        const int i = step.row + row_of_sum(s % 4),
-                  v = first + s / 4 * PRODUCT_COLUMNS + column_of_sum(s % 4);
-        for (int k = 0; k < PRODUCT_K; k++) {
-            const int j = step.column + k;
-            const double t = *entry_at<number>(step.t, i, j);
-            sums[s / 4][s % 4] = td_fma64(entry_is_negative<number>(step.t, i, j) ? -t : t,
-                                          x[place_of<vectors>(row + k, v)], sums[s / 4][s % 4]);
-        }
-    }
-}
-
 #endif
 
-/* Takes the sums of a strip away from its rows of the panel, the first being `row`. */
-template <int vectors, int count>
-TD_DEVICE void take_away(double *x, int row, int v, const strip_sums (&sums)[count])
-{
-    TD_UNROLL
-    for (int n = 0; n < count; n++) TD_UNROLL
-    for (int q = 0; q < 4; q += 2) {
-        double2 *const pair = reinterpret_cast<double2 *>(
-            x + row * vectors +
-            place_of<vectors>(row_of_sum(q), v + n * PRODUCT_COLUMNS + column_of_sum(q)));
-        *pair = make_double2(td_sub64(pair->x, sums[n][q]), td_sub64(pair->y, sums[n][q + 1]));
+/* A strip of a warp: where its next elements of T are, and the sums of its products, for each
+ * PRODUCT_COLUMNS vectors. */
+template <class number, int vectors> struct own_strip {
+    int at; /* its number */
+    strip_cursor<number> cursor;
+    strip_sums sums[vectors / PRODUCT_COLUMNS];
+
+    TD_INSIDE void begin(const triangle_part &t, int strip)
+    {
+        at = strip;
+        cursor.begin(t, strip * TD_SOLVE_TILE, 0);
+        clear();
     }
+    TD_INSIDE void clear()
+    {
+        TD_UNROLL
+        for (int n = 0; n < vectors / PRODUCT_COLUMNS; n++) TD_UNROLL
+        for (int q = 0; q < 4; q++) sums[n][q] = 0.0;
+    }
+    /* Takes the sums away from the strip's rows of the panel. */
+    TD_INSIDE void take_away(double *x)
+    {
+        TD_UNROLL
+        for (int n = 0; n < vectors / PRODUCT_COLUMNS; n++) TD_UNROLL
+        for (int q = 0; q < 4; q += 2) {
+            double2 *const pair = reinterpret_cast<double2 *>(
+                x + at * TD_SOLVE_TILE * vectors +
+                place_of<vectors>(row_of_sum(q), n * PRODUCT_COLUMNS + column_of_sum(q)));
+            *pair = make_double2(td_sub64(pair->x, sums[n][q]), td_sub64(pair->y, sums[n][q + 1]));
+        }
+        clear();
+    }
+};
+
+/* Adds the steps' products with the rows of the panel x from `row` on, a multiple of PRODUCT_K, to
+ * the sums of a warp's strips. */
+template <class number, int vectors, int count>
+TD_DEVICE void multiply(own_strip<number, vectors> (&own)[count], const strip_step (&steps)[count],
+                        const double *x, int row)
+{
+#if TD_SOLVE_HAS_TENSOR
+    const int lane = (int)threadIdx.x % SOLVE_WARP;
+    double a[count][4];
+    TD_UNROLL
+    for (int s = 0; s < count; s++) TD_UNROLL
+    for (int q = 0; q < 4; q++) a[s][q] = own[s].cursor.element(steps[s].a[q]);
+    TD_UNROLL
+    for (int n = 0; n < vectors / PRODUCT_COLUMNS; n++) {
+        const double *const at =
+            x + row * vectors + place_of<vectors>(lane % 4, n * PRODUCT_COLUMNS + lane / 4);
+        const double b[2] = {at[0], at[4 * vectors]};
+        TD_UNROLL
+        for (int s = 0; s < count; s++) td_multiply64(own[s].sums[n], a[s], b);
+    }
+#else
+    for (int e = 0; e < count * vectors / 2; e++) {
+        const int q = e / count % 4, n = e / count / 4, v = n * PRODUCT_COLUMNS + column_of_sum(q);
+        const strip_step &step = steps[e % count];
+        double &sum = own[e % count].sums[n][q];
+        for (int k = 0; k < PRODUCT_K; k++) {
+            const int i = step.row + row_of_sum(q), j = step.column + k;
+            const double t = *entry_at<number>(step.t, i, j);
+            sum = td_fma64(entry_is_negative<number>(step.t, i, j) ? -t : t,
+                           x[place_of<vectors>(row + k, v)], sum);
+        }
+    }
+#endif
 }
 
 #endif
