@@ -1,7 +1,7 @@
 /* solve - times of triangular solves in every way that they can be cut: single diagonal blocks by
  * their rows and by the vectors of a panel, and whole solves by rows of a block, in modes fp64 and
  * ozaki2, beside cuBLAS's and as mode auto cuts them, with what it predicts. From these the
- * constants solve_* of lib/engines/model/tuning.def follow, and td_solve_usual_rows.
+ * constants solve_* of lib/engines/model/tuning.def follow.
  *
  * Usage: solve [--csv FILE]
  *

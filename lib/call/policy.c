@@ -220,11 +220,11 @@ static td_decision choose_solve_reproducibly(const td_problem *p)
     td_problem largest;
     while ((double)terms * (double)terms * vectors < least_products) terms *= 2;
     const bool is_large = vectors >= LEAST_SIDE &&
-                          td_solve_largest(p, td_solve_usual_rows(p), &largest) &&
+                          td_solve_largest(p, td_solve_most_rows(p->type), &largest) &&
                           largest.k >= terms;
     td_decision d = {.text = is_large ? "ozaki2" : "fp64",
                      .choice = td_choice_reproducible,
-                     .cut = {td_solve_usual_rows(p), terms}};
+                     .cut = {td_solve_most_rows(p->type), terms}};
     d.engine = td_engine_parse(d.text, &d.parameter);
     return d;
 }
@@ -273,7 +273,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
 static td_decision take_mode_for_solve(const td_options *o, const td_problem *p)
 {
     td_decision d = take_mode(o, p);
-    d.cut = (td_solve_cut){td_solve_usual_rows(p), TD_SOLVE_LEAST_TERMS};
+    d.cut = (td_solve_cut){td_solve_most_rows(p->type), TD_SOLVE_LEAST_TERMS};
     return d;
 }
 

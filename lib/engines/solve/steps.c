@@ -11,15 +11,6 @@ int64_t td_solve_most_rows(td_type type)
     return TD_SOLVE_MOST / (type == TD_COMPLEX_BINARY64 ? 2 : 1);
 }
 
-/* Few vectors leave multiprocessors idle whether blocks are large or small, so that the fewer
- * launches of large blocks are faster. The products of many vectors are faster than large blocks
- * are. */
-int64_t td_solve_usual_rows(const td_problem *p)
-{
-    const int64_t few_vectors = 2048, most = td_solve_most_rows(p->type);
-    return td_solve_vectors(p) <= few_vectors ? most : most / 2;
-}
-
 int64_t td_solve_blocks(const td_problem *p, int64_t block_rows)
 {
     return td_ceil_div(td_solve_order(p), block_rows);

@@ -22,12 +22,10 @@ typedef struct {
 int64_t td_solve_order(const td_problem *p);
 int64_t td_solve_vectors(const td_problem *p);
 
-/* Rows of a block, by the sizes of the problem alone: where only these may decide. Any power of two
- * from TD_SOLVE_LEAST_ROWS to td_solve_most_rows is possible; it is part of what the bits follow
- * from. */
+/* The most rows of a block, which a mode by name takes. Any power of two from TD_SOLVE_LEAST_ROWS
+ * on is possible; it is part of what the bits follow from. */
 enum { TD_SOLVE_LEAST_ROWS = 64 };
 int64_t td_solve_most_rows(td_type type);
-int64_t td_solve_usual_rows(const td_problem *p);
 
 /* Blocks of so many rows; the last in the order of the solve may have fewer. */
 int64_t td_solve_blocks(const td_problem *p, int64_t block_rows);
