@@ -72,7 +72,7 @@ static bool parse(int argc, char **argv, options *o)
             if (!parse_routine(value, &o->routine)) return false;
         } else if (strcmp(option, "--sizes") != 0 && strcmp(option, "--batches") != 0)
             goto usage;
-        else if (!parse_list(option, value, option[2] == 's' ? TD_LU_MOST : 1000000,
+        else if (!parse_list(option, value, option[2] == 's' ? TD_LU_MOST_FACTORED : 1000000,
                              option[2] == 's' ? &o->sizes : &o->batches))
             return false;
     }
@@ -160,10 +160,10 @@ static bool run_shape(bench *b, lu_routine routine, int shape, const char *text,
 
 static bool run_factor_shapes(bench *b, int runs, double native)
 {
-    static const char *const shapes[] = {"lanes 8",    "lanes 16",   "lanes 24",   "lanes 32",
-                                         "lanes 36",   "lanes 48",   "warp",       "shared",
-                                         "shared + 1", "shared + 2", "shared + 3", "pairs",
-                                         "pairs + 1",  "pairs + 2",  "pairs + 3"};
+    static const char *const shapes[] = {
+        "lanes 8",   "lanes 16",   "lanes 24",   "lanes 32",   "lanes 36", "lanes 48",  "warp",
+        "shared",    "shared + 1", "shared + 2", "shared + 3", "pairs",    "pairs + 1", "pairs + 2",
+        "pairs + 3", "large",      "large + 1",  "large + 2",  "large + 3"};
     for (int shape = 0; shape < (int)TD_LU_SHAPES; shape++)
         if (td_lu_shape_fits(b->work.type, b->work.n, shape) &&
             !run_shape(b, LU_GETRF, shape, shapes[shape], runs, native))
@@ -204,6 +204,7 @@ static bool run_problem(bench *b, td_lu_type type, int n, int batch)
         const int only = b->options->routine;
         if (only != LU_ROUTINES && routine != (lu_routine)only) continue;
         if (routine == LU_MATINV && n > TD_LU_MOST_INVERTED) continue;
+        if (routine != LU_GETRF && n > TD_LU_MOST) continue;
         if (!lu_work_time(&b->work, routine, LU_CUBLAS, runs, &native) ||
             !lu_work_time(&b->work, routine, -1, runs, &seconds) ||
             !print_time(b, routine, "table", native, seconds))

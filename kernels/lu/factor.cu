@@ -118,17 +118,19 @@ TD_DEVICE void factor_panel(const block &b, exchange &e, int j0, int end, int *p
  * panel a thread has as many rows, or one as soon as all threads together have that many left. */
 template <class number, int tiles_, int warps_> struct arrangement {
     enum { TILES = tiles_, WARPS = warps_, LANES = warps_ == 1 ? 32 : (int)TD_LU_BLOCK };
-    typedef td_lu_block<number, TILES, LANES> block;
+    enum { MOST = 32 * TILES * WARPS <= TD_LU_MOST ? (int)TD_LU_MOST : (int)TD_LU_MOST_FACTORED };
+    typedef td_lu_block<number, TILES, LANES, MOST> block;
     typedef td_lu_exchange<number, block::PANEL, WARPS> exchange;
     enum { WIDE = td_lu_is_wide<number>::value, SINGLE = sizeof(number) == 4 };
 
     /* Blocks that a multiprocessor's registers are divided by. */
     enum { OF_ONE = SINGLE ? 16 : WIDE ? 8 : 12, OF_MANY = SINGLE ? TILES == 1 ? 3 : 4 : 2 };
-    enum { BLOCKS = WARPS == 1 ? OF_ONE : OF_MANY };
+    enum { BLOCKS = WARPS == 1 ? OF_ONE : OF_MANY * TD_LU_MOST / MOST };
 
     static int bytes(int n, int in_a)
     {
-        return (int)sizeof(exchange) + td_lu_workplace_bytes<number, LANES>(n, in_a);
+        return (int)sizeof(exchange) +
+               td_lu_workplace_bytes<number, typename block::index, LANES>(n, in_a);
     }
     static int threads(int n)
     {
@@ -139,6 +141,7 @@ template <class number, int tiles_, int warps_> struct arrangement {
 template <class number> using in_warp = arrangement<number, 2, 1>;
 template <class number> using in_rows = arrangement<number, 1, TD_LU_WARPS>;
 template <class number> using in_pairs = arrangement<number, 2, TD_LU_WARPS / 2>;
+template <class number> using in_large = arrangement<number, 2, TD_LU_WARPS>;
 
 /* A block for each matrix, the first in_a panels in A. */
 template <class number, class arranged>
@@ -147,14 +150,15 @@ static __global__ void __launch_bounds__(32 * arranged::WARPS, (int)arranged::BL
 {
     typedef typename arranged::block block;
     typedef typename arranged::exchange exchange;
+    typedef typename block::index index;
     enum { PANEL = block::PANEL, LANES = arranged::LANES, TILES = arranged::TILES };
     TD_DYNAMIC_SHARED(char, shared);
     exchange &e = *reinterpret_cast<exchange *>(shared);
-    const block b = {td_lu_lay_out<number, LANES>(shared + sizeof(exchange), p.n, in_a),
+    const block b = {td_lu_lay_out<number, index, LANES>(shared + sizeof(exchange), p.n, in_a),
                      static_cast<number *>(p.a[blockIdx.x]), p.lda, p.n, in_a};
     const int n = p.n, tid = (int)threadIdx.x;
     td_lu_clear(e);
-    for (int i = tid; i < n; i += (int)blockDim.x) b.w.rows[i] = b.w.positions[i] = (uint8_t)i;
+    for (int i = tid; i < n; i += (int)blockDim.x) b.w.rows[i] = b.w.positions[i] = (index)i;
     __syncthreads();
 
     int *pivots = p.pivots ? p.pivots + (int64_t)blockIdx.x * n : nullptr;
@@ -233,7 +237,9 @@ template <class number> static cudaError_t launch(const td_lu_factors *p, cudaSt
     default:
         if (p->shape < TD_LU_PAIRS)
             return launch_rows<number, in_rows<number>>(p, p->shape - TD_LU_SHARED, stream);
-        return launch_rows<number, in_pairs<number>>(p, p->shape - TD_LU_PAIRS, stream);
+        if (p->shape < TD_LU_LARGE)
+            return launch_rows<number, in_pairs<number>>(p, p->shape - TD_LU_PAIRS, stream);
+        return launch_rows<number, in_large<number>>(p, p->shape - TD_LU_LARGE, stream);
     }
 }
 
@@ -255,10 +261,12 @@ template <class number> static bool fits(int n, int shape, int shared_bytes)
     case TD_LU_WARP:
         return n <= 64 && in_warp<number>::bytes(n, 0) <= shared_bytes;
     default:
-        if (n > TD_LU_MOST) return false;
+        if (n > (shape < TD_LU_LARGE ? (int)TD_LU_MOST : (int)TD_LU_MOST_FACTORED)) return false;
         if (shape < TD_LU_PAIRS)
             return panels_in_a<in_rows<number>>(n, shape - TD_LU_SHARED, shared_bytes) >= 0;
-        return panels_in_a<in_pairs<number>>(n, shape - TD_LU_PAIRS, shared_bytes) >= 0;
+        if (shape < TD_LU_LARGE)
+            return panels_in_a<in_pairs<number>>(n, shape - TD_LU_PAIRS, shared_bytes) >= 0;
+        return panels_in_a<in_large<number>>(n, shape - TD_LU_LARGE, shared_bytes) >= 0;
     }
 }
 
@@ -280,7 +288,8 @@ template <class number> static cudaError_t prepare()
     error = load_lanes<number, 48>(error);
     error = td_allow_shared(error, factor_rows<number, in_warp<number>>, INT_MAX);
     error = td_allow_shared(error, factor_rows<number, in_rows<number>>, INT_MAX);
-    return td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);
+    error = td_allow_shared(error, factor_rows<number, in_pairs<number>>, INT_MAX);
+    return td_allow_shared(error, factor_rows<number, in_large<number>>, INT_MAX);
 }
 
 bool td_lu_shape_fits(td_lu_type type, int n, int shape)

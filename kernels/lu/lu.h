@@ -20,8 +20,9 @@ extern "C" {
 
 typedef enum { TD_LU_S, TD_LU_D, TD_LU_C, TD_LU_Z, TD_LU_TYPES } td_lu_type;
 
-/* Most rows of a matrix: a thread each, and what one byte can number. */
-enum { TD_LU_MOST = 256 };
+/* Most rows of a matrix that is factored, and of one that is solved with: a thread each, and what
+ * one byte can number. */
+enum { TD_LU_MOST_FACTORED = 512, TD_LU_MOST = 256 };
 
 /* P A = L U in place of A. pivots: n for each matrix, from 1, as LAPACK's; NULL: no interchanges.
  * info: one for each matrix, 0, or the number of the first pivot that is 0. */
@@ -56,6 +57,11 @@ typedef enum {
     TD_LU_PAIRS_1,
     TD_LU_PAIRS_2,
     TD_LU_PAIRS_3,
+    /* as pairs, for more rows: their numbers have two bytes */
+    TD_LU_LARGE,
+    TD_LU_LARGE_1,
+    TD_LU_LARGE_2,
+    TD_LU_LARGE_3,
     TD_LU_SHAPES
 } td_lu_shape;
 

@@ -9,17 +9,17 @@
 
 #include "tile.h"
 
-enum { TD_LU_COUNTS = TD_LU_MOST / 32 };
+enum { TD_LU_COUNTS = TD_LU_MOST_FACTORED / 32 };
 
-/* What is in the block's shared memory beside the exchange. */
-template <class number> struct td_lu_workplace {
+/* What is in the block's shared memory beside the exchange; an index numbers a row. */
+template <class number, class index> struct td_lu_workplace {
     /* PANEL rows of U in the present panel's columns: two of them, or one for blocks of one warp */
     number *u;
-    number *l;     /* what the panels leave behind: rows, by slot */
-    int *counts;   /* TD_LU_COUNTS: [row of a thread][warp] */
-    uint8_t *rows; /* of A: of the pivots, by position; then of the others, in the order of slots */
-    uint8_t *positions; /* of the latter, where they are when a panel begins */
-    uint8_t *slots;     /* [panel][row] */
+    number *l;   /* what the panels leave behind: rows, by slot */
+    int *counts; /* TD_LU_COUNTS: [row of a thread][warp] */
+    index *rows; /* of A: of the pivots, by position; then of the others, in the order of slots */
+    index *positions; /* of the latter, where they are when a panel begins */
+    index *slots;     /* [panel][row] */
 };
 
 /* Rows that panels of so many columns leave behind before panel `panel`. The first in_a panels are
@@ -43,24 +43,25 @@ template <class number, int lanes> struct td_lu_u {
     enum { NUMBERS = tile::PANEL * tile::LD, COUNT = lanes == 32 ? 1 : 2 };
 };
 
-template <class number, int lanes> TD_HOST_DEVICE int td_lu_workplace_bytes(int n, int in_a)
+template <class number, class index, int lanes>
+TD_HOST_DEVICE int td_lu_workplace_bytes(int n, int in_a)
 {
     constexpr int panel = td_lu_tile<number>::PANEL;
     typedef td_lu_u<number, lanes> u;
     const int numbers = (int)u::COUNT * (int)u::NUMBERS + td_lu_numbers_of_l<number>(n, in_a);
-    return numbers * (int)sizeof(number) + TD_LU_COUNTS * (int)sizeof(int) + 2 * n +
-           (n + panel - 1) / panel * n;
+    return numbers * (int)sizeof(number) + TD_LU_COUNTS * (int)sizeof(int) +
+           (2 + (n + panel - 1) / panel) * n * (int)sizeof(index);
 }
 
-template <class number, int lanes>
-TD_DEVICE td_lu_workplace<number> td_lu_lay_out(char *shared, int n, int in_a)
+template <class number, class index, int lanes>
+TD_DEVICE td_lu_workplace<number, index> td_lu_lay_out(char *shared, int n, int in_a)
 {
     typedef td_lu_u<number, lanes> u;
-    td_lu_workplace<number> w;
+    td_lu_workplace<number, index> w;
     w.u = reinterpret_cast<number *>(shared);
     w.l = w.u + (int)u::COUNT * (int)u::NUMBERS;
     w.counts = reinterpret_cast<int *>(w.l + td_lu_numbers_of_l<number>(n, in_a));
-    w.rows = reinterpret_cast<uint8_t *>(w.counts + TD_LU_COUNTS);
+    w.rows = reinterpret_cast<index *>(w.counts + TD_LU_COUNTS);
     w.positions = w.rows + n;
     w.slots = w.positions + n;
     return w;
@@ -123,10 +124,11 @@ template <class number> struct td_lu_columns_store {
     }
 };
 
-/* A block's matrix. */
-template <class number, int tiles_, int lanes_> struct td_lu_block {
-    enum { PANEL = td_lu_tile<number>::PANEL, TILES = tiles_, LANES = lanes_ };
-    td_lu_workplace<number> w;
+/* A block's matrix, of up to MOST rows. */
+template <class number, int tiles_, int lanes_, int most_> struct td_lu_block {
+    enum { PANEL = td_lu_tile<number>::PANEL, TILES = tiles_, LANES = lanes_, MOST = most_ };
+    typedef std::conditional_t<MOST <= 256, uint8_t, uint16_t> index;
+    td_lu_workplace<number, index> w;
     number *a;
     int64_t lda;
     int n, in_a;
@@ -388,6 +390,7 @@ TD_DEVICE void td_lu_end_panel(const block &b, const td_lu_rows<number, rows> &m
                                const number (&x)[rows][block::PANEL], int *pivots)
 {
     enum { PANEL = block::PANEL };
+    typedef typename block::index index;
     const int tid = (int)threadIdx.x;
     bool has_row[rows], is_left[rows];
     int numbers[rows];
@@ -402,9 +405,9 @@ TD_DEVICE void td_lu_end_panel(const block &b, const td_lu_rows<number, rows> &m
         if (!has_row[r]) continue;
         const int slot = is_left[r] ? PANEL + numbers[r] : mine.position[r] - j0;
         if (pivots && !is_left[r]) pivots[j0 + slot] = mine.before[r] + 1;
-        b.w.rows[j0 + slot] = (uint8_t)row[r];
-        b.w.positions[j0 + slot] = (uint8_t)mine.position[r];
-        b.w.slots[j0 / PANEL * b.n + row[r]] = (uint8_t)slot;
+        b.w.rows[j0 + slot] = (index)row[r];
+        b.w.positions[j0 + slot] = (index)mine.position[r];
+        b.w.slots[j0 / PANEL * b.n + row[r]] = (index)slot;
         td_lu_store_row(b, j0 / PANEL, slot, x[r]);
     }
     __syncthreads();
@@ -430,8 +433,8 @@ template <class number, class block> TD_DEVICE void td_lu_interchange(const bloc
 {
     enum {
         PANEL = block::PANEL,
-        COLUMNS = td_is_complex<number>::value ? 2 : 4,
-        MOST = TD_LU_MOST / 32
+        MOST = block::MOST / 32,
+        COLUMNS = (td_is_complex<number>::value ? 2 : 4) * 8 / MOST
     };
     const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32;
     TD_ROLLED

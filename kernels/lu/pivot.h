@@ -35,12 +35,17 @@ template <class number, int columns> struct td_lu_candidate {
     alignas(16) number of[columns];
     struct alignas(16) {
         number reciprocal;
-        /* the position; of a pivot that is not simply divided by: + 256 times how it is */
+        /* the position; of a pivot that is not simply divided by: + TD_LU_HOW times how it is */
         int place;
         unsigned low; /* key */
     } pivot;
 };
-enum { TD_LU_POSITION = 255, TD_LU_IS_ZERO = 1, TD_LU_IS_SCALED = 3 /* + td_inverse's shift */ };
+enum {
+    TD_LU_HOW = TD_LU_MOST_FACTORED,
+    TD_LU_POSITION = TD_LU_HOW - 1, /* all bits of a position */
+    TD_LU_IS_ZERO = 1,
+    TD_LU_IS_SCALED = 3 /* + td_inverse's shift */
+};
 
 /* In shared memory: two sets of candidates, for the steps in turn, each with one a warp, or a
  * smaller team. */
@@ -61,7 +66,7 @@ template <class number, int rows> struct td_lu_rows {
     int before[rows]; /* of a row that has become a pivot: its position then */
     int info;
 };
-enum { TD_LU_ANY = TD_LU_MOST };
+enum { TD_LU_ANY = TD_LU_MOST_FACTORED };
 
 /* The largest of each group of `lanes`: of two groups by two REDUX, which is sooner than by
  * shuffles. */
@@ -281,7 +286,7 @@ TD_DEVICE void td_lu_take(td_lu_rows<number, rows> &mine, number (&x)[rows][most
     for (int r = 0; r < rows; r++) left[r] = td_times(x[r][column], reciprocal);
     if (place > TD_LU_POSITION) {
         td_rare();
-        const int how = place >> 8;
+        const int how = place / TD_LU_HOW;
         const bool is_zero = how == TD_LU_IS_ZERO;
         TD_UNROLL
         for (int r = 0; r < rows; r++)
@@ -302,11 +307,11 @@ TD_DEVICE int td_lu_place(const td_lu_best<number> &best, number &reciprocal)
     typedef typename td_real_of<number>::type real;
     if (!td_key_is_extreme<real>(best.key)) return best.position;
     td_rare();
-    if (td_is_zero(best.pivot)) return best.position + 256 * TD_LU_IS_ZERO;
+    if (td_is_zero(best.pivot)) return best.position + TD_LU_HOW * TD_LU_IS_ZERO;
     td_inverse<number> inverse = {reciprocal, 0};
     td_mend_inverse(inverse, best.pivot);
     reciprocal = inverse.of;
-    return best.position + (inverse.shift ? 256 * (inverse.shift + TD_LU_IS_SCALED) : 0);
+    return best.position + (inverse.shift ? TD_LU_HOW * (inverse.shift + TD_LU_IS_SCALED) : 0);
 }
 
 /* Column j of A, which is `column` of x: x has columns from `group` of the panel on, `to` of them

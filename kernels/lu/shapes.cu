@@ -1,9 +1,10 @@
 /* shapes.cu - THE tables of kernel shapes, as bench/lu_shapes.py prints them: by type and order,
  * the fastest that was measured for 10000 matrices on an H200, from
- * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`). No bits depend on them. */
+ * docs/results/h200-2026-11-23-lu6/lu.csv (`bench/lu --shapes`); beyond TD_LU_MOST rows for 1000 on
+ * an H100, from docs/results/h100-2026-11-27-large. No bits depend on them. */
 #include "factor.h"
 
-enum { SHAPES_OF_TYPE = 12 };
+enum { SHAPES_OF_TYPE = 14 };
 
 /* Up to so many rows; a shape for which the device has too little shared memory is passed over. */
 static const struct {
@@ -21,7 +22,9 @@ static const struct {
                  {168, TD_LU_SHARED_1},
                  {200, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
-                 {TD_LU_MOST, TD_LU_SHARED_2}},
+                 {TD_LU_MOST, TD_LU_SHARED_2},
+                 {304, TD_LU_LARGE_1},
+                 {TD_LU_MOST_FACTORED, TD_LU_LARGE_2}},
     [TD_LU_D] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_LANES_24},
@@ -31,7 +34,8 @@ static const struct {
                  {112, TD_LU_SHARED_2},
                  {200, TD_LU_SHARED_3},
                  {240, TD_LU_SHARED_2},
-                 {TD_LU_MOST, TD_LU_PAIRS_3}},
+                 {TD_LU_MOST, TD_LU_PAIRS_3},
+                 {TD_LU_MOST_FACTORED, TD_LU_LARGE_2}},
     [TD_LU_C] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_LANES_24},
@@ -40,14 +44,16 @@ static const struct {
                  {112, TD_LU_SHARED},
                  {168, TD_LU_SHARED_2},
                  {240, TD_LU_SHARED_1},
-                 {TD_LU_MOST, TD_LU_SHARED_3}},
+                 {TD_LU_MOST, TD_LU_SHARED_3},
+                 {TD_LU_MOST_FACTORED, TD_LU_LARGE_1}},
     [TD_LU_Z] = {{8, TD_LU_LANES_8},
                  {16, TD_LU_LANES_16},
                  {24, TD_LU_LANES_24},
                  {32, TD_LU_LANES_32},
                  {56, TD_LU_WARP},
                  {80, TD_LU_PAIRS_3},
-                 {TD_LU_MOST, TD_LU_SHARED_3}},
+                 {TD_LU_MOST, TD_LU_SHARED_3},
+                 {TD_LU_MOST_FACTORED, TD_LU_LARGE_2}},
 };
 
 int td_lu_shape_of(td_lu_type type, int n)
@@ -55,7 +61,7 @@ int td_lu_shape_of(td_lu_type type, int n)
     for (int i = 0; i < SHAPES_OF_TYPE; i++)
         if (n <= shapes[type][i].to && td_lu_shape_fits(type, n, shapes[type][i].shape))
             return shapes[type][i].shape;
-    return TD_LU_SHARED_1;
+    return n <= TD_LU_MOST ? TD_LU_SHARED_1 : TD_LU_LARGE_1;
 }
 
 /* Up to so many rows, the vectors in shared memory that a block has, TD_LU_MOST for all of a

@@ -263,6 +263,25 @@ static void factors_and_inverses(void **unused)
     test_note("%d factorisations", runs);
 }
 
+/* Orders beyond those of vectors: around the ends of warps and panels. */
+static void large_factors(void **unused)
+{
+    (void)unused;
+    static const int orders[] = {257, 272, 289, 300, 383, 449, 512};
+    enum { ORDERS = sizeof orders / sizeof *orders };
+    for (int i = 0; i < ORDERS; i++)
+        for (int t = 0; t < TD_LU_TYPES; t++) {
+            if ((step_of_orders > 1 || !test_takes_everything()) && t != i % TD_LU_TYPES) continue;
+            const int n = orders[i];
+            const lu_kind kind = (lu_kind)((3 * i + t) % LU_KINDS);
+            factored f = factored_of_kind((td_lu_type)t, n, i % 3, 2, kind, (i + t) % 5 != 1);
+            for (int shape = -1; shape < TD_LU_SHAPES; shape++)
+                if (shape < 0 || td_lu_shape_fits((td_lu_type)t, n, shape))
+                    check_shape(&f, shape, lu_kind_names[kind]);
+            factored_free(&f);
+        }
+}
+
 /* Of nine random matrices, so that teams of a warp have several, one or two are of another kind
  * from some step on. */
 static factored factored_late(td_lu_type type, int n, lu_kind kind)
@@ -386,6 +405,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_and_inverses),
+        cmocka_unit_test(large_factors),
         cmocka_unit_test(seldom_steps),
         cmocka_unit_test(triangles),
         cmocka_unit_test(residuals),

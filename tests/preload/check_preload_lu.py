@@ -70,9 +70,9 @@ class PreloadLu(unittest.TestCase):
             by_mode.setdefault((call["mode"], call["native_reason"]), set()).add((call["function"], call["n"]))
         ours = set().union(*(calls for (mode, _), calls in by_mode.items() if mode == "lu"))
         for type_ in "SDCZ":
-            for order in (64, 100):
+            for order in (64, 100, 280):
                 self.assertIn((f"cublas{type_}getrfBatched", order), ours)
-                self.assertNotIn((f"cublas{type_}getrfBatched", 280), ours)
+            self.assertNotIn((f"cublas{type_}getriBatched", 280), ours)
         reasons = {reason for mode, reason in by_mode if mode == "native"}
         self.assertIn("order beyond the kernels'", reasons)
         self.assertIn("cuBLAS is faster", reasons)

@@ -1,20 +1,22 @@
 #include "limits.h"
 
+#include "../../../kernels/lu/lu.h"
+
 const char td_reason_order[] = "order beyond the kernels'";
 const char td_reason_faster[] = "cuBLAS is faster";
 const char td_reason_plain[] = "not a batch of small matrices";
 
 /* Orders for which the kernels were faster than cuBLAS 13.1 on an H200 or H100, for 1, 10, 100,
  * 1000 and 10000 matrices, and for triangles for 2000 and 10000 (docs/lu.md,
- * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6, h100-2026-11-27 and
- * h100-2026-11-27-strips). By type: binary32, binary64, and complex ones. */
+ * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6, h100-2026-11-27, -strips and -large). By
+ * type: binary32, binary64, and complex ones. */
 typedef struct {
     int from, to;
 } orders;
 
 enum { S, D, C, Z, TYPES };
 
-static const orders factor[TYPES] = {{5, 256}, {5, 256}, {5, 256}, {5, 256}};
+static const orders factor[TYPES] = {{5, 512}, {5, 512}, {5, 512}, {5, 512}};
 static const orders solve[TYPES] = {{16, 256}, {16, 256}, {16, 256}, {16, 256}};
 static const orders invert[TYPES] = {{4, 256}, {4, 256}, {4, 256}, {4, 256}};
 static const orders whole[TYPES] = {{4, 32}, {4, 32}, {4, 32}, {4, 32}};
@@ -79,7 +81,8 @@ const char *td_lu_refusal(const td_problem *p)
     const int type = type_index(p->type);
     const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
     if (!by_type || type == TYPES || !p->a.array || is_odd(p)) return td_reason_plain;
-    if (order > 256) return td_reason_order;
+    if (order > (p->kind == TD_LU_FACTOR ? (int)TD_LU_MOST_FACTORED : (int)TD_LU_MOST))
+        return td_reason_order;
     const bool is_outside = order < by_type[type].from || order > by_type[type].to;
     return is_outside || is_thin(p, order) ? td_reason_faster : 0;
 }
