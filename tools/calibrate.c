@@ -8,6 +8,8 @@
 
 #include "lib/engines/model/calibration.h"
 #include "lib/engines/model/device_model.h"
+#include "lib/engines/model/solve_model.h"
+#include "lib/call/lower.h"
 #include "lib/cuda/device.h"
 #include "tools/clock.h"
 #include "tools/machine.h"
@@ -28,6 +30,9 @@ static const double far_behind = 4.0;
  * not at that of the card that it stands for. */
 static const double fill_share = 0.125, host_bytes_per_second = 5e8;
 
+/* The share of the time in which cuBLAS's routines of level 3 are measured: the last. */
+static const double routine_share = 0.2;
+
 /* A calibration while it is made. */
 typedef struct {
     measure *measure;
@@ -36,11 +41,11 @@ typedef struct {
     int ways;
     measure_size size;            /* of the largest product that fits */
     double longest, deadline;     /* in seconds: by rates; of clock_seconds() */
-    double slowest[TD_MOST_WAYS]; /* most times what the rates say that a product took so far */
-    bool is_known[TD_MOST_WAYS][TD_FACTORS];
-    /* log2 of what was measured over what the rates say, where is_known; result has it
+    double slowest[TD_MOST_ROWS]; /* most times what was predicted that a call took so far */
+    bool is_known[TD_MOST_ROWS][TD_FACTORS];
+    /* log2 of what was measured over what was predicted, where is_known; result has it
      * shortened. */
-    double octaves[TD_MOST_WAYS][TD_FACTORS];
+    double octaves[TD_MOST_ROWS][TD_FACTORS];
     td_calibration result;
 } work;
 
@@ -51,13 +56,23 @@ static measure_shape shape_of(const td_problem *p)
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
 
-/* True if the product will be done before the deadline, should it be as slow as the slowest of its
- * way so far. The first one of each way, which is the smallest, is measured in any case. */
-static bool has_time(const work *w, int at, int way, double by_rates)
+/* True if the call will be done before the deadline, should it be as slow as the slowest of its row
+ * so far. The first one of each row, which is the smallest, is measured in any case. */
+static bool has_time(const work *w, int at, int row, double predicted)
 {
-    const double expected = by_rates * fmax(1.0, w->slowest[way]);
+    const double expected = predicted * fmax(1.0, w->slowest[row]);
     return at == 0 ||
            clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+}
+
+/* What a row's call took at a point. */
+static void keep_point(work *w, int at, int row, double seconds, double predicted)
+{
+    if (seconds <= 0.0) return;
+    w->is_known[row][at] = w->result.is_measured[row] = true;
+    w->slowest[row] = fmax(w->slowest[row], seconds / predicted);
+    w->octaves[row][at] = log2(seconds / predicted);
+    w->result.factors[row][at] = (signed char)td_factor_of(seconds, predicted);
 }
 
 static void measure_point(work *w, int at, int way)
@@ -71,11 +86,26 @@ static void measure_point(work *w, int at, int way)
         return;
     const double seconds =
         measure_seconds(w->measure, &shape, of->engine, of->parameter, point_seconds);
-    if (seconds <= 0.0) return;
-    w->is_known[way][at] = w->result.is_measured[way] = true;
-    w->slowest[way] = fmax(w->slowest[way], seconds / by_rates);
-    w->octaves[way][at] = log2(seconds / by_rates);
-    w->result.factors[way][at] = (signed char)td_factor_of(seconds, by_rates);
+    keep_point(w, at, way, seconds, by_rates);
+}
+
+/* What the model says that cuBLAS takes for a routine, by what its products took. */
+static double predict_routine(const work *w, const td_problem *p)
+{
+    td_problem product;
+    if (p->kind == TD_TRIANGULAR_SOLVE) return td_model_native_solve(&w->model, p);
+    (void)td_lower(p, &product);
+    return td_model_seconds(&w->model, td_engines[0], (td_parameter){0}, &product);
+}
+
+static void measure_routine(work *w, int at, int routine)
+{
+    const int row = TD_MOST_WAYS + routine;
+    td_problem p;
+    if (!td_factor_routine(td_native_routines[routine].kind, at, &p)) return;
+    const double predicted = predict_routine(w, &p);
+    if (predicted > w->longest || !has_time(w, at, row, predicted)) return;
+    keep_point(w, at, row, measure_routine_seconds(w->measure, &p, point_seconds), predicted);
 }
 
 /* ---- all of them ---- */
@@ -105,6 +135,15 @@ static void measure_points(work *w, bool is_fine)
     }
 }
 
+/* On every other size: cuBLAS's routines are predicted from its products. */
+static void measure_routines(work *w)
+{
+    w->model.factors[0] = w->result.factors[0];
+    for (int at = 0; at < TD_FACTORS; at++)
+        for (int routine = 0; is_coarse(at) && routine < TD_NATIVE_ROUTINES; routine++)
+            measure_routine(w, at, routine);
+}
+
 /* How far apart two points are, in steps of the grid. */
 static int distance(int a, int b)
 {
@@ -118,28 +157,39 @@ static int distance(int a, int b)
 }
 
 /* What was not measured is as the mean of the nearest that were. */
-static int estimate(const work *w, int way, int at)
+static int estimate(const work *w, int row, int at)
 {
     const bool is_stack = at >= TD_PAIRS * TD_SIZES;
     int nearest = TD_FACTORS, sum = 0, count = 0;
     for (int other = 0; other < TD_FACTORS; other++) {
-        if (!w->is_known[way][other] || (other >= TD_PAIRS * TD_SIZES) != is_stack) continue;
+        if (!w->is_known[row][other] || (other >= TD_PAIRS * TD_SIZES) != is_stack) continue;
         const int steps = distance(at, other);
         if (steps > nearest) continue;
         if (steps < nearest) sum = count = 0;
         nearest = steps;
-        sum += w->result.factors[way][other];
+        sum += w->result.factors[row][other];
         count++;
     }
     return count ? sum / count : 0;
 }
 
-static void fill_in(work *w)
+static void fill_in(work *w, int from, int to)
 {
-    for (int way = 0; way < w->ways; way++)
-        for (int at = 0; at < TD_FACTORS && w->result.is_measured[way]; at++)
-            if (!w->is_known[way][at])
-                w->result.factors[way][at] = (signed char)estimate(w, way, at);
+    for (int row = from; row < to; row++)
+        for (int at = 0; at < TD_FACTORS && w->result.is_measured[row]; at++)
+            if (!w->is_known[row][at])
+                w->result.factors[row][at] = (signed char)estimate(w, row, at);
+}
+
+static void measure_all(work *w, double seconds)
+{
+    w->deadline -= routine_share * seconds;
+    measure_points(w, false);
+    measure_points(w, true);
+    fill_in(w, 0, TD_MOST_WAYS);
+    w->deadline += routine_share * seconds;
+    measure_routines(w);
+    fill_in(w, TD_MOST_WAYS, TD_MOST_ROWS);
 }
 
 /* ---- set-up and results ---- */
@@ -193,12 +243,12 @@ static bool open_device(work *w, int device, double seconds)
 static void print_rows(const work *w)
 {
     enum { A_LINE = 24 };
-    for (int way = 0; way < w->ways; way++) {
-        if (!w->result.is_measured[way]) continue;
+    for (int row = 0; row < TD_MOST_ROWS; row++) {
+        if (!w->result.is_measured[row]) continue;
         printf("MEASURED(\"%s\", %d, \"%s\"", w->model.card.name, w->model.card.multiprocessors,
-               w->way[way].text);
+               td_row_text(row));
         for (int at = 0; at < TD_FACTORS; at++)
-            printf("%s%d", at % A_LINE ? ", " : ",\n         ", w->result.factors[way][at]);
+            printf("%s%d", at % A_LINE ? ", " : ",\n         ", w->result.factors[row][at]);
         printf(")\n");
     }
 }
@@ -208,17 +258,17 @@ static void print_summary(const work *w)
     const double most = (double)TD_MOST_FACTOR / TD_OCTAVE;
     int total = 0, beyond = 0;
     printf("%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
-    for (int way = 0; way < w->ways; way++) {
+    for (int row = 0; row < TD_MOST_ROWS; row++) {
         double sum = 0.0;
         int count = 0;
         for (int at = 0; at < TD_FACTORS; at++) {
-            if (!w->is_known[way][at]) continue;
-            sum += w->octaves[way][at];
+            if (!w->is_known[row][at]) continue;
+            sum += w->octaves[row][at];
             count++;
-            beyond += fabs(w->octaves[way][at]) > most;
+            beyond += fabs(w->octaves[row][at]) > most;
         }
         total += count;
-        if (count) printf("%-14s %8d %22.2f\n", w->way[way].text, count, exp2(sum / count));
+        if (count) printf("%-14s %8d %22.2f\n", td_row_text(row), count, exp2(sum / count));
     }
     if (beyond)
         printf("%d of %d are more than %.2f times what was predicted, or less than %.3f times, and "
@@ -264,10 +314,8 @@ static int run(const command_line *line)
     if (is_host(&w.model.card))
         say("this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");
-    measure_points(&w, false);
-    measure_points(&w, true);
+    measure_all(&w, (double)seconds);
     measure_close(w.measure);
-    fill_in(&w);
     if (line->values[ROWS]) {
         print_rows(&w);
         return 0;
@@ -281,7 +329,8 @@ const command command_calibrate = {
     .name = "calibrate",
     .arguments = "",
     .summary = "measure a GPU, for mode auto",
-    .details = "Times products of many sizes, by cuBLAS and by every mode, and keeps the result "
+    .details = "Times products of many sizes, by cuBLAS and by every mode, and cuBLAS's routines "
+               "for updates, symmetric and triangular products and solves, and keeps the result "
                "for the device, its driver and "
                "this version in $XDG_CACHE_HOME/tandem or ~/.cache/tandem, where programs under "
                "mode auto find it. Nothing "

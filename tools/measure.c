@@ -17,6 +17,12 @@ struct measure {
     cublasHandle_t handle;
     __typeof__(&cublasDgemmStridedBatched) native;
     __typeof__(&cublasDestroy_v2) destroy;
+    struct {
+        __typeof__(&cublasDsyrk_v2) syrk;
+        __typeof__(&cublasDsymm_v2) symm;
+        __typeof__(&cublasDtrmm_v2) trmm;
+        __typeof__(&cublasDtrsm_v2) trsm;
+    } routines;
     cudaEvent_t start, stop;
     cudaStream_t stream;
     measure_size size;
@@ -84,6 +90,10 @@ static bool find_cublas(measure *m)
     const __typeof__(&cublasSetStream_v2) set_stream = TD_ORIGINAL(library, cublasSetStream_v2);
     m->native = TD_ORIGINAL(library, cublasDgemmStridedBatched);
     m->destroy = TD_ORIGINAL(library, cublasDestroy_v2);
+    m->routines.syrk = TD_ORIGINAL(library, cublasDsyrk_v2);
+    m->routines.symm = TD_ORIGINAL(library, cublasDsymm_v2);
+    m->routines.trmm = TD_ORIGINAL(library, cublasDtrmm_v2);
+    m->routines.trsm = TD_ORIGINAL(library, cublasDtrsm_v2);
     return create && set_stream && m->native && m->destroy && !create(&m->handle) &&
            !set_stream(m->handle, m->stream);
 }
@@ -199,8 +209,47 @@ static bool run_native(const product *x)
     return status == CUBLAS_STATUS_SUCCESS;
 }
 
+/* True if there is such a routine, and it is done. */
+static bool call_routine(const measure *m, const td_problem *p)
+{
+    static const double one = 1.0, zero = 0.0;
+    const cublasFillMode_t lower = CUBLAS_FILL_MODE_LOWER;
+    const cublasSideMode_t left = CUBLAS_SIDE_LEFT;
+    const cublasOperation_t none = CUBLAS_OP_N;
+    const cublasDiagType_t unit = CUBLAS_DIAG_UNIT;
+    const int rows = (int)p->m, columns = (int)p->n, lda = (int)p->a.ld, ldb = (int)p->b.ld,
+              ldc = (int)p->c.ld;
+    const double *a = p->a.data, *b = p->b.data;
+    double *c = p->c.data;
+    switch (p->kind) {
+    case TD_RANK_K:
+        return m->routines.syrk && m->routines.syrk(m->handle, lower, none, columns, (int)p->k,
+                                                    &one, a, lda, &zero, c, ldc) == 0;
+    case TD_SYMMETRIC_PRODUCT:
+        return m->routines.symm && m->routines.symm(m->handle, left, lower, rows, columns, &one, a,
+                                                    lda, b, ldb, &zero, c, ldc) == 0;
+    case TD_TRIANGULAR_PRODUCT:
+        return m->routines.trmm && m->routines.trmm(m->handle, left, lower, none, unit, rows,
+                                                    columns, &one, a, lda, b, ldb, c, ldc) == 0;
+    case TD_TRIANGULAR_SOLVE:
+        return m->routines.trsm && m->routines.trsm(m->handle, left, lower, none, unit, rows,
+                                                    columns, &one, a, lda, c, ldc) == 0;
+    default:
+        return false;
+    }
+}
+
+static bool run_routine(const product *x)
+{
+    td_original_enter();
+    const bool is_done = call_routine(x->m, &x->problem);
+    td_original_leave();
+    return is_done;
+}
+
 static bool run(const product *x)
 {
+    if (x->problem.kind != TD_PRODUCT) return run_routine(x);
     if (!x->engine || !x->engine->run) return run_native(x);
     return td_engine_run(x->engine, &x->problem, x->parameter, x->m->device,
                          td_device_limit(x->m->device, 0), NULL) == TD_RUN_DONE;
@@ -224,22 +273,38 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
-                       td_parameter parameter, double budget)
+/* Mean seconds of one of many calls. */
+static double time_calls(const product *x, double budget)
 {
-    const product x = {m, engine, parameter, problem_of(m, shape)};
     double seconds[SERIES];
-    if (!measure_fits(measure_size_of(shape), m->size) || time_series(&x, 1) < 0.0) return -1.0;
+    if (time_series(x, 1) < 0.0) return -1.0;
     /* The call before has loaded the kernels, but may have been held up, or the next. */
-    const double first = time_series(&x, 2), second = time_series(&x, 2),
+    const double first = time_series(x, 2), second = time_series(x, 2),
                  one = first < second ? first : second;
     if (one < 0.0 || 2.0 * one > budget) return one;
     const double wanted = budget / SERIES / (one > 1e-7 ? one : 1e-7);
     const int calls = wanted > MOST_CALLS ? MOST_CALLS : wanted < 1.0 ? 1 : (int)wanted;
     for (int i = 0; i < SERIES; i++) {
-        seconds[i] = time_series(&x, calls);
+        seconds[i] = time_series(x, calls);
         if (seconds[i] < 0.0) return -1.0;
     }
     qsort(seconds, SERIES, sizeof *seconds, ascending);
     return seconds[SERIES / 2];
+}
+
+double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
+                       td_parameter parameter, double budget)
+{
+    const product x = {m, engine, parameter, problem_of(m, shape)};
+    return measure_fits(measure_size_of(shape), m->size) ? time_calls(&x, budget) : -1.0;
+}
+
+double measure_routine_seconds(measure *m, const td_problem *sizes, double budget)
+{
+    const bool is_update = sizes->kind == TD_RANK_K;
+    const measure_shape shape = {
+        .m = sizes->m, .n = sizes->n, .k = is_update ? sizes->k : sizes->m, .batch = 1};
+    product x = {.m = m, .problem = problem_of(m, &shape)};
+    x.problem.kind = sizes->kind;
+    return measure_fits(measure_size_of(&shape), m->size) ? time_calls(&x, budget) : -1.0;
 }

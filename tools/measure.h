@@ -1,5 +1,5 @@
 /* measure.h - how long products of binary64 matrices take on the current device, by cuBLAS or by an
- * engine. */
+ * engine, and cuBLAS's routines of level 3. */
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
@@ -41,5 +41,10 @@ enum { MEASURE_LEAST_CALLS = 5 };
  * product is refused. */
 double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
                        td_parameter parameter, double budget);
+
+/* The same for cuBLAS's own real routine, one of td_native_routines: a lower triangle, on the left.
+ * Only kind and sizes of `sizes` count. A solve is in place, again and again, with a unit diagonal;
+ * its numbers overflow, which takes no other time. */
+double measure_routine_seconds(measure *m, const td_problem *sizes, double budget);
 
 #endif

@@ -24,11 +24,12 @@ static int set_up(void **state)
     setenv("XDG_CACHE_HOME", folder, 1);
     card = *td_card_known("NVIDIA H200");
     memset(&written, 0, sizeof written);
-    for (int way = 0; way < 2; way++) {
-        written.is_measured[way] = true;
+    static const int rows[] = {0, 1, TD_MOST_WAYS + 2};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        written.is_measured[rows[i]] = true;
         for (int f = 0; f < TD_FACTORS; f++)
-            written.factors[way][f] =
-                (signed char)((f * 7 + way) % (2 * TD_MOST_FACTOR + 1) - TD_MOST_FACTOR);
+            written.factors[rows[i]][f] =
+                (signed char)((f * 7 + rows[i]) % (2 * TD_MOST_FACTOR + 1) - TD_MOST_FACTOR);
     }
     assert_true(td_calibration_path(&card, DRIVER, path));
     assert_true(td_calibration_write(&written, &card, DRIVER, path));

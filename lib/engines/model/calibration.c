@@ -72,14 +72,12 @@ static bool make_folders(const char *path)
 
 static void print(FILE *out, const td_calibration *c, const td_card *card, int driver)
 {
-    int count;
-    const td_way *ways = td_ways(&count);
     fprintf(out, HEAD "\ndevice %s\nmultiprocessors %d\ndriver %d\nversion %s\n", card->name,
             card->multiprocessors, driver, TD_VERSION);
-    for (int i = 0; i < count; i++) {
-        if (!c->is_measured[i]) continue;
-        fprintf(out, "%s", ways[i].text);
-        for (int f = 0; f < TD_FACTORS; f++) fprintf(out, " %d", c->factors[i][f]);
+    for (int row = 0; row < TD_MOST_ROWS; row++) {
+        if (!c->is_measured[row]) continue;
+        fprintf(out, "%s", td_row_text(row));
+        for (int f = 0; f < TD_FACTORS; f++) fprintf(out, " %d", c->factors[row][f]);
         fprintf(out, "\n");
     }
     fprintf(out, "end\n");
@@ -122,7 +120,7 @@ static char *next_line(reader *r)
     return r->text;
 }
 
-/* The factors that follow a way's name, and nothing else. */
+/* The factors that follow a row's name, and nothing else. */
 static bool parse_factors(const char *text, signed char factors[TD_FACTORS])
 {
     for (int f = 0; f < TD_FACTORS; f++) {
@@ -136,16 +134,15 @@ static bool parse_factors(const char *text, signed char factors[TD_FACTORS])
     return *text == '\0';
 }
 
-static bool parse_way(char *line, td_calibration *c)
+static bool parse_row(char *line, td_calibration *c)
 {
-    int count;
-    const td_way *ways = td_ways(&count);
     const size_t length = strcspn(line, " ");
-    for (int i = 0; i < count; i++) {
-        if (strlen(ways[i].text) != length || strncmp(ways[i].text, line, length) != 0) continue;
-        if (c->is_measured[i]) return false;
-        c->is_measured[i] = true;
-        return parse_factors(line + length, c->factors[i]);
+    for (int row = 0; row < TD_MOST_ROWS; row++) {
+        const char *text = td_row_text(row);
+        if (!text || strlen(text) != length || strncmp(text, line, length) != 0) continue;
+        if (c->is_measured[row]) return false;
+        c->is_measured[row] = true;
+        return parse_factors(line + length, c->factors[row]);
     }
     return false;
 }
@@ -172,7 +169,7 @@ static td_calibration_status read_all(reader *r, td_calibration *c, const td_car
     for (char *line; (line = next_line(r));) {
         if (strcmp(line, "end") == 0)
             return fgetc(r->file) == EOF ? TD_CALIBRATION_READ : TD_CALIBRATION_DAMAGED;
-        if (!parse_way(line, c)) break;
+        if (!parse_row(line, c)) break;
     }
     return TD_CALIBRATION_DAMAGED;
 }
@@ -227,8 +224,8 @@ void td_calibration_use(td_model *model, int driver)
     if (!c) return;
     const td_calibration_status status = td_calibration_read(c, &model->card, driver, path, &line);
     if (status == TD_CALIBRATION_READ) {
-        for (int i = 0; i < TD_MOST_WAYS; i++)
-            if (c->is_measured[i]) model->factors[i] = c->factors[i];
+        for (int row = 0; row < TD_MOST_ROWS; row++)
+            if (c->is_measured[row]) model->factors[row] = c->factors[row];
         snprintf(model->source, sizeof model->source, "calibrated in %.400s", path);
         return; /* the model has them now */
     }

@@ -124,6 +124,32 @@ int td_way_of(const td_engine *engine, td_parameter parameter)
     return i;
 }
 
+/* ---- native routines ---- */
+
+const td_native_routine td_native_routines[TD_NATIVE_ROUTINES] = {
+    {TD_RANK_K, "native:dsyrk"},
+    {TD_SYMMETRIC_PRODUCT, "native:dsymm"},
+    {TD_TRIANGULAR_PRODUCT, "native:dtrmm"},
+    {TD_TRIANGULAR_SOLVE, "native:dtrsm"},
+};
+
+/* The row of factors of a routine; -1: it has none. */
+static int row_of_routine(td_kind kind)
+{
+    if (kind == TD_RANK_KX || kind == TD_RANK_2K) kind = TD_RANK_K;
+    for (int i = 0; i < TD_NATIVE_ROUTINES; i++)
+        if (td_native_routines[i].kind == kind) return TD_MOST_WAYS + i;
+    return -1;
+}
+
+const char *td_row_text(int row)
+{
+    int count;
+    const td_way *way = td_ways(&count);
+    if (row < TD_MOST_WAYS) return row < count ? way[row].text : NULL;
+    return td_native_routines[row - TD_MOST_WAYS].text;
+}
+
 /* ---- factors ---- */
 
 /* Where a size lies on an axis of so many sizes: between number `below` and the next, this far
@@ -205,6 +231,20 @@ td_problem td_factor_problem(int at)
     return p;
 }
 
+bool td_factor_routine(td_kind kind, int at, td_problem *p)
+{
+    const td_problem product = td_factor_problem(at);
+    const bool is_update = kind == TD_RANK_K;
+    *p = product;
+    p->kind = kind;
+    if (product.batch > 1) return false;
+    if (is_update) return product.m == product.n;
+    p->m = product.k;
+    p->n = product.k == product.m ? product.n : product.m;
+    p->k = 0;
+    return product.k == product.m || product.k == product.n;
+}
+
 int td_factor_of(double seconds, double by_rates)
 {
     const double octaves = log2(seconds / by_rates) * TD_OCTAVE;
@@ -220,10 +260,10 @@ void td_model_make(td_model *model, const td_card *card)
     memset(model, 0, sizeof *model);
     model->card = *card;
     model->rates = td_rates_of(card);
-    int count;
-    const td_way *ways = td_ways(&count);
-    for (int i = 0; i < count; i++)
-        model->factors[i] = td_measured_find(card->name, card->multiprocessors, ways[i].text);
+    for (int row = 0; row < TD_MOST_ROWS; row++)
+        if (td_row_text(row))
+            model->factors[row] =
+                td_measured_find(card->name, card->multiprocessors, td_row_text(row));
     const bool is_host = strcmp(card->name, TD_HOST_CARD) == 0;
     snprintf(model->source, sizeof model->source,
              td_model_is_measured(model) ? "measured on another %s%s"
@@ -259,13 +299,34 @@ static double seconds_to_unfold(const td_model *model, const td_engine *engine, 
     return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
 }
 
+static double routine_factor(const td_model *model, td_kind routine, const terms *t)
+{
+    const int row = row_of_routine(routine);
+    return row < 0 ? 1.0 : factor(model->factors[row], t);
+}
+
+double td_model_routine_factor(const td_model *model, td_kind routine, int64_t m, int64_t n,
+                               int64_t k)
+{
+    const terms t = terms_of(&(td_problem){.m = m, .n = n, .k = k, .batch = 1});
+    return routine_factor(model, routine, &t);
+}
+
+/* What a way's time is over what the rates say. */
+static double factor_of(const td_model *model, int way, const td_problem *p, const terms *t)
+{
+    const bool is_routine = way == 0 && !p->is_paired;
+    return factor(model->factors[way], t) *
+           (is_routine ? routine_factor(model, p->routine, t) : 1.0);
+}
+
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p)
 {
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
-    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) +
+    return seconds * factor_of(model, td_way_of(engine, parameter), p, &t) +
            seconds_to_unfold(model, engine, p);
 }
 
@@ -277,7 +338,7 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
     for (int i = 0; i < count; i++) {
         seconds[i] = td_model_by_rates(&model->rates, way[i].engine, way[i].parameter, p);
         if (seconds[i] > 0.0)
-            seconds[i] = seconds[i] * factor(model->factors[i], &t) +
+            seconds[i] = seconds[i] * factor_of(model, i, p, &t) +
                          seconds_to_unfold(model, way[i].engine, p);
     }
 }

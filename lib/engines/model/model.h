@@ -58,10 +58,26 @@ const td_way *td_ways(int *count);
  * apart). */
 int td_way_of(const td_engine *engine, td_parameter parameter);
 
+/* ---- cuBLAS's routines of level 3 that calibration measures beside products ---- */
+
+typedef struct {
+    td_kind kind;
+    const char *text; /* as in a calibration */
+} td_native_routine;
+enum { TD_NATIVE_ROUTINES = 4, TD_MOST_ROWS = TD_MOST_WAYS + TD_NATIVE_ROUTINES };
+extern const td_native_routine td_native_routines[TD_NATIVE_ROUTINES];
+
 /* ---- factors ---- */
+
+/* What a row of factors is of: a way, or a routine after TD_MOST_WAYS rows; NULL: there is none. */
+const char *td_row_text(int row);
 
 /* The product that factor number `at` belongs to: a cube's batch has about 2^30 multiplications. */
 td_problem td_factor_problem(int at);
+
+/* The real routine that has the sizes of that product: an update has them all; the order of A's
+ * triangle, or of a symmetric A, is k and one of m and n. False if there is none. */
+bool td_factor_routine(td_kind kind, int at, td_problem *p);
 
 /* The factor of a product that took so many seconds. */
 int td_factor_of(double seconds, double by_rates);
@@ -72,7 +88,7 @@ enum { TD_SOURCE_BYTES = 512 };
 typedef struct {
     td_card card;
     td_rates rates;
-    const signed char *factors[TD_MOST_WAYS]; /* by way, TD_FACTORS each; NULL: all 0 */
+    const signed char *factors[TD_MOST_ROWS]; /* by row, TD_FACTORS each; NULL: all 0 */
     char source[TD_SOURCE_BYTES];             /* where the figures are from: "measured on ..." */
 } td_model;
 
@@ -90,6 +106,11 @@ double td_model_seconds(const td_model *model, const td_engine *engine, td_param
 
 /* The same for all ways at once; seconds[TD_MOST_WAYS]. */
 void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
+
+/* What cuBLAS's real routine took, over what this model says without its row: 1 where none was
+ * measured, and for products. The sizes are of the product that it is, or would be: m, n and k. */
+double td_model_routine_factor(const td_model *model, td_kind routine, int64_t m, int64_t n,
+                               int64_t k);
 
 /* What the rates alone say, without factors. */
 double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_parameter parameter,

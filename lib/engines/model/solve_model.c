@@ -23,10 +23,14 @@ double td_model_native_solve(const td_model *model, const td_problem *p)
     const td_rates *rates = &model->rates;
     const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
                  first_rows = fmin(order, 256.0);
-    return real_products(p) * order * order * vectors / rates->matrix64 +
-           td_tuned_native_solve_first_row * 1e-6 * first_rows +
-           td_tuned_native_solve_row * 1e-6 * (order - first_rows) +
-           td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
+    const double seconds =
+        real_products(p) * order * order * vectors / rates->matrix64 +
+        td_tuned_native_solve_first_row * 1e-6 * first_rows +
+        td_tuned_native_solve_row * 1e-6 * (order - first_rows) +
+        td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
+    if (p->type != TD_BINARY64) return seconds;
+    return seconds * td_model_routine_factor(model, TD_TRIANGULAR_SOLVE, td_solve_order(p),
+                                             td_solve_vectors(p), td_solve_order(p));
 }
 
 /* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
