@@ -102,7 +102,8 @@ static void measure_routine(work *w, int at, int routine)
 {
     const int row = TD_MOST_WAYS + routine;
     td_problem p;
-    if (!td_factor_routine(td_native_routines[routine].kind, at, &p)) return;
+    if (w->is_known[row][at] || !td_factor_routine(td_native_routines[routine].kind, at, &p))
+        return;
     const double predicted = predict_routine(w, &p);
     if (predicted > w->longest || !has_time(w, at, row, predicted)) return;
     keep_point(w, at, row, measure_routine_seconds(w->measure, &p, point_seconds), predicted);
@@ -135,13 +136,11 @@ static void measure_points(work *w, bool is_fine)
     }
 }
 
-/* On every other size: cuBLAS's routines are predicted from its products. */
-static void measure_routines(work *w)
+static void measure_routines(work *w, bool is_fine)
 {
-    w->model.factors[0] = w->result.factors[0];
     for (int at = 0; at < TD_FACTORS; at++)
-        for (int routine = 0; is_coarse(at) && routine < TD_NATIVE_ROUTINES; routine++)
-            measure_routine(w, at, routine);
+        for (int routine = 0; routine < TD_NATIVE_ROUTINES; routine++)
+            if (is_fine || is_coarse(at)) measure_routine(w, at, routine);
 }
 
 /* How far apart two points are, in steps of the grid. */
@@ -188,7 +187,9 @@ static void measure_all(work *w, double seconds)
     measure_points(w, true);
     fill_in(w, 0, TD_MOST_WAYS);
     w->deadline += routine_share * seconds;
-    measure_routines(w);
+    w->model.factors[0] = w->result.factors[0];
+    measure_routines(w, false);
+    measure_routines(w, true);
     fill_in(w, TD_MOST_WAYS, TD_MOST_ROWS);
 }
 
