@@ -228,6 +228,7 @@ static void modes(void **unused)
     static const char *const data[] = {"wide 4", "circulant", "scattered", "wide cancelling"};
     for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++)
         for (int d = 0; d < (test_is_sanitized() ? 1 : 4); d++) {
+            if (!test_takes(n + d, 2)) continue;
             const mode m = mode_of_family(names[n]);
             product of = product_varied(data[d], 130 + n, 131 - d, 1000 + 31 * d, n + d);
             of.seed = first_seed & 0xffff;
@@ -246,6 +247,7 @@ static void little_workspace(void **unused)
     td_device *device = td_device_current();
     const size_t all = device->workspace_bytes;
     for (int i = 0; i < (test_is_sanitized() ? 1 : 3); i++) {
+        if (!test_takes(i, 2)) continue;
         const mode m = mode_of_family("faithful");
         product of = product_varied("wide cancelling", 200, 190, 1100, i);
         of.seed = first_seed & 0xffff;

@@ -44,6 +44,7 @@ static void all_shapes(void **unused)
     for (int i = 0; i < DEPTHS; i++)
         for (int ops = 0; ops < 4; ops++) {
             if (is_left_out(i + ops) || (tested->is_variant && (i + ops) % 3)) continue;
+            if (!mode_has_turn(tested, i + ops, 2)) continue;
             product of = plain("both signs", sizes[(3 * i + ops) % SIZES],
                                sizes[(5 * i + 3 * ops + 1) % SIZES], depths[i]);
             set_ops(&of, ops);
@@ -87,6 +88,7 @@ static void tall_products(void **unused)
         if (test_is_sanitized() && d > 0) continue;
         for (int i = 0; i < SHAPES; i++) {
             if (test_is_sanitized() && i != 1) continue;
+            if (!mode_has_turn(tested, i + d, 2)) continue;
             product of = plain(data[d], shapes[i].m, shapes[i].n, shapes[i].k);
             if (test_is_sanitized()) of.k = 1600;
             if (of.k > 16384 && d > 0) continue;
@@ -106,7 +108,7 @@ static void all_scalars(void **unused)
     static const double betas[] = {0.0, 1.0, -1.0, -0.3, 0x1p-1000};
     for (int i = 0; i < 7; i++)
         for (int j = 0; j < 5; j++) {
-            if (is_left_out(i + j)) continue;
+            if (is_left_out(i + j) || !mode_has_turn(tested, i + j, 2)) continue;
             product of = plain("both signs", 19, 66, 40);
             set_ops(&of, i + j);
             of.alpha = alphas[i];
@@ -125,9 +127,9 @@ static void all_distributions(void **unused)
     } shapes[] = {{33, 34, 100}, {66, 20, 530}, {9, 7, 1100}};
     for (int d = 0; d < distribution_count; d++) {
         double worst = 0.0;
-        if (is_left_out(d)) continue;
+        if (is_left_out(d) || (tested->is_variant && !mode_has_turn(tested, d, 2))) continue;
         for (int i = 0; i < (tested->is_variant || test_is_sanitized() ? 1 : 3); i++) {
-            if (i > 0 && (d + i) % 2 && !test_takes_everything()) continue;
+            if (!tested->is_variant && !mode_has_turn(tested, d + i, 3)) continue;
             product of = plain(distributions[d].name, shapes[i].m, shapes[i].n, shapes[i].k);
             set_ops(&of, d + i);
             of.seed = (uint64_t)(100 + d);
@@ -156,6 +158,7 @@ static void errors_show_in_what_is_left(void **unused)
             if (of.k > 1025 && d % 3 != 0) continue; /* it takes long */
             if (test_is_sanitized() && (d % 3 != 0 || (i != 1 && i != 3))) continue;
             if (of.k > 4096 && d > 0) continue;
+            if (d > 0 && !mode_has_turn(tested, d + i, 2)) continue;
             of.seed = (uint64_t)(200 + i);
             of.alpha = i % 2 ? 1.0 : 1.7;
             of.beta = -1.0;
@@ -180,6 +183,7 @@ static void most_elements_are_correctly_rounded(void **unused)
     int64_t elements = 0, wrong = 0;
     for (int d = 0; d < 3; d++)
         for (int i = 0; i < (test_is_sanitized() ? 2 : d > 0 ? 3 : 5); i++) {
+            if (d > 0 && !mode_has_turn(tested, d + i, 2)) continue;
             product of = plain(data[d], sizes[i][0], sizes[i][0], sizes[i][1]);
             of.seed = (uint64_t)(300 + i);
             problem p = problem_make(&of);
@@ -241,7 +245,7 @@ static void special_operands(void **unused)
     (void)unused;
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int round = 0; round < 24; round++) {
-        if (is_left_out(round % 7)) continue;
+        if (is_left_out(round % 7) || !mode_has_turn(tested, round / 2, 2)) continue;
         product of = plain(round % 2 ? "zeros" : "both signs", 70, 67, 45);
         set_ops(&of, round / 3);
         of.beta = round % 4 == 1 ? 1.5 : 0.0;

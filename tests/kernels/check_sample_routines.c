@@ -111,6 +111,7 @@ static void all_routines(void **unused)
     uint64_t seed = first_seed + 10000 * (uint64_t)sampled_round;
     (void)unused;
     for (int i = 0; i < test_cases(cases); i++, seed++) {
+        if (!test_takes(i, 2)) continue;
         routine_case c = small_case(&seed);
         td_promise promise;
         matrix got;
@@ -184,6 +185,7 @@ static void faults_of_products(void **unused)
     (void)unused;
     for (int which = 0; which < KINDS; which++) {
         if (sampled_mode->is_variant && which % 4) continue;
+        if (!mode_has_turn(sampled_mode, which, 3)) continue;
         routine_case c = plain_case(which, 6, 20);
         const int part = c.is_complex ? which % 2 : 0;
         const bool is_upper = c.p.triangle == TD_UPPER;
@@ -205,6 +207,7 @@ static void graphs_of_products(void **unused)
     (void)unused;
     if (sampled_mode->is_variant) return;
     for (int which = 0; which < KINDS; which++) {
+        if (!mode_has_turn(sampled_mode, which, 3)) continue;
         routine_case c = plain_case(which, 5, 9);
         const errors one = errors_of(&c, &c.c);
         void *memory[ROUTINE_MEMORIES];
@@ -248,6 +251,7 @@ static void blocks_share_long_sums(void **unused)
     (void)unused;
     if (strcmp(sampled_mode->name, "fp64") != 0) return;
     for (int which = 0; which < KINDS; which++) {
+        if (test_is_sanitized() && which % 4) continue;
         routine_case c = plain_case(which, 2, K);
         if (!routine_has_side(&c.p)) {
             td_promise promise;

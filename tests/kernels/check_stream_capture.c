@@ -86,8 +86,11 @@ static void first_use_in_a_capture(void **unused)
     check_mode(cudaStreamCaptureModeGlobal);
 }
 
-/* More captures where everything is slow: of one mode of each family. */
-static bool has_more(void) { return !test_is_sanitized() || mode_stands_for_others(tested); }
+/* More captures of one mode of each family alone. */
+static bool has_more(void)
+{
+    return mode_stands_for_others(tested) || (test_takes_everything() && !test_is_sanitized());
+}
 
 static void thread_local_captures(void **unused)
 {

@@ -213,6 +213,7 @@ static void all_shapes(void **unused)
     for (int i = 0; i < SIZES; i++)
         for (int variant = 0; variant < 2; variant++, which++) {
             if (is_left_out(which) || (tested->is_variant && which % 3)) continue;
+            if (!mode_has_turn(tested, which, 2)) continue;
             update u = plain("both signs", sizes[i], depths[(i + 2 * variant) % DEPTHS]);
             u = varied(u, 5 * i + 3 * variant);
             u.beta = which % 3 ? 0.0 : 0.7;
@@ -226,6 +227,7 @@ static void a_large_triangle(void **unused)
     (void)unused;
     if (tested->is_variant || test_is_sanitized()) return;
     for (int i = 0; i < 2; i++) {
+        if (!mode_has_turn(tested, i, 2)) continue;
         update u = varied(plain("both signs", 600, 3), i ? 2 : 5);
         check(&u);
     }
@@ -236,7 +238,7 @@ static void all_scalars(void **unused)
     static const double alphas[] = {0.0, 1.0, -1.7, NAN}, betas[] = {0.0, 1.0, -0.3, INFINITY};
     (void)unused;
     for (int i = 0; i < 16; i++) {
-        if (is_left_out(i)) continue;
+        if (is_left_out(i) || !mode_has_turn(tested, i + i / 4, 2)) continue;
         update u = varied(plain("uniform", 70, 21), i);
         u.alpha = alphas[i % 4];
         u.beta = betas[i / 4];
@@ -256,7 +258,7 @@ static void all_distributions(void **unused)
     (void)unused;
     for (int d = 0; d < distribution_count; d++) {
         if (is_left_out(d) || distributions[d].is_hostile) continue;
-        if (tested->is_variant && d % 3) continue;
+        if (!mode_has_turn(tested, d, tested->is_variant ? 6 : 3)) continue;
         update u = varied(plain(distributions[d].name, d % 3 ? 50 : 135, d % 5 ? 60 : 530), d);
         u.seed = (uint64_t)(40 + d);
         u.beta = d % 4 == 2 ? 0.5 : 0.0;
@@ -271,7 +273,7 @@ static void special_numbers(void **unused)
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)unused;
     for (int round = 0; round < 8; round++) {
-        if (is_left_out(round)) continue;
+        if (is_left_out(round) || !mode_has_turn(tested, round / 2, 2)) continue;
         update u = varied(plain("both signs", 133, 40), round);
         u.beta = round % 2 ? 1.5 : 0.0;
         u.seed = (uint64_t)round;

@@ -23,8 +23,8 @@ def soak(client, seconds):
 
 
 class Soak(unittest.TestCase):
-    def test_ten_seconds(self):
-        process = soak(SOAK, 10)
+    def test_some_seconds(self):
+        process = soak(SOAK, 10 if "TEST_EVERYTHING" in os.environ else 5)
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         self.assertIn("; 0 faults", process.stdout)
         emulated, functions = map(int, re.search(r"(\d+) emulated, of (\d+) functions", process.stdout).groups())

@@ -66,6 +66,11 @@ char *test_read_file(const char *path)
 
 bool test_takes_everything(void) { return getenv("TEST_EVERYTHING") != NULL; }
 
+bool test_takes(int i, int step)
+{
+    return i % step == 0 || test_is_sanitized() || test_takes_everything();
+}
+
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)
 {
     if (argc > 1) *cases = atoi(argv[1]);

@@ -52,6 +52,10 @@ static inline int test_cases(int count) { return test_is_sanitized() ? count / 1
  * out nothing. Otherwise it may leave out what takes a path of the code that others take, too. */
 bool test_takes_everything(void);
 
+/* True if case `i` runs of those that differ in numbers alone: every step-th, and all with
+ * TEST_EVERYTHING, or under sanitizers, where tests choose for themselves. */
+bool test_takes(int i, int step);
+
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 

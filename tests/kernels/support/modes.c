@@ -146,6 +146,11 @@ bool mode_stands_for_others(const mode *m)
            strcmp(m->name, "ozaki-sgemm") == 0;
 }
 
+bool mode_has_turn(const mode *m, int i, int step)
+{
+    return test_takes(i + (int)(m - modes), step);
+}
+
 bool mode_repairs(const mode *m)
 {
     return !m->is_binary64 && (m->format || m->ozaki.parameter == 0);

@@ -40,6 +40,11 @@ const mode *mode_after(const mode *m);
  * these have from the same place. */
 bool mode_stands_for_others(const mode *m);
 
+/* True if case `i` runs with this mode, of those that modes share: each mode of mode_after() has
+ * every step-th, and the next mode those that follow, so that `step` modes have all. All run where
+ * test_takes() has all. */
+bool mode_has_turn(const mode *m, int i, int step);
+
 /* The mode of the Ozaki family, or of the exact ones, that is called so. The name is kept. */
 mode mode_of_family(const char *name);
 
