@@ -41,7 +41,8 @@ def choose(by_order):
 def ranges(chosen):
     for (n, shape), (after, next_shape) in zip(chosen, chosen[1:] + [(None, None)]):
         if shape != next_shape:
-            to = max(n, (n + after) // 2 // 8 * 8) if after else "TD_LU_MOST"
+            last = "TD_LU_MOST" if n <= 256 else "TD_LU_MOST_FACTORED"
+            to = max(n, (n + after) // 2 // 8 * 8) if after else last
             yield min(to, MOST.get(shape, to)) if after else to, shape
 
 

@@ -285,6 +285,8 @@ TD_DEVICE void solve_half(number (&own)[tile_rows<number>()], int half, double *
     }
 }
 
+/* Lanes that have no vector of the panel compute what others do, and keep none of it: were they to
+ * stand aside, the compiler would no longer load T ahead. */
 template <class number, int vectors>
 TD_DEVICE void solve_tile(double *x, int strip, const double *tile, const number *divisors,
                           bool is_conjugate, strip_gates &gates)
@@ -302,7 +304,8 @@ TD_DEVICE void solve_tile(double *x, int strip, const double *tile, const number
     }
 }
 
-/* The same for any divisors: number by number in shared memory, as it is seldom wanted. */
+/* Solves with a tile whose divisors are any: number by number in shared memory, as it is seldom
+ * wanted. */
 template <class number, int vectors>
 TD_DEVICE_CALL void solve_extreme_tile(double *x, int first, int v, const double *tile,
                                        const number *divisors, bool is_conjugate)
