@@ -7,6 +7,10 @@
 #include "inverse.h"
 #include "solve.h"
 
+#if defined(__CUDA_ARCH__) && !TD_LU_HAS_MMA
+#pragma nv_diag_suppress 177 /* functions that are never called: such devices run no kernel here */
+#endif
+
 namespace
 {
 
