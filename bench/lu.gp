@@ -32,7 +32,7 @@ END
 
 set multiplot layout 2,1
 do for [routine in "getrf getri"] {
-    set title routine . "Batched, 10000 matrices"
+    set title routine . "Batched, 10000 matrices, beyond order 256 1000"
     unset label
     if (routine eq "getri") { set label 1 "literature, no order given: S 7, D 7, C 5, Z 4" at 4.5, graph 0.93 textcolor rgb 0x666666 }
     plot for [i = 1:4] best(routine, word(types, i)) using 1:2 with linespoints linewidth 2 linecolor rgb colour[i] title word(types, i), \
