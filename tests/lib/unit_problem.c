@@ -304,7 +304,11 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
     assert_null(reason_for(&p));
     p.info = NULL;
     assert_ptr_equal(reason_for(&p), td_reason_plain);
-    p = stack_of(TD_LU_FACTOR, 257);
+    p = stack_of(TD_LU_FACTOR, 512);
+    assert_null(reason_for(&p));
+    p = stack_of(TD_LU_FACTOR, 513);
+    assert_ptr_equal(reason_for(&p), td_reason_order);
+    p = stack_of(TD_LU_INVERT, 257);
     assert_ptr_equal(reason_for(&p), td_reason_order);
     p = stack_of(TD_LU_FACTOR, 4);
     assert_ptr_equal(reason_for(&p), td_reason_faster);
