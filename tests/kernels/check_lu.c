@@ -263,15 +263,17 @@ static void factors_and_inverses(void **unused)
     test_note("%d factorisations", runs);
 }
 
-/* Orders beyond those of vectors: around the ends of warps and panels. */
+/* Orders beyond those of vectors, around the ends of warps and panels: every other one of one type,
+ * so that all types come, or the first two; or all of all types. */
 static void large_factors(void **unused)
 {
     (void)unused;
     static const int orders[] = {257, 272, 289, 300, 383, 449, 512};
-    enum { ORDERS = sizeof orders / sizeof *orders };
-    for (int i = 0; i < ORDERS; i++)
+    const int count = step_of_orders > 1 ? 2 : (int)(sizeof orders / sizeof *orders);
+    for (int i = 0; i < count; i++)
         for (int t = 0; t < TD_LU_TYPES; t++) {
-            if ((step_of_orders > 1 || !test_takes_everything()) && t != i % TD_LU_TYPES) continue;
+            const bool is_turn = i * 3 / 2 % TD_LU_TYPES == t;
+            if (!test_takes(i, 2) || (!test_takes_everything() && !is_turn)) continue;
             const int n = orders[i];
             const lu_kind kind = (lu_kind)((3 * i + t) % LU_KINDS);
             factored f = factored_of_kind((td_lu_type)t, n, i % 3, 2, kind, (i + t) % 5 != 1);
