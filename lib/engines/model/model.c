@@ -124,6 +124,26 @@ int td_way_of(const td_engine *engine, td_parameter parameter)
     return i;
 }
 
+/* ---- timed routines ---- */
+
+#define TIMED(id, text, kind, type) {text, kind, type},
+const td_timed_routine td_timed_routines[TD_TIMED_COUNT] = {
+#include "timed.def"
+};
+#undef TIMED
+
+td_problem td_timed_solve(int64_t order, int64_t vectors)
+{
+    return (td_problem){.kind = TD_PRODUCT, .m = order, .n = vectors, .k = order, .batch = 1};
+}
+
+const char *td_row_text(int row)
+{
+    int count;
+    return row < TD_MOST_WAYS ? td_ways(&count)[row].text
+                              : td_timed_routines[row - TD_MOST_WAYS].text;
+}
+
 /* ---- factors ---- */
 
 /* Where a size lies on an axis of so many sizes: between number `below` and the next, this far
@@ -205,6 +225,20 @@ td_problem td_factor_problem(int at)
     return p;
 }
 
+/* The number of a size on its axis; TD_SIZES if it is between two of them, or beyond. */
+static int number_of(int64_t size)
+{
+    int i = 0;
+    while (i < TD_SIZES && (int64_t)TD_LEAST_SIZE << i != size) i++;
+    return i;
+}
+
+int td_factor_at(const td_problem *p)
+{
+    const int i = number_of(p->m), j = number_of(p->n), h = number_of(p->k);
+    return i < TD_SIZES && j < TD_SIZES && h < TD_SIZES ? single_at(i, j, h) : -1;
+}
+
 int td_factor_of(double seconds, double by_rates)
 {
     const double octaves = log2(seconds / by_rates) * TD_OCTAVE;
@@ -220,10 +254,8 @@ void td_model_make(td_model *model, const td_card *card)
     memset(model, 0, sizeof *model);
     model->card = *card;
     model->rates = td_rates_of(card);
-    int count;
-    const td_way *ways = td_ways(&count);
-    for (int i = 0; i < count; i++)
-        model->factors[i] = td_measured_find(card->name, card->multiprocessors, ways[i].text);
+    for (int row = 0; row < TD_ROWS; row++)
+        model->factors[row] = td_measured_find(card->name, card->multiprocessors, td_row_text(row));
     const bool is_host = strcmp(card->name, TD_HOST_CARD) == 0;
     snprintf(model->source, sizeof model->source,
              td_model_is_measured(model) ? "measured on another %s%s"
@@ -259,13 +291,31 @@ static double seconds_to_unfold(const td_model *model, const td_engine *engine, 
     return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
 }
 
+double td_model_timed(const td_model *model, td_timed routine, const td_problem *p)
+{
+    const terms t = terms_of(p);
+    return factor(model->factors[TD_MOST_WAYS + routine], &t);
+}
+
+/* The factor of cuBLAS's routine that a product stands for. */
+static double routine_factor(const td_model *model, const td_problem *p)
+{
+    const td_kind kind = p->routine == TD_RANK_KX ? TD_RANK_K : p->routine;
+    const td_type type = p->is_paired ? TD_COMPLEX_BINARY64 : TD_BINARY64;
+    for (int i = 0; i < TD_TIMED_COUNT; i++)
+        if (td_timed_routines[i].kind == kind && td_timed_routines[i].type == type)
+            return td_model_timed(model, (td_timed)i, p);
+    return 1.0;
+}
+
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p)
 {
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
-    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) +
+    const double of_routine = engine == td_engines[0] ? routine_factor(model, p) : 1.0;
+    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) * of_routine +
            seconds_to_unfold(model, engine, p);
 }
 
@@ -280,4 +330,5 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
             seconds[i] = seconds[i] * factor(model->factors[i], &t) +
                          seconds_to_unfold(model, way[i].engine, p);
     }
+    seconds[0] *= routine_factor(model, p);
 }
