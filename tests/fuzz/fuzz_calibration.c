@@ -13,8 +13,8 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     if (td_calibration_read(&calibration, card, DRIVER, fuzz_file(data, bytes), &line) !=
         TD_CALIBRATION_READ)
         return;
-    for (int way = 0; way < TD_MOST_WAYS; way++)
+    for (int row = 0; row < TD_ROWS; row++)
         for (int f = 0; f < TD_FACTORS; f++)
-            if (calibration.is_measured[way] && abs(calibration.factors[way][f]) > TD_MOST_FACTOR)
+            if (calibration.is_measured[row] && abs(calibration.factors[row][f]) > TD_MOST_FACTOR)
                 abort();
 }

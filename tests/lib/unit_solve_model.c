@@ -1,5 +1,8 @@
 /* The model of triangular solves: cuBLAS's time, how solves are cut, and what mode `auto` makes of
  * them. */
+#include <math.h>
+#include <string.h>
+
 #include "cmocka_all.h"
 #include "lib/call/policy.h"
 #include "lib/engines/model/solve_model.h"
@@ -84,6 +87,35 @@ static void auto_takes_solves_where_they_gain(void **state)
     (void)state;
 }
 
+/* The plain choice is a mode; where cuBLAS's solve is faster than predicted, or Tandem's blocks are
+ * slower, it is native. */
+static void auto_knows_what_was_calibrated(void **state)
+{
+    static const struct {
+        td_timed row;
+        int octaves;
+        double native; /* times what it was */
+    } cases[] = {{TD_TIMED_native_dtrsm, -2, 0.25},
+                 {TD_TIMED_block_dtrsm, 3, 1.0},
+                 {TD_TIMED_native_ztrsm, -2, 1.0}};
+    static signed char factors[TD_FACTORS];
+    const td_options o = options_of_auto();
+    const td_problem p = solve(TD_BINARY64, 1024, 1024);
+    const td_model plain = model_of(H100);
+    const td_decision before = td_policy_decide(&o, &p, &plain);
+    (void)state;
+    assert_null(before.reason);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        td_model moved = plain;
+        memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
+        moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
+        const td_decision after = td_policy_decide(&o, &p, &moved);
+        const bool is_other = cases[i].row == TD_TIMED_native_ztrsm;
+        assert_ptr_equal(after.reason, is_other ? NULL : td_reason_slower);
+        assert_true(fabs(after.forecast.native / before.forecast.native - cases[i].native) < 1e-9);
+    }
+}
+
 /* By sizes alone. */
 static void reproducible_solves_ask_no_device(void **state)
 {
@@ -105,6 +137,7 @@ int main(void)
         cmocka_unit_test(native_solves_are_near_what_was_measured),
         cmocka_unit_test(solves_take_what_is_faster),
         cmocka_unit_test(auto_takes_solves_where_they_gain),
+        cmocka_unit_test(auto_knows_what_was_calibrated),
         cmocka_unit_test(reproducible_solves_ask_no_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
