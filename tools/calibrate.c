@@ -21,7 +21,7 @@
 enum { SECONDS, DEVICE, ROWS };
 enum { USUAL_SECONDS = 15, MOST_SECONDS = 600 };
 
-/* Time for one product, its repetitions included; and the longest product that is worth its time,
+/* Time for one call, its repetitions included; and the longest call that is worth its time,
  * of all the time there is. */
 static const double point_seconds = 0.002, longest_share = 1.0 / 4000.0;
 
@@ -69,20 +69,20 @@ static measure_shape shape_of(const td_problem *p)
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
 
-/* True if the call will be done before the deadline, should it be as slow as the slowest of its row
- * so far. The first one of each row is measured in any case. */
+/* True if the call is worth its time, and will be done before the deadline, should it be as slow as
+ * the slowest of its row so far. The first one of each row is measured in any case. */
 static bool has_time(const work *w, const point *x)
 {
     const double expected = x->predicted * fmax(1.0, w->slowest[x->row]);
     return x->is_first ||
-           clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+           (x->predicted <= w->longest &&
+            clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline);
 }
 
 static void measure_point(work *w, const point *x)
 {
     if (x->at < 0 || w->is_known[x->row][x->at] || x->predicted < 0.0 ||
-        x->predicted > w->longest || !measure_fits(measure_size_of(&x->shape), w->size) ||
-        !has_time(w, x))
+        !measure_fits(measure_size_of(&x->shape), w->size) || !has_time(w, x))
         return;
     const double seconds =
         measure_seconds(w->measure, &x->shape, x->engine, x->parameter, point_seconds);

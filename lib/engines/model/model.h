@@ -74,7 +74,7 @@ typedef struct {
 } td_timed_routine;
 extern const td_timed_routine td_timed_routines[TD_TIMED_COUNT];
 
-/* The sizes of a triangular solve, as those of the product that it has the operations of. */
+/* The product that has a triangular solve's sizes, and twice its operations. */
 td_problem td_timed_solve(int64_t order, int64_t vectors);
 
 /* ---- factors: a row for each way, and after TD_MOST_WAYS of them for each timed routine ---- */
